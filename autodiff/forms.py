@@ -1,0 +1,147 @@
+"""The five ways to state a derivative: scalar, linear, bilinear, explicit, zero. Both modes follow from each.
+
+Inside a rule x, y are operands, z the op's result, g a cotangent, t a tangent; each is an IR value
+and every op call appends. `None` is the symbolic zero: never built, never passed to a rule that
+did not ask for it.
+
+Complex values follow JAX: transposition without conjugation, so for real-valued f the gradient is
+df/dx - i df/dy, and Re(sum(g * dz)) = Re(sum(cotangent * dx)).
+"""
+
+from ..ir.core import Lit, Value, zeros_like
+from ..ir.ops.elementwise import mul
+from ..ir.table import RuleTable
+
+DERIVATIVE = RuleTable("derivative")
+
+
+def differentiable(x):
+    """Whether an operand can carry a derivative: a value, not a literal, of floating or complex type."""
+    return isinstance(x, Value) and x.type.inexact
+
+
+class Scalar:
+    """z_i = f(x_i, y_i): one partial per operand, `(z, x, y, **attrs) -> dz/dx`; None for no derivative."""
+
+    def __init__(self, partials):
+        self.partials = partials
+
+    def jvp(self, op, z, operands, tangents, attrs):
+        total = None
+        for partial, t in zip(self.partials, tangents, strict=True):
+            if t is not None and partial is not None:
+                total = add_tangents(total, _times(t, partial(z[0], *operands, **attrs)))
+        return (total,)
+
+    def vjp(self, op, z, operands, cotangents, needs, attrs):
+        return tuple(
+            _times(cotangents[0], partial(z[0], *operands, **attrs)) if need and partial is not None else None
+            for partial, need in zip(self.partials, needs, strict=True)
+        )
+
+
+class Linear:
+    """Jointly linear in the operands that have a transpose: `(g, *operands, **attrs) -> cotangent`."""
+
+    def __init__(self, transposes):
+        self.transposes = transposes
+
+    def _spread(self, operands):
+        return self.transposes if len(self.transposes) == len(operands) else self.transposes + self.transposes[-1:] * (len(operands) - len(self.transposes))
+
+    def jvp(self, op, z, operands, tangents, attrs):
+        moved = [
+            x if transpose is None else zeros_like(x) if t is None else t
+            for x, t, transpose in zip(operands, tangents, self._spread(operands), strict=True)
+        ]
+        if not any(t is not None and transpose for t, transpose in zip(tangents, self._spread(operands), strict=True)):
+            return (None,)
+        return (op(*moved, **attrs),)
+
+    def vjp(self, op, z, operands, cotangents, needs, attrs):
+        return tuple(
+            transpose(cotangents[0], *operands, **attrs) if need and transpose is not None else None
+            for transpose, need in zip(self._spread(operands), needs, strict=True)
+        )
+
+
+class Bilinear:
+    """Linear in each of two operands: two transposes `(g, x, y, **attrs) -> cotangent`."""
+
+    def __init__(self, left, right):
+        self.transposes = left, right
+
+    def jvp(self, op, z, operands, tangents, attrs):
+        (x, y), (tx, ty) = operands, tangents
+        left = op(tx, y, **attrs) if tx is not None else None
+        right = op(x, ty, **attrs) if ty is not None else None
+        return (add_tangents(left, right),)
+
+    def vjp(self, op, z, operands, cotangents, needs, attrs):
+        return tuple(
+            transpose(cotangents[0], *operands, **attrs) if need else None
+            for transpose, need in zip(self.transposes, needs, strict=True)
+        )
+
+
+class Explicit:
+    """Both modes by hand: `jvp(z, operands, tangents, **attrs)` and `vjp(z, operands, cotangents, needs, **attrs)`.
+
+    z and cotangents are tuples, one entry a result; both rules return tuples, with None for zero.
+    """
+
+    def __init__(self, jvp, vjp):
+        self._jvp, self._vjp = jvp, vjp
+
+    def jvp(self, op, z, operands, tangents, attrs):
+        return self._jvp(z, operands, tangents, **attrs)
+
+    def vjp(self, op, z, operands, cotangents, needs, attrs):
+        return self._vjp(z, operands, cotangents, needs, **attrs)
+
+
+class Zero:
+    """Said out loud: no derivative, whatever the operands."""
+
+    def jvp(self, op, z, operands, tangents, attrs):
+        return (None,) * len(z)
+
+    def vjp(self, op, z, operands, cotangents, needs, attrs):
+        return (None,) * len(operands)
+
+
+def scalar(op, *partials):
+    DERIVATIVE[op] = Scalar(partials)
+
+
+def linear(op, *transposes):
+    """One transpose per operand, None for operands that are not differentiated; the last one repeats for variadic ops."""
+    DERIVATIVE[op] = Linear(transposes)
+
+
+def bilinear(op, left, right):
+    DERIVATIVE[op] = Bilinear(left, right)
+
+
+def explicit(op, *, jvp, vjp):
+    DERIVATIVE[op] = Explicit(jvp, vjp)
+
+
+def zero(*ops):
+    for op in ops:
+        DERIVATIVE[op] = Zero()
+
+
+def add_tangents(a, b):
+    """a + b where None is zero."""
+    return b if a is None else a if b is None else a + b
+
+
+def _times(g, partial):
+    if partial is None:
+        return None
+    if isinstance(partial, int | float):
+        return g if partial == 1 else -g if partial == -1 else g * partial
+    if isinstance(partial, Lit) and isinstance(g, Lit):
+        return mul(g, partial)
+    return g * partial

@@ -1,0 +1,8 @@
+"""Functions as generated NumPy source: the oracle of the tests, readable text, and tiny programs.
+
+Nothing is stated twice: the text of an op *is* the body of its declaration.
+"""
+
+from .emit import callable_of, emit
+
+__all__ = ["callable_of", "emit"]

@@ -1,0 +1,233 @@
+"""An IR function as Python source that imports numpy and nothing else.
+
+An op whose body is one `return` is written in place, its operands substituted; an op with a longer
+body becomes a helper function above. Region ops have emitters of their own (`EMIT`).
+"""
+
+import ast
+import functools
+import inspect
+import keyword
+import linecache
+import re
+import textwrap
+
+import numpy as np
+
+from ...ir.core import Constant, Func, Value
+from ...ir.source import hint_name
+
+EMIT = {}  # region op -> emitter(writer, eqn, operand texts) -> statements
+PRELUDE_MODULES = {"np": "import numpy as np", "math": "import math"}
+
+
+def emit(func, name=None, sources=True):
+    """Standalone Python source of `func`, one statement an equation, the user's lines as comments."""
+    module = _Module()
+    body = module.function(func, name or _identifier(func.name), sources)
+    imports = [line for key, line in PRELUDE_MODULES.items() if key == "np" or re.search(rf"\b{key}\.", "\n".join([*module.helpers.values(), *body]))]
+    return "\n".join([*imports, "", *(h + "\n" for h in module.helpers.values()), *body]) + "\n"
+
+
+def callable_of(func):
+    """`func` as a Python function on NumPy arrays, compiled from its emitted source; returns a tuple."""
+    module = _Module()
+    body = module.function(func, "run", sources=False, always_tuple=True)
+    source = "\n".join([*PRELUDE_MODULES.values(), *module.helpers.values(), *body]) + "\n"
+    file = f"<wengert numpy {func.name} {id(func):x}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    space = dict(module.objects)
+    with np.errstate(all="ignore"):
+        exec(compile(source, file, "exec"), space)
+    return space["run"]
+
+
+class _Module:
+    """What one emitted file holds: helper definitions, and objects that have no text (host callbacks)."""
+
+    def __init__(self):
+        self.helpers, self.objects = {}, {}
+
+    def function(self, func, name, sources=True, always_tuple=False):
+        """Lines of `def name(...)`."""
+        writer = _Writer(self, sources)
+        params = ", ".join(writer.bind(p) for p in func.params)
+        lines = writer.block(func)
+        results = [writer.operand(r, whole=True) for r in func.results]
+        single = len(results) == 1 and not always_tuple
+        result = results[0] if single else f"({', '.join(results)}{',' if len(results) == 1 else ''})"
+        return [f"def {name}({params}):", *("    " + line for line in [*lines, f"return {result}"])]
+
+
+class _Writer:
+    """The statements of one function; nested blocks share its names."""
+
+    def __init__(self, module, sources):
+        self.module, self.sources, self.names, self.taken = module, sources, {}, {"np", "math", "run"}
+
+    def fresh(self, wish):
+        name, n = wish, 1
+        while name in self.taken:
+            name, n = f"{wish}_{n}", n + 1
+        self.taken.add(name)
+        return name
+
+    def bind(self, value):
+        wish = hint_name(value)
+        self.names[value] = self.fresh(_identifier(wish) if wish else f"v{len(self.names)}")
+        return self.names[value]
+
+    def block(self, func):
+        """Statements that bind every equation of `func`."""
+        return [line for eqn in func.eqns for line in self.statement(eqn)]
+
+    def statement(self, eqn):
+        if eqn.op in EMIT:
+            lines = EMIT[eqn.op](self, eqn)
+        else:
+            elementwise = "elementwise" in eqn.op.traits
+            anchored = elementwise and any(isinstance(x, Value) and x.type.shape == eqn.results[0].type.shape for x in eqn.operands)
+            operands = [self.operand(x, whole=not anchored) for x in eqn.operands]
+            text = self.expression(eqn.op, operands, eqn.attrs)
+            targets = ", ".join(self.bind(r) for r in eqn.results)
+            lines = [f"{targets} = {text}"] if targets else [text]
+        if self.sources and eqn.source:
+            lines[0] += f"  # {eqn.source}"
+        return lines
+
+    def operand(self, x, whole):
+        """A value's name, or a literal: a bare number beside an array, a full array where its shape matters."""
+        if isinstance(x, Value):
+            return self.names[x]
+        number = _number(x.value)
+        if x.type.dtype.name not in ("float64", "int64", "complex128", "bool"):
+            number = f"np.{x.type.dtype.name}({number})"
+        if not whole:
+            return number
+        dtype = "bool" if x.type.dtype.name == "bool" else f"np.{x.type.dtype.name}"
+        return f"np.full({x.type.shape}, {number}, {dtype})"
+
+    def expression(self, op, operands, attrs):
+        """The call of one op as text."""
+        template = _template(op)
+        values = {k: self.attribute(v) for k, v in attrs.items()}
+        if template is None or any(_needs_name(op, operands, i) for i in range(len(operands))):
+            self.helper(op)
+            return f"{op.body.__name__}({', '.join([*operands, *(f'{k}={v}' for k, v in values.items())])})"
+        names = dict(zip(op.operands, operands, strict=True))
+        if op.variadic:
+            return ast.unparse(_Substitute({_variadic(op): ast.parse(f"({', '.join(operands)},)", mode="eval").body, **_parsed(values)}).visit(_copy(template)))
+        return ast.unparse(_Substitute(_parsed({**names, **values})).visit(_copy(template)))
+
+    def helper(self, op):
+        """Define the op's own body in the module, with the module-level functions it calls."""
+        for function in _closure(op.body):
+            self.module.helpers.setdefault(function.__name__, _definition(function))
+
+    def attribute(self, v):
+        if isinstance(v, Constant):
+            return f"np.array({v.array.tolist()!r}, np.{v.array.dtype.name})".replace("nan", "np.nan").replace("inf", "np.inf")
+        if isinstance(v, np.dtype):
+            return f"np.dtype({v.name!r})"
+        if isinstance(v, tuple):
+            return f"({', '.join(map(self.attribute, v))}{',' if len(v) == 1 else ''})"
+        if isinstance(v, Func):
+            raise TypeError(f"region {v.name} has no text of its own; its op needs an emitter")
+        if v is None or isinstance(v, bool | int | str):
+            return repr(v)
+        if isinstance(v, float | complex):
+            return _number(v)
+        name = self.fresh(f"object{len(self.module.objects)}")
+        self.module.objects[name] = v
+        return name
+
+
+def _number(v):
+    text = repr(v.item() if isinstance(v, np.generic) else v)
+    return re.sub(r"\b(nan|inf)\b", r"np.\1", text).replace("nanj", "np.nan*1j").replace("infj", "np.inf*1j")
+
+
+def _identifier(name):
+    name = re.sub(r"\W", "_", name)
+    return name + "_" if keyword.iskeyword(name) or not name or name[0].isdigit() else name
+
+
+@functools.cache
+def _tree(function):
+    definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    definition.decorator_list = []
+    return definition
+
+
+def _statements(function):
+    """The body without its docstring."""
+    body = _tree(function).body
+    return body[1:] if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) else body
+
+
+@functools.cache
+def _template(op):
+    """The expression an op's body returns, if that is all it does and it names only numpy and its arguments."""
+    body = _statements(op.body)
+    if len(body) != 1 or not isinstance(body[0], ast.Return):
+        return None
+    bound = {n.id for n in ast.walk(body[0]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    known = {*op.operands, *op.attrs, *PRELUDE_MODULES, *dir(__builtins__ if inspect.ismodule(__builtins__) else object), "range", "len", "tuple", "slice", "zip", "list", "Ellipsis"}
+    if op.variadic:
+        known.add(_variadic(op))
+    used = {n.id for n in ast.walk(body[0]) if isinstance(n, ast.Name)} - bound
+    return body[0].value if used <= known else None
+
+
+def _needs_name(op, operands, i):
+    """An operand written twice must be a name or a number, never a computed text."""
+    if op.variadic or operands[i].replace(".", "").replace("_", "").isalnum():
+        return False
+    return sum(isinstance(n, ast.Name) and n.id == op.operands[i] for n in ast.walk(_template(op))) > 1
+
+
+def _variadic(op):
+    return next(p.name for p in inspect.signature(op.body).parameters.values() if p.kind is p.VAR_POSITIONAL)
+
+
+def _parsed(texts):
+    return {k: ast.parse(v, mode="eval").body for k, v in texts.items()}
+
+
+def _copy(tree):
+    return ast.parse(ast.unparse(tree), mode="eval").body
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, values):
+        self.values = values
+
+    def visit_Name(self, node):
+        return self.values.get(node.id, node)
+
+
+def _definition(function):
+    tree = _tree(function)
+    stripped = ast.FunctionDef(tree.name, tree.args, _statements(function), [], None, None)
+    for arg in ast.walk(stripped.args):
+        if isinstance(arg, ast.arg):
+            arg.annotation = None
+    return ast.unparse(ast.fix_missing_locations(stripped))
+
+
+def _closure(function):
+    """`function` and the functions of its module that it calls, callees first."""
+    found, space = [], function.__globals__
+
+    def walk(f):
+        if f in found:
+            return
+        for node in ast.walk(_tree(f)):
+            if isinstance(node, ast.Name):
+                g = space.get(node.id)
+                if inspect.isfunction(g) and g.__module__ == function.__module__ and g is not f:
+                    walk(g)
+        found.append(f)
+
+    walk(function)
+    return found

@@ -1,0 +1,279 @@
+"""Values, equations, functions, and the builder that numbers values as it appends."""
+
+import threading
+
+import numpy as np
+
+from .types import IRTypeError, Tensor
+
+
+class Operand:
+    """Anything an op may be called on. What the call means is the operand's own affair (`apply`)."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __array_ufunc__ = None  # NumPy operators defer to ours
+    arithmetic = {}  # filled by ir.ops: the op behind each Python operator
+
+    def apply(self, op, operands, attrs):
+        raise NotImplementedError
+
+    def __neg__(self):
+        return self.arithmetic["neg"](self)
+
+    def __eq__(self, other):  # identity: a comparison op is spelled eq(x, y)
+        return self is other
+
+
+def _operators():
+    def forward(name):
+        return lambda self, other: self.arithmetic[name](self, other)
+
+    def reflected(name):
+        return lambda self, other: self.arithmetic[name](other, self)
+
+    for dunder, name in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow"}.items():
+        setattr(Operand, f"__{dunder}__", forward(name))
+        setattr(Operand, f"__r{dunder}__", reflected(name))
+
+
+_operators()
+
+
+class Value(Operand):
+    """One SSA value, bound once: by a parameter list (`eqn` is None) or by the equation `eqn`."""
+
+    __slots__ = ("type", "eqn", "hint")
+
+    def __init__(self, type, eqn=None, hint=None):
+        self.type, self.eqn, self.hint = type, eqn, hint
+
+    def apply(self, op, operands, attrs):
+        return Builder.current().emit(op, operands, attrs)
+
+    def __repr__(self):
+        return f"<value {self.type!r}>"
+
+
+class Lit(Operand):
+    """A splat: one number at every position of a shape. Interned by type and bits, so -0.0 is not 0.0."""
+
+    __slots__ = ("value", "type")
+    _interned = {}
+
+    def __new__(cls, value, type):
+        scalar = np.asarray(value).astype(type.dtype, copy=False)[()]
+        key = (type, scalar.tobytes())
+        found = cls._interned.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.value, found.type = scalar, type
+            found = cls._interned.setdefault(key, found)
+        return found
+
+    def apply(self, op, operands, attrs):
+        return Builder.current().emit(op, operands, attrs)
+
+    def __reduce__(self):
+        return Lit, (self.value, self.type)
+
+    def __repr__(self):
+        return f"<{self.value!r}: {self.type!r}>"
+
+
+class Constant:
+    """An array held in an attribute; compared by type and bytes, never written."""
+
+    __slots__ = ("array", "_key")
+
+    def __init__(self, array):
+        self.array = np.array(array, order="C")
+        self.array.flags.writeable = False
+        self._key = (self.array.shape, self.array.dtype.str, self.array.tobytes())
+
+    def __eq__(self, other):
+        return isinstance(other, Constant) and self._key == other._key
+
+    def __hash__(self):
+        return hash(self._key)
+
+    def __repr__(self):
+        return f"Constant({self.array!r})"
+
+
+class Eqn:
+    """`results = op(operands, **attrs)`, made by the user's line `source`."""
+
+    __slots__ = ("op", "operands", "attrs", "results", "source")
+
+    def __init__(self, op, operands, attrs, results, source):
+        self.op, self.operands, self.attrs, self.results, self.source = op, operands, attrs, results, source
+
+    def regions(self):
+        """The closed functions this equation runs, in attribute order."""
+        return tuple(f for v in self.attrs.values() for f in (v if type(v) is tuple else (v,)) if isinstance(f, Func))
+
+    def __repr__(self):
+        return f"<eqn {self.op.name} {self.attrs}>"
+
+
+class Func:
+    """A closed, frozen program: parameters, equations in order, results. Made by `Builder.finish`."""
+
+    __slots__ = ("name", "params", "eqns", "results", "__weakref__")
+
+    def __init__(self, name, params, eqns, results):
+        self.name, self.params, self.eqns, self.results = name, tuple(params), tuple(eqns), tuple(results)
+
+    @property
+    def param_types(self):
+        return tuple(p.type for p in self.params)
+
+    @property
+    def result_types(self):
+        return tuple(r.type for r in self.results)
+
+    def count(self):
+        """Equations, those inside regions included."""
+        return sum(1 + sum(r.count() for r in e.regions()) for e in self.eqns)
+
+    def __repr__(self):
+        return f"<func {self.name}: {len(self.eqns)} equations>"
+
+
+class Builder:
+    """Appends equations to a function; the same op on the same operands is the same value.
+
+    Value numbering is part of meaning here, not an optimisation: two evaluations of one mask are
+    proved to be one mask by it. Ops with effects are never numbered.
+    """
+
+    _stack = threading.local()
+
+    def __init__(self, name="f", locate=None):
+        self.name, self.params, self.eqns = name, [], []
+        self.locate = locate  # () -> Source, asked only when an equation is really appended
+        self.source = None  # used when there is no `locate`
+        self._numbered = {}
+        self.values = set()  # ids of the values bound here, to tell a leak from an operand
+
+    # -- the current builder, per thread -------------------------------------------------------
+    @classmethod
+    def current(cls):
+        stack = getattr(cls._stack, "builders", None)
+        if not stack:
+            raise RuntimeError("an op was applied to a Value while no function is being built")
+        return stack[-1]
+
+    @classmethod
+    def building(cls):
+        """The innermost builder of this thread, or None."""
+        stack = getattr(cls._stack, "builders", None)
+        return stack[-1] if stack else None
+
+    @classmethod
+    def stack(cls):
+        return tuple(getattr(cls._stack, "builders", ()))
+
+    def __enter__(self):
+        if not hasattr(self._stack, "builders"):
+            self._stack.builders = []
+        self._stack.builders.append(self)
+        return self
+
+    def __exit__(self, *exc):
+        self._stack.builders.pop()
+
+    # -- building ------------------------------------------------------------------------------
+    def param(self, type, hint=None):
+        value = Value(type, None, hint)
+        self.params.append(value)
+        self.values.add(value)
+        return value
+
+    def emit(self, op, operands, attrs, source=None, hints=None):
+        """Append `op(operands, **attrs)` unless its value is already known. -> Value, or tuple of them."""
+        operands = tuple(x if isinstance(x, Operand) else as_operand(x, operands, op) for x in operands)
+        try:
+            key = (op, operands, tuple(attrs.items()))
+            known = self._numbered.get(key)
+        except TypeError:
+            raise IRTypeError(f"{op.name}: attributes must be hashable, got {attrs}") from None
+        if known is not None and not op.effect:
+            return known
+        types = op.result_types(operands, attrs)
+        if source is None:
+            source = self.locate() if self.locate is not None else self.source
+        eqn = Eqn(op, operands, attrs, (), source)
+        eqn.results = tuple(Value(t, eqn, hints[i] if hints else None) for i, t in enumerate(types))
+        self.eqns.append(eqn)
+        self.values.update(eqn.results)
+        known = eqn.results if op.multiple else eqn.results[0]
+        self._numbered[key] = known
+        return known
+
+    def replay(self, eqn, env, op=None, attrs=None):
+        """Append a copy of `eqn` with its operands looked up in `env`, and record its results there."""
+        operands = tuple(env.get(x, x) for x in eqn.operands)
+        hints = tuple(r.hint for r in eqn.results)
+        out = self.emit(op or eqn.op, operands, eqn.attrs if attrs is None else attrs, eqn.source, hints)
+        for old, new in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
+            env[old] = new
+
+    def inline(self, func, operands, through=None):
+        """Append the body of `func` on `operands`; returns the tuple of its results."""
+        if len(operands) != len(func.params):
+            raise IRTypeError(f"{func.name} takes {len(func.params)} operands, got {len(operands)}")
+        env = dict(zip(func.params, operands, strict=True))
+        for eqn in func.eqns:
+            self.replay(eqn, env)
+        return tuple(env.get(r, r) for r in func.results)
+
+    def finish(self, results, name=None):
+        return Func(name or self.name, self.params, self.eqns, results)
+
+
+def as_operand(x, operands, op):
+    """A Python number becomes a splat of the type of the last value beside it: literals need no broadcast."""
+    for other in reversed(operands):
+        if isinstance(other, Value | Lit):
+            if isinstance(x, bool | int | float | complex | np.generic):
+                return Lit(x, other.type)
+            break
+    raise IRTypeError(f"{op.name}: {type(x).__name__} is no operand; arrays enter a program as parameters or constants")
+
+
+def splat(value, like):
+    """`value` at every position of the type of `like`."""
+    return Lit(value, like.type)
+
+
+def zeros_like(x):
+    return Lit(0, x.type)
+
+
+def verify(func):
+    """Check that `func` is closed, bound once, and typed as its ops say; returns it. Regions too."""
+    bound = set(func.params)
+    if len(bound) != len(func.params):
+        raise IRTypeError(f"{func.name}: a parameter is listed twice")
+    for n, eqn in enumerate(func.eqns):
+        where = f"{func.name}, equation {n} ({eqn.op.name})" + (f" at {eqn.source}" if eqn.source else "")
+        for x in eqn.operands:
+            if isinstance(x, Value) and x not in bound:
+                raise IRTypeError(f"{where}: an operand of type {x.type} is used before it is bound")
+        types = eqn.op.result_types(eqn.operands, eqn.attrs)
+        if types != tuple(r.type for r in eqn.results):
+            raise IRTypeError(f"{where}: bound as {[r.type for r in eqn.results]}, but its rule gives {list(types)}")
+        for r in eqn.results:
+            if r in bound:
+                raise IRTypeError(f"{where}: a value is bound twice")
+            bound.add(r)
+        for region in eqn.regions():
+            verify(region)
+    for r in func.results:
+        if isinstance(r, Value) and r not in bound:
+            raise IRTypeError(f"{func.name}: a result of type {r.type} is never bound")
+        if not isinstance(r.type, Tensor):
+            raise IRTypeError(f"{func.name}: a result has no type")
+    return func

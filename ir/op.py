@@ -1,0 +1,229 @@
+"""Ops, each declared once: a NumPy function decorated with its type rule, traits and samples.
+
+    @op(elementwise(FLOAT), sample=reals)
+    def sin(x):
+        \"\"\"Sine.\"\"\"
+        return np.sin(x)
+
+Signature = operands, keyword-only = attributes, body = NumPy meaning, docstring = documentation.
+Derivatives, batching and lowerings are total tables keyed by the op (`ir.table`).
+"""
+
+import inspect
+
+import numpy as np
+
+from .core import Operand
+from .types import IRTypeError, parse_type
+
+BOOL, INT, UINT, FLOAT, COMPLEX = "b", "i", "u", "f", "c"  # dtype kinds
+INTEGER, INEXACT = INT + UINT, FLOAT + COMPLEX
+REAL, NUMBER = INTEGER + FLOAT, INTEGER + FLOAT + COMPLEX
+ANY = BOOL + NUMBER
+
+OPS = {}  # name -> Op, in order of declaration
+
+
+class Op:
+    """A named operation. Calling it means what its operands are: arrays evaluate, Values append, Holes match."""
+
+    def __init__(self, body, rule, *, sample, cases, traits, multiple, effect, check):
+        self.name = body.__name__.rstrip("_")
+        self.body, self.rule, self.doc = body, rule, inspect.getdoc(body)
+        signature = inspect.signature(body).parameters.values()
+        self.operands = tuple(p.name for p in signature if p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY))
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in signature)
+        self.attrs = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
+        self.sample, self.cases, self.traits = sample, tuple(cases), frozenset(traits)
+        self.multiple, self.effect = multiple, effect
+        self.check = check  # "value": compare numbers; "shape": the body leaves freedom (signs of eigenvectors)
+        self._types = {}
+
+    def __call__(self, *operands, **attrs):
+        attrs = self.complete(attrs)
+        for x in operands:
+            if isinstance(x, Operand):
+                return x.apply(self, operands, attrs)
+        return self.body(*operands, **attrs)
+
+    def complete(self, attrs):
+        """Attributes in order of declaration, defaults filled in."""
+        if not self.attrs and not attrs:
+            return attrs
+        try:
+            full = {k: attrs.pop(k) if k in attrs else d for k, d in self.attrs.items()}
+        except AttributeError:
+            raise IRTypeError(f"{self.name}: attributes must be given by name") from None
+        if attrs:
+            raise IRTypeError(f"{self.name} has no attribute {', '.join(attrs)}; it has {', '.join(self.attrs) or 'none'}")
+        for k, v in full.items():
+            if v is inspect.Parameter.empty:
+                raise IRTypeError(f"{self.name}: attribute {k} is missing")
+        return full
+
+    def result_types(self, operands, attrs):
+        """The tuple of result types; the op's type rule, remembered."""
+        key = (tuple([x.type for x in operands]), tuple(attrs.items()))
+        found = self._types.get(key)
+        if found is None:
+            if not self.variadic and len(operands) != len(self.operands):
+                raise IRTypeError(f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), got {len(operands)}")
+            found = self.rule(self, *key[0], **attrs)
+            found = self._types[key] = found if isinstance(found, tuple) else (found,)
+        return found
+
+    def __repr__(self):
+        return f"<op {self.name}>"
+
+    def __reduce__(self):
+        return OPS.__getitem__, (self.name,)
+
+
+def op(rule, *, sample=None, cases=(), traits=(), multiple=False, effect=False, check="value"):
+    """Declare an op. `rule(op, *types, **attrs)` gives its result type, or a tuple of them when `multiple`.
+
+    sample: draws a float operand for the generated tests (a domain of `ir.sample`).
+    cases:  `case(...)` instances for the generated tests; elementwise rules supply their own.
+    traits: free words that passes and transforms ask for ("commutative", "linear", ...).
+    effect: True for ops that must run exactly once, in order (never merged, never dropped).
+    """
+
+    def declare(body):
+        made = Op(
+            body,
+            getattr(rule, "rule", rule),
+            sample=sample,
+            cases=cases or getattr(rule, "cases", ()),
+            traits={*traits, *getattr(rule, "traits", ())},
+            multiple=multiple,
+            effect=effect,
+            check=check,
+        )
+        if made.name in OPS:
+            raise IRTypeError(f"op {made.name} is declared twice")
+        OPS[made.name] = made
+        return made
+
+    return declare
+
+
+# -- type rules ------------------------------------------------------------------------------------
+
+
+class elementwise:
+    """All operands have one shape; `kinds` names the dtype kinds allowed, one string for all or one each.
+
+    result: "same" (dtype of the last operand), "bool", "real" (the real partner of a complex dtype).
+    Operands whose `kinds` strings are equal must have equal dtypes.
+    """
+
+    traits = ("elementwise",)
+
+    def __init__(self, *kinds, result="same"):
+        self.kinds, self.result = kinds, result
+
+    def rule(self, op, *types, **attrs):
+        kinds = self.kinds if len(self.kinds) == len(types) else self.kinds * len(types)
+        shape = types[0].shape
+        seen = {}
+        for t, allowed in zip(types, kinds, strict=True):
+            if t.shape != shape:
+                raise IRTypeError(f"{op.name}: shapes differ: {', '.join(map(repr, types))}")
+            if t.kind not in allowed:
+                raise IRTypeError(f"{op.name}: {t} is not among the dtype kinds it takes ({allowed})")
+            if seen.setdefault(allowed, t.dtype) != t.dtype:
+                raise IRTypeError(f"{op.name}: dtypes differ: {', '.join(map(repr, types))}")
+        last = types[-1]
+        if self.result == "bool":
+            return last.like(dtype=bool)
+        if self.result == "real":
+            return real_type(last)
+        return last
+
+    @property
+    def cases(self):
+        samples = {"b": "bool[3,4]", "i": "i64[3,4]", "u": "u8[3,4]", "f": "f64[3,4]", "c": "c128[3,4]"}
+        if len(self.kinds) > 1:
+            return (case(*(samples["f" if "f" in k else k[0]] for k in self.kinds)),)
+        found = [case(samples[k], repeat=True) for k in self.kinds[0]]
+        return (*found, *([case("f32[5]", repeat=True), case("f64[]", repeat=True)] if "f" in self.kinds[0] else ()))
+
+
+def real_type(t):
+    """complex -> the float of half its size; other types are their own."""
+    return t.like(dtype=np.dtype(f"f{t.dtype.itemsize // 2}")) if t.kind == "c" else t
+
+
+def complex_type(t):
+    """float -> the complex of twice its size."""
+    return t if t.kind == "c" else t.like(dtype=np.dtype(f"c{max(t.dtype.itemsize, 4) * 2}"))
+
+
+def require(ok, op, message):
+    """Raise IRTypeError(`op: message`) unless ok; the one-line check of a type rule."""
+    if not ok:
+        raise IRTypeError(f"{op.name}: {message}")
+
+
+# -- samples for the generated tests ---------------------------------------------------------------
+
+
+class case:
+    """Operands and attributes on which an op is tested: `case("f64[3,4]", perm=(1, 0))`.
+
+    A spec is a type's spelling (drawn from the op's `sample`), an ndarray (used as it is), or
+    a function of a Generator. `repeat=True`: the one spec serves every operand.
+    """
+
+    def __init__(self, *specs, repeat=False, sample=None, **attrs):
+        self.specs, self.repeat, self.sample, self.attrs = specs, repeat, sample, attrs
+
+    def draw(self, op, rng):
+        """-> (operands, attrs) with NumPy operands."""
+        specs = self.specs * len(op.operands) if self.repeat else self.specs
+        return [self._draw(s, op, rng) for s in specs], op.complete(dict(self.attrs))
+
+    def _draw(self, spec, op, rng):
+        if callable(spec):
+            return spec(rng)
+        if not isinstance(spec, str):
+            return np.asarray(spec)
+        t = parse_type(spec)
+        if t.kind == "b":
+            return np.asarray(rng.random(t.shape) < 0.5)
+        if t.kind in "iu":
+            return np.asarray(rng.integers(1 if t.kind == "u" else -4, 7, t.shape), t.dtype)
+        sample = self.sample or op.sample or reals
+        real = sample(rng, t.shape)
+        if t.kind == "c":
+            real = real + 1j * sample(rng, t.shape)
+        return np.asarray(real, t.dtype)
+
+    def __repr__(self):
+        parts = [s if isinstance(s, str) else "array" if not callable(s) else getattr(s, "__name__", "draw") for s in self.specs]
+        return f"({', '.join(parts + [f'{k}={v}' for k, v in self.attrs.items()])})"
+
+
+def interval(low, high):
+    """Numbers drawn uniformly between two bounds."""
+    return lambda rng, shape: rng.uniform(low, high, shape)
+
+
+reals = interval(-2.0, 2.0)
+positive = interval(0.3, 3.0)
+unit = interval(-0.9, 0.9)
+probability = interval(0.05, 0.95)
+above_one = interval(1.1, 3.0)
+
+
+def nonzero(rng, shape):
+    """Away from zero, either sign."""
+    return rng.uniform(0.3, 2.0, shape) * rng.choice([-1.0, 1.0], shape)
+
+
+def distinct(rng, shape):
+    """No two alike: for sorts and maxima, whose derivatives jump at ties."""
+    n = int(np.prod(shape))
+    return (rng.permutation(n) + rng.uniform(0.2, 0.8, n)).reshape(shape) / max(n, 1) * 4 - 2
+
+

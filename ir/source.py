@@ -1,0 +1,91 @@
+"""Where an equation came from: the user's file and line, and the name the line gave its value.
+
+Names are found when text is printed, never while tracing: the instruction's position in the
+source (PEP 657) is looked up among the assignments of its file.
+"""
+
+import ast
+import functools
+import itertools
+import linecache
+import os
+
+
+class Source:
+    """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`)."""
+
+    __slots__ = ("code", "lasti", "mark")
+
+    def __init__(self, code, lasti, mark=""):
+        self.code, self.lasti, self.mark = code, lasti, mark
+
+    def marked(self, mark):
+        """The same place, derived by a transform; the latest transform is the one shown."""
+        return Source(self.code, self.lasti, mark)
+
+    def position(self):
+        """(line, end line, column, end column), any of which may be None."""
+        return next(itertools.islice(self.code.co_positions(), self.lasti // 2, None), (None,) * 4)
+
+    @property
+    def file(self):
+        return self.code.co_filename
+
+    @property
+    def line(self):
+        return self.position()[0] or self.code.co_firstlineno
+
+    @property
+    def target(self):
+        """The variable this very expression was assigned to, or None."""
+        if self.mark:
+            return None
+        return _targets(self.file).get(self.position())
+
+    @property
+    def text(self):
+        """The line as the user wrote it, stripped."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self):
+        return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
+
+
+@functools.lru_cache(256)
+def _targets(file):
+    """position of an assigned expression -> the name it is assigned to, for one file."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return {}
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[_place(node.value)] = node.targets[0].id
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+            for name, value in zip(node.targets[0].elts, node.value.elts, strict=False):
+                if isinstance(name, ast.Name):
+                    found[_place(value)] = name.id
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value:
+            found[_place(node.value)] = node.target.id
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found[_place(node)] = node.target.id
+    return found
+
+
+def _place(node):
+    return (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+
+
+def hint_name(value):
+    """The name a value would like in print: the user's variable, `d_z` for the cotangent of `z`, or None."""
+    hint = value.hint
+    if hint is None:
+        eqn = value.eqn
+        single = eqn is not None and len(eqn.results) == 1 and eqn.source is not None
+        return eqn.source.target if single else None
+    if isinstance(hint, tuple):  # (prefix, the value it is derived from)
+        prefix, of = hint
+        name = hint_name(of)
+        return prefix + name if name else None
+    return hint

@@ -1,0 +1,281 @@
+"""`show(func)` prints a function, `parse(text)` reads it back; everything left of `#` is exact.
+
+    func loss(%w: f64[3], %X: f64[4,3]) -> f64[] {
+      %z = dot_general %X, %w contract=[[1],[0]] : f64[4]  # logreg.py:4
+      %0 = reduce_sum %z axes=[0]                : f64[]   # logreg.py:5
+      return %0
+    }
+
+A bare number is a splat with the type of the equation's last value; others carry theirs (`0.5:f64[2]`).
+The regions of an equation follow it, indented, each named by its attribute (`body: func ...`).
+"""
+
+import ast
+import base64
+import re
+import zlib
+
+import numpy as np
+
+from .core import Builder, Constant, Func, Lit, Value
+from .op import OPS
+from .source import hint_name
+from .types import DTYPES, SHORT, IRTypeError, parse_type
+
+WIDEST = 96  # columns before the type column gives up aligning
+LISTED = 16  # constants up to this size are printed number by number
+
+
+# -- printing --------------------------------------------------------------------------------------
+
+
+def show(func, sources=True):
+    """The text of `func`; `sources=False` leaves the source column out."""
+    return "\n".join(_func_lines(func, f"func {func.name}", sources))
+
+
+def _func_lines(func, head, sources):
+    names = _Names()
+    params = ", ".join(f"%{names.bind(p)}: {p.type}" for p in func.params)
+    lines = [f"{head}({params}) -> {', '.join(map(repr, func.result_types)) or 'nothing'} {{"]
+    rows = []
+    for eqn in func.eqns:
+        operands = ", ".join(_operand(x, names, _context(eqn.operands)) for x in eqn.operands)
+        attrs = "".join(f" {k}={_attr(v)}" for k, v in eqn.attrs.items() if not _is_region(v))
+        left = ", ".join(f"%{names.bind(r)}" for r in eqn.results)
+        text = f"{left} = {eqn.op.name}{' ' + operands if operands else ''}{attrs}" if left else f"{eqn.op.name} {operands}{attrs}"
+        nested = [line for label, f in _regions(eqn) for line in _func_lines(f, f"{label}: func", sources)]
+        rows.append((text, ", ".join(repr(r.type) for r in eqn.results), str(eqn.source) if eqn.source and sources else "", nested))
+    wide = max([len(t) for t, *_ in rows if len(t) <= WIDEST], default=0)
+    types_wide = max([len(t) for _, t, *_ in rows if len(t) <= 24], default=0)
+    for text, types, source, nested in rows:
+        line = f"  {text:<{wide}} : {types:<{types_wide}}"
+        lines.append((line + (f"  # {source}" if source else "")).rstrip())
+        lines += ["    " + line for line in nested]
+    results = ", ".join(_operand(r, names, None) for r in func.results)
+    return [*lines, f"  return {results}".rstrip(), "}"]
+
+
+class _Names:
+    """Hands out one printed name per value."""
+
+    def __init__(self):
+        self.of, self.taken, self.count = {}, set(), 0
+
+    def bind(self, value):
+        wish = hint_name(value)
+        if wish is None:
+            name = str(self.count)
+            self.count += 1
+        else:
+            name, n = wish, 1
+            while name in self.taken:
+                name, n = f"{wish}.{n}", n + 1
+        self.taken.add(name)
+        self.of[value] = name
+        return name
+
+
+def _context(operands):
+    """The type a bare number takes among these operands: that of the last value."""
+    return next((x.type for x in reversed(operands) if isinstance(x, Value)), None)
+
+
+def _operand(x, names, context):
+    if isinstance(x, Value):
+        return f"%{names.of.get(x, '?unbound')}"
+    return _number(x.value) + ("" if x.type is context else f":{x.type}")
+
+
+def _number(v):
+    return repr(v.item()).replace(" ", "")
+
+
+def _is_region(v):
+    return isinstance(v, Func) or (isinstance(v, tuple) and len(v) > 0 and all(isinstance(f, Func) for f in v))
+
+
+def _regions(eqn):
+    for name, v in eqn.attrs.items():
+        if isinstance(v, Func):
+            yield name, v
+        elif _is_region(v):
+            yield from ((f"{name}[{i}]", f) for i, f in enumerate(v))
+
+
+def _attr(v):
+    if isinstance(v, np.dtype):
+        return SHORT[v.name]
+    if isinstance(v, Constant):
+        flat = v.array.ravel()
+        type = SHORT[v.array.dtype.name] + str(list(v.array.shape)).replace(" ", "")
+        if flat.size <= LISTED:
+            return f'dense("{type}",[{",".join(_number(x) for x in flat)}])'
+        return f'dense("{type}","{base64.b85encode(zlib.compress(flat.tobytes())).decode()}")'
+    if isinstance(v, tuple | list):
+        return f"[{','.join(_attr(x) for x in v)}]"
+    if isinstance(v, str):
+        return '"' + v.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(v, np.generic):
+        v = v.item()
+    if v is None or isinstance(v, bool | int | float | complex):
+        return repr(v).replace(" ", "")
+    return f"<{getattr(v, '__name__', type(v).__name__)}>".replace(" ", "_")
+
+
+# -- parsing ---------------------------------------------------------------------------------------
+
+
+def parse(text):
+    """The function a text describes. Raises IRTypeError with the line that cannot be read."""
+    lines = _Lines(text)
+    func = _parse_func(lines, None)
+    if lines.peek() is not None:
+        raise lines.error("text goes on after the function")
+    return func
+
+
+class _Lines:
+    def __init__(self, text):
+        stripped = [(n, _uncomment(line).strip()) for n, line in enumerate(text.splitlines(), 1)]
+        self.lines, self.at = [(n, s) for n, s in stripped if s], 0
+
+    def peek(self):
+        return self.lines[self.at][1] if self.at < len(self.lines) else None
+
+    def next(self):
+        if self.at == len(self.lines):
+            raise IRTypeError("the text ends inside a function: a `}` is missing")
+        self.at += 1
+        return self.lines[self.at - 1][1]
+
+    def error(self, message):
+        n, line = self.lines[min(max(self.at - 1, 0), len(self.lines) - 1)] if self.lines else (0, "")
+        return IRTypeError(f"line {n}: {message}\n  {line}")
+
+
+_HEAD = re.compile(r"(?:([\w\[\]]+):\s*)?func\s*([^\s(]*)\((.*)\)\s*->\s*.*\{$")
+_REGION = re.compile(r"(\w+)(\[\d+\])?:\s*func\b")
+_EQN = re.compile(r"(?:((?:%[\w.]+,?\s*)+)=\s*)?(\w+)\s*(.*)$")
+
+
+def _parse_func(lines, name):
+    head = _HEAD.match(lines.next())
+    if not head:
+        raise lines.error("expected `func name(%x: f64[3], ...) -> f64[] {`")
+    build, env = Builder(name or head[2]), {}
+    for part in _split(head[3], ","):
+        key, _, type = part.partition(":")
+        env[key.strip().lstrip("%")] = build.param(parse_type(type), _hint(key.strip().lstrip("%")))
+    while not (line := lines.next()).startswith("return"):
+        _parse_eqn(line, lines, build, env)
+    results = tuple(_parse_operand(t, env, None, lines) for t in _split(line[len("return") :], ","))
+    if lines.next() != "}":
+        raise lines.error("expected `}` after return")
+    return build.finish(results)
+
+
+def _hint(name):
+    return None if name.isdigit() else re.sub(r"\.\d+$", "", name)
+
+
+def _parse_eqn(line, lines, build, env):
+    body = _split(line, " : ")[0]
+    match = _EQN.match(body)
+    if not match or match[2] not in OPS:
+        raise lines.error(f"no op is named {match[2]!r}" if match else "expected `%z = op %x, %y key=value : type`")
+    op, words = OPS[match[2]], _split(match[3], " ")
+    attrs = {}
+    while words and re.match(r"\w+=", words[-1]):
+        key, _, value = words.pop().partition("=")
+        attrs[key] = _parse_attr(value, lines)
+    regions = {}
+    while lines.peek() and (region := _REGION.match(lines.peek())):
+        found = _parse_func(lines, region[1] + (region[2] or ""))
+        regions.setdefault(region[1], []).append(found)
+        attrs[region[1]] = tuple(regions[region[1]]) if region[2] else found
+    tokens = _split(" ".join(words), ",")
+    context = next((env[t.strip()[1:]].type for t in reversed(tokens) if t.strip()[1:] in env and t.strip()[0] == "%"), None)
+    operands = tuple(_parse_operand(t, env, context, lines) for t in tokens)
+    names = [n.strip().lstrip("%") for n in (match[1] or "").split(",") if n.strip()]
+    with build:
+        out = build.emit(op, operands, op.complete(attrs), hints=[_hint(n) for n in names])
+    for n, value in zip(names, out if op.multiple else (out,), strict=True):
+        env[n] = value
+
+
+def _parse_operand(token, env, context, lines):
+    token = token.strip()
+    if token.startswith("%"):
+        if token[1:] not in env:
+            raise lines.error(f"{token} is not bound here")
+        return env[token[1:]]
+    value, _, type = token.partition(":")
+    if not type and context is None:
+        raise lines.error(f"the number {token} needs its type, such as {token}:f64[]")
+    return Lit(_parse_attr(value, lines), parse_type(type) if type else context)
+
+
+def _parse_attr(text, lines):
+    def read(node):
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.List():
+                return tuple(read(x) for x in node.elts)
+            case ast.UnaryOp(op=ast.USub()):
+                return -read(node.operand)
+            case ast.BinOp(op=ast.Add()):
+                return read(node.left) + read(node.right)
+            case ast.BinOp(op=ast.Sub()):
+                return read(node.left) - read(node.right)
+            case ast.Name(id=name) if name in ("nan", "inf"):
+                return float(name)
+            case ast.Name(id=name) if name in ("nanj", "infj"):
+                return complex(0, float(name[:-1]))
+            case ast.Name(id=name) if name in DTYPES:
+                return DTYPES[name]
+            case ast.Call(func=ast.Name(id="dense")):
+                return _dense(*(read(a) for a in node.args))
+        raise lines.error(f"cannot read the value {text}")
+
+    try:
+        return read(ast.parse(text, mode="eval").body)
+    except SyntaxError:
+        raise lines.error(f"cannot read the value {text}") from None
+
+
+def _dense(type, data):
+    t = parse_type(type)
+    if isinstance(data, str):
+        return Constant(np.frombuffer(zlib.decompress(base64.b85decode(data)), t.dtype).reshape(t.shape))
+    return Constant(np.array(data, t.dtype).reshape(t.shape))
+
+
+def _scan(text):
+    """(index, character, depth) of every character outside quotes; depth counts open brackets."""
+    depth, quoted, skip = 0, False, False
+    for i, c in enumerate(text):
+        if skip:
+            skip = False
+        elif quoted:
+            skip, quoted = c == "\\", c != '"'
+        elif c == '"':
+            quoted = True
+        else:
+            depth += (c in "([{") - (c in ")]}")
+            yield i, c, depth
+
+
+def _split(text, mark):
+    """Split at `mark` where no bracket or quote is open; empty pieces are dropped."""
+    cuts = [i for i, _, depth in _scan(text) if depth == 0 and text.startswith(mark, i)]
+    pieces, start = [], 0
+    for cut in cuts:
+        pieces.append(text[start:cut])
+        start = cut + len(mark)
+    return [p for p in (*pieces, text[start:]) if p.strip()]
+
+
+def _uncomment(line):
+    return next((line[:i] for i, c, _ in _scan(line) if c == "#"), line)

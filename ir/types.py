@@ -1,0 +1,80 @@
+"""The type of a value: a shape and a dtype, written `f64[3,4]`."""
+
+import numpy as np
+
+SHORT = {
+    "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    "float16": "f16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
+}  # fmt: skip
+DTYPES = {short: np.dtype(name) for name, short in SHORT.items()}
+
+
+class IRTypeError(TypeError):
+    """An equation, or a spelled type, that no rule of the IR allows."""
+
+
+class Tensor:
+    """Shape and dtype of one value. Interned: equal types are the same object."""
+
+    __slots__ = ("shape", "dtype", "size", "kind")
+    _interned = {}
+
+    def __new__(cls, shape, dtype):
+        key = (shape, dtype)
+        found = cls._interned.get(key)
+        if found is None:
+            found = cls._make(tuple(int(n) for n in shape), np.dtype(dtype))
+            cls._interned[key] = found
+        return found
+
+    @classmethod
+    def _make(cls, shape, dtype):
+        found = cls._interned.get((shape, dtype))
+        if found is not None:
+            return found
+        if dtype.name not in SHORT:
+            raise IRTypeError(f"dtype {dtype} has no place in the IR; it knows {', '.join(DTYPES)}")
+        self = object.__new__(cls)
+        self.shape, self.dtype = shape, dtype
+        self.size = int(np.prod(shape, dtype=object)) if shape else 1
+        self.kind = dtype.kind
+        return cls._interned.setdefault((shape, dtype), self)
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def inexact(self):
+        """Floating or complex: the types that have derivatives."""
+        return self.kind in "fc"
+
+    def like(self, shape=None, dtype=None):
+        return Tensor(self.shape if shape is None else tuple(shape), self.dtype if dtype is None else np.dtype(dtype))
+
+    def __reduce__(self):
+        return Tensor, (self.shape, self.dtype)
+
+    def __repr__(self):
+        return f"{SHORT[self.dtype.name]}[{','.join(map(str, self.shape))}]"
+
+
+def parse_type(text):
+    """`"f64[3,4]"` -> Tensor((3, 4), float64); the inverse of `repr`."""
+    name, bracket, rest = text.strip().partition("[")
+    dims = rest.rstrip("]").strip()
+    if name not in DTYPES or not bracket or not rest.endswith("]"):
+        raise IRTypeError(f"{text!r} is no type: write a dtype of {', '.join(DTYPES)} and a shape, such as f64[3,4] or i64[]")
+    try:
+        shape = tuple(int(d) for d in dims.split(",")) if dims else ()
+    except ValueError:
+        raise IRTypeError(f"{text!r} is no type: sizes are whole numbers, such as f64[3,4]") from None
+    return Tensor(shape, DTYPES[name])
+
+
+def type_of(array):
+    """The type of anything with a shape and a dtype, or of a Python number."""
+    if not hasattr(array, "dtype"):
+        array = np.asarray(array)
+    return Tensor(tuple(array.shape), np.dtype(array.dtype))

@@ -1,0 +1,189 @@
+"""Generated from the registry; names no op. Types, text, NumPy, XLA, both derivative modes, batching.
+
+Tolerances stand here once: derivatives agree with finite differences to 1e-6 relative in float64,
+XLA agrees with NumPy to `ULPS` units in the last place of the result's largest magnitude per array
+(table below for the few ops whose algorithms differ).
+"""
+
+import zlib
+
+import jax
+import numpy as np
+import pytest
+
+from wengert.autodiff import BATCH, DERIVATIVE, batch, jvp, vjp
+from wengert.backends.numpy import callable_of
+from wengert.backends.xla import XLA, lower
+from wengert.ir.core import Builder, Func, verify
+from wengert.ir.ops import OPS
+from wengert.ir.text import parse, show
+from wengert.ir.types import type_of
+
+ULPS = 8
+LOOSER = {}  # op name -> ulps, with the reason beside it
+
+CASES = [pytest.param(op, c, id=f"{op.name}{c!r}") for op in OPS.values() for c in op.cases]
+
+
+def draw(op, c):
+    rng = np.random.default_rng(zlib.crc32(f"{op.name}{c!r}".encode()))
+    operands, attrs = c.draw(op, rng)
+    return operands, attrs, rng
+
+
+def func_of(op, operands, attrs):
+    build = Builder(op.name)
+    with build:
+        params = [build.param(type_of(x), n) for x, n in zip(operands, [f"x{i}" for i in range(len(operands))])]
+        out = build.emit(op, params, attrs)
+    return verify(build.finish(out if op.multiple else (out,)))
+
+
+def run_numpy(func, operands):
+    with np.errstate(all="ignore"):
+        return [np.asarray(r) for r in callable_of(func)(*operands)]
+
+
+def run_xla(func, operands):
+    with jax.enable_x64(True):
+        return [np.asarray(r) for r in jax.jit(lambda *a: lower(func, a))(*operands)]
+
+
+def close(a, b, ulps):
+    assert a.shape == b.shape and a.dtype == b.dtype, f"{type_of(a)} against {type_of(b)}"
+    if a.dtype.kind not in "fc":
+        np.testing.assert_array_equal(a, b)
+        return
+    finite = np.isfinite(b)
+    scale = np.maximum(np.abs(b), np.max(np.abs(b[finite]), initial=0.0) * (b.ndim > 0))
+    np.testing.assert_array_equal(a[~finite], b[~finite])
+    bound = ulps * np.finfo(a.dtype).eps * np.maximum(scale, np.finfo(a.dtype).tiny)
+    assert np.all(np.abs(a - b)[finite] <= bound[finite]), f"\n{a}\n{b}"
+
+
+@pytest.mark.parametrize("table", [DERIVATIVE, BATCH, XLA], ids=lambda t: t.name)
+def test_tables_are_total(table):
+    assert table.missing() == []
+
+
+def test_every_op_has_cases_and_documentation():
+    assert [op.name for op in OPS.values() if not op.cases or not op.doc] == []
+
+
+@pytest.mark.parametrize("op, c", CASES)
+def test_type_rule_is_numpys(op, c):
+    operands, attrs, _ = draw(op, c)
+    func = func_of(op, operands, attrs)
+    assert list(func.result_types) == [type_of(r) for r in run_numpy(func, operands)]
+
+
+@pytest.mark.parametrize("op, c", CASES)
+def test_text_round_trip(op, c):
+    operands, attrs, _ = draw(op, c)
+    text = show(func_of(op, operands, attrs))
+    if "<" not in text:  # an attribute without text, such as a host callback
+        assert show(parse(text)) == text
+
+
+@pytest.mark.parametrize("op, c", CASES)
+def test_xla_is_numpy(op, c):
+    operands, attrs, _ = draw(op, c)
+    func = func_of(op, operands, attrs)
+    got, want = run_xla(func, operands), run_numpy(func, operands)
+    if callable(op.check):
+        op.check(operands, want, **attrs)
+        op.check(operands, got, **attrs)
+        assert [type_of(r) for r in got] == [type_of(r) for r in want]
+        return
+    for a, b in zip(got, want):
+        close(a, b, LOOSER.get(op.name, ULPS))
+
+
+def smooth(operands):
+    return [i for i, x in enumerate(operands) if x.dtype in (np.float64, np.complex128)]
+
+
+def directions(rng, operands, indices):
+    out = {}
+    for i in indices:
+        x = operands[i]
+        t = rng.standard_normal(x.shape)
+        out[i] = t + 1j * rng.standard_normal(x.shape) if x.dtype.kind == "c" else np.asarray(t)
+    return out
+
+
+def numeric(function, operands, tangents):
+    """Directional derivative of `function` (a list of arrays), sixth-order central differences."""
+    h = 1e-3
+    total = None
+    for k, weight in ((1, 45), (2, -9), (3, 1)):
+        for sign in (1, -1):
+            moved = [x + sign * k * h * tangents[i] if i in tangents else x for i, x in enumerate(operands)]
+            term = [sign * weight / (60 * h) * np.asarray(r) if r.dtype.kind in "fc" else None for r in function(moved)]
+            total = term if total is None else [None if a is None else a + b for a, b in zip(total, term)]
+    return [t for t in total if t is not None]
+
+
+def agree(a, b, message):
+    a, b = np.asarray(a), np.asarray(b)
+    scale = max(np.max(np.abs(a), initial=0.0), np.max(np.abs(b), initial=0.0), 1.0)
+    assert np.max(np.abs(a - b), initial=0.0) <= 1e-6 * scale, f"{message}\n{a}\n{b}"
+
+
+def inner(gs, zs):
+    return sum(np.sum(g * z).real for g, z in zip(gs, zs))
+
+
+def inexact_results(func):
+    return [i for i, r in enumerate(func.results) if r.type.inexact]
+
+
+def check_first_order(func, operands, rng, xs):
+    wrt = smooth(operands)
+    t = directions(rng, operands, wrt)
+    want = numeric(lambda moved: run_numpy(func, moved), operands, t)
+    got = run_numpy(verify(jvp(func, wrt, keep=False)), [*operands, *(t[i] for i in wrt)])
+    for a, b in zip(got, want, strict=True):
+        agree(a, b, "jvp against finite differences")
+    zs = run_numpy(func, operands)
+    g = [np.asarray(rng.standard_normal(z.shape) + (1j * rng.standard_normal(z.shape) if z.dtype.kind == "c" else 0)).astype(z.dtype) for z in zs if z.dtype.kind in "fc"]
+    backward = verify(vjp(func, wrt, keep=False))
+    cts = run_numpy(backward, [*operands, *g])
+    for i, ct in zip(wrt, cts):
+        assert type_of(ct) == type_of(operands[i])
+    agree(inner(cts, [t[i] for i in wrt]), inner(g, want), "vjp against finite differences")
+    for a, b in zip(run_xla(backward, [*operands, *g]), cts):
+        agree(a, b, "vjp on XLA against NumPy")
+    return backward, g
+
+
+@pytest.mark.parametrize("op, c", CASES)
+def test_derivatives(op, c):
+    operands, attrs, rng = draw(op, c)
+    wrt = smooth(operands)
+    func = func_of(op, operands, attrs)
+    if not wrt or not inexact_results(func):
+        return
+    backward, g = check_first_order(func, operands, rng, wrt)
+    if not any(isinstance(v, Func) for v in attrs.values()):
+        check_first_order(backward, [*operands, *g], rng, wrt)  # second order: the gradient is a program like any other
+
+
+@pytest.mark.parametrize("op, c", CASES)
+def test_batch_is_a_stack_of_singles(op, c):
+    rng = np.random.default_rng(1)
+    draws = [c.draw(op, rng) for _ in range(3)]
+    attrs = draws[0][1]
+    func = func_of(op, draws[0][0], attrs)
+    n = len(func.params)
+    patterns = {(True,) * n, *(tuple(i == j for i in range(n)) for j in range(n))} if n else ()
+    for batched in patterns:
+        operands = [np.stack([d[0][i] for d in draws]) if b else draws[0][0][i] for i, b in enumerate(batched)]
+        got = run_numpy(verify(batch(func, batched, 3)), operands)
+        for k in range(3):
+            one = [x[k] if b else x for x, b in zip(operands, batched)]
+            for a, b in zip([r[k] for r in got], run_numpy(func, one)):
+                if callable(op.check):
+                    op.check(one, [r[k] for r in got], **attrs)
+                else:
+                    close(np.asarray(a), b, 64)
