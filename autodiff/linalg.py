@@ -1,8 +1,8 @@
-"""Derivatives and batching of contractions, convolution, FFT and dense linear algebra."""
+"""Derivatives and batching of products."""
 
 from ..ir.ops.linalg import dot_general
 from ..ir.ops.shape import transpose
-from .batch import BATCH, every
+from .batch import BATCH
 from .forms import bilinear
 
 
@@ -35,11 +35,16 @@ def _order(out, order):
     return out if perm == tuple(range(len(perm))) else transpose(out, perm=perm)
 
 
-bilinear(dot_general, dot_general_left, dot_general_right)
-
-
 @BATCH.rule(dot_general)
 def batch_dot_general(size, batched, x, y, *, contract, batch):
-    x, y = every(size, batched, (x, y))
-    (cx, cy), (bx, by) = ((tuple(a + 1 for a in axes) for axes in pair) for pair in (contract, batch))
-    return dot_general(x, y, contract=(cx, cy), batch=((0, *bx), (0, *by)))
+    """Both batched: one more batch axis. One batched: its new axis is a free axis, so the other operand is never repeated."""
+    in_x, in_y = ((lambda axes, b=b: tuple(a + b for a in axes)) for b in batched)
+    (cx, cy), (bx, by) = contract, batch
+    if all(batched):
+        return dot_general(x, y, contract=(in_x(cx), in_y(cy)), batch=((0, *in_x(bx)), (0, *in_y(by))))
+    out = dot_general(x, y, contract=(in_x(cx), in_y(cy)), batch=(in_x(bx), in_y(by)))
+    at = len(bx) if batched[0] else x.type.ndim - len(cx)  # x's first free axis, or the first of y's
+    return _order(out, (*range(1, at + 1), 0, *range(at + 1, out.type.ndim)))
+
+
+bilinear(dot_general, dot_general_left, dot_general_right)

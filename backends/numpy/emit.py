@@ -1,7 +1,8 @@
 """An IR function as Python source that imports numpy and nothing else.
 
 An op whose body is one `return` is written in place, its operands substituted; an op with a longer
-body becomes a helper function above. Region ops have emitters of their own (`EMIT`).
+body becomes a helper function above. Region ops have emitters of their own (`EMIT`), and some ops a
+plainer expression chosen by types and attributes (`pretty`).
 """
 
 import ast
@@ -9,6 +10,7 @@ import functools
 import inspect
 import keyword
 import linecache
+import math
 import re
 import textwrap
 
@@ -16,6 +18,7 @@ import numpy as np
 
 from ...ir.core import Constant, Func, Value
 from ...ir.source import hint_name
+from .pretty import pretty
 
 EMIT = {}  # region op -> emitter(writer, eqn, operand texts) -> statements
 PRELUDE_MODULES = {"np": "import numpy as np", "math": "import math"}
@@ -88,7 +91,7 @@ class _Writer:
             elementwise = "elementwise" in eqn.op.traits
             anchored = elementwise and any(isinstance(x, Value) and x.type.shape == eqn.results[0].type.shape for x in eqn.operands)
             operands = [self.operand(x, whole=not anchored) for x in eqn.operands]
-            text = self.expression(eqn.op, operands, eqn.attrs)
+            text = pretty(eqn, operands) or self.expression(eqn.op, operands, eqn.attrs)
             targets = ", ".join(self.bind(r) for r in eqn.results)
             lines = [f"{targets} = {text}"] if targets else [text]
         if self.sources and eqn.source:
@@ -143,8 +146,10 @@ class _Writer:
 
 
 def _number(v):
-    text = repr(v.item() if isinstance(v, np.generic) else v)
-    return re.sub(r"\b(nan|inf)\b", r"np.\1", text).replace("nanj", "np.nan*1j").replace("infj", "np.inf*1j")
+    v = v.item() if isinstance(v, np.generic) else v
+    if isinstance(v, complex) and not (np.isfinite(v) and math.copysign(1, v.real) > 0 and math.copysign(1, v.imag) > 0):
+        return f"complex({_number(v.real)}, {_number(v.imag)})"  # `(-0+1j)` and `inf*1j` are other numbers
+    return re.sub(r"\b(nan|inf)\b", r"np.\1", repr(v))
 
 
 def _identifier(name):
