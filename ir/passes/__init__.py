@@ -1,0 +1,9 @@
+"""Passes: each a function `Func -> Func` that says what holds afterwards. `ir.pipeline` puts them in order."""
+
+from .cse import cse
+from .dce import dce
+from .fold import fold
+from .inline import inline
+from .simplify import simplify
+
+__all__ = ["cse", "dce", "fold", "inline", "simplify"]

@@ -1,0 +1,16 @@
+"""Identities, read as equations: one table a file. `RULES` is what `simplify` applies; `EXACT` changes no bit.
+
+Exact rules give the same bits as the left side in NumPy, for NaN, infinities and signed zeros too.
+Inexact ones may change the last digits or the sign of a zero, and may give the true value where the
+left side overflows; none hides a NaN or an infinity that the exact value of the left side has.
+"""
+
+from .algebra import ALGEBRA
+from .fold import FOLD
+from .layout import LAYOUT
+from .stability import STABILITY
+
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT
+EXACT = RULES.exact()
+
+__all__ = ["ALGEBRA", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY"]

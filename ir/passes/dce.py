@@ -1,0 +1,20 @@
+"""Dead code."""
+
+from ..core import Builder, map_regions
+from ..rewrite import is_live, readers
+
+
+def dce(func):
+    """Every equation is read by another one or by the results, or has an effect. Regions too."""
+    return _dce(func, {})
+
+
+def _dce(func, done):
+    if func not in done:
+        build, reads = Builder(func.name), readers(func)
+        env = {p: build.param(p.type, p.hint) for p in func.params}
+        for eqn in func.eqns:
+            if is_live(eqn, reads):
+                build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _dce(region, done)))
+        done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
+    return done[func]

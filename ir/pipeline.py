@@ -1,0 +1,38 @@
+"""The passes in order, read top to bottom."""
+
+from .core import verify as check
+from .passes import cse, dce, fold, inline, simplify
+from .rules import EXACT, RULES
+from .text import show
+
+PIPELINE = (
+    inline,    # calls written out, so that what follows sees through them
+    fold,      # known numbers computed
+    simplify,  # identities, read as equations in ir/rules
+    cse,       # equal equations merged
+    dce,       # unread equations dropped
+)  # fmt: skip
+
+
+def run(func, passes=PIPELINE, exact=False, watch=None, log=None, verify=False):
+    """`func` after `passes`.
+
+    exact: only rules that change no bit of any result.
+    watch: called as `watch(name, func)` after each pass; `print` shows a heading and the text.
+    log: a list that receives (rule, source) for each rule that fires.
+    verify: check the types and the bindings of every intermediate function.
+    """
+    options = {fold: {"log": log}, simplify: {"log": log, "rules": EXACT if exact else RULES}}
+    watch = print_text if watch is print else watch
+    for step in passes:
+        func = step(func, **options.get(step, {}))
+        if verify:
+            check(func)
+        if watch is not None:
+            watch(step.__name__, func)
+    return func
+
+
+def print_text(name, func):
+    """The state of the program under a heading that names the pass."""
+    print(f"--- {name}: {func.count()} equations ---\n{show(func)}")

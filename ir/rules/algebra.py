@@ -1,0 +1,270 @@
+"""Identities of arithmetic, comparison, choice and conversion.
+
+Integers wrap, so theirs are the identities of a ring. Floats have -0.0, infinities and NaN, so x * 0.0
+and x - x stay as they are. Sums of floats keep their order: programs that recover rounding errors rely on it.
+"""
+
+import numpy as np
+
+from ..core import Lit
+from ..op import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, REAL, UINT
+from ..ops.elementwise import (
+    abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, not_, or_, pow, real, rsqrt, select, sqrt, xor,
+)  # fmt: skip
+from ..rewrite import RuleSet, holes, literals
+
+ALGEBRA = RuleSet("algebra")
+rule = ALGEBRA.rule
+x, y, z = holes("x y z")
+c, d = holes("c d", BOOL)
+f = holes("f", FLOAT)
+i, j = holes("i j", INTEGER)
+r = holes("r", FLOAT + INTEGER)
+w = holes("w", COMPLEX)
+p, q = holes("p q")  # attributes
+m, n = literals("m n", INTEGER)
+a, b = literals("a b", INEXACT)
+k, l = literals("k l", FLOAT)
+
+
+def fits(value):
+    """Whether a folded factor is an ordinary number: neither it nor what it multiplies gains an overflow."""
+    return bool(np.isfinite(value)) and np.abs(value) >= np.finfo(np.asarray(value).dtype).tiny
+
+
+def times(a, b):
+    """The product of two literals, when it is ordinary."""
+    with np.errstate(all="ignore"):
+        value = a.value * b.value
+    return Lit(value, a.type) if fits(value) else None
+
+
+def over(a, b):
+    """Their quotient, when it is ordinary."""
+    with np.errstate(all="ignore"):
+        value = a.value / b.value
+    return Lit(value, a.type) if fits(value) else None
+
+
+def opposite(a, b):
+    return a.value == -b.value
+
+
+# fmt: off
+# -- zero and one ----------------------------------------------------------------------------------
+
+rule(i + 0,      i)
+rule(f + -0.0,   f)
+rule(x + 0.0,    x, exact=False)    # -0.0 + 0.0 = 0.0
+rule(i - 0,      i)
+rule(f - 0.0,    f)
+rule(w - 0.0,    w)
+rule(0 - i,      -i)
+rule(-0.0 - f,   -f)
+rule(0.0 - x,    -x, exact=False)   # 0.0 - 0.0 = 0.0
+rule(i * 0,      0)
+rule(r * 1,      r)
+rule(w * 1.0,    w, exact=False)    # (inf + 0i)(1 + 0i) = inf + nan i
+rule(f * -1.0,   -f)
+rule(i * -1,     -i)
+rule(w * -1.0,   -w, exact=False)
+rule(f / 1.0,    f)
+rule(w / 1.0,    w, exact=False)
+rule(f / -1.0,   -f)
+rule(i - i,      0)
+
+# -- signs -----------------------------------------------------------------------------------------
+
+rule(-(-x),      x)
+rule(x + -y,     x - y)
+rule(x - -y,     x + y)
+rule(-(i - j),   j - i)
+rule(-(x - y),   y - x, exact=False)    # -(1 - 1) = -0.0
+rule(-x * -y,    x * y)
+rule(-f / -y,    f / y)
+rule(-w / -y,    w / y, exact=False)    # zeros and infinities of other signs
+rule(-r * y,     -(r * y))
+rule(-f / y,     -(f / y))
+rule(f / -y,     -(f / y))
+rule(-(k * f),   (-k) * f)
+rule(-(m * i),   (-m) * i)
+rule(-(f / k),   f / (-k))
+rule(-(k / f),   (-k) / f)
+rule(abs(-x),    abs(x), where=lambda x: x.type.kind != UINT)
+rule(abs(abs(x)),  abs(x), where=lambda x: x.type.kind in REAL)
+rule(abs(r) * abs(r),  r * r)
+
+# -- literals meet: one rounding instead of two ----------------------------------------------------
+
+rule(m + (n + i),  (m + n) + i)
+rule(m * (n * i),  (m * n) * i)
+rule((i - m) + n,  i + (n - m))
+rule((i + m) - n,  i + (m - n))
+rule((i - m) - n,  i - (m + n))
+
+
+@rule(a * (b * x), exact=False)
+def multiply_literals(a, b, x):
+    return product * x if (product := times(a, b)) else None
+
+
+@rule(a * (x / b), exact=False)
+def scale_quotient(a, x, b):
+    return ratio * x if (ratio := over(a, b)) else None
+
+
+@rule((a * x) / b, exact=False)
+def divide_multiple(a, x, b):
+    return ratio * x if (ratio := over(a, b)) else None
+
+
+@rule((x / a) / b, exact=False)
+def divide_twice(x, a, b):
+    return x / product if (product := times(a, b)) else None
+
+
+@rule(a * (b / x), exact=False)
+def multiply_numerator(a, b, x):
+    return product / x if (product := times(a, b)) else None
+
+
+@rule((a / x) / b, exact=False)
+def divide_numerator(a, x, b):
+    return ratio / x if (ratio := over(a, b)) else None
+
+
+@rule(a / (b * x), exact=False)
+def divide_by_multiple(a, b, x):
+    return ratio / x if (ratio := over(a, b)) else None
+
+
+@rule(f / k, cases=[{"k": v} for v in (2.0, -0.25, 4.0, 3.0)])
+def divide_by_power_of_two(f, k):
+    """Its reciprocal is exact, so x / 2^n and x * 2^-n round alike."""
+    return f * Lit(1 / k.value, k.type) if np.abs(np.frexp(k.value)[0]) == 0.5 and fits(1 / k.value) and fits(k.value) else None
+
+
+# -- common factors --------------------------------------------------------------------------------
+
+rule(m * i + m * j,  m * (i + j))
+rule(a * x + a * y,  a * (x + y), exact=False)    # and overflows where x + y does
+rule(a * x - a * y,  a * (x - y), exact=False)
+rule(a * x + b * y,  a * (x - y), exact=False, where=opposite, cases=[{"a": 0.1, "b": -0.1}])
+rule(a * x - b * y,  a * (x + y), exact=False, where=opposite, cases=[{"a": 0.1, "b": -0.1}])
+
+# -- quotients -------------------------------------------------------------------------------------
+
+rule(x * (1.0 / y),      x / y, exact=False)    # one rounding instead of two
+rule(x / (1.0 / y),      x * y, exact=False)
+rule(1.0 / (x / y),      y / x, exact=False)
+
+# -- powers ----------------------------------------------------------------------------------------
+
+rule(pow(f, 0.0),        1.0)
+rule(pow(f, 1.0),        f)
+rule(pow(x, 1.0),        x, exact=False)
+rule(pow(1.0, f),        1.0)
+rule(pow(x, 2.0),        x * x, exact=False)        # pow may miss the last digit
+rule(pow(x, -1.0),       1.0 / x, exact=False)
+rule(pow(f, 0.5),        sqrt(f), exact=False)      # at -inf and at -0.0
+rule(pow(f, -0.5),       rsqrt(f), exact=False)
+rule(integer_pow(x, n=0),   1)
+rule(integer_pow(r, n=1),   r)
+rule(integer_pow(w, n=1),   w, exact=False)
+rule(integer_pow(i, n=2),   i * i)
+rule(integer_pow(f, n=2),   f * f)
+rule(integer_pow(f, n=-1),  1.0 / f)
+rule(1.0 / sqrt(x),      rsqrt(x), exact=False)      # devices have their own
+
+
+@rule(pow(x, a), exact=False, cases=[{"a": 3.0}, {"a": -2.0}, {"a": 2.5}])    # several roundings instead of one
+def power_of_whole_number(x, a):
+    whole = a.value.real == np.rint(a.value.real) and np.abs(a.value) <= 64
+    return integer_pow(x, n=int(a.value.real)) if whole and a.value.imag == 0 else None
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+for same in (maximum, minimum, and_, or_):
+    rule(same(x, x),           x)
+    rule(same(same(x, y), y),  same(x, y))
+
+rule(lt(x, x),  False)
+rule(gt(x, x),  False)
+rule(ne(i, i),  False)
+rule(eq(i, i),  True)
+rule(le(i, i),  True)
+rule(ge(i, i),  True)
+rule(not_(eq(x, y)),  ne(x, y))
+rule(not_(ne(x, y)),  eq(x, y))
+rule(not_(lt(i, j)),  ge(i, j))
+rule(not_(le(i, j)),  gt(i, j))
+rule(not_(gt(i, j)),  le(i, j))
+rule(not_(ge(i, j)),  lt(i, j))
+
+# -- bits and truth --------------------------------------------------------------------------------
+
+rule(not_(not_(x)),   x)
+rule(and_(c, True),   c)
+rule(and_(c, False),  False)
+rule(or_(c, True),    True)
+rule(or_(c, False),   c)
+rule(xor(c, False),   c)
+rule(xor(c, True),    not_(c))
+rule(xor(x, x),       0)
+rule(and_(i, 0),      0)
+rule(and_(i, -1),     i)
+rule(or_(i, 0),       i)
+rule(xor(i, 0),       i)
+rule(and_(c, not_(c)),  False)
+rule(or_(c, not_(c)),   True)
+rule(eq(c, True),     c)
+rule(eq(c, False),    not_(c))
+rule(ne(c, False),    c)
+rule(ne(c, True),     not_(c))
+
+# -- choice ----------------------------------------------------------------------------------------
+
+rule(select(c, x, x),        x)
+rule(select(True, x, y),     x)
+rule(select(False, x, y),    y)
+rule(select(not_(c), x, y),  select(c, y, x))
+rule(select(c, True, False),  c)
+rule(select(c, False, True),  not_(c))
+rule(select(c, select(c, x, y), z),  select(c, x, z))
+rule(select(c, x, select(c, y, z)),  select(c, x, z))
+rule(select(c, -x, -y),      -select(c, x, y))
+
+# -- conversion ------------------------------------------------------------------------------------
+
+
+def holds(wide, narrow):
+    """Whether every number of dtype `narrow` is one of dtype `wide`."""
+    if narrow.kind in INTEGER and wide.kind in INEXACT and 8 * narrow.itemsize > np.finfo(wide).nmant + 1:
+        return False
+    return np.can_cast(narrow, wide, "safe")
+
+
+rule(cast(x, dtype=p),  x, where=lambda x, p: x.type.dtype == p, cases=[{"x": t, "p": np.dtype(n)} for t, n in (("f64[7]", "f8"), ("bool[7]", "?"))])
+
+
+@rule(cast(cast(x, dtype=p), dtype=q), cases=[
+    {"x": f"{t}[9]", "p": np.dtype(n), "q": np.dtype(m)} for t, n, m in
+    (("f32", "f8", "f4"), ("f32", "c16", "f8"), ("i32", "f8", "i8"), ("bool", "i8", "f4"), ("i8", "i4", "u1"), ("u8", "i4", "f2"), ("f16", "f4", "?"))
+])
+def merge_casts(x, p, q):
+    """Nothing was lost on the way. Floats beyond the integers of q go their own ways, so they may not meet q first."""
+    lossless = holds(p, x.type.dtype) and (q.kind not in INTEGER or p.kind not in INEXACT or holds(q, x.type.dtype))
+    return cast(x, dtype=q) if lossless else None
+
+
+# -- complex parts ---------------------------------------------------------------------------------
+
+rule(real(make_complex(x, y)),  x)
+rule(imag(make_complex(x, y)),  y)
+rule(make_complex(real(w), imag(w)),  w)
+rule(conj(conj(w)),  w)
+rule(real(conj(w)),  real(w))
+rule(imag(conj(w)),  -imag(w))
+rule(abs(conj(w)),   abs(w))
+# fmt: on

@@ -1,0 +1,74 @@
+"""Equations on known numbers become numbers, computed by the op's own NumPy body."""
+
+import numpy as np
+
+from ..core import Constant, Lit, Value
+from ..ops.shape import constant, iota
+from ..rewrite import Pat, RuleSet, holes
+from ..types import type_of
+
+SMALL = 64  # elements of an array that may be computed while compiling
+
+FOLD = RuleSet("fold")
+rule = FOLD.rule
+v = holes("v")
+
+
+@rule(Pat(constant, (), {"value": v}), cases=[{"v": Constant(np.full((2, 3), 1.5))}, {"v": Constant(np.array([0.0, -0.0]))}])
+def splat(v):
+    """A constant that repeats one number is a literal."""
+    return Lit(v.array.flat[0], type_of(v.array)) if uniform(v.array) else None
+
+
+def number(x):
+    """The number an elementwise op sees at every position of x, or None."""
+    return x.value if isinstance(x, Lit) else None
+
+
+def array(x):
+    """The small array x is known to be, or None."""
+    if x.type.size > SMALL:
+        return None
+    if isinstance(x, Lit):
+        return np.full(x.type.shape, x.value)
+    if isinstance(x, Value) and x.eqn is not None:
+        if x.eqn.op is constant:
+            return x.eqn.attrs["value"].array
+        if x.eqn.op is iota:
+            return iota.body(**x.eqn.attrs)
+    return None
+
+
+def known(op, operands, attrs):
+    """Every operand, and not Python to be run or a loop."""
+    return bool(operands) and "region" not in op.traits and all(isinstance(x, Lit) or (x.eqn is not None and x.eqn.op in (constant, iota)) for x in operands)
+
+
+@rule(None, where=known)
+def evaluate(op, operands, attrs):
+    """Elementwise ops of splats are splats of any size; other results must be small."""
+    types = op.result_types(operands, attrs)
+    splat = "elementwise" in op.traits and all(isinstance(x, Lit) for x in operands)
+    arguments = [number(x) if splat else array(x) for x in operands]
+    if any(x is None for x in arguments) or any(t.size > SMALL for t in types if not splat):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            out = op.body(*arguments, **attrs)
+    except np.linalg.LinAlgError:
+        return None  # the program raises when it runs, as NumPy does
+    results = [np.asarray(x) for x in (out if op.multiple else (out,))]
+    if any(x.dtype != t.dtype for x, t in zip(results, types, strict=True)):
+        return None
+    made = tuple(as_known(x, t) for x, t in zip(results, types, strict=True))
+    return made if op.multiple else made[0]
+
+
+def as_known(x, type):
+    return Lit(x.flat[0], type) if uniform(x) else constant(value=Constant(x))
+
+
+def uniform(x):
+    """Whether all elements hold the same bits."""
+    bits = np.frombuffer(x.tobytes(), np.uint8).reshape(-1, x.itemsize)
+    return x.size > 0 and bool((bits == bits[0]).all())
