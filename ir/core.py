@@ -97,6 +97,9 @@ class Constant:
     def __hash__(self):
         return hash(self._key)
 
+    def __array__(self, dtype=None, copy=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
     def __repr__(self):
         return f"Constant({self.array!r})"
 
@@ -111,10 +114,34 @@ class Eqn:
 
     def regions(self):
         """The closed functions this equation runs, in attribute order."""
-        return tuple(f for v in self.attrs.values() for f in (v if type(v) is tuple else (v,)) if isinstance(f, Func))
+        return regions(self.attrs)
+
+    @property
+    def effect(self):
+        """Whether it must run exactly once, in order."""
+        return effectful(self.op, self.attrs)
 
     def __repr__(self):
         return f"<eqn {self.op.name} {self.attrs}>"
+
+
+def regions(attrs):
+    """The functions held in attributes, alone or in tuples."""
+    return tuple(f for v in attrs.values() for f in (v if type(v) is tuple else (v,)) if isinstance(f, Func))
+
+
+def map_regions(attrs, change):
+    """`attrs` with every function f in them replaced by `change(f)`."""
+    if not regions(attrs):
+        return attrs
+    swap = lambda v: change(v) if isinstance(v, Func) else tuple(map(swap, v)) if type(v) is tuple else v
+    return {k: swap(v) for k, v in attrs.items()}
+
+
+def effectful(op, attrs):
+    """Whether `op` has an effect, or an equation of a region it runs has one."""
+    own = attrs[op.effect] if isinstance(op.effect, str) else op.effect
+    return own or ("region" in op.traits and any(eqn.effect for f in regions(attrs) for eqn in f.eqns))
 
 
 class Func:
@@ -145,7 +172,7 @@ class Builder:
     """Appends equations to a function; the same op on the same operands is the same value.
 
     Value numbering is part of meaning here, not an optimisation: two evaluations of one mask are
-    proved to be one mask by it. Ops with effects are never numbered.
+    proved to be one mask by it. Equations with effects are never merged.
     """
 
     _stack = threading.local()
@@ -195,12 +222,17 @@ class Builder:
         """Append `op(operands, **attrs)` unless its value is already known. -> Value, or tuple of them."""
         operands = tuple(x if isinstance(x, Operand) else as_operand(x, operands, op) for x in operands)
         try:
-            key = (op, operands, tuple(attrs.items()))
+            key = (op, frozenset(operands) if "commutative" in op.traits else operands, tuple(attrs.items()))
             known = self._numbered.get(key)
         except TypeError:
             raise IRTypeError(f"{op.name}: attributes must be hashable, got {attrs}") from None
-        if known is not None and not op.effect:
+        if known is not None and not effectful(op, attrs):
             return known
+        known = self._numbered[key] = self.append(op, operands, attrs, source, hints)
+        return known
+
+    def append(self, op, operands, attrs, source, hints):
+        """Append the equation as it stands; a `Rewriter` tries its rules first."""
         types = op.result_types(operands, attrs)
         if source is None:
             source = self.locate() if self.locate is not None else self.source
@@ -208,9 +240,7 @@ class Builder:
         eqn.results = tuple(Value(t, eqn, hints[i] if hints else None) for i, t in enumerate(types))
         self.eqns.append(eqn)
         self.values.update(eqn.results)
-        known = eqn.results if op.multiple else eqn.results[0]
-        self._numbered[key] = known
-        return known
+        return eqn.results if op.multiple else eqn.results[0]
 
     def replay(self, eqn, env, op=None, attrs=None):
         """Append a copy of `eqn` with its operands looked up in `env`, and record its results there."""

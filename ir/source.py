@@ -88,4 +88,4 @@ def hint_name(value):
         prefix, of = hint
         name = hint_name(of)
         return prefix + name if name else None
-    return hint
+    return hint or None  # "" asks for no name at all
