@@ -1,23 +1,144 @@
-"""XLA lowering of the elementwise ops."""
+"""XLA lowering of the elementwise ops, mended where XLA's own meaning is not NumPy's."""
+# ruff: noqa: I001, the names of a family fill lines
 
+import numpy as np
 from jax import lax
+from jax import numpy as jnp
 
-from ...ir.ops.elementwise import add, cast, div, exp, log, lt, maximum, mul, neg, pow, select, sub, tanh
+from ...ir.ops.elementwise import (
+    abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
+    make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, quotient, real, rem, round, rsqrt, select,
+    shift_left, shift_right, sign, sqrt, sub, trunc, xor,
+)
 from .table import XLA
+
+MULTIPLIED = 16  # integer powers up to this are products; beyond it pow has the smaller error
+
+
+def is_complex(x):
+    return np.issubdtype(x.dtype, np.complexfloating)
+
+
+def is_zero(x):
+    return lax.eq(x, lax.full_like(x, 0))
+
+
+def or_zero(x, where):
+    """x, with 0 in those places."""
+    return lax.select(where, lax.full_like(x, 0), x)
+
+
+def whole_or_nothing(f):
+    """Integer division by zero is 0 to NumPy; XLA would give -1 or x."""
+    return lambda x, y: or_zero(f(x, y), is_zero(y)) if np.issubdtype(x.dtype, np.integer) else f(x, y)
+
+
+def lower_abs(x):
+    if is_complex(x):  # infinite if either part is, NaN beside it or not
+        infinite = lax.bitwise_or(*(lax.eq(lax.abs(part), lax.full_like(part, np.inf)) for part in (lax.real(x), lax.imag(x))))
+        return lax.select(infinite, lax.full_like(lax.real(x), np.inf), lax.abs(x))
+    return x if np.issubdtype(x.dtype, np.unsignedinteger) else lax.abs(x)
+
+
+def lower_integer_pow(x, *, n):
+    if n in range(-MULTIPLIED, MULTIPLIED + 1) or not np.issubdtype(x.dtype, np.floating):
+        return lax.integer_pow(x, n)
+    return lax.pow(x, lax.full_like(x, n))
+
+
+def lower_cbrt(x):
+    """One Newton step makes the roots of cubes exact; it is not finite at 0, infinity and NaN."""
+    z = lax.cbrt(x)
+    step = (z * z * z - x) / (3 * z * z)
+    return lax.select(lax.is_finite(step), z - step, z)
+
+
+def signs(x):
+    """-1 where the sign bit is set, else 1."""
+    return jnp.copysign(lax.full_like(x, 1), x)
+
+
+def in_upper_half(f):
+    """f of the conjugate is the conjugate of f: ask above the real axis, where -0 and 0 are one side of the cut."""
+
+    def lowered(x):
+        if not is_complex(x):
+            return f(x)
+        z = f(lax.complex(lax.real(x), lax.abs(lax.imag(x))))
+        return lax.complex(lax.real(z), lax.imag(z) * signs(lax.imag(x)))
+
+    return lowered
+
+
+def in_first_quadrant(f):
+    """Odd too: then the cuts on the imaginary axis are mended as well."""
+
+    def lowered(x):
+        if not is_complex(x):
+            return f(x)
+        z = f(lax.complex(lax.abs(lax.real(x)), lax.abs(lax.imag(x))))
+        return lax.complex(lax.real(z) * signs(lax.real(x)), lax.imag(z) * signs(lax.imag(x)))
+
+    return lowered
+
+
+def lower_cast(x, *, dtype):
+    if is_complex(x) and dtype.kind == "b":
+        return lax.ne(x, lax.full_like(x, 0))
+    if is_complex(x) and dtype.kind != "c":
+        x = lax.real(x)
+    return lax.convert_element_type(x, dtype)
+
+
+def lower_shift_right(x, y):
+    signed = np.issubdtype(x.dtype, np.signedinteger)
+    return lax.shift_right_arithmetic(x, y) if signed else lax.shift_right_logical(x, y)
+
 
 # fmt: off
 XLA.add({
-    neg:      lax.neg,
-    add:      lax.add,
-    sub:      lax.sub,
-    mul:      lax.mul,
-    div:      lax.div,
-    pow:      lax.pow,
-    maximum:  lax.max,
-    exp:      lax.exp,
-    log:      lax.log,
-    tanh:     lax.tanh,
-    lt:       lax.lt,
-    select:   lax.select,
-    cast:     lambda x, *, dtype: lax.convert_element_type(x, dtype),
+    neg:               lax.neg,
+    abs:               lower_abs,
+    sign:              lambda x: or_zero(lax.sign(x), is_zero(x)),  # 0 of -0
+    add:               lax.add,
+    sub:               lax.sub,
+    mul:               lax.mul,
+    div:               lax.div,
+    rem:               whole_or_nothing(lax.rem),
+    quotient:          whole_or_nothing(lax.div),
+    integer_pow:       lower_integer_pow,
+    sqrt:              in_upper_half(lax.sqrt),
+    rsqrt:             in_upper_half(lax.rsqrt),
+    cbrt:              lower_cbrt,
+    maximum:           lax.max,
+    minimum:           lax.min,
+    clamp:             lambda low, x, high: lax.min(lax.max(x, low), high),
+    nextafter:         lax.nextafter,
+    copysign:          jnp.copysign,
+    floor:             lax.floor,
+    ceil:              lax.ceil,
+    trunc:             jnp.trunc,
+    round:             lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+    is_finite:         lambda x: lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x))) if is_complex(x) else lax.is_finite(x),
+    eq:                lax.eq,
+    ne:                lax.ne,
+    lt:                lax.lt,
+    le:                lax.le,
+    gt:                lax.gt,
+    ge:                lax.ge,
+    and_:              lax.bitwise_and,
+    or_:               lax.bitwise_or,
+    xor:               lax.bitwise_xor,
+    not_:              lax.bitwise_not,
+    shift_left:        lax.shift_left,
+    shift_right:       lower_shift_right,
+    population_count:  lambda x: lax.convert_element_type(lax.population_count(lower_abs(x)), np.uint8),
+    clz:               lax.clz,
+    select:            lax.select,
+    cast:              lower_cast,
+    bitcast:           lambda x, *, dtype: lax.bitcast_convert_type(x, dtype),
+    real:              lax.real,
+    imag:              lax.imag,
+    conj:              lax.conj,
+    make_complex:      lax.complex,
 })
