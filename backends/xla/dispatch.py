@@ -1,0 +1,100 @@
+"""The compiled callable: `jax.jit` itself is the fast path and the shape guard.
+
+A `program` traces nothing of the user's: on a signature it has not seen, `find` is asked for the IR
+function of those types, which is lowered in place. The steady state is jax's own C++ dispatch.
+"""
+
+import ctypes
+
+import jax
+import numpy as np
+
+from ...ir.types import Tensor
+from .lower import lower
+
+WIDE = ("int64", "uint64", "float64", "complex128")
+ZERO_COPY = 1 << 16  # bytes from which a result's buffer is adopted instead of copied
+
+
+config = jax.config
+SCOPE = jax.enable_x64(True)  # one object, reused: 0.4 us an entry instead of 4; entered only where 64-bit types are off, so it always restores that
+
+
+def wide():
+    """The context in which 64-bit types exist; does nothing to the user's setting outside."""
+    return jax.enable_x64(True)
+
+
+def is_wide():
+    """Whether the user's own jax has 64-bit types on."""
+    return jax.config.jax_enable_x64
+
+
+def program(find, name):
+    """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or raises.
+
+    The result is one jax array where the function has one result, else a tuple of them.
+    """
+
+    def run(*leaves):
+        func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
+        out = lower(func, [leaves[i] for i in places])
+        return out[0] if len(out) == 1 else tuple(out)
+
+    run.__name__ = run.__qualname__ = name
+    return jax.jit(run)
+
+
+def narrow(func):
+    """Whether no value of `func` needs 64-bit types, so that it runs under any setting of the user's."""
+    values = [*func.params, *func.results, *(x for e in func.eqns for x in (*e.operands, *e.results))]
+    return all(v.type.dtype.name not in WIDE for v in values) and all(narrow(r) for e in func.eqns for r in e.regions())
+
+
+def owned(array):
+    """A jax array as a writable ndarray that owns its memory: large buffers are adopted, small ones copied.
+
+    Only for results whose buffer nobody else holds (not an argument handed back).
+    """
+    if array.nbytes < ZERO_COPY or not _on_host(array):
+        return np.array(array)
+    array.block_until_ready()
+    memory = (ctypes.c_char * array.nbytes).from_address(array.unsafe_buffer_pointer())
+    memory.owner = array  # keeps the buffer alive as long as the ndarray
+    return np.ndarray(array.shape, array.dtype, memory)
+
+
+def _on_host(array):
+    return len(array.devices()) == 1 and next(iter(array.devices())).platform == "cpu"
+
+
+def is_device_array(x):
+    """A jax array, or a jax tracer of one."""
+    return isinstance(x, jax.Array)
+
+
+def is_device_type(t):
+    """Whether instances of a Python type are jax arrays."""
+    return issubclass(t, jax.Array)
+
+
+def wait(results):
+    """Block until results are there; used to time a first call."""
+    jax.block_until_ready(results)
+
+
+def put(leaves, device):
+    """Arrays moved to `device` where they are elsewhere."""
+    return [jax.device_put(x, device) for x in leaves]
+
+
+def find_device(device):
+    """A jax device from a device, a platform name ("cpu", "gpu") or "gpu:1"."""
+    if device is None or not isinstance(device, str):
+        return device
+    platform, _, number = device.partition(":")
+    try:
+        devices = jax.devices(platform)
+    except RuntimeError as error:
+        raise ValueError(f"no {platform!r} device here: {error}") from None
+    return devices[int(number or 0)]

@@ -1,0 +1,32 @@
+"""Fair timing on a noisy machine: contestants take turns in one process, and one of them runs twice as the control."""
+
+import time
+
+
+def interleave(contestants, seconds=2.0, rounds=40):
+    """{name: function} -> {name: median seconds per call}, the contestants taking turns, each about `seconds` in all."""
+    counts = {}
+    for name, f in contestants.items():
+        f()
+        start = time.perf_counter()
+        f()
+        once = max(time.perf_counter() - start, 1e-7)
+        counts[name] = max(1, int(seconds / rounds / once))
+    times = {name: [] for name in contestants}
+    for turn in range(rounds):
+        order = list(contestants.items())
+        for name, f in order if turn % 2 else order[::-1]:
+            n = counts[name]
+            start = time.perf_counter()
+            for _ in range(n):
+                f()
+            times[name].append((time.perf_counter() - start) / n)
+    return {name: sorted(t)[len(t) // 2] for name, t in times.items()}
+
+
+def table(rows, header):
+    """Print rows of text and numbers with aligned columns."""
+    cells = [header, *([c if isinstance(c, str) else f"{c:.3g}" for c in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    for row in cells:
+        print("  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))))

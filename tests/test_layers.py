@@ -1,0 +1,61 @@
+"""Who may import whom, read off the syntax tree: function-level imports are found, and refused."""
+
+import ast
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAY = {
+    "ir": {"ir", "numpy"},
+    "autodiff": {"autodiff", "ir", "numpy"},
+    "backends": {"backends", "ir", "numpy", "jax"},
+    "tracer": {"tracer", "ir", "autodiff", "backends", "numpy", "jax"},
+}
+FILES = [p for room in MAY for p in sorted((ROOT / room).rglob("*.py"))]
+
+
+def imports(path):
+    """(what is imported, the node) for every import statement of a file, relative ones resolved to their room."""
+    package = path.relative_to(ROOT).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if not node.level:
+                yield node.module, node
+                continue
+            base = package[: len(package) - node.level + 1]
+            if base:
+                yield base[0], node
+            else:
+                yield from (((node.module or alias.name).split(".")[0], node) for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_one_way(path):
+    room = path.relative_to(ROOT).parts[0]
+    tree = ast.parse(path.read_text())
+    nested = [
+        n.lineno
+        for f in ast.walk(tree)
+        if isinstance(f, ast.FunctionDef | ast.Lambda)
+        for n in ast.walk(f)
+        if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
+    assert nested == [], f"imports inside functions at lines {nested}"
+    for name, node in imports(path):
+        top = name.split(".")[0]
+        if top in sys.stdlib_module_names:
+            continue
+        assert top in MAY[room], f"{room} may not import {name} (line {node.lineno})"
+        assert "_src" not in name and not top.startswith("jaxlib"), f"private interface of jax (line {node.lineno})"
+        if room == "tracer" and top == "jax":
+            assert path.name == "pytree.py" and all(a.name == "tree_util" for a in node.names), f"jax in the tracer (line {node.lineno})"
+
+
+@pytest.mark.parametrize("room", MAY)
+def test_every_room_states_its_promise(room):
+    doc = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
+    assert doc and 3 <= len(doc.splitlines()) <= 7

@@ -1,0 +1,218 @@
+"""What the user's function holds while it is traced: arrays that may be written, scalars that may not.
+
+A `TracedArray` is a handle: a storage, the chain of views that leads to it, and a shadow ndarray on
+which NumPy itself decides shape, strides and IndexError. A `TracedScalar` is NumPy's scalar, or with
+`weak` set a Python number: immutable, so `s += 1` rebinds where `A += 1` writes.
+"""
+
+import numpy as np
+
+from ..ir.types import Tensor
+from .errors import ConcretizationError, LeakError, UnsupportedError, message
+from .frames import locate
+from .storage import Storage, current_trace
+
+WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+
+
+class Traced:
+    """A value known only at run time. Everything NumPy does with it goes through the protocols below."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    ufunc = function = None  # set by `promote` and `numpy_api`: the handlers behind the two protocols
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return Traced.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return Traced.function(func, args, kwargs)
+
+    def __array__(self, dtype=None, copy=None):
+        raise _concrete(
+            self,
+            "became a plain ndarray",
+            "Use the NumPy functions on it as they are; to build an array from traced numbers write\nnp.stack([a, b]) instead of np.array([a, b]).",
+        )
+
+    def __bool__(self):
+        if self.type.size != 1 and self.type.shape:
+            raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+        raise _concrete(
+            self,
+            "decided a Python `if`, `while`, `and`, `or`, `not` or `assert`",
+            "Data-dependent branches and loops are not captured yet. Write np.where(test, a, b) for a choice\n"
+            "between values, or let the test depend on shapes and on int or bool arguments, which are static.",
+        )
+
+    def _number(self, kind):
+        raise _concrete(self, f"was converted by {kind}(...)", "Keep it an array: x.astype(...) converts without needing the number.")
+
+    def __float__(self):
+        self._number("float")
+
+    def __int__(self):
+        self._number("int")
+
+    def __complex__(self):
+        self._number("complex")
+
+    def __index__(self):
+        raise _concrete(
+            self,
+            "was used as a Python integer (a size, a range, or an index into a list or a plain array)",
+            "Sizes and loop counts must be known while tracing: pass them as int arguments, which are static.",
+        )
+
+    def item(self, *args):
+        self._number("item")
+
+    def tolist(self):
+        self._number("tolist")
+
+    @property
+    def shape(self):
+        return self.type.shape
+
+    @property
+    def dtype(self):
+        return self.type.dtype
+
+    @property
+    def ndim(self):
+        return len(self.type.shape)
+
+    @property
+    def size(self):
+        return self.type.size
+
+    @property
+    def itemsize(self):
+        return self.type.dtype.itemsize
+
+    @property
+    def nbytes(self):
+        return self.type.size * self.type.dtype.itemsize
+
+    def __repr__(self):
+        return f"<traced {self.type}>"
+
+    def __format__(self, spec):
+        return repr(self)
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __reduce__(self):
+        raise UnsupportedError(message(f"a traced value of type {self.type} cannot be pickled", locate()))
+
+
+def _concrete(x, happened, instead):
+    if current_trace() is None:
+        return LeakError(
+            message(
+                f"a traced value of type {x.type} outlived its trace and {happened}",
+                locate(),
+                "Return it from the traced function instead of storing it elsewhere.",
+            )
+        )
+    return ConcretizationError(
+        message(f"a traced value of type {x.type} {happened}; its number is known only when the program runs", locate(), instead)
+    )
+
+
+class TracedArray(Traced):
+    """An ndarray being traced. Equal storages are aliases; writes are seen through every view."""
+
+    __slots__ = ("storage", "chain", "type", "_shadow")
+    __hash__ = None
+
+    def __init__(self, storage, chain=(), type=None, shadow=None):
+        self.storage, self.chain = storage, chain
+        self.type = storage.value.type if type is None else type
+        self._shadow = shadow
+
+    @property
+    def value(self):
+        """The SSA value of this window now."""
+        value = bring(self.storage.value)
+        for step in self.chain:
+            value = step.get(value)
+        return value
+
+    @property
+    def shadow(self):
+        """An untouched ndarray of the same shape, strides and writability."""
+        if self._shadow is None:
+            self._shadow = np.empty(self.type.shape, self.type.dtype)
+        return self._shadow
+
+    def view(self, step):
+        """The window `step` of this one, sharing its storage."""
+        shadow = step.apply(self.shadow)
+        return TracedArray(self.storage, (*self.chain, step), Tensor(shadow.shape, shadow.dtype), shadow)
+
+    @property
+    def writeable(self):
+        return not self.storage.readonly and (not self.chain or self.shadow.flags.writeable)
+
+    def write(self, new):
+        """Replace the whole window by `new`, a value of this type."""
+        if not self.writeable:
+            raise ValueError(message("assignment destination is read-only", locate(), "Work on a copy: x = x.copy()."))
+        self.storage.write(self._put(bring(self.storage.value), self.chain, new))
+
+    def _put(self, base, chain, new):
+        if not chain:
+            return new
+        step, rest = chain[0], chain[1:]
+        return step.put(base, self._put(step.get(base), rest, new) if rest else new)
+
+    def __len__(self):
+        if not self.type.shape:
+            raise TypeError("len() of unsized object")
+        return self.type.shape[0]
+
+    def __iter__(self):
+        if not self.type.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.type.shape[0]))
+
+
+class TracedScalar(Traced):
+    """A NumPy scalar being traced; with `weak` (float, int, complex, bool) a Python number."""
+
+    __slots__ = ("_value", "type", "weak")
+
+    def __init__(self, value, weak=None):
+        self._value, self.type, self.weak = value, value.type, weak
+
+    @property
+    def value(self):
+        return bring(self._value)
+
+    def __hash__(self):
+        raise TypeError(message("a traced number has no hash: it cannot be a key of a dict or an element of a set", locate()))
+
+
+def bring(value):
+    trace = current_trace()
+    if trace is None:
+        raise LeakError(
+            message(
+                f"a traced value of type {value.type} was used after its trace had ended",
+                locate(),
+                "Return it from the traced function instead of storing it elsewhere.",
+            )
+        )
+    return trace.bring(value)
+
+
+def fresh(value):
+    """A new array holding `value`."""
+    return TracedArray(Storage(value, current_trace()))
+
+
+def wrap(value):
+    """`value` as NumPy returns results: a scalar where the shape is (), an array elsewhere."""
+    return TracedScalar(value) if not value.type.shape else fresh(value)

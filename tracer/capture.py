@@ -1,0 +1,146 @@
+"""Run a Python function once on traced values -> an IR function, and how to give its results back.
+
+Dynamic arguments are pytree leaves described by a `Kind` each; what the function returns is described
+by an `Out` per leaf, so that the caller gets NumPy's own objects: arrays, scalars, Python numbers, the
+very argument that was returned, or a view of it.
+"""
+
+import sys
+
+import numpy as np
+
+from ..ir.core import Constant, Eqn
+from ..ir.ops import OPS
+from . import pytree
+from .array import TracedArray, TracedScalar
+from .storage import Storage
+from .trace import Trace
+
+ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
+
+
+class Kind:
+    """One dynamic argument: its IR type, and `kind` ARRAY, SCALAR, or float / complex / int / bool."""
+
+    __slots__ = ("type", "kind", "readonly", "name")
+
+    def __init__(self, type, kind, readonly=False, name=None):
+        self.type, self.kind, self.readonly, self.name = type, kind, readonly, name
+
+    def handle(self, value, trace, index):
+        """The traced object that stands for the argument."""
+        if self.kind is ARRAY:
+            return TracedArray(Storage(value, trace, index, self.readonly))
+        return TracedScalar(value, None if self.kind is SCALAR else self.kind)
+
+
+def kind_of(traced, name=None):
+    """The Kind that a traced object would have as an argument of an inner trace."""
+    if isinstance(traced, TracedArray):
+        return Kind(traced.type, ARRAY, not traced.writeable, name)
+    return Kind(traced.type, traced.weak or SCALAR, False, name)
+
+
+class Out:
+    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself.
+
+    chain: the views that lead from the result or argument to the leaf.
+    """
+
+    __slots__ = ("how", "kind", "index", "chain", "object")
+
+    def __init__(self, how, kind=None, index=None, chain=(), object=None):
+        self.how, self.kind, self.index, self.chain, self.object = how, kind, index, chain, object
+
+
+class Captured:
+    """A finished trace.
+
+    func:    parameters are the dynamic arguments, then `lifted` (inner traces) or `inputs` (outermost);
+             results are the leaves of kind "value", then one a write, one an effect, then the status.
+    values:  how many results are leaves.
+    inputs:  concrete arrays, re-read at every call.
+    lifted:  values of the enclosing trace.
+    writes:  argument leaf indices whose arrays the function changed, in order of the results.
+    effects: storages of enclosing traces it changed, likewise.
+    checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
+    """
+
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "outs", "tree")
+
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, outs, tree):
+        self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
+        self.effects, self.checks, self.outs, self.tree = effects, checks, outs, tree
+
+
+def capture(function, leaves, tree, kinds, name, parent=None):
+    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`."""
+    trace = Trace(name, parent)
+    with trace:
+        handles = {id(k): k.handle(trace.param(k.type, k.name), trace, i) for i, k in enumerate(kinds)}
+        params = tuple(trace.build.params)
+        storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
+        args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves])
+        del leaves
+        result = function(*args, **kwargs)
+        del args, kwargs, handles
+        outs, values, tree = describe(result, trace)
+        del result
+        own_copies(outs)
+        count = len(values)
+        writes = [s for s in storages if s.value is not params[s.origin]]
+        effects = list(trace.journal)
+        values += [trace.bring(s.value) for s in (*writes, *effects)]
+        for storage, before in trace.journal.items():
+            storage.value = before
+        inputs, checks = [], ()
+        if parent is None:
+            checks = tuple(trace.checks)
+            values += [trace.status.value] if checks else []
+            captured, local = trace.finish_captures()
+            inputs = [array for array, _ in captured]
+            trace.build.params += [value for _, value in captured]
+            trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
+    func = trace.build.finish(values)
+    return Captured(func, count, inputs, list(trace.lifted), [s.origin for s in writes], effects, checks, outs, tree)
+
+
+def _bind_constant(array, value):
+    value.eqn = Eqn(OPS["constant"], (), {"value": Constant(array)}, (value,), None)
+    return value.eqn
+
+
+def describe(result, trace):
+    """-> (Out per leaf, result values, tree) of what a traced function returned."""
+    leaves, tree = pytree.flatten(result)
+    shared = {}  # storage -> how many leaves show it
+    for leaf in leaves:
+        if isinstance(leaf, TracedArray):
+            shared[leaf.storage] = shared.get(leaf.storage, 0) + 1
+    outs, values, place = [], [], {}
+    for leaf in leaves:
+        if isinstance(leaf, TracedScalar):
+            outs.append(Out("value", leaf.weak or SCALAR, len(values)))
+            values.append(leaf.value)
+        elif not isinstance(leaf, TracedArray):
+            outs.append(Out("object", object=leaf))
+        elif leaf.storage.trace is not trace:
+            outs.append(Out("object", object=leaf))
+        elif leaf.storage.origin is not None and not any(getattr(s, "dynamic", False) for s in leaf.chain):
+            outs.append(Out("argument", ARRAY, leaf.storage.origin, leaf.chain))
+        elif shared[leaf.storage] > 1:
+            if leaf.storage not in place:
+                place[leaf.storage] = len(values)
+                values.append(trace.bring(leaf.storage.value))
+            outs.append(Out("value", ARRAY, place[leaf.storage], leaf.chain))
+        else:
+            outs.append(Out("value", ARRAY, len(values)))
+            values.append(leaf.value)
+    return outs, values, tree
+
+
+def own_copies(outs):
+    """Arrays made while tracing and returned as they are: every call must hand out a fresh one."""
+    for out in outs:
+        if isinstance(out.object, np.ndarray) and sys.getrefcount(out.object) <= 2:
+            out.how = "copy"

@@ -1,0 +1,221 @@
+"""One call signature of a compiled function: its traces, and the shortest path through them.
+
+An `Entry` belongs to one argument structure, one kind per leaf and one set of static values. Inside it
+a `World` holds the traces made while the outside values were as its guard remembers, and a `Version`
+is one trace: one combination of shapes and dtypes, which jax.jit's own cache tells apart.
+"""
+
+import time
+
+import numpy as np
+
+from ..backends.xla import dispatch
+from ..ir.pipeline import run as optimise
+from . import pytree, world
+from .capture import ARRAY, SCALAR, capture
+from .errors import UnsupportedError, message, warn_fallback
+from .frames import without_internals
+from .signature import kind_for
+
+
+class Untraced(Exception):
+    """jax.jit met types for which there is no trace yet."""
+
+
+class Version:
+    """One trace: the function as captured and as compiled, and what explain() tells of it."""
+
+    def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds):
+        self.captured, self.func, self.types, self.reason = captured, func, types, reason
+        self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
+        self.places = None  # which leaves of the call the function takes
+        outs = captured.outs
+        single = len(outs) == 1 and outs[0].how == "value" and len(captured.func.results) == 1 and pytree.is_leaf(captured.tree)
+        # the kind of the one result where there is nothing to write, check, share or rebuild
+        self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
+        self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
+
+    def finish(self, raw, leaves, numpy, again):
+        """Turn raw results into what the function returns; changed arguments are written last, all or none."""
+        captured = self.captured
+        results = raw if isinstance(raw, tuple) else (raw,)
+        if captured.checks:
+            status = int(np.asarray(results[-1]))
+            if status:
+                error, text = captured.checks[status - 1]
+                raise error(text)
+        if captured.writes and overlapping(leaves, captured):
+            return again()
+        values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
+        for index, new in zip(captured.writes, results[captured.values :]):
+            np.copyto(leaves[index], np.asarray(new))
+        made = {}
+        return pytree.unflatten(captured.tree, [self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+
+    def own(self, result, index):
+        """A result as an ndarray the caller may write."""
+        value = self.func.results[index]
+        shared = value in self.func.params or self.func.results.index(value) != index
+        return np.array(result) if shared else dispatch.owned(result)
+
+    def _leaf(self, out, values, leaves, numpy, made):
+        if out.how == "object":
+            return out.object
+        if out.how == "copy":
+            return out.object.copy()
+        if out.how == "argument":
+            return follow(leaves[out.index], out.chain)
+        value = values[out.index]
+        if not numpy:
+            return follow(value, out.chain)
+        if out.kind is ARRAY:
+            return made.setdefault((out.index, out.chain), follow(value, out.chain))
+        return value[()] if out.kind is SCALAR else value.item()
+
+
+def follow(array, chain):
+    """The view that `chain` leads to."""
+    for step in chain:
+        array = step.apply(array)
+    return array
+
+
+def overlapping(leaves, captured):
+    """Whether an array about to be written shares memory with another array the program read."""
+    others = [*leaves, *captured.inputs]
+    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(others))
+
+
+class World:
+    """The traces that are valid while `guard` holds, and the program that jax.jit dispatches among them."""
+
+    def __init__(self, name, guard):
+        self.guard = guard
+        self.versions = {}  # types of the dynamic leaves -> Version
+        self.inputs = []  # captured arrays, passed behind the arguments
+        self.call = dispatch.program(self.find, name)
+
+    def find(self, types):
+        version = self.versions.get(types[: len(types) - len(self.inputs)])
+        if version is None:
+            raise Untraced
+        return version.func, version.places
+
+    def add(self, version):
+        """A new trace; the arrays it captured join the inputs."""
+        arguments = len(version.types)
+        places = list(range(arguments))
+        for array in version.captured.inputs:
+            if not any(array is x for x in self.inputs):
+                self.inputs.append(array)
+            places.append(arguments + next(i for i, x in enumerate(self.inputs) if x is array))
+        version.places = places
+        self.versions[version.types] = version
+
+
+class Entry:
+    """See the module. `run(leaves)` takes the flat dynamic leaves."""
+
+    def __init__(self, compiled, leaves, tree, dynamic, names, types, flat):
+        self.compiled, self.tree, self.dynamic, self.types, self.flat = compiled, tree, dynamic, types, flat
+        self.names = [names[i] for i in dynamic]
+        self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
+        self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
+        self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
+        self.reads = world.scan(compiled.function, self.static)
+        self.worlds = {}  # guard key -> World
+        self.current = None
+
+    def run(self, leaves):
+        """The call, on any thread: guard, program, result; a trace first where there is none."""
+        here = self.current
+        if here is None or not here.guard.holds():
+            return self.first(*leaves)
+        try:
+            raw = self.launch(leaves)
+        except Untraced:
+            return self.first(*leaves)
+        return self.finish(raw, leaves)
+
+    # -- making traces -----------------------------------------------------------------------------
+    def first(self, *leaves):
+        """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
+        with self.compiled.lock:
+            version, fresh = self.prepare(leaves)
+            start = time.perf_counter()
+            raw = self.launch(leaves)
+            if fresh:
+                dispatch.wait(raw)
+                version.first_seconds = time.perf_counter() - start
+        return version.finish(raw, leaves, self.numpy, lambda: self.plainly(leaves))
+
+    def prepare(self, leaves):
+        """-> (the version for these leaves, whether it was made just now)."""
+        guard = world.Guard(self.reads)
+        here = self.worlds.get(guard.key)
+        reason = None
+        if here is None:
+            if self.current is not None:
+                changed = guard.changed(self.current.guard.key)
+                reason = "changed since: " + ", ".join(str(r) for r in changed)
+            here = World(self.compiled.name, guard)
+        here.guard = guard
+        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        types = tuple(k.type for k in kinds)
+        version = here.versions.get(types)
+        fresh = version is None
+        if fresh:
+            if reason is None:
+                reason = self._new_types(types, here) if here.versions else self.compiled.reason_for(self)
+            version = self.trace(kinds, types, reason)
+            here.add(version)
+        if fresh or here is not self.current:
+            self.worlds[guard.key] = self.current = here
+            if self.flat:
+                self.compiled.front.install(self)
+        return version, fresh
+
+    def _new_types(self, types, here):
+        last = next(reversed(here.versions))
+        return "new " + ", ".join(f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last) if t is not u)
+
+    def trace(self, kinds, types, reason):
+        leaves = list(self.leaves)
+        for i, k in zip(self.dynamic, kinds):
+            leaves[i] = k
+        start = time.perf_counter()
+        try:
+            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name)
+        except Exception as error:
+            raise without_internals(error) from error.__cause__
+        traced = time.perf_counter()
+        func = optimise(captured.func, exact=self.compiled.exact)
+        return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced)
+
+    # -- running -----------------------------------------------------------------------------------
+    def launch(self, leaves):
+        here = self.current
+        leaves = [*leaves, *here.inputs]
+        if self.compiled.device is not None:
+            leaves = dispatch.put(leaves, self.compiled.device)
+        if dispatch.is_wide():
+            return here.call(*leaves)
+        with dispatch.wide():
+            return here.call(*leaves)
+
+    def finish(self, raw, leaves):
+        versions = self.current.versions
+        version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
+        return version.finish(raw, leaves, self.numpy, lambda: self.plainly(leaves))
+
+    def plainly(self, leaves):
+        """Run the user's function uncaptured, and say so: arguments that overlap in memory are written."""
+        reason = "an argument that is written shares memory with another array"
+        if self.compiled.plain is None:
+            raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
+        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
+        full = list(self.leaves)
+        for i, x in zip(self.dynamic, leaves):
+            full[i] = x
+        args, kwargs = pytree.unflatten(self.tree, full)
+        return self.compiled.plain(*args, **kwargs)

@@ -1,0 +1,50 @@
+"""What users see when something cannot be done: the situation, their line, and what to write instead."""
+
+import linecache
+import os
+import warnings
+
+
+class WengertError(Exception):
+    """Base of the errors raised about a traced program."""
+
+
+class ConcretizationError(WengertError, TypeError):
+    """Python asked for the number behind a value that is only known at run time."""
+
+
+class LeakError(WengertError, RuntimeError):
+    """A traced value was used after its trace had ended, or in a trace that does not contain it."""
+
+
+class UnsupportedError(WengertError, TypeError):
+    """A NumPy function, a dtype or an argument that cannot be captured."""
+
+
+class ShapeError(WengertError, ValueError):
+    """Shapes that do not fit, where NumPy raises ValueError."""
+
+
+class DerivativeError(WengertError, TypeError):
+    """A derivative was asked of something that has none."""
+
+
+class Fallback(UserWarning):
+    """A call ran as plain Python, uncompiled; the message says why."""
+
+
+def message(situation, source=None, instead=None):
+    """One screen: the situation, the user's file, line and text, and the spelling that works."""
+    lines = [situation]
+    if source is not None:
+        lines.append(f"  at {os.path.relpath(source.file) if os.path.isabs(source.file) else source.file}:{source.line}")
+        text = linecache.getline(source.file, source.line).strip()
+        if text:
+            lines.append(f"    {text}")
+    if instead:
+        lines += [f"  {line}" for line in instead.splitlines()]
+    return "\n".join(lines)
+
+
+def warn_fallback(reason, stacklevel=3):
+    warnings.warn(Fallback(reason), stacklevel=stacklevel)

@@ -1,0 +1,37 @@
+"""What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
+
+
+def explanation(compiled):
+    """The text of `explain`, one paragraph a trace."""
+    lines = [f"{compiled.name}: {_count(compiled)} trace(s)"]
+    for entry in compiled.entries.values():
+        for world in entry.worlds.values():
+            for version in world.versions.values():
+                lines += _version(len([x for x in lines if x.startswith("  trace")]) + 1, entry, world, version)
+    return "\n".join(lines)
+
+
+def _count(compiled):
+    return sum(len(w.versions) for e in compiled.entries.values() for w in e.worlds.values())
+
+
+def _version(number, entry, world, version):
+    arguments = ", ".join(f"{n}: {t}" for n, t in zip(entry.names, version.types))
+    lines = [f"  trace {number}: ({arguments})", f"    because      {version.reason}"]
+    if entry.static:
+        lines.append(f"    static       {', '.join(f'{n}={v!r:.40}' for n, v in entry.static.items())}")
+    outside = [str(r) for r in world.guard.reads if r.kind != "builtin"]
+    if outside:
+        lines.append(f"    relied on    {', '.join(outside)}")
+    if version.captured.inputs:
+        lines.append(f"    re-read      {len(version.captured.inputs)} outside array(s) at every call")
+    if version.captured.writes:
+        lines.append(f"    writes       {', '.join(entry.names[i] for i in version.captured.writes)}")
+    if version.captured.checks:
+        lines.append(f"    may raise    {', '.join(sorted({e.__name__ for e, _ in version.captured.checks}))}")
+    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to compile and run first"
+    before, after = version.captured.func.count(), version.func.count()
+    lines.append(
+        f"    cost         {version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left), {first}"
+    )
+    return lines

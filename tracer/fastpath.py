@@ -1,0 +1,108 @@
+"""The function a user calls: generated Python in which the signature met last is tested inline.
+
+    def call(a0=MISSING, a1=MISSING, /, *rest, **keywords):
+        if type(a0) is T0 and type(a1) is T1 and not rest and not keywords and G['np'] is np:
+            try:
+                return program(a0, a1)
+            except Untraced:
+                pass
+        return other((a0, a1, *rest), keywords)
+
+One frame, no tuple, no dictionary: what stands between the user and jax.jit's C++ dispatch costs
+about a quarter of a microsecond. When another signature is met the code object is exchanged; the
+function, its parameters and its identity stay. Names are numbered, so that a thread still inside the
+old code finds the old objects.
+"""
+
+import itertools
+
+import numpy as np
+
+from ..backends.xla import dispatch
+from .capture import ARRAY, SCALAR
+from .entry import Untraced
+
+MISSING = object()
+WIDEST = 32  # parameters beyond which no inline test is generated
+COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
+
+
+class Front:
+    """The generated function of one Compiled, and the namespace its code lives in."""
+
+    def __init__(self, slow, signature):
+        parameters = signature.parameters.values() if signature else ()
+        count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        self.count = count if count <= WIDEST else 0
+        self.numbers = itertools.count()
+        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": (KeyError, AttributeError, ValueError)}
+        self.space |= {"config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned}
+        self.call = self._compile([])
+
+    def _compile(self, hot):
+        names = [f"a{i}" for i in range(self.count)]
+        head = ", ".join([*(f"{n}=MISSING" for n in names), *(["/"] if names else []), "*rest", "**keywords"])
+        given = [f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)" for i in range(self.count)]
+        everything = f"({', '.join([*names, '*rest'])})" if names else "rest"
+        lines = [f"def call({head}):", *("    " + line for line in [*hot, *given, f"return slow({everything}, keywords)"])]
+        exec(compile("\n".join(lines), "<wengert call>", "exec"), self.space)
+        return self.space["call"]
+
+    def install(self, entry):
+        """Test inline for `entry`, whose leaves are the positional arguments themselves."""
+        n = len(entry.leaves)
+        if n > WIDEST or (self.count and n > self.count):
+            return
+        k = next(self.numbers)
+        names = [f"a{i}" for i in range(n)]
+        if self.count:
+            tests = [f"a{n} is MISSING"] if n < self.count else ["not rest"]
+            prelude = []
+        else:
+            tests = []
+            prelude = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
+        tests = [*(self._test(i, leaf, entry, k) for i, leaf in enumerate(entry.leaves)), *tests, "not keywords"]
+        tests += entry.current.guard.inline(k, self.space)
+        hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
+        hot = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
+        self.call.__code__ = self._code([*prelude, *("    " + line for line in hot)] if prelude else hot)
+
+    def _code(self, hot):
+        call = self.call
+        code = self._compile(hot).__code__
+        self.space["call"] = call
+        return code
+
+    def _test(self, i, leaf, entry, k):
+        if i in entry.dynamic:
+            self.space[f"t{i}_{k}"] = entry.types[i]
+            return f"type(a{i}) is t{i}_{k}"
+        self.space[f"s{i}_{k}"] = leaf
+        if isinstance(leaf, COMPARED):
+            self.space[f"t{i}_{k}"] = type(leaf)
+            return f"type(a{i}) is t{i}_{k} and a{i} == s{i}_{k}"
+        return f"a{i} is s{i}_{k}"
+
+    def _body(self, entry, k, names):
+        """Launch and result, with nothing that this signature does not need."""
+        here = entry.current
+        versions = list(here.versions.values())
+        self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry}
+        arguments = ", ".join([*names, f"*inputs_{k}"] if here.inputs else names)
+        launch = f"raw = call_{k}({arguments})"
+        if entry.compiled.device is not None:
+            lines = [f"raw = entry_{k}.launch(({', '.join(names)}{',' if names else ''}))"]
+        elif not all(dispatch.narrow(v.func) for v in versions):
+            lines = ["if config.jax_enable_x64:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
+        else:
+            lines = [launch]
+        plain = {v.plain for v in versions}
+        if len(plain) == 1 and None not in plain:
+            if not entry.numpy:
+                result = "raw"
+            else:
+                small = all(v.bytes < dispatch.ZERO_COPY for v in versions)
+                result = ("array(raw)" if small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(*plain, ".item()")
+        else:
+            result = f"entry_{k}.finish(raw, ({', '.join(names)}{',' if names else ''}))"
+        return ["try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]

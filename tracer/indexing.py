@@ -1,0 +1,248 @@
+"""`x[key]` and `x[key] = v` as NumPy means them: basic keys make views, arrays of indices make copies.
+
+NumPy's own answer on the shadow decides shapes and IndexError for everything static. Traced indices
+are wrapped where negative and checked: out of range raises IndexError when the program runs, before
+any argument has been changed.
+"""
+
+import numpy as np
+
+from ..ir.core import Lit, Value
+from ..ir.ops import OPS
+from ..ir.ops.indexing import index_arrays, put_arrays
+from .array import Traced, TracedArray, TracedScalar, fresh
+from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
+from .errors import ShapeError, UnsupportedError, message
+from .frames import locate
+from .promote import broadcast_shapes, operand_as, read, shape_of
+from .storage import current_trace
+from .views import Index
+
+select, lt, ge, add, and_ = (OPS[n] for n in ("select", "lt", "ge", "add", "and"))
+BOUNDED = ("argmax", "argmin", "iota")  # ops whose results index the axis they came from; still compared with the size
+
+
+def getitem(x, key):
+    """The view or copy NumPy returns for `x[key]`."""
+    key = as_tuple(key)
+    if all(is_basic(k) for k in key):
+        view = x.view(basic(x, key))
+        scalar = not view.type.shape and not any(k is Ellipsis for k in key)
+        return TracedScalar(view.value) if scalar else view
+    mask = whole_mask(x, key)
+    if mask is not None:
+        raise UnsupportedError(
+            message(
+                f"x[mask] with a traced mask of shape {mask.shape} has a length that depends on data",
+                locate(),
+                "Write np.where(mask, x, 0.0) and reduce that, or x[mask] = value to store under a mask.",
+            )
+        )
+    view, pairs, place = advanced(x, key)
+    return fresh(index_arrays(view.value, pairs, place))
+
+
+def setitem(x, key, value):
+    """Store `value`, broadcast and cast as NumPy does, into the window `key`."""
+    key = as_tuple(key)
+    if not x.writeable:
+        x.write(x.value)  # raises as NumPy does
+    operand, kind = read(value)
+    if kind is complex or isinstance(kind, np.dtype) and kind.kind == "c":
+        if x.dtype.kind != "c":
+            raise TypeError(
+                message(f"a complex value cannot be stored in an array of {x.dtype}", locate(), "Store its .real, or make the array complex.")
+            )
+    operand = operand_as(operand, x.dtype)
+    if all(is_basic(k) for k in key):
+        step = basic(x, key)
+        view = x.view(step)
+        view.write(fitted(operand, view.shape))
+        return
+    mask = whole_mask(x, key)
+    if mask is not None:
+        store_masked(x, mask, operand)
+        return
+    view, pairs, place = advanced(x, key)
+    shape = broadcast_shapes([shape_of(i) for _, i in pairs])
+    rest = [n for a, n in enumerate(view.shape) if a not in [a for a, _ in pairs]]
+    target = (*rest[:place], *shape, *rest[place:])
+    view.write(put_arrays(view.value, pairs, fitted(operand, target), place))
+
+
+def as_tuple(key):
+    return key if isinstance(key, tuple) else (key,)
+
+
+def is_basic(k):
+    """Integers, slices, newaxis and Ellipsis; a traced integer scalar counts, bools do not."""
+    if isinstance(k, TracedScalar):
+        return k.type.kind in "iu"
+    return k is None or k is Ellipsis or isinstance(k, slice) or (isinstance(k, int | np.integer) and not isinstance(k, bool))
+
+
+def whole_mask(x, key):
+    """The traced boolean array that is the only index, or None."""
+    if len(key) == 1 and isinstance(key[0], Traced) and key[0].type.kind == "b":
+        return key[0]
+    return None
+
+
+def fitted(operand, shape):
+    """`operand` broadcast into a window; leading axes of size one may be dropped, as NumPy allows."""
+    have = operand.type.shape
+    while len(have) > len(shape) and have[0] == 1:
+        have = have[1:]
+    operand = reshape_to(operand, have)
+    if len(have) > len(shape) or any(a not in (1, b) for a, b in zip(have[::-1], shape[::-1])):
+        raise ShapeError(message(f"could not broadcast input array from shape {operand.type.shape} into shape {shape}".replace(", ", ","), locate()))
+    return spread_to(operand, tuple(shape))
+
+
+def store_masked(x, mask, operand):
+    """`x[mask] = v` as a choice; v must broadcast against the selected rows."""
+    if mask.shape != x.shape[: mask.ndim]:
+        raise IndexError(message(f"boolean index of shape {mask.shape} does not match the array's {x.shape}", locate()))
+    if operand.type.ndim > x.ndim - mask.ndim:
+        raise UnsupportedError(
+            message(
+                f"x[mask] = v with v of shape {operand.type.shape}: how many elements the mask selects depends on data",
+                locate(),
+                "Write x[:] = np.where(mask, values, x) with values of x's shape.",
+            )
+        )
+    rest = x.shape[mask.ndim :]
+    spread = OPS["broadcast"](mask.value, shape=x.shape, dims=tuple(range(mask.ndim))) if rest else mask.value
+    x.write(select(spread, spread_to(fitted(operand, rest), x.shape), x.value))
+
+
+# -- basic -----------------------------------------------------------------------------------------
+
+
+def basic(x, key):
+    """The Index step of a basic key."""
+    static = tuple(0 if isinstance(k, TracedScalar) else k for k in key)
+    try:
+        shape = x.shadow[static].shape
+    except IndexError as error:
+        raise IndexError(message(str(error), locate())) from None
+    except TypeError as error:
+        raise TypeError(message(str(error), locate())) from None
+    used = sum(k is not None and k is not Ellipsis for k in key)
+    expanded = []
+    for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
+        expanded += [slice(None)] * (x.ndim - used) if k is Ellipsis else [] if k is None else [k]
+    axes = []
+    for k, n in zip(expanded, x.shape, strict=True):
+        if isinstance(k, slice):
+            start, stop, step = k.indices(n)
+            axes.append((start, len(range(start, stop, step)), step))
+        elif isinstance(k, TracedScalar):
+            axes.append((wrapped(k.value, n), 1, None))
+        else:
+            axes.append((int(k) % n, 1, 1))
+    return Index(axes, shape, static)
+
+
+def wrapped(index, n):
+    """A traced index made non-negative, with the check that it is within `n`."""
+    index = cast_to(index, INDEX)
+    if isinstance(index, Lit):
+        return Lit(int(index.value) % n if n else 0, index.type)
+    if proven(index, n):
+        return index
+    zero, size = Lit(0, index.type), Lit(n, index.type)
+    inside = and_(ge(index, Lit(-n, index.type)), lt(index, size))
+    if index.type.shape:
+        inside = OPS["reduce_and"](inside, axes=tuple(range(index.type.ndim)))
+    current_trace().check(inside, IndexError, message(f"index out of bounds for an axis of size {n}", locate()))
+    return select(lt(index, zero), add(index, size), index)
+
+
+def proven(index, n):
+    """Whether an index is known to lie in [0, n) from the op that made it."""
+    eqn = index.eqn
+    while (
+        eqn is not None
+        and eqn.op.name in ("cast", "reshape", "broadcast")
+        and isinstance(eqn.operands[0], Value)
+        and eqn.operands[0].type.kind in "iu"
+    ):
+        eqn = eqn.operands[0].eqn
+    if eqn is None or eqn.op.name not in BOUNDED:
+        return False
+    if eqn.op.name == "iota":
+        return eqn.attrs["shape"][eqn.attrs["axis"]] <= n
+    return eqn.operands[0].type.shape[eqn.attrs["axis"]] <= n
+
+
+# -- advanced --------------------------------------------------------------------------------------
+
+
+def advanced(x, key):
+    """-> (view of x under the basic part, [(axis, index value)] of one shape, place of the index axes in the result)."""
+    key = expand_masks(key, x)
+    arrays = [k for k in key if not is_basic(k) or isinstance(k, int | np.integer | TracedScalar)]
+    shape = broadcast_shapes([np.shape(k) for k in arrays], "indices")
+    used = sum(k is not None and k is not Ellipsis for k in key)
+    full = []
+    for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
+        full += [slice(None)] * (x.ndim - used) if k is Ellipsis else [k]
+    where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
+    view = x.view(basic(x, tuple(slice(None) if i in where else k for i, k in enumerate(full))))
+    adjacent = where == list(range(where[0], where[-1] + 1))
+    pairs = [(axis, spread_to(index_value(full[axis], view.shape[axis]), shape)) for axis in where]
+    place = where[0] if adjacent else 0
+    return view, pairs, place
+
+
+def expand_masks(key, x):
+    """Concrete boolean arrays as the integer arrays of their nonzero positions."""
+    out = []
+    for k in key:
+        if isinstance(k, Traced) and k.type.kind == "b":
+            raise UnsupportedError(
+                message(
+                    "a traced boolean mask beside other indices selects a data-dependent number of elements",
+                    locate(),
+                    "Use np.where(mask, x, 0.0) on the whole array.",
+                )
+            )
+        if isinstance(k, list):
+            k = np.asarray(k) if not any(isinstance(i, Traced) for i in k) else fresh(read(k)[0])
+        if isinstance(k, np.ndarray) and k.dtype == bool:
+            axis = sum(1 if not isinstance(o, np.ndarray) or o.dtype != bool else o.ndim for o in out if o is not None)
+            if k.shape != x.shape[axis : axis + k.ndim] and not any(o is Ellipsis for o in key):
+                raise IndexError(message(f"boolean index of shape {k.shape} does not match the array's {x.shape}", locate()))
+            out += list(np.nonzero(k))
+        else:
+            out.append(k)
+    return tuple(out)
+
+
+def index_value(k, n):
+    """An integer index, array or scalar, as a non-negative int64 value; checked."""
+    if isinstance(k, Traced):
+        if k.type.kind not in "iu":
+            raise IndexError(
+                message(f"arrays used as indices must be of integer (or boolean) type, got {k.type}", locate(), "Convert with x.astype(int).")
+            )
+        return wrapped(k.value, n)
+    k = np.asarray(k)
+    if k.size == 0:
+        k = k.astype(INDEX)
+    if k.dtype.kind not in "iu":
+        raise IndexError(message(f"arrays used as indices must be of integer (or boolean) type, got {k.dtype}", locate()))
+    bad = (k < -n) | (k >= n)
+    if bad.any():
+        raise IndexError(message(f"index {k[bad].flat[0]} is out of bounds for an axis of size {n}", locate()))
+    return constant_of(np.where(k < 0, k + n, k).astype(INDEX))
+
+
+TracedArray.__getitem__ = getitem
+TracedArray.__setitem__ = setitem
+TracedScalar.__getitem__ = lambda self, key: getitem(fresh(self.value), key) if key in ((), Ellipsis) else scalar_index(self)
+
+
+def scalar_index(x):
+    raise IndexError(message("a scalar cannot be indexed", locate()))

@@ -1,0 +1,129 @@
+"""`jit`: the compiled, guarded twin of a Python function, and its call path."""
+
+import functools
+import inspect
+import threading
+
+from ..backends.xla import dispatch
+from ..ir.pipeline import run as optimise
+from . import pytree
+from .array import Traced
+from .capture import capture
+from .entry import Entry
+from .explain import explanation
+from .fastpath import Front
+from .signature import check_hashable, kind_for, kind_of_type, names_of
+
+
+class Compiled:
+    """The state behind one compiled function: its entries by call signature, and the generated function in front."""
+
+    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None):
+        self.function, self.plain = function, plain
+        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.device, self.exact = dispatch.find_device(device), exact
+        self.signature = signature or signature_of(plain or function)
+        self.entries = {}  # (structure, leaf types, static values) -> Entry
+        self.lock = threading.RLock()
+        self.front = Front(self.slow, self.signature)
+
+    def slow(self, args, kwargs):
+        """Any call: flatten, find the entry, run it. Inside a trace the function is simply traced through."""
+        leaves, tree = pytree.flatten((args, kwargs))
+        kinds = [kind_of_type(type(x)) for x in leaves]
+        if Traced in kinds:
+            return self.function(*args, **kwargs)
+        entry = self.entry(leaves, tree, kinds, args, kwargs)
+        return entry.run([leaves[i] for i in entry.dynamic])
+
+    def entry(self, leaves, tree, kinds, args, kwargs):
+        types = tuple(map(type, leaves))
+        static = tuple([leaves[i] for i, k in enumerate(kinds) if k is None])
+        try:
+            found = self.entries.get((tree, types, static))
+        except TypeError:
+            for x, k, n in zip(leaves, kinds, names_of(self.signature, args, kwargs)):
+                if k is None:
+                    check_hashable(x, n)
+            raise
+        if found is None:
+            with self.lock:
+                found = self.entries.get((tree, types, static))
+                if found is None:
+                    names = names_of(self.signature, args, kwargs)
+                    dynamic = [i for i, k in enumerate(kinds) if k is not None]
+                    flat = not kwargs and len(args) == len(leaves) and all(x is a for x, a in zip(leaves, args))
+                    found = self.entries[tree, types, static] = Entry(self, leaves, tree, dynamic, names, types, flat)
+        return found
+
+    def reason_for(self, entry):
+        """Why an entry is traced for the first time: what differs from the entries before it."""
+        others = [e for e in self.entries.values() if e is not entry and e.worlds]
+        if not others:
+            return "first call"
+        last = others[-1]
+        if last.tree != entry.tree:
+            return "new argument structure"
+        for name, value in entry.static.items():
+            if name in last.static and last.static[name] != value:
+                return f"new static value {name}={value!r} (was {last.static[name]!r})"
+        return "new argument types"
+
+    # -- looking inside ----------------------------------------------------------------------------
+    def ir(self, *args, passes=True, **kwargs):
+        """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
+        leaves, tree = pytree.flatten((args, kwargs))
+        names = names_of(self.signature, args, kwargs)
+        kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
+        stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
+        func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name).func
+        return optimise(func, exact=self.exact) if passes else func
+
+    def explain(self):
+        """Every trace: what it relied on, why it was made, and what it cost."""
+        return explanation(self)
+
+
+def signature_of(function):
+    """The parameters of a function, or None for builtins that do not tell."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def jit(function=None, *, device=None, exact=False):
+    """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
+
+    Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
+    each new value compiles once more. NumPy in, NumPy out; if any argument is a jax array the results are.
+
+    device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
+    exact:  leave out rewrites that may change a result by rounding.
+
+    The result has `.explain()`, the traces made and why, and `.ir(*args, passes=True)`, the IR for given arguments.
+
+    >>> import numpy as np
+    >>> from wengert import jit
+    >>> @jit
+    ... def f(x):
+    ...     return np.tanh(x).sum()
+    >>> f(np.zeros(3))
+    np.float64(0.0)
+    """
+    if function is None:
+        return functools.partial(jit, device=device, exact=exact)
+    if not callable(function):
+        raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
+    return wrapper(Compiled(function, plain=function, device=device, exact=exact), function)
+
+
+def wrapper(compiled, like):
+    """The function a user calls in front of a Compiled; it binds as a method does."""
+    call = compiled.front.call
+    if hasattr(like, "__name__") or isinstance(like, functools.partial):
+        functools.update_wrapper(call, like)
+    call.__wrapped__ = like
+    call.__name__ = compiled.name
+    call.compiled, call.explain, call.ir = compiled, compiled.explain, compiled.ir
+    return call

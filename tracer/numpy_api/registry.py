@@ -1,0 +1,102 @@
+"""Where NumPy functions and ndarray methods find their handlers."""
+
+import numpy as np
+
+from ..array import Traced, TracedArray
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from ..promote import apply_ufunc, operate, unknown
+
+HANDLERS = {}  # NumPy function -> handler with the same signature
+METHODS = {}  # ndarray method name -> handler taking the array first
+
+
+def implements(*functions, method=None):
+    """Decorator: the handler of NumPy functions, and of the ndarray method `method` (same arguments, array first)."""
+
+    def register(handler):
+        for f in functions:
+            if f in HANDLERS:
+                raise KeyError(f"np.{f.__name__} has two handlers")
+            HANDLERS[f] = handler
+        for name in (method,) if isinstance(method, str) else method or ():
+            METHODS[name] = handler
+        return handler
+
+    return register
+
+
+def call_function(function, args, kwargs):
+    handler = HANDLERS.get(function)
+    if handler is None:
+        raise unknown(function)
+    return handler(*args, **kwargs)
+
+
+def call_ufunc_method(ufunc, method, inputs, kwargs):
+    if method == "__call__":
+        return apply_ufunc(ufunc, inputs, **kwargs)
+    handler = HANDLERS.get((ufunc, method)) or HANDLERS.get(method)
+    if handler is None:
+        raise UnsupportedError(message(f"np.{ufunc.__name__}.{method} is not captured on traced values", locate()))
+    return handler(ufunc, *inputs, **kwargs)
+
+
+Traced.function = staticmethod(call_function)
+Traced.ufunc = staticmethod(call_ufunc_method)
+
+
+# -- operators -------------------------------------------------------------------------------------
+
+BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+COMPARE = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+
+def _define_operators():
+    def forward(ufunc):
+        return lambda self, other: operate(ufunc, self, other)
+
+    def reflected(ufunc):
+        return lambda self, other: operate(ufunc, other, self)
+
+    def in_place(ufunc):
+        def write(self, other):
+            apply_ufunc(ufunc, (self, other), out=self)
+            return self
+
+        return write
+
+    def single(ufunc):
+        return lambda self: operate(ufunc, self)
+
+    for name, ufunc in BINARY.items():
+        setattr(Traced, f"__{name}__", forward(ufunc))
+        setattr(Traced, f"__r{name}__", reflected(ufunc))
+        setattr(TracedArray, f"__i{name}__", in_place(ufunc))
+    for name, ufunc in COMPARE.items():
+        setattr(Traced, f"__{name}__", forward(ufunc))
+    for name, ufunc in UNARY.items():
+        setattr(Traced, f"__{name}__", single(ufunc))
+    Traced.__divmod__ = lambda self, other: (self // other, self % other)
+    Traced.__rdivmod__ = lambda self, other: (other // self, other % self)
+
+
+_define_operators()
+
+
+def _attribute(self, name):
+    """ndarray methods, looked up in METHODS: anything unknown says so with the user's line."""
+    handler = METHODS.get(name)
+    if handler is not None:
+        return lambda *args, **kwargs: handler(self, *args, **kwargs)
+    if name.startswith("__") or not hasattr(np.ndarray, name):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    raise UnsupportedError(message(f"ndarray.{name} is not captured on traced values", locate()))
+
+
+Traced.__getattr__ = _attribute

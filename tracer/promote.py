@@ -1,0 +1,300 @@
+"""NumPy's promotion and broadcasting made explicit, and the ufunc protocol on traced values.
+
+dtypes are NumPy's own answer (`ufunc.resolve_dtypes`, NEP 50: Python numbers are weak), remembered per
+ufunc and operand kinds.
+"""
+
+import numpy as np
+
+from ..backends.xla.dispatch import is_device_array
+from ..ir.core import Lit, Value
+from ..ir.ops import OPS
+from ..ir.types import SHORT, Tensor
+from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh, wrap
+from .emit import cast_to, constant_of, spread_to
+from .errors import ShapeError, UnsupportedError, message
+from .frames import locate
+from .storage import current_trace
+
+PYTHON_NUMBERS = (bool, int, float, complex)
+UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
+_loops = {}  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
+
+
+def read(x):
+    """(operand, key) of anything NumPy takes as an operand.
+
+    The key is a dtype, or the Python type of a weak number; a plain Python number is its own operand.
+    """
+    kind = type(x)
+    if kind is TracedArray:
+        return x.value, x.type.dtype
+    if kind is TracedScalar:
+        return x.value, x.weak or x.type.dtype
+    if kind in PYTHON_NUMBERS:
+        return x, kind if kind is not bool else WEAK_DTYPES[bool]
+    if isinstance(x, np.generic):
+        return Lit(x, Tensor((), checked(x.dtype))), x.dtype
+    if isinstance(x, np.ndarray) or is_device_array(x):
+        return array_value(x), np.dtype(x.dtype)
+    if isinstance(x, list | tuple):
+        value = nested(x)
+        return value, value.type.dtype
+    if isinstance(x, PYTHON_NUMBERS):  # subclasses of the Python numbers
+        return read(next(t for t in PYTHON_NUMBERS if isinstance(x, t))(x))
+    raise UnsupportedError(
+        message(f"{type(x).__name__} {x!r:.60} cannot take part in a traced operation", locate(), "Operands are arrays, numbers, and lists of them.")
+    )
+
+
+def checked(dtype):
+    """The dtype, if the IR knows it."""
+    if dtype.name not in SHORT or not dtype.isnative:
+        hint = (
+            "Lists of unequal lengths make such arrays: pad the rows to one length."
+            if dtype == object
+            else "Convert it first, for example x.astype(np.float64)."
+        )
+        raise UnsupportedError(message(f"arrays of dtype {dtype} cannot be captured; known are {', '.join(SHORT)}", locate(), hint))
+    return dtype
+
+
+def array_value(x):
+    checked(np.dtype(x.dtype))
+    return current_trace().capture(x)
+
+
+def nested(items):
+    """A list or tuple of arrays and numbers as one value, stacked along new leading axes as np.asarray does."""
+    if not any(isinstance(i, Traced) for i in flat(items)):
+        return constant_of(checked_array(items))
+    rows = [read(nested_value(i)) for i in items]
+    shapes = {v.type.shape if isinstance(v, Value | Lit) else () for v, _ in rows}
+    if len(shapes) != 1:
+        raise ShapeError(
+            message(
+                f"a list of arrays of unequal shapes {', '.join(map(str, sorted(shapes)))} makes no array",
+                locate(),
+                "Give all rows one shape, for example by padding with np.pad.",
+            )
+        )
+    shape = shapes.pop()
+    dtype = result_dtype([k for _, k in rows])
+    reshape, concatenate = OPS["reshape"], OPS["concatenate"]
+    parts = [reshape(spread_to(operand_as(v, dtype), shape), shape=(1, *shape)) for v, _ in rows]
+    return concatenate(*parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def nested_value(x):
+    if isinstance(x, list | tuple):
+        return fresh(nested(x))
+    return x
+
+
+def flat(items):
+    for i in items:
+        if isinstance(i, list | tuple):
+            yield from flat(i)
+        else:
+            yield i
+
+
+def checked_array(items):
+    try:
+        array = np.asarray(items)
+    except ValueError as error:
+        raise ShapeError(message(f"a ragged list makes no array: {error}", locate(), "Give all rows one length, for example by padding.")) from None
+    checked(array.dtype)
+    return array
+
+
+def operand_as(x, dtype, shape=None):
+    """A read operand in a dtype, and a shape if given; Python numbers are range-checked as NEP 50 asks."""
+    if not isinstance(x, Value | Lit):
+        if dtype.kind in "iu" and isinstance(x, int):
+            dtype.type(x)  # OverflowError as NumPy raises it
+        x = Lit(x, Tensor((), dtype))
+    elif x.type.dtype != dtype:
+        x = cast_to(x, dtype)
+    return x if shape is None or x.type.shape == shape else spread_to(x, shape)
+
+
+def result_dtype(keys):
+    """np.result_type over dtypes and the weak Python types."""
+    strong = [k for k in keys if isinstance(k, np.dtype)]
+    weak = [WEAK_DTYPES[k].type(0).item() for k in keys if not isinstance(k, np.dtype)]
+    return np.result_type(*strong, *weak) if strong or weak else np.dtype(np.float64)
+
+
+def broadcast_shapes(shapes, what="operands"):
+    """NumPy's common shape; ShapeError with both shapes and the user's line where there is none."""
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(
+            message(
+                f"{what} could not be broadcast together with shapes {' '.join(str(s).replace(', ', ',') for s in shapes)}",
+                locate(),
+                "Trailing axes must be equal or of size one; x[:, None] adds an axis.",
+            )
+        ) from None
+
+
+def shape_of(x):
+    return x.type.shape if isinstance(x, Value | Lit) else ()
+
+
+def loop(ufunc, keys, dtype=None, casting="same_kind"):
+    """(operand dtypes, result dtypes) of the inner loop NumPy would choose."""
+    memo = (ufunc, keys, dtype, casting)
+    found = _loops.get(memo)
+    if found is None:
+        chosen = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+        kinds = tuple(keys) + (None,) * ufunc.nout
+        if all(not isinstance(k, np.dtype) for k in keys):
+            kinds = tuple(WEAK_DTYPES[k] for k in keys) + (None,) * ufunc.nout
+        try:
+            types = ufunc.resolve_dtypes(kinds, casting=casting, **chosen)
+        except TypeError as error:
+            raise type(error)(message(str(error), locate())) from None
+        found = _loops[memo] = types[: ufunc.nin], types[ufunc.nin :]
+    return found
+
+
+def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
+    """Apply a ufunc to anything -> (values, result dtypes); the values have the common shape."""
+    rule = UFUNCS.get(ufunc)
+    if rule is None:
+        raise unknown(ufunc)
+    operands, keys = zip(*[read(x) for x in inputs])
+    wants, gives = loop(ufunc, keys, dtype, casting)
+    shape = broadcast_shapes([shape_of(x) for x in operands])
+    values = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
+    out = rule(*values)
+    out = out if isinstance(out, tuple) else (out,)
+    return tuple(cast_to(v, d) for v, d in zip(out, gives))
+
+
+def unknown(function):
+    name = getattr(function, "__name__", str(function))
+    module = getattr(function, "__module__", None) or "numpy"
+    return UnsupportedError(
+        message(
+            f"{module.replace('numpy', 'np', 1) if module.startswith('numpy') else module}.{name} is not captured on traced values",
+            locate(),
+            "Write it with functions that are, or apply it to arrays that do not depend on traced arguments.",
+        )
+    )
+
+
+def call_ufunc(ufunc, *inputs):
+    """The plain call `ufunc(*inputs)`: what operators and most calls need."""
+    out = ufunc_values(ufunc, inputs)
+    return wrap(out[0]) if len(out) == 1 else tuple(wrap(v) for v in out)
+
+
+def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True, signature=None):
+    """`ufunc(*inputs, **kwargs)` with NumPy's keywords."""
+    if signature is not None:
+        raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
+    values = ufunc_values(ufunc, inputs, dtype, casting)
+    outs = (None,) * len(values) if out is None else out if isinstance(out, tuple) else (out,)
+    results = []
+    for value, target in zip(values, outs, strict=True):
+        if target is None:
+            if where is not True:
+                mask, _ = read(where)
+                shape = broadcast_shapes([value.type.shape, shape_of(mask)])
+                value = OPS["select"](operand_as(mask, np.dtype(bool), shape), spread_to(value, shape), Lit(0, value.type.like(shape)))
+            results.append(wrap(value))
+            continue
+        results.append(write_out(ufunc.__name__, target, value, where, casting))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def write_out(name, target, value, where=True, casting="same_kind"):
+    """Store a result into `out=`; returns `out` itself."""
+    if not isinstance(target, TracedArray):
+        raise UnsupportedError(
+            message(
+                f"np.{name}(out=...) was given an array that is not traced",
+                locate(),
+                "An array that receives traced results must be traced: pass it as an argument, or make it with np.zeros_like(x).",
+            )
+        )
+    if not np.can_cast(value.type.dtype, target.dtype, casting):
+        raise np.exceptions.DTypePromotionError(
+            message(f"Cannot cast ufunc {name!r} output from {value.type.dtype!r} to {target.dtype!r} with casting rule {casting!r}", locate())
+        )
+    new = cast_to(value, target.dtype)
+    if broadcast_shapes([new.type.shape, target.shape]) != target.shape:
+        raise ShapeError(message(f"non-broadcastable output operand with shape {target.shape} for a result of shape {new.type.shape}", locate()))
+    new = spread_to(new, target.shape)
+    if where is not True:
+        mask, _ = read(where)
+        new = OPS["select"](operand_as(mask, np.dtype(bool), target.shape), new, target.value)
+    target.write(new)
+    return target
+
+
+# -- Python numbers: operators between two weak values stay Python numbers -------------------------
+
+
+def weak_result(kinds, ufunc):
+    """The Python type of `a op b` for two Python numbers."""
+    if ufunc in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal):
+        return bool
+    widest = max(kinds, key=PYTHON_NUMBERS.index)
+    if ufunc is np.true_divide and widest in (bool, int):
+        return float
+    return int if widest is bool and ufunc not in (np.bitwise_and, np.bitwise_or, np.bitwise_xor) else widest
+
+
+def weak_kind(x):
+    """The Python type of a Python number, traced or not; None for everything else."""
+    if type(x) is TracedScalar:
+        return x.weak
+    return type(x) if type(x) in PYTHON_NUMBERS else None
+
+
+def operate(ufunc, *inputs):
+    """A Python operator on traced values."""
+    kinds = [weak_kind(x) for x in inputs]
+    if None in kinds:
+        return call_ufunc(ufunc, *inputs)
+    python = weak_result(kinds, ufunc)
+    work = WEAK_DTYPES[max([*kinds, python] if python is not bool else kinds, key=PYTHON_NUMBERS.index)]
+    if work.kind == "b" and python is int:
+        work = WEAK_DTYPES[int]
+    values = [operand_as(read(x)[0], work) for x in inputs]
+    _python_errors(ufunc, values)
+    return TracedScalar(cast_to(UFUNCS[ufunc](*values), WEAK_DTYPES[python]), python)
+
+
+def _python_errors(ufunc, values):
+    """Python numbers raise where NumPy's make inf and nan."""
+    if ufunc in (np.true_divide, np.floor_divide, np.remainder, np.divmod):
+        ok = (
+            OPS["ne"](values[1], Lit(0, values[1].type))
+            if isinstance(values[1], Value)
+            else Lit(values[1].value != 0, values[1].type.like(dtype=bool))
+        )
+        name = {np.true_divide: "division by zero", np.floor_divide: "integer division or modulo by zero"}.get(ufunc, "modulo by zero")
+        current_trace().check(ok, ZeroDivisionError, message(name, locate()))
+    if ufunc is np.power and values[0].type.kind == "f":
+        base, exponent = values
+        if isinstance(exponent, Lit) and float(exponent.value).is_integer():
+            if exponent.value < 0:
+                current_trace().check(
+                    OPS["ne"](base, Lit(0, base.type)), ZeroDivisionError, message("0.0 cannot be raised to a negative power", locate())
+                )
+            return
+        whole = OPS["eq"](OPS["floor"](exponent), exponent) if isinstance(exponent, Value) else Lit(False, exponent.type.like(dtype=bool))
+        positive = OPS["ge"](base, Lit(0, base.type)) if isinstance(base, Value) else Lit(base.value >= 0, base.type.like(dtype=bool))
+        ok = positive if isinstance(whole, Lit) else OPS["or"](positive, whole)
+        current_trace().check(
+            ok, ValueError, message("a negative Python float to a fractional power is complex in Python; write it with complex numbers", locate())
+        )

@@ -1,0 +1,84 @@
+"""Which arguments are dynamic: arrays and floats are traced; ints, strings and all else are part of the key."""
+
+import numpy as np
+
+from ..backends.xla.dispatch import is_device_type
+from ..ir.types import SHORT, Tensor
+from . import pytree
+from .array import Traced
+from .capture import ARRAY, SCALAR, Kind
+from .errors import UnsupportedError, message
+
+FLOAT64, COMPLEX128 = Tensor((), np.dtype(np.float64)), Tensor((), np.dtype(np.complex128))
+_kinds = {}  # leaf type -> ARRAY, SCALAR, float, complex, or None for static
+
+
+def kind_of_type(t):
+    """How a leaf of Python type `t` is treated; remembered per type."""
+    found = _kinds.get(t, 0)
+    if found == 0:
+        if issubclass(t, np.ndarray) or is_device_type(t):
+            found = ARRAY
+        elif issubclass(t, np.generic):
+            found = SCALAR
+        elif t is float or t is complex:
+            found = t
+        elif issubclass(t, Traced):
+            return Traced
+        else:
+            found = None
+        _kinds[t] = found
+    return found
+
+
+def kind_for(leaf, name):
+    """The Kind of one dynamic leaf; UnsupportedError for dtypes that cannot be captured."""
+    kind = kind_of_type(type(leaf))
+    if kind is float:
+        return Kind(FLOAT64, float, name=name)
+    if kind is complex:
+        return Kind(COMPLEX128, complex, name=name)
+    dtype = np.dtype(leaf.dtype)
+    if dtype.name not in SHORT or not dtype.isnative:
+        hint = (
+            "Lists of unequal lengths make object arrays: pad the rows to one length."
+            if dtype == object
+            else "Convert it before the call, for example x.astype(np.float64)."
+        )
+        raise UnsupportedError(
+            message(f"argument {name} is an array of dtype {dtype}, shape {leaf.shape}; known dtypes are {', '.join(SHORT)}", None, hint)
+        )
+    if isinstance(leaf, np.ndarray) and type(leaf) is not np.ndarray:
+        raise UnsupportedError(message(f"argument {name} is a {type(leaf).__name__}; only plain ndarrays are captured", None, "Pass np.asarray(x)."))
+    readonly = not leaf.flags.writeable if isinstance(leaf, np.ndarray) else True
+    return Kind(Tensor(tuple(leaf.shape), dtype), kind, readonly, name)
+
+
+def names_of(function_signature, args, kwargs):
+    """A printable name for every leaf of the arguments: `w`, `params['b']`, `args[2]`."""
+    names = []
+    paths, _ = pytree.flatten_with_path((args, kwargs))
+    parameters = list(function_signature.parameters.values()) if function_signature else []
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for path, _leaf in paths:
+        which, first, rest = path[0].idx, path[1], path[2:]
+        if which == 0:
+            head = positional[first.idx] if first.idx < len(positional) else f"arg{first.idx}"
+        else:
+            head = str(first.key)
+        names.append(head + pytree.path_text(rest))
+    return names
+
+
+def check_hashable(leaf, name):
+    """A static leaf must be able to be part of a key."""
+    try:
+        hash(leaf)
+    except TypeError:
+        raise UnsupportedError(
+            message(
+                f"argument {name} is a {type(leaf).__name__}, which can be neither traced nor hashed",
+                None,
+                "Pass arrays, numbers, containers of them (dict, list, tuple, registered dataclasses), or hashable objects.",
+            )
+        ) from None

@@ -1,0 +1,404 @@
+"""Derivatives as functions of functions: `grad`, `value_and_grad`, `vjp`, `jvp`.
+
+Each returns a compiled, guarded function, or when it meets traced values is applied to the inner
+function's IR and inlined: so they nest in any order, with or without `jit` between.
+"""
+
+import functools
+import inspect
+
+import numpy as np
+
+from ..autodiff.jvp import pushforward
+from ..autodiff.partition import split
+from ..autodiff.vjp import pullback
+from ..autodiff.vjp import vjp as adjoint
+from ..ir.core import Lit, Value
+from . import pytree
+from .array import Traced, TracedArray, TracedScalar, bring, fresh
+from .capture import ARRAY, SCALAR, capture, kind_of
+from .errors import DerivativeError, message
+from .frames import locate
+from .jit import Compiled, signature_of, wrapper
+from .promote import operand_as, read, result_dtype
+from .signature import names_of
+from .storage import current_trace
+
+
+def value_and_grad(function, argnums=0, has_aux=False):
+    """(value, gradient) of a scalar-valued function with respect to the arguments `argnums`.
+
+    argnums: position, parameter name, or a tuple of either; a tuple gives a tuple of gradients. An
+    argument may be any container of floating or complex arrays; its gradient has the same structure,
+    shapes and dtypes.
+    has_aux: the function returns (loss, anything); the result is ((loss, anything), gradient).
+
+    For a real loss of complex arguments the gradient is df/dx - i df/dy, as in JAX.
+    Raises DerivativeError where the loss is no real scalar, or an argument has no floating type.
+
+    >>> import numpy as np
+    >>> from wengert import value_and_grad
+    >>> value_and_grad(lambda w: (w * w).sum())(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
+    _check_function(function, "value_and_grad")
+    signature = signature_of(function)
+
+    def gradient(*args, **kwargs):
+        return _gradient(function, signature, argnums, has_aux, args, kwargs)
+
+    return _compiled(gradient, function, "grad")
+
+
+def grad(function, argnums=0, has_aux=False):
+    """The gradient of a scalar-valued function; see `value_and_grad`. With `has_aux`: (gradient, anything).
+
+    >>> from wengert import grad
+    >>> grad(grad(lambda x: x**3))(2.0)
+    12.0
+    """
+    _check_function(function, "grad")
+    signature = signature_of(function)
+
+    def gradient(*args, **kwargs):
+        value, slope = _gradient(function, signature, argnums, has_aux, args, kwargs)
+        return (slope, value[1]) if has_aux else slope
+
+    return _compiled(gradient, function, "grad")
+
+
+def _compiled(transformed, function, prefix):
+    name = f"{prefix}_{_name(function)}"
+    own = inspect.signature(transformed) if prefix == "jvp" else None  # jvp takes (primals, tangents), whatever f takes
+    transformed.__wrapped__ = function
+    return wrapper(Compiled(transformed, name=name, signature=own), function)
+
+
+def _name(function):
+    return getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
+
+
+def _check_function(function, transform):
+    if not callable(function):
+        raise TypeError(f"{transform} takes a function, got {type(function).__name__}\n  Write {transform}(f)(x), not {transform}(f(x)).")
+
+
+# -- one function inside a trace -------------------------------------------------------------------
+
+
+class Inner:
+    """A function captured inside the current trace: its IR, the operands it is applied to, its leaves."""
+
+    def __init__(self, function, args, kwargs, signature, selected=()):
+        """selected: indices among the leaves of (args, kwargs) that must become traced, being differentiated."""
+        self.leaves, self.tree = pytree.flatten((args, kwargs))
+        self.names = names_of(signature, args, kwargs)
+        for i in selected:
+            self.leaves[i] = _traced(self.leaves[i], self.names[i])
+        stand_ins, kinds, self.places = list(self.leaves), [], {}
+        for i, leaf in enumerate(self.leaves):
+            if isinstance(leaf, Traced):
+                stand_ins[i] = kind_of(leaf, self.names[i].replace("[", ".").replace("]", "").replace("'", "") or None)
+                self.places[i] = len(kinds)  # leaf -> parameter
+                kinds.append(stand_ins[i])
+        self.captured = capture(function, stand_ins, self.tree, kinds, _name(function), parent=current_trace())
+        self.func = self.captured.func
+        self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
+
+    def settle(self, results):
+        """Give the arrays that the inner function wrote their new values."""
+        captured, after = self.captured, list(results[self.captured.values :])
+        leaf_of = {place: i for i, place in self.places.items()}
+        for place, value in zip(captured.writes, after):
+            self.leaves[leaf_of[place]].write(value)
+        for storage, value in zip(captured.effects, after[len(captured.writes) :]):
+            storage.write(value)
+
+    def returned(self, results):
+        """What the function returned, as traced objects of the current trace."""
+        leaf_of = {place: i for i, place in self.places.items()}
+        leaves = [_returned(o, results, self.leaves, leaf_of) for o in self.captured.outs]
+        return pytree.unflatten(self.captured.tree, leaves)
+
+
+def _returned(out, results, leaves, leaf_of):
+    if out.how in ("object", "copy"):
+        return out.object
+    array = leaves[leaf_of[out.index]] if out.how == "argument" else _wrapped(results[out.index], out.kind)
+    for step in out.chain:
+        array = array.view(step)
+    return array
+
+
+def _wrapped(value, kind):
+    if kind is ARRAY:
+        return fresh(value)
+    return TracedScalar(value, None if kind is SCALAR else kind)
+
+
+def _traced(leaf, name):
+    """A concrete leaf that is differentiated, as a traced object."""
+    if isinstance(leaf, Traced):
+        return leaf
+    operand, key = read(leaf)
+    dtype = result_dtype([key])
+    weak = key if isinstance(key, type) and key in (float, complex) else None
+    value = operand_as(operand, dtype)
+    return TracedScalar(value, weak) if not value.type.shape and not hasattr(leaf, "flags") else fresh(value)
+
+
+# -- reverse mode ----------------------------------------------------------------------------------
+
+
+def _gradient(function, signature, argnums, has_aux, args, kwargs):
+    selected, spans, single = _selected(signature, argnums, args, kwargs)
+    inner = Inner(function, args, kwargs, signature, selected)
+    _check_floating(inner, selected)
+    loss = _loss(inner, has_aux, function)
+    seeds = {} if loss is None else {loss: Lit(1, inner.func.results[loss].type)}
+    wrt = [inner.places[i] for i in selected]
+    results, slopes = pullback(current_trace().build, inner.func, inner.operands, wrt, seeds)
+    cotangents = dict(zip(selected, slopes))
+    inner.settle(results)
+    value = inner.returned(results)
+    slopes = tuple(pytree.unflatten(tree, [_wrapped(cotangents[i], kind_of(inner.leaves[i]).kind) for i in span]) for span, tree in spans)
+    return value, slopes[0] if single else slopes
+
+
+def _selected(signature, argnums, args, kwargs):
+    """-> (leaf indices to differentiate, [(leaf indices, structure) per argument], whether one argument was asked)."""
+    single = isinstance(argnums, int | str)
+    wanted = (argnums,) if single else tuple(argnums)
+    ranges, start = {}, 0
+    for key, value in [*enumerate(args), *kwargs.items()]:
+        leaves, tree = pytree.flatten(value)
+        ranges[key] = (range(start, start + len(leaves)), tree)
+        start += len(leaves)
+    # kwargs are flattened in sorted order by the registry
+    start = sum(len(r) for k, (r, _) in ranges.items() if isinstance(k, int))
+    for key in sorted(kwargs):
+        n = len(ranges[key][0])
+        ranges[key] = (range(start, start + n), ranges[key][1])
+        start += n
+    parameters = list(signature.parameters) if signature else []
+    spans = []
+    for want in wanted:
+        keys = [want]
+        if isinstance(want, str) and want in parameters:
+            keys.append(parameters.index(want))
+        elif isinstance(want, int) and want < 0:
+            keys = [len(args) + want]
+        elif isinstance(want, int) and want < len(parameters):
+            keys.append(parameters[want])
+        found = next((k for k in keys if k in ranges), None)
+        if found is None:
+            given = ", ".join([*(parameters[i] if i < len(parameters) else str(i) for i in range(len(args))), *kwargs])
+            raise DerivativeError(message(f"argnums={want!r} names no argument of this call; it was given ({given})", locate()))
+        spans.append(ranges[found])
+    return [i for span, _ in spans for i in span], spans, single
+
+
+def _check_floating(inner, selected):
+    for i in selected:
+        leaf = inner.leaves[i]
+        if not leaf.type.inexact:
+            raise DerivativeError(
+                message(
+                    f"argument {inner.names[i]} is {leaf.type}: only floating and complex values have derivatives",
+                    locate(),
+                    f"Pass a float, such as {'1.0 instead of 1' if not leaf.type.shape else 'x.astype(np.float64)'}, or choose other arguments with argnums=.",
+                )
+            )
+
+
+def _loss(inner, has_aux, function):
+    """The result index of the loss, or None where it does not depend on anything traced."""
+    name = _name(function)
+    if has_aux:
+        probe = pytree.unflatten(inner.captured.tree, list(range(len(inner.captured.outs))))
+        if not isinstance(probe, tuple) or len(probe) != 2:
+            raise DerivativeError(
+                message(f"{name} was to return (loss, aux) under has_aux=True", locate(), "Return a pair: return loss, other_results.")
+            )
+        which = pytree.leaves(probe[0])
+    else:
+        which = range(len(inner.captured.outs))
+    outs = [inner.captured.outs[i] for i in which]
+    if len(outs) != 1 or not (has_aux or pytree.is_leaf(inner.captured.tree)):
+        raise DerivativeError(
+            message(
+                f"grad needs a function with one scalar result; {name} returned {len(outs)} values",
+                locate(),
+                "Return the loss alone, or (loss, aux) with has_aux=True.",
+            )
+        )
+    out = outs[0]
+    if out.how in ("object", "copy"):
+        if isinstance(out.object, TracedArray):
+            raise DerivativeError(
+                message(f"{name} returned an array of the enclosing function", locate(), "Return a new value, such as (x + 0).sum().")
+            )
+        if isinstance(out.object, int | float) or (hasattr(out.object, "dtype") and not out.object.shape):
+            return None
+        raise DerivativeError(message(f"grad needs a scalar loss; {name} returned {type(out.object).__name__}", locate(), "Return a number."))
+    type = inner.func.params[out.index].type if out.how == "argument" else inner.func.results[out.index].type
+    if type.shape:
+        raise DerivativeError(
+            message(
+                f"grad needs a scalar loss; {name} returned {type}",
+                locate(),
+                f"Reduce it, for example {name}(...).sum(), or use vjp for other results.",
+            )
+        )
+    if type.kind == "c":
+        raise DerivativeError(message(f"grad needs a real loss; {name} returned {type}", locate(), "Take its real part or abs, or use vjp."))
+    if type.kind != "f":
+        raise DerivativeError(
+            message(f"grad needs a floating loss; {name} returned {type}", locate(), "An integer or bool does not vary smoothly; return a float.")
+        )
+    if out.how == "argument":
+        raise DerivativeError(message(f"{name} returned its own argument", locate(), "Return a new value, such as x + 0.0."))
+    return out.index
+
+
+def vjp(function, *primals, has_aux=False):
+    """(f(*primals), pullback): `pullback(cotangent)` is the tuple of cotangents of the primals.
+
+    cotangent: the structure, shapes and dtypes of f's result. Source: Griewank & Walther (2008), ch. 3.
+    has_aux: f returns (result, anything); the call returns (result, pullback, anything).
+
+    >>> import numpy as np
+    >>> from wengert import vjp
+    >>> y, back = vjp(np.sin, np.array([0.0, 1.0]))
+    >>> back(np.array([1.0, 0.0]))
+    (array([1., 0.]),)
+    """
+    _check_function(function, "vjp")
+    traced = any(isinstance(x, Traced) for x in pytree.leaves(primals))
+    value, *packed = _vjp(function, signature_of(function), primals, has_aux) if traced else _forward_of(function, has_aux)(*primals)
+    pull = functools.partial(_pull, *packed)
+    return (value[0], pull, value[1]) if has_aux else (value, pull)
+
+
+def _like(leaf, type, what):
+    """A tangent or cotangent leaf as a value of `type`, or an error that states both types."""
+    operand, key = read(leaf)
+    dtype = result_dtype([key])
+    weak = key in (bool, int, float, complex)
+    if weak and np.can_cast(dtype, type.dtype, "same_kind"):
+        dtype = type.dtype
+    shape = operand.type.shape if isinstance(operand, Value | Lit) else ()
+    if shape != type.shape or dtype != type.dtype:
+        raise DerivativeError(
+            message(
+                f"the {what} has shape {shape} and dtype {dtype}; its value is {type}",
+                locate(),
+                f"Give np.asarray(g, np.{type.dtype.name}) of shape {type.shape}.",
+            )
+        )
+    return operand_as(operand, type.dtype)
+
+
+class Pullback:
+    """The backward half of a vjp: IR from (cotangents, residuals) to the cotangents of the primals."""
+
+    def __init__(self, func, seeds, kinds, tree):
+        self.func, self.seeds, self.kinds, self.tree = func, seeds, kinds, tree  # seeds: leaf of the result -> its type
+        self.compiled = wrapper(Compiled(self.run, name="pullback"), self.run)
+
+    def run(self, cotangents, residuals):
+        """Inline the backward half in the current trace."""
+        given = [_like(cotangents[i], t, "cotangent") for i, t in self.seeds.items()]
+        results = current_trace().build.inline(self.func, [*given, *(r.value for r in residuals)])
+        return pytree.unflatten(self.tree, [_wrapped(g, k) for g, k in zip(results, self.kinds)])
+
+
+def _vjp(function, signature, primals, has_aux):
+    """-> (what f returned, structure of the differentiated part, Pullback, residuals) in the current trace."""
+    leaves, tree = pytree.flatten(primals)
+    inner = Inner(function, primals, {}, signature, range(len(leaves)))
+    _check_floating(inner, range(len(leaves)))
+    outs = pytree.unflatten(inner.captured.tree, inner.captured.outs)
+    main, main_tree = pytree.flatten(outs[0] if has_aux else outs)
+    if any(o.how == "argument" for o in main):
+        raise DerivativeError(message("a result of the function is its own argument", locate(), "Return new values, such as x + 0.0."))
+    inexact = {i: o.index for i, o in enumerate(main) if o.how == "value" and inner.func.results[o.index].type.inexact}
+    seeds = {i: inner.func.results[k].type for i, k in inexact.items()}
+    wrt = [inner.places[i] for i in range(len(leaves))]
+    joint = adjoint(inner.func, wrt, tuple(inexact.values()))
+    params = len(inner.func.params)
+    known, rest = split(joint, range(params, params + len(seeds)), len(inner.func.results))
+    results = current_trace().build.inline(known, inner.operands)
+    inner.settle(results)
+    residuals = [fresh(r) for r in results[len(inner.func.results) :]]
+    back = Pullback(rest, seeds, [kind_of(x).kind for x in inner.leaves], tree)
+    return inner.returned(results), main_tree, back, residuals
+
+
+def _pull(tree, back, residuals, cotangent):
+    leaves, given = pytree.flatten(cotangent)
+    if given != tree:
+        raise DerivativeError(message(f"the cotangent has the structure {given}, the result has {tree}", locate()))
+    if any(isinstance(x, Traced) for x in (*leaves, *residuals)):
+        return back.run(leaves, residuals)
+    return back.compiled(leaves, residuals)
+
+
+@functools.lru_cache(512)
+def _forward_of(function, has_aux):
+    """The compiled forward half of a top-level vjp."""
+    signature = signature_of(function)
+    return _compiled(lambda *primals: _vjp(function, signature, primals, has_aux), function, "vjp")
+
+
+# -- forward mode ----------------------------------------------------------------------------------
+
+
+def jvp(function, primals, tangents):
+    """(f(*primals), tangent of the result) for tangents of the primals; one pass, no storage.
+
+    tangents: one per primal, with its structure, shapes and dtypes.
+
+    >>> import numpy as np
+    >>> from wengert import jvp
+    >>> jvp(np.sin, (0.0,), (2.0,))
+    (np.float64(0.0), np.float64(2.0))
+    """
+    _check_function(function, "jvp")
+    primals, tangents = tuple(primals), tuple(tangents)
+    if pytree.structure(primals) != pytree.structure(tangents):
+        raise DerivativeError(
+            message(
+                f"primals have the structure {pytree.structure(primals)}, tangents {pytree.structure(tangents)}",
+                locate(),
+                "Write jvp(f, (x, y), (dx, dy)).",
+            )
+        )
+    if any(isinstance(x, Traced) for x in pytree.leaves((primals, tangents))):
+        return _jvp(function, signature_of(function), primals, tangents)
+    return _jvp_of(function)(primals, tangents)
+
+
+@functools.lru_cache(512)
+def _jvp_of(function):
+    signature = signature_of(function)
+    return _compiled(lambda primals, tangents: _jvp(function, signature, primals, tangents), function, "jvp")
+
+
+def _jvp(function, signature, primals, tangents):
+    selected = list(range(len(pytree.leaves(primals))))
+    inner = Inner(function, primals, {}, signature, selected)
+    _check_floating(inner, selected)
+    moving = {inner.places[i]: _like(t, inner.leaves[i].type, "tangent") for i, t in zip(selected, pytree.leaves(tangents))}
+    results, out = pushforward(current_trace().build, inner.func, inner.operands, moving)
+    inner.settle(results)
+    value = inner.returned(results)
+    leaves = []
+    for o in inner.captured.outs:
+        if o.how != "value":
+            raise DerivativeError(
+                message("a result of the function is its own argument, or does not depend on it", locate(), "Return new values, such as x + 0.0.")
+            )
+        t = out[o.index]
+        leaves.append(_wrapped(t if t is not None else Lit(0, results[o.index].type), o.kind))
+    return value, pytree.unflatten(inner.captured.tree, leaves)
