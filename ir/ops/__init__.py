@@ -2,8 +2,8 @@
 
 from ..core import Operand
 from ..op import OPS
-from . import control, elementwise, indexing, linalg, reduction, shape, transcendental
+from . import control, dense, elementwise, indexing, linalg, reduction, shape, signal, sorting, spectral, transcendental, window
 
 Operand.arithmetic.update({name: OPS[name] for name in ("neg", "add", "sub", "mul", "div", "pow")})
 
-__all__ = ["OPS", "control", "elementwise", "indexing", "linalg", "reduction", "shape", "transcendental"]
+__all__ = ["OPS", "control", "dense", "elementwise", "indexing", "linalg", "reduction", "shape", "signal", "sorting", "spectral", "transcendental", "window"]
