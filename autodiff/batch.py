@@ -41,7 +41,7 @@ def batch_into(build, func, operands, batched, size):
     locate = build.locate
     for eqn in func.eqns:
         flags = tuple(isinstance(x, Value) and x in carried for x in eqn.operands)
-        if not any(flags) and not eqn.op.effect:
+        if not any(flags) and not eqn.effect:
             build.replay(eqn, env)
             continue
         build.locate, build.source = None, eqn.source

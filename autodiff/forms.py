@@ -1,4 +1,4 @@
-"""The five ways to state a derivative: scalar, linear, bilinear, explicit, zero. Both modes follow from each.
+"""The six ways to state a derivative: scalar, linear, bilinear, explicit, joint, zero. Both modes follow from each.
 
 Inside a rule x, y are operands, z the op's result, g a cotangent, t a tangent; each is an IR value
 and every op call appends. `None` is the symbolic zero: never built, never passed to a rule that
@@ -47,7 +47,7 @@ class Linear:
         self.transposes = transposes
 
     def _spread(self, operands):
-        return self.transposes if len(self.transposes) == len(operands) else self.transposes + self.transposes[-1:] * (len(operands) - len(self.transposes))
+        return (self.transposes + self.transposes[-1:] * len(operands))[: len(operands)]
 
     def jvp(self, op, z, operands, tangents, attrs):
         moved = [
@@ -100,6 +100,24 @@ class Explicit:
         return self._vjp(z, operands, cotangents, needs, **attrs)
 
 
+class Joint:
+    """For ops that run regions: the derivative replaces the op and gives its results too, so nothing runs twice.
+
+    `jvp(operands, tangents, **attrs) -> (results, tangents)`;
+    `vjp(operands, needs, gives, **attrs) -> (results, pull)`, where `gives` flags the results that may have
+    a cotangent and `pull(cotangents)` appends the backward half and returns the operands' cotangents.
+    """
+
+    def __init__(self, jvp, vjp):
+        self._jvp, self._vjp = jvp, vjp
+
+    def jvp(self, operands, tangents, attrs):
+        return self._jvp(operands, tangents, **attrs)
+
+    def vjp(self, operands, needs, gives, attrs):
+        return self._vjp(operands, needs, gives, **attrs)
+
+
 class Zero:
     """Said out loud: no derivative, whatever the operands."""
 
@@ -125,6 +143,10 @@ def bilinear(op, left, right):
 
 def explicit(op, *, jvp, vjp):
     DERIVATIVE[op] = Explicit(jvp, vjp)
+
+
+def joint(op, *, jvp, vjp):
+    DERIVATIVE[op] = Joint(jvp, vjp)
 
 
 def zero(*ops):

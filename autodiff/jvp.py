@@ -1,8 +1,8 @@
 """Forward mode: each equation followed by its tangent."""
 
 from ..ir.core import Builder, Lit
-from .forms import DERIVATIVE
-from .vjp import named
+from .forms import DERIVATIVE, Joint
+from .vjp import named, same_name
 
 
 def jvp(func, wrt=None, keep=True):
@@ -25,14 +25,20 @@ def pushforward(build, func, operands, tangents):
     moving = {func.params[i]: t for i, t in tangents.items()}
     locate = build.locate
     for eqn in func.eqns:
-        build.replay(eqn, env)
-        ts = [moving.get(x) for x in eqn.operands]
+        ts = tuple(moving.get(x) for x in eqn.operands)
         if all(t is None for t in ts):
+            build.replay(eqn, env)
             continue
-        build.locate, build.source = None, eqn.source.marked("jvp") if eqn.source else None
-        z = tuple(env[r] for r in eqn.results)
-        xs = tuple(env.get(x, x) for x in eqn.operands)
-        for r, t in zip(eqn.results, DERIVATIVE[eqn.op].jvp(eqn.op, z, xs, ts, eqn.attrs), strict=True):
+        rule, xs = DERIVATIVE[eqn.op], tuple(env.get(x, x) for x in eqn.operands)
+        if isinstance(rule, Joint):
+            build.locate, build.source = None, eqn.source
+            z, out = rule.jvp(xs, ts, eqn.attrs)
+            env.update({r: same_name(new, r) for r, new in zip(eqn.results, z, strict=True)})
+        else:
+            build.replay(eqn, env)
+            build.locate, build.source = None, eqn.source.marked("jvp") if eqn.source else None
+            out = rule.jvp(eqn.op, tuple(env[r] for r in eqn.results), xs, ts, eqn.attrs)
+        for r, t in zip(eqn.results, out, strict=True):
             if t is not None and r.type.inexact:
                 moving[r] = named(t, "t_", r)
         build.locate = locate

@@ -6,7 +6,7 @@ Wengert list the project is named after (R. E. Wengert, CACM 7(8), 1964).
 
 from ..ir.core import Builder, Lit, Value
 from ..ir.types import IRTypeError
-from .forms import DERIVATIVE, add_tangents
+from .forms import DERIVATIVE, Joint, Zero, add_tangents
 
 
 def vjp(func, wrt=None, cotangents=None, keep=True):
@@ -35,25 +35,40 @@ def pullback(build, func, operands, wrt, seeds):
     -> (results, cotangents of the parameters `wrt`, a zero splat where there is none).
     """
     env = dict(zip(func.params, operands, strict=True))
-    for eqn in func.eqns:
-        build.replay(eqn, env)
-    results = tuple(env.get(r, r) for r in func.results)
     active = activity(func, wrt)
+    wanted = useful(func, active, seeds)
+    locate, pulls = build.locate, {}
+    for eqn in func.eqns:
+        rule = DERIVATIVE[eqn.op] if any(r in wanted for r in eqn.results) else None
+        if not isinstance(rule, Joint):
+            build.replay(eqn, env)
+            continue
+        build.locate, build.source = None, eqn.source
+        needs = tuple(isinstance(x, Value) and x in active for x in eqn.operands)
+        gives = tuple(r in wanted for r in eqn.results)
+        z, pulls[eqn] = rule.vjp(tuple(env.get(x, x) for x in eqn.operands), needs, gives, eqn.attrs)
+        for r, new in zip(eqn.results, z, strict=True):
+            env[r] = same_name(new, r)
+        build.locate, build.source = locate, None
+    results = tuple(env.get(r, r) for r in func.results)
     pending = {}
     for i, g in seeds.items():
         r = func.results[i]
         if isinstance(r, Value) and r in active:
             pending[r] = add_tangents(pending.get(r), g)
-    locate, build.locate = build.locate, None
+    build.locate = None
     for eqn in reversed(func.eqns):
         gs = [pending.pop(r, None) for r in eqn.results]
         if all(g is None for g in gs):
             continue
         needs = tuple(isinstance(x, Value) and x in active for x in eqn.operands)
         build.source = eqn.source.marked("vjp") if eqn.source else None
-        z = tuple(env[r] for r in eqn.results)
-        xs = tuple(env.get(x, x) for x in eqn.operands)
-        for x, need, ct in zip(eqn.operands, needs, DERIVATIVE[eqn.op].vjp(eqn.op, z, xs, gs, needs, eqn.attrs), strict=True):
+        if eqn in pulls:
+            cts = pulls[eqn](gs)
+        else:
+            z, xs = tuple(env[r] for r in eqn.results), tuple(env.get(x, x) for x in eqn.operands)
+            cts = DERIVATIVE[eqn.op].vjp(eqn.op, z, xs, gs, needs, eqn.attrs)
+        for x, need, ct in zip(eqn.operands, needs, cts, strict=True):
             if need and ct is not None:
                 pending[x] = named(add_tangents(pending.get(x), ct), "d_", x)
     build.locate, build.source = locate, None
@@ -67,10 +82,26 @@ def named(value, prefix, of):
     return value
 
 
+def same_name(new, old):
+    """Let the value that stands for `old` be printed under its name."""
+    if isinstance(new, Value) and new.hint is None:
+        new.hint = old.hint
+    return new
+
+
 def activity(func, wrt):
     """The values of `func` that depend on the parameters `wrt` through inexact types."""
     active = {func.params[i] for i in wrt}
     for eqn in func.eqns:
-        if any(isinstance(x, Value) and x in active for x in eqn.operands):
+        if any(isinstance(x, Value) and x in active for x in eqn.operands) and not isinstance(DERIVATIVE[eqn.op], Zero):
             active.update(r for r in eqn.results if r.type.inexact)
     return active
+
+
+def useful(func, active, seeds):
+    """The `active` values of `func` on which a result with a seed depends: those that may have a cotangent."""
+    wanted = {func.results[i] for i in seeds} & active
+    for eqn in reversed(func.eqns):
+        if any(r in wanted for r in eqn.results):
+            wanted.update(x for x in eqn.operands if x in active)
+    return wanted

@@ -13,7 +13,7 @@ import inspect
 
 import numpy as np
 
-from .core import Operand
+from .core import Builder, Operand
 from .types import IRTypeError, parse_type
 
 BOOL, INT, UINT, FLOAT, COMPLEX = "b", "i", "u", "f", "c"  # dtype kinds
@@ -44,6 +44,8 @@ class Op:
         for x in operands:
             if isinstance(x, Operand):
                 return x.apply(self, operands, attrs)
+        if not operands and Builder.building():
+            return Builder.building().emit(self, (), attrs)  # no operand says what is meant: inside a builder, an equation
         return self.body(*operands, **attrs)
 
     def complete(self, attrs):
@@ -69,7 +71,9 @@ class Op:
             if not self.variadic and len(operands) != len(self.operands):
                 raise IRTypeError(f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), got {len(operands)}")
             found = self.rule(self, *key[0], **attrs)
-            found = self._types[key] = found if isinstance(found, tuple) else (found,)
+            found = found if isinstance(found, tuple) else (found,)
+            if "region" not in self.traits:  # remembering would keep every region alive
+                self._types[key] = found
         return found
 
     def __repr__(self):
@@ -85,7 +89,8 @@ def op(rule, *, sample=None, cases=(), traits=(), multiple=False, effect=False, 
     sample: draws a float operand for the generated tests (a domain of `ir.sample`).
     cases:  `case(...)` instances for the generated tests; elementwise rules supply their own.
     traits: free words that passes and transforms ask for ("commutative", "linear", ...).
-    effect: True for ops that must run exactly once, in order (never merged, never dropped).
+    effect: True for ops that must run exactly once, in order (never merged, never dropped), or the name
+            of the attribute that says so.
     """
 
     def declare(body):
@@ -201,7 +206,8 @@ class case:
 
     def __repr__(self):
         parts = [s if isinstance(s, str) else "array" if not callable(s) else getattr(s, "__name__", "draw") for s in self.specs]
-        return f"({', '.join(parts + [f'{k}={v}' for k, v in self.attrs.items()])})"
+        parts += [f"{k}={getattr(v, 'name', v)}" for k, v in self.attrs.items()]
+        return f"({', '.join(parts)})"
 
 
 def interval(low, high):

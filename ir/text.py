@@ -20,7 +20,7 @@ import numpy as np
 from .core import Builder, Constant, Func, Lit, Value
 from .op import OPS
 from .source import hint_name
-from .types import DTYPES, SHORT, IRTypeError, parse_type
+from .types import DTYPES, SHORT, IRTypeError, Tensor, parse_type
 
 WIDEST = 96  # columns before the type column gives up aligning
 LISTED = 16  # constants up to this size are printed number by number
@@ -49,7 +49,7 @@ def _func_lines(func, head, sources):
     wide = max([len(t) for t, *_ in rows if len(t) <= WIDEST], default=0)
     types_wide = max([len(t) for _, t, *_ in rows if len(t) <= 24], default=0)
     for text, types, source, nested in rows:
-        line = f"  {text:<{wide}} : {types:<{types_wide}}"
+        line = f"  {text:<{wide}} : {types:<{types_wide}}" if types else f"  {text:<{wide}}"
         lines.append((line + (f"  # {source}" if source else "")).rstrip())
         lines += ["    " + line for line in nested]
     results = ", ".join(_operand(r, names, None) for r in func.results)
@@ -108,17 +108,17 @@ def _attr(v):
         return SHORT[v.name]
     if isinstance(v, Constant):
         flat = v.array.ravel()
-        type = SHORT[v.array.dtype.name] + str(list(v.array.shape)).replace(" ", "")
+        spelled = SHORT[v.array.dtype.name] + str(list(v.array.shape)).replace(" ", "")
         if flat.size <= LISTED:
-            return f'dense("{type}",[{",".join(_number(x) for x in flat)}])'
-        return f'dense("{type}","{base64.b85encode(zlib.compress(flat.tobytes())).decode()}")'
+            return f'dense("{spelled}",[{",".join(_number(x) for x in flat)}])'
+        return f'dense("{spelled}","{base64.b85encode(zlib.compress(flat.tobytes())).decode()}")'
     if isinstance(v, tuple | list):
         return f"[{','.join(_attr(x) for x in v)}]"
     if isinstance(v, str):
         return '"' + v.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(v, np.generic):
         v = v.item()
-    if v is None or isinstance(v, bool | int | float | complex):
+    if v is None or isinstance(v, bool | int | float | complex | Tensor):
         return repr(v).replace(" ", "")
     return f"<{getattr(v, '__name__', type(v).__name__)}>".replace(" ", "_")
 
@@ -156,6 +156,7 @@ class _Lines:
 
 _HEAD = re.compile(r"(?:([\w\[\]]+):\s*)?func\s*([^\s(]*)\((.*)\)\s*->\s*.*\{$")
 _REGION = re.compile(r"(\w+)(\[\d+\])?:\s*func\b")
+_TYPE = re.compile(rf"\b(?:{'|'.join(DTYPES)})\[[\d,]*\]")
 _EQN = re.compile(r"(?:((?:%[\w.]+,?\s*)+)=\s*)?(\w+)\s*(.*)$")
 
 
@@ -237,8 +238,12 @@ def _parse_attr(text, lines):
                 return DTYPES[name]
             case ast.Call(func=ast.Name(id="dense")):
                 return _dense(*(read(a) for a in node.args))
+            case ast.Call(func=ast.Name(id="type")):
+                return parse_type(read(node.args[0]))
         raise lines.error(f"cannot read the value {text}")
 
+    if '"' not in text:
+        text = _TYPE.sub(r'type("\g<0>")', text)
     try:
         return read(ast.parse(text, mode="eval").body)
     except SyntaxError:
@@ -279,3 +284,6 @@ def _split(text, mark):
 
 def _uncomment(line):
     return next((line[:i] for i, c, _ in _scan(line) if c == "#"), line)
+
+
+Func.__str__ = show  # print(func) is its text

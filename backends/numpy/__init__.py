@@ -3,6 +3,7 @@
 Nothing is stated twice: the text of an op *is* the body of its declaration.
 """
 
+from . import control
 from .emit import callable_of, emit
 
-__all__ = ["callable_of", "emit"]
+__all__ = ["callable_of", "control", "emit"]

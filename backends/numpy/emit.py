@@ -17,6 +17,7 @@ import textwrap
 import numpy as np
 
 from ...ir.core import Constant, Func, Value
+from ...ir.op import OPS
 from ...ir.source import hint_name
 from .pretty import pretty
 
@@ -27,7 +28,7 @@ PRELUDE_MODULES = {"np": "import numpy as np", "math": "import math"}
 def emit(func, name=None, sources=True):
     """Standalone Python source of `func`, one statement an equation, the user's lines as comments."""
     module = _Module()
-    body = module.function(func, name or _identifier(func.name), sources)
+    body = module.function(func, name or identifier(func.name), sources)
     imports = [line for key, line in PRELUDE_MODULES.items() if key == "np" or re.search(rf"\b{key}\.", "\n".join([*module.helpers.values(), *body]))]
     return "\n".join([*imports, "", *(h + "\n" for h in module.helpers.values()), *body]) + "\n"
 
@@ -46,10 +47,10 @@ def callable_of(func):
 
 
 class _Module:
-    """What one emitted file holds: helper definitions, and objects that have no text (host callbacks)."""
+    """What one emitted file holds: helper definitions, outlined functions among them, and objects that have no text (host callbacks)."""
 
     def __init__(self):
-        self.helpers, self.objects = {}, {}
+        self.helpers, self.objects, self.outlined = {}, {}, {}
 
     def function(self, func, name, sources=True, always_tuple=False):
         """Lines of `def name(...)`."""
@@ -66,7 +67,7 @@ class _Writer:
     """The statements of one function; nested blocks share its names."""
 
     def __init__(self, module, sources):
-        self.module, self.sources, self.names, self.taken = module, sources, {}, {"np", "math", "run"}
+        self.module, self.sources, self.names, self.taken = module, sources, {}, {"np", "math", "run", *(op.body.__name__ for op in OPS.values())}
 
     def fresh(self, wish):
         name, n = wish, 1
@@ -77,7 +78,7 @@ class _Writer:
 
     def bind(self, value):
         wish = hint_name(value)
-        self.names[value] = self.fresh(_identifier(wish) if wish else f"v{len(self.names)}")
+        self.names[value] = self.fresh(identifier(wish) if wish else f"v{len(self.names)}")
         return self.names[value]
 
     def block(self, func):
@@ -92,7 +93,7 @@ class _Writer:
             anchored = elementwise and any(isinstance(x, Value) and x.type.shape == eqn.results[0].type.shape for x in eqn.operands)
             operands = [self.operand(x, whole=not anchored) for x in eqn.operands]
             text = pretty(eqn, operands) or self.expression(eqn.op, operands, eqn.attrs)
-            targets = ", ".join(self.bind(r) for r in eqn.results)
+            targets = ", ".join(self.bind(r) for r in eqn.results) + ("," if eqn.op.multiple and len(eqn.results) == 1 else "")
             lines = [f"{targets} = {text}"] if targets else [text]
         if self.sources and eqn.source:
             lines[0] += f"  # {eqn.source}"
@@ -103,9 +104,9 @@ class _Writer:
         if isinstance(x, Value):
             return self.names[x]
         number = _number(x.value)
-        if x.type.dtype.name not in ("float64", "int64", "complex128", "bool"):
+        if x.type.dtype.name not in ("float64", "int64", "complex128", "bool") or (whole and not x.type.shape):
             number = f"np.{x.type.dtype.name}({number})"
-        if not whole:
+        if not whole or not x.type.shape:
             return number
         dtype = "bool" if x.type.dtype.name == "bool" else f"np.{x.type.dtype.name}"
         return f"np.full({x.type.shape}, {number}, {dtype})"
@@ -117,9 +118,9 @@ class _Writer:
         if template is None or any(_needs_name(op, operands, i) for i in range(len(operands))):
             self.helper(op)
             return f"{op.body.__name__}({', '.join([*operands, *(f'{k}={v}' for k, v in values.items())])})"
-        names = dict(zip(op.operands, operands, strict=True))
+        names = dict(zip(op.operands, operands, strict=not op.variadic))
         if op.variadic:
-            return ast.unparse(_Substitute({_variadic(op): ast.parse(f"({', '.join(operands)},)", mode="eval").body, **_parsed(values)}).visit(_copy(template)))
+            names[_variadic(op)] = f"({''.join(f'{x}, ' for x in operands[len(op.operands) :])})"
         return ast.unparse(_Substitute(_parsed({**names, **values})).visit(_copy(template)))
 
     def helper(self, op):
@@ -129,6 +130,8 @@ class _Writer:
 
     def attribute(self, v):
         if isinstance(v, Constant):
+            if v.array.size == 0:
+                return f"np.empty({v.array.shape}, np.{v.array.dtype.name})"
             return f"np.array({v.array.tolist()!r}, np.{v.array.dtype.name})".replace("nan", "np.nan").replace("inf", "np.inf")
         if isinstance(v, np.dtype):
             return f"np.dtype({v.name!r})"
@@ -152,7 +155,7 @@ def _number(v):
     return re.sub(r"\b(nan|inf)\b", r"np.\1", repr(v))
 
 
-def _identifier(name):
+def identifier(name):
     name = re.sub(r"\W", "_", name)
     return name + "_" if keyword.iskeyword(name) or not name or name[0].isdigit() else name
 

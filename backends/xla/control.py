@@ -1,1 +1,80 @@
-"""To be filled."""
+"""XLA lowering of the ops that run functions."""
+
+import functools
+
+import jax
+import numpy as np
+from jax import lax
+
+from ...ir.ops.control import call, cond, groups, host, loop, map_
+from .lower import lower
+from .table import XLA
+
+
+def function(func):
+    """`func` as a function from jax values to a tuple of them."""
+    return lambda *xs: tuple(lower(func, xs))
+
+
+@XLA.rule(cond)
+def lower_cond(index, *operands, branches):
+    if index.dtype == bool:
+        return lax.cond(index, function(branches[1]), function(branches[0]), *operands)
+    last = min(len(branches) - 1, np.iinfo(index.dtype).max)
+    index = lax.convert_element_type(lax.clamp(index.dtype.type(0), index, index.dtype.type(last)), np.int32)
+    return lax.switch(index, list(map(function, branches)), *operands)
+
+
+@XLA.rule(loop)
+def lower_loop(*operands, **attrs):
+    body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
+    limit, invariants, state = groups(operands, **attrs)
+    n = limit[0] if limit else None if trips is None else np.int64(trips)
+    if test is None:
+        return lax.fori_loop(np.int64(0), n, lambda i, now: tuple(lower(body, (i, *invariants, *now))), tuple(state))
+
+    def goes(carry):
+        i, *now = carry
+        ask = lambda: lower(test, (i, *invariants, *now))[0]
+        if n is None:
+            return ask()
+        if any(eqn.effect for eqn in test.eqns):
+            return lax.cond(i < n, ask, lambda: np.False_)
+        return (i < n) & ask()
+
+    def step(carry):
+        i, *now = carry
+        return (i + 1, *lower(body, (i, *invariants, *now)))
+
+    return lax.while_loop(goes, step, (np.int64(0), *state))[1:]
+
+
+@XLA.rule(map_)
+def lower_map(*operands, body, mapped, size):
+    rows = tuple(x for x, flag in zip(operands, mapped, strict=True) if flag)
+
+    def run(_, row):
+        row = iter(row)
+        return None, tuple(lower(body, [next(row) if flag else x for x, flag in zip(operands, mapped, strict=True)]))
+
+    return lax.scan(run, None, rows, length=size)[1]
+
+
+@functools.lru_cache(1024)
+def outlined(body):
+    """One jit a function, so that all its calls share one trace and one XLA computation."""
+    return jax.jit(function(body))
+
+
+@XLA.rule(call)
+def lower_call(*operands, body, name, inline, rule):
+    return lower(body, operands) if inline else outlined(body)(*operands)
+
+
+@XLA.rule(host)
+def lower_host(*operands, function, results, ordered):
+    run = functools.partial(host.body, function=function, results=results)
+    shapes = tuple(jax.ShapeDtypeStruct(t.shape, t.dtype) for t in results)
+    if ordered:
+        return jax.experimental.io_callback(run, shapes, *operands, ordered=True)
+    return jax.pure_callback(run, shapes, *operands, vmap_method="sequential")

@@ -1,0 +1,275 @@
+"""Derivatives and batching of loops.
+
+The adjoint of a loop is a loop run backwards. The forward loop writes what the adjoint of one trip
+reads, and that only (`split`), to the slot of the trip in stacks; the backward loop reads the slots
+last to first. Invariants are read as they are, linear steps save nothing.
+Source: Griewank & Walther, Evaluating Derivatives (2008), ch. 12 (store-all reversal).
+"""
+
+from ..ir.core import Builder, Lit, effectful, zeros_like
+from ..ir.ops.control import COUNTER, groups, loop, region
+from ..ir.ops.elementwise import add, lt, select, sub
+from ..ir.ops.reduction import reduce_or
+from ..ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape
+from ..ir.source import hint_name
+from .batch import BATCH, spread
+from .control import along, batch_as, batched_results, is_zero, one_by_one, place, where
+from .forms import joint
+from .jvp import jvp
+from .split import Split
+from .vjp import activity, useful, vjp
+
+ZERO, ONE = Lit(0, COUNTER), Lit(1, COUNTER)
+
+
+class UnboundedLoopError(TypeError):
+    """Reverse mode through a loop whose trips nothing bounds, so that its stacks have no size."""
+
+
+def parts(xs, *counts):
+    """`xs` cut into consecutive groups of the sizes `counts`."""
+    found, at = [], 0
+    for n in counts:
+        found.append(tuple(xs[at : at + n]))
+        at += n
+    return found
+
+
+def types_of(*xs):
+    return [x.type for x in xs]
+
+
+def hints_of(params):
+    return [p.hint for p in params]
+
+
+def widened(func, types, pick, hints):
+    """`func` as a function of more parameters, of which it reads those `pick` finds."""
+    return region(lambda *xs: Builder.current().inline(func, pick(xs)), types, func.name, hints)
+
+
+# -- forward mode ----------------------------------------------------------------------------------
+
+
+def grown(flags, step):
+    """The least fixed point of `step` above `flags`."""
+    while True:
+        more = tuple(a or b for a, b in zip(flags, step(flags), strict=True))
+        if more == flags:
+            return flags
+        flags = more
+
+
+def varied(body, outer, carried):
+    """Which carried values depend on the parameters flagged: `outer` for counter and invariants, `carried` at the start."""
+
+    def step(flags):
+        active = activity(body, where((*outer, *flags)))
+        return tuple(r in active for r in body.results)
+
+    return grown(carried, step)
+
+
+def loop_jvp(operands, tangents, *, body, carried, test, trips, bound):
+    """Each trip moves values and tangents together."""
+    limit, invariants, state = groups(operands, test=test, trips=trips, carried=carried)
+    _, t_inv, t_state = groups(tangents, test=test, trips=trips, carried=carried)
+    moves_inv = where(t is not None for t in t_inv)
+    flags = varied(body, (False, *(t is not None for t in t_inv)), tuple(t is not None for t in t_state))
+    moves = where(flags)
+    first = 1 + len(invariants)
+    func = jvp(body, [1 + k for k in moves_inv] + [first + j for j in moves])
+    inexact = where(r.type.inexact for r in body.results)
+    sizes = 1, len(invariants), len(moves_inv), carried, len(moves)
+
+    def both(*xs):
+        i, inv, tinv, now, tnow = parts(xs, *sizes)
+        out = Builder.current().inline(func, (*i, *inv, *now, *tinv, *tnow))
+        return (*out[:carried], *(out[carried + inexact.index(j)] for j in moves))
+
+    def primal(xs):
+        i, inv, _, now, _ = parts(xs, *sizes)
+        return (*i, *inv, *now)
+
+    xs = (*invariants, *(t_inv[k] for k in moves_inv)), (*state, *(zeros_like(state[j]) if t_state[j] is None else t_state[j] for j in moves))
+    types = [COUNTER, *types_of(*xs[0], *xs[1])]
+    ps = body.params
+    hints = [*hints_of(ps[:first]), *(("t_", ps[1 + k]) for k in moves_inv), *hints_of(ps[first:]), *(("t_", ps[first + j]) for j in moves)]
+    still = None if test is None else widened(test, types, primal, hints)
+    out = loop(*limit, *xs[0], *xs[1], body=region(both, types, func.name, hints), test=still, trips=trips, carried=len(xs[1]), bound=bound)
+    return out[:carried], place(out[carried:], moves, carried)
+
+
+# -- reverse mode ----------------------------------------------------------------------------------
+
+
+def read_slot(stack, i):
+    """Entry i of a stack."""
+    rank = stack.type.ndim
+    row = dynamic_slice(stack, i, *(ZERO for _ in range(rank - 1)), sizes=(1, *stack.type.shape[1:]))
+    return reshape(row, shape=stack.type.shape[1:])
+
+
+def write_slot(stack, x, i):
+    """`stack` with x as its entry i."""
+    return dynamic_update_slice(stack, reshape(x, shape=(1, *x.type.shape)), i, *(ZERO for _ in range(x.type.ndim)))
+
+
+def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
+    """The forward loop fills the stacks and, under a test, counts its trips."""
+    limit, invariants, state = groups(operands, test=test, trips=trips, carried=carried)
+    _, needs_inv, needs_state = groups(needs, test=test, trips=trips, carried=carried)
+    first = 1 + len(invariants)
+    primal = first + carried
+
+    moving = varied(body, (False, *needs_inv), needs_state)
+    active = activity(body, where((False, *needs_inv, *moving)))
+    heard = grown(gives, lambda flags: tuple(p in useful(body, active, where(flags)) for p in body.params[first:]))
+    flows = where(m and h for m, h in zip(moving, heard, strict=True))
+    func = vjp(body, [1 + k for k in where(needs_inv)] + [first + j for j in flows], flows)
+    half = Split(func, primal, carried, func.params[:first], free=True)
+
+    slots = trips if trips is not None else bound
+    if half.saved and slots is None:
+        raise UnboundedLoopError(_unbounded(half.saved))
+    counting = test is not None
+    depth = max(slots or 0, 1)
+    stacks = [Lit(0, x.type.like((depth, *x.type.shape))) for x in half.saved]
+
+    def forward(*xs):
+        (i,), _, _, _, full = parts(xs, 1, len(invariants), carried, int(counting), len(stacks))
+        results, saved = half.append_early(Builder.current(), dict(zip(func.params[:primal], xs, strict=False)))
+        return (*results, *([add(i, ONE)] if counting else []), *(write_slot(s, x, i) for s, x in zip(full, saved, strict=True)))
+
+    now = (*state, *([ZERO] if counting else []), *stacks)
+    types = [COUNTER, *types_of(*invariants, *now)]
+    hints = [*hints_of(body.params), *(["trips"] if counting else []), *(("saved_", x) if hint_name(x) else "saved" for x in half.saved)]
+    still = None if test is None else widened(test, types, lambda xs: xs[:primal], hints)
+    ahead = region(forward, types, body.name, hints) if stacks or counting else body
+    out = loop(*limit, *invariants, *now, body=ahead, test=still, trips=trips, carried=len(now), bound=bound)
+    results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else None, *out[carried:]))
+
+    def pull(gs):
+        room = None if slots is None or count is None else depth
+        cts = _backward(half, invariants, count, trips if count is None else None, room, full, where(needs_inv), flows, gs)
+        if count is not None and full and trips is None:
+            cts = [_poison(ct, count, bound) for ct in cts]
+        n = len(where(needs_inv))
+        found = {len(limit) + k: ct for k, ct in zip(where(needs_inv), cts[:n], strict=True)}
+        found |= {len(operands) - carried + j: ct for j, ct in zip(flows, cts[n:], strict=True)}
+        return tuple(found.get(i) for i in range(len(operands)))
+
+    return results, pull
+
+
+def _backward(half, invariants, count, trips, bound, stacks, needs_inv, flows, gs):
+    """The loop run backwards -> cotangents of the invariants needed, then of the carried values at `flows`."""
+    func, first = half.func, 1 + len(invariants)
+    read = where(p in half.reads for p in func.params[1:first])
+    seeds = func.params[half.known :]
+    sums = func.results[half.primal : half.primal + len(needs_inv)]
+    added = where(not is_zero(s) for s in sums)
+    last = [] if count is None else [count]
+    sizes = 1, len(last), len(read), len(stacks), len(added), len(flows)
+
+    def backward(*xs):
+        (k,), final, inv, full, totals, cts = parts(xs, *sizes)
+        env = dict(zip((*(func.params[1 + a] for a in read), *seeds), (*inv, *cts), strict=True))
+        if full or func.params[0] in half.reads:
+            i = sub(sub(final[0], ONE) if final else Lit(trips - 1, COUNTER), k)
+            env[func.params[0]] = i
+            env.update({x: read_slot(s, i) for x, s in zip(half.saved, full, strict=True)})
+        out = half.append_late(Builder.current(), env)
+        return (*(add(totals[n], out[a]) for n, a in enumerate(added)), *out[len(needs_inv) :])
+
+    starts = [zeros_like(sums[a]) for a in added], [zeros_like(seeds[n]) if gs[j] is None else gs[j] for n, j in enumerate(flows)]
+    outer = (*last, *(invariants[a] for a in read), *stacks)
+    types = [COUNTER, *types_of(*outer, *starts[0], *starts[1])]
+    hints = [None, *("trips" for _ in last), *(func.params[1 + a].hint for a in read), *("saved" for _ in stacks)]
+    hints += [*(("d_", func.params[1 + needs_inv[a]]) for a in added), *(("d_", func.params[first + j]) for j in flows)]
+    back = region(backward, types, func.name, hints)
+    out = loop(*last, *outer, *starts[0], *starts[1], body=back, trips=trips, carried=len(added) + len(flows), bound=bound)
+    totals = place(out[: len(added)], added, len(sums))
+    return [*totals, *out[len(added) :]]
+
+
+def _poison(ct, count, bound):
+    """A stack that was too short holds wrong slots; NaN says so."""
+    if ct is None:
+        return None
+    fits = lt(count, bound + 1)
+    if ct.type.shape:
+        fits = broadcast(fits, shape=ct.type.shape, dims=())
+    return select(fits, ct, Lit(float("nan"), ct.type))
+
+
+def _unbounded(saved):
+    outer = Builder.current().source
+    kept = ", ".join(repr(x.type) for x in saved)
+    return (
+        f"reverse mode through a loop whose trip count is known at run time only{f', at {outer}' if outer else ''}: each trip must keep {kept}, "
+        "and nothing bounds the number of trips. Give the loop `bound=` (at most so many trips) or `trips=` (stop there), or use forward mode (jvp)"
+    )
+
+
+joint(loop, jvp=loop_jvp, vjp=loop_vjp)
+
+
+# -- batching --------------------------------------------------------------------------------------
+
+
+@BATCH.rule(loop)
+def batch_loop(lanes, batched, *operands, body, carried, test, trips, bound):
+    """The lanes go inside. Where they stop apart, the loop runs until the last has stopped; stopped lanes keep their values.
+
+    A stopped lane must not repeat its effects, so loops that have some go lane by lane.
+    """
+    limit, invariants, state = groups(operands, test=test, trips=trips, carried=carried)
+    b_limit, b_inv, b_state = groups(batched, test=test, trips=trips, carried=carried)
+    flags = grown(b_state, lambda flags: batched_results(body, (False, *b_inv, *flags)))
+    inner = (False, *b_inv, *flags)
+    attrs = {"body": body, "carried": carried, "test": test, "trips": trips, "bound": bound}
+    if any(b_limit) or (test is not None and batched_results(test, inner)[0]):
+        if effectful(loop, attrs):
+            return one_by_one(loop, lanes, batched, operands, **attrs)
+        return _until_all_stop(lanes, inner, limit, invariants, state, batched, body, test, trips, bound)
+    state = spread_state(state, b_state, flags, lanes)
+    still = None if test is None else batch_as(test, inner, lanes, (False,))
+    out = loop(*limit, *invariants, *state, body=batch_as(body, inner, lanes, flags), test=still, trips=trips, carried=carried, bound=bound)
+    return spread_state(out, flags, (True,) * carried, lanes)
+
+
+def spread_state(state, have, want, lanes):
+    return tuple(spread(x, lanes) if w and not h else x for x, h, w in zip(state, have, want, strict=True))
+
+
+def _until_all_stop(lanes, inner, limit, invariants, state, batched, body, test, trips, bound):
+    """A further carried value flags the lanes still going."""
+    carried, first = len(state), 1 + len(invariants)
+    inner = (*inner[:first], *(True for _ in state))
+    step = batch_as(body, inner, lanes, (True,) * carried)
+    if test is None:
+        outer = (*limit, *invariants)
+        going = lambda i, limit, *xs: lt(spread(i, lanes), limit)
+    else:
+        outer = invariants
+        asked = batch_as(test, inner, lanes, (True,))
+        going = lambda i, *xs: Builder.current().inline(asked, (i, *xs))[0]
+    skip = len(outer) - len(invariants)
+
+    def again(i, *xs):
+        held, live, old = xs[: len(outer)], xs[len(outer)], xs[len(outer) + 1 :]
+        new = Builder.current().inline(step, (i, *held[skip:], *old))
+        new = [select(along(live, x), x, y) for x, y in zip(new, old, strict=True)]
+        still = going(add(i, ONE), *held, *new)
+        return (select(live, still, Lit(False, still.type)), *new)
+
+    def any_live(i, *xs):
+        return reduce_or(xs[len(outer)], axes=(0,))
+
+    state = spread_state(state, batched[len(batched) - carried :], (True,) * carried, lanes)
+    start = (going(ZERO, *outer, *state), *state)
+    types = [COUNTER, *types_of(*outer, *start)]
+    hints = [*hints_of(body.params[:1]), *(None for _ in limit), *hints_of(body.params[1:first]), None, *hints_of(body.params[first:])]
+    again, any_live = region(again, types, body.name, hints), region(any_live, types, "any_live", hints)
+    return loop(*outer, *start, body=again, test=any_live, trips=trips, carried=1 + carried, bound=bound)[1:]

@@ -1,0 +1,115 @@
+"""Cut a derivative program in two: what can run with the primal, and what must wait for cotangents.
+
+The values that cross the cut are the residuals. Which values cross is a choice: a crossing value may
+be computed again behind the cut instead, and it is where that needs less memory than to keep it.
+"""
+
+from collections import Counter
+
+from ..ir.core import Value
+from ..ir.ops import OPS
+
+# ops that cost less than the memory traffic of keeping their results; reductions and products are not among them
+CHEAP = {OPS[name] for name in (
+    "neg abs sign add sub mul div integer_pow maximum minimum clamp copysign floor ceil trunc round is_finite "
+    "eq ne lt le gt ge and or xor not shift_left shift_right select cast real imag conj make_complex "
+    "constant iota reshape transpose broadcast reverse slice dynamic_slice"
+).split()}  # fmt: skip
+
+
+class Split:
+    """The two halves of `func`, whose first `known` parameters are at hand early and whose first `primal` results are the primal's.
+
+    given: known parameters that the late half is handed as they are, so they are never residuals;
+    free: whether reading a given one costs nothing (a loop's invariants), or what its size says.
+
+    saved: the residuals, as values of `func`, in order;
+    early, late: the equations of the halves, in order (recomputed ones stand in both);
+    reads: the given parameters that the late half reads.
+    """
+
+    def __init__(self, func, known, primal, given, free):
+        self.func, self.known, self.primal = func, known, primal
+        self.given, self.free = set(given), free
+        waits, after = self._waits()
+        late, reads = self._live(func.results[primal:], after)
+        saved, again = self._choose({x for x in reads if x not in waits})
+        order = {x: i for i, x in enumerate((*func.params, *(r for e in func.eqns for r in e.results)))}
+        self.saved = sorted(saved - self.given, key=order.__getitem__)
+        self.late = [e for e in func.eqns if e in late or e in again]
+        used = {x for e in self.late for x in e.operands} | set(func.results[primal:])
+        self.reads = [p for p in func.params[:known] if p in used and p in self.given]
+        early, _ = self._live((*func.results[:primal], *self.saved), set(func.eqns) - after)
+        self.early = [e for e in func.eqns if e in early]
+
+    def _waits(self):
+        """Values and equations that depend on the parameters not known early."""
+        values, eqns = set(self.func.params[self.known :]), set()
+        for eqn in self.func.eqns:
+            if any(x in values for x in eqn.operands):
+                values.update(eqn.results)
+                eqns.add(eqn)
+        return values, eqns
+
+    def _live(self, results, among):
+        """Those equations `among` some that `results` or effects need, and all values read."""
+        live, reads = set(), {x for x in results if isinstance(x, Value)}
+        for eqn in reversed(self.func.eqns):
+            if eqn in among and (eqn.effect or any(r in reads for r in eqn.results)):
+                live.add(eqn)
+                reads.update(x for x in eqn.operands if isinstance(x, Value))
+        return live, reads
+
+    def _choose(self, saved):
+        """Exchange a crossing value for what it can be computed from again, where that is less to keep.
+
+        Greedy, last values first; a value that several crossing ones come from counts its share for each.
+        """
+        again, fronts = set(), [self._front(x, saved - {x}, {})[0] for x in saved]
+        shares = Counter(x for front in fronts for x in front)
+        for eqn in reversed(self.func.eqns):
+            for z in eqn.results:
+                if z in saved and recomputable(eqn):
+                    front, path = self._front(z, saved - {z}, {})
+                    cost = sum(weight(x) / max(shares[x], 1) for x in front)
+                    if not front or (z not in front and (cost < weight(z) or (cost == weight(z) and front <= self.given))):
+                        saved = (saved - {z}) | front
+                        again |= path
+        return saved, again
+
+    def _front(self, x, have, known):
+        """The lightest way to know x again: (values to keep besides those we `have`, equations to repeat)."""
+        if x in have or (self.free and x in self.given):
+            return frozenset(), frozenset()
+        if x not in known:
+            known[x] = frozenset([x]), frozenset()
+            if x.eqn is not None and recomputable(x.eqn):
+                parts = [self._front(y, have, known) for y in x.eqn.operands if isinstance(y, Value)]
+                front = frozenset().union(*(f for f, _ in parts))
+                if sum(map(weight, front)) <= weight(x):
+                    known[x] = front, frozenset([x.eqn]).union(*(path for _, path in parts))
+        return known[x]
+
+    def append_early(self, build, env):
+        """Append the early half, its parameters bound in `env` -> (primal results, residuals)."""
+        _replay(build, self.early, env)
+        return tuple(env.get(r, r) for r in self.func.results[: self.primal]), tuple(env[x] for x in self.saved)
+
+    def append_late(self, build, env):
+        """Append the late half, `saved`, `reads` and the cotangents bound in `env` -> the derivative's results."""
+        _replay(build, self.late, env)
+        return tuple(env.get(r, r) for r in self.func.results[self.primal :])
+
+
+def _replay(build, eqns, env):
+    for eqn in eqns:
+        build.replay(eqn, env)
+
+
+def recomputable(eqn):
+    return eqn.op in CHEAP
+
+
+def weight(x):
+    """Bytes."""
+    return x.type.size * x.type.dtype.itemsize
