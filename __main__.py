@@ -1,0 +1,157 @@
+"""`python -m wengert`: train a network written in plain NumPy, and show what the compiler made of it.
+
+    python -m wengert [--epochs N] [--seed N] [--quiet]
+    python -m wengert ir MODULE:FUNCTION SPEC...
+"""
+
+import argparse
+import ast
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import sys
+
+import numpy as np
+
+from . import WengertError, grad, jit
+from .examples import training
+from .ir.types import DTYPES, IRTypeError, parse_type
+from .tracer import pytree
+
+
+class Mistake(Exception):
+    """What was asked for on the command line is not there; the text is one line."""
+
+
+def show(target, specs, gradient, wrt, passes):
+    """Print the program of a function for arguments like `specs`, and of its gradient where it has one."""
+    function, args = resolve(target), [argument(s) for s in specs]
+    check_arguments(function, args)
+    func = jit(function).ir(*args, passes=passes)
+    print(func)
+    scalar = len(func.results) == 1 and func.results[0].type.kind == "f" and func.results[0].type.ndim == 0
+    smooth = [i for i, x in enumerate(args) if floating(x)]
+    if gradient and not (scalar and smooth):
+        reason = "no SPEC is floating" if scalar else f"its result is {', '.join(map(str, func.result_types)) or 'no array'}, not one real scalar"
+        raise Mistake(f"{func.name} has no gradient: {reason}")
+    if gradient or (gradient is None and scalar and smooth):
+        print(f"\n{grad(function, argnums=smooth[0] if wrt is None else wrt).ir(*args, passes=passes)}")
+
+
+def floating(tree):
+    """Whether there are arrays in `tree`, all of them floating or complex."""
+    kinds = {np.asarray(x).dtype.kind for x in pytree.leaves(tree)}
+    return bool(kinds) and kinds <= {"f", "c"}
+
+
+def check_arguments(function, args):
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # written in C, and silent about its parameters
+        return
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        raise Mistake(f"{function.__name__}{signature} was given {len(args)} SPECs: {error}") from None
+
+
+def resolve(target):
+    """The function behind `MODULE:FUNCTION`; MODULE is a dotted name or the path of a .py file."""
+    module, _, name = target.rpartition(":")
+    if not module or not name:
+        raise Mistake(f"{target!r} names no function; write MODULE:FUNCTION, such as wengert.examples.logistic:loss")
+    found = from_file(module) if module.endswith(".py") else from_name(module)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            functions = [n for n, f in inspect.getmembers(found, inspect.isfunction) if f.__module__ == found.__name__]
+            raise Mistake(f"{module} has no function {name!r}" + (f"; it has {', '.join(functions)}" if functions else ""))
+        found = getattr(found, part)
+    if not callable(found):
+        raise Mistake(f"{target} is no function but {type(found).__name__} {found!r:.40}")
+    return found
+
+
+def from_name(module):
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise Mistake(f"no module named {error.name!r}; a file is given by its path, ending in .py") from None
+
+
+def from_file(path):
+    if not os.path.isfile(path):
+        raise Mistake(f"no file {path}")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))  # as if it were run as a script
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def argument(spec):
+    """A SPEC: a type such as `f64[3,4]` is an array of it, anything else a Python literal; containers may hold both."""
+    try:
+        return _read(ast.parse(re.sub(rf"\b({'|'.join(DTYPES)})\[\s*\]", r"\1[()]", spec), mode="eval").body)
+    except IRTypeError as error:
+        raise Mistake(str(error)) from None
+    except (ValueError, SyntaxError, MemoryError):
+        raise Mistake(f"cannot read the SPEC {spec!r}; write a type, such as f64[3,4] or f32[], or a Python value, such as 3 or True") from None
+
+
+def _read(node):
+    match node:
+        case ast.Subscript(value=ast.Name(id=dtype), slice=sizes):
+            type = parse_type(f"{dtype}[{ast.unparse(sizes).strip('()')}]")
+            return np.zeros(type.shape, type.dtype) if type.shape else type.dtype.type(0)
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            return {_read(k): _read(v) for k, v in zip(keys, values)}
+        case ast.Tuple(elts=elements):
+            return tuple(map(_read, elements))
+        case ast.List(elts=elements):
+            return list(map(_read, elements))
+    return ast.literal_eval(node)
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+def main(argv=None):
+    """-> exit status."""
+    argv = sys.argv[1:] if argv is None else argv
+    return main_ir(argv[1:]) if argv[:1] == ["ir"] else main_job(argv)
+
+
+def main_ir(argv):
+    parser = argparse.ArgumentParser("python -m wengert ir", description="Print the IR of a function, and of its gradient if it has one.")
+    parser.add_argument("target", metavar="MODULE:FUNCTION", help="MODULE is a dotted name, or the path of a .py file")
+    parser.add_argument("specs", metavar="SPEC", nargs="*", help="an argument: f64[3,4], f32[], {'w': f64[3]}, or a Python value: 3, True")
+    parser.add_argument("--grad", action=argparse.BooleanOptionalAction, help="print the gradient, or not; default: if the result is a real scalar")
+    parser.add_argument("--wrt", metavar="NAME", help="the parameter of the gradient; default: the first floating one")
+    parser.add_argument("--passes", action=argparse.BooleanOptionalAction, default=True, help="optimise, or print as captured; default: optimise")
+    given = parser.parse_intermixed_args(argv)
+    try:
+        show(given.target, given.specs, given.grad, given.wrt, given.passes)
+    except (Mistake, WengertError, IRTypeError) as error:
+        print(f"wengert: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def main_job(argv):
+    what = "Train a network written in plain NumPy, and show what the compiler made of it."
+    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also: python -m wengert ir --help")
+    parser.add_argument("--epochs", type=int, default=20, help="times through the training set; default %(default)s")
+    parser.add_argument("--seed", type=int, default=0, help="of the first parameters and the order of the images; default %(default)s")
+    parser.add_argument("--quiet", action="store_true", help="print the test accuracy alone")
+    given = parser.parse_args(argv)
+    if given.epochs < 1:
+        parser.error("--epochs must be at least 1")
+    return training.job(given.epochs, given.seed, given.quiet)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
