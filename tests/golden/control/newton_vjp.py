@@ -17,7 +17,7 @@ def d_program(a, v1):
         v12 = x * x
         v13 = v12 - a
         v14 = v13 * v13
-        v15 = np.greater(v14, 1e-26)
+        v15 = v14 > 1e-26
         if not v15:
             break
         v16 = a / x
