@@ -18,157 +18,17 @@ import sys
 from collections import Counter
 
 from .core import Builder, Lit, Operand, Value, effectful, map_regions
+from .pattern import Hole, Pat, head, holes, literals, match_call, may_match, rest, text_of
 from .types import IRTypeError
 
+__all__ = ["Hole", "Pat", "RewriteError", "Rewriter", "Rule", "RuleSet", "holes", "is_live", "literals", "readers", "rest", "rewrite", "rule"]
+
 DEEPEST = 40  # rules that fire inside each other before we call it a loop
+ROUNDS = 20  # walks over a program before we call it one
 
 
 class RewriteError(IRTypeError):
     """A rule that changes a type, or rules that undo each other."""
-
-
-# -- patterns --------------------------------------------------------------------------------------
-
-
-class Hole(Operand):
-    """Stands for one operand (or one attribute), the same wherever its name appears."""
-
-    __slots__ = ("name", "kinds", "literal", "rest")
-
-    def __init__(self, name, kinds=None, literal=False, rest=False):
-        self.name, self.kinds, self.literal, self.rest = name, kinds, literal, rest
-
-    def accepts(self, x):
-        return (not self.literal or isinstance(x, Lit)) and (self.kinds is None or x.type.kind in self.kinds)
-
-    def apply(self, op, operands, attrs):
-        return Pat(op, operands, attrs)
-
-    def __repr__(self):
-        return self.name
-
-
-class Pat(Operand):
-    """A call of `op` on patterns; numbers among its operands stand for splats of exactly that value."""
-
-    __slots__ = ("op", "operands", "attrs")
-
-    def __init__(self, op, operands, attrs):
-        self.op, self.operands, self.attrs = op, operands, attrs
-
-    def apply(self, op, operands, attrs):
-        return Pat(op, operands, attrs)
-
-    def __repr__(self):
-        return _text(self)
-
-
-def holes(names, kinds=None):
-    """`holes("x y p")`; `kinds` restricts the operands they accept to those dtype kinds."""
-    made = tuple(Hole(name, kinds) for name in names.split())
-    return made if len(made) > 1 else made[0]
-
-
-def literals(names, kinds=None):
-    """Holes that accept splats only; a replacement sees the `Lit`."""
-    made = tuple(Hole(name, kinds, literal=True) for name in names.split())
-    return made if len(made) > 1 else made[0]
-
-
-def rest(name):
-    """A hole for all remaining operands of a variadic op, bound as a tuple."""
-    return Hole(name, rest=True)
-
-
-_INFIX = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2), "pow": ("**", 4)}
-
-
-def _text(p, tight=0):
-    """A pattern as it was written."""
-    if not isinstance(p, Pat):
-        return f"*{p}" if isinstance(p, Hole) and p.rest else repr(p)
-    if p.op.name in _INFIX and len(p.operands) == 2:
-        sign, level = _INFIX[p.op.name]
-        text = f"{_text(p.operands[0], level)} {sign} {_text(p.operands[1], level + 1)}"
-        return f"({text})" if level < tight else text
-    if p.op.name == "neg":
-        return f"-{_text(p.operands[0], 3)}"
-    attrs = [f"{k}={v!r}" for k, v in p.attrs.items() if isinstance(v, Hole) or v != p.op.attrs[k]]
-    return f"{p.op.name}({', '.join([_text(x) for x in p.operands] + attrs)})"
-
-
-# -- matching --------------------------------------------------------------------------------------
-
-
-def match(pattern, x, bound):
-    """Every way `pattern` fits the operand x, as dicts that extend `bound`: hole name -> operand, Pat -> value."""
-    if isinstance(pattern, Pat):
-        eqn = x.eqn if isinstance(x, Value) else None
-        if eqn is not None and eqn.op is pattern.op and not eqn.op.multiple:
-            yield from match_call(pattern, eqn.operands, eqn.attrs, {**bound, pattern: x})
-    elif isinstance(pattern, Hole):
-        known = bound.get(pattern.name)
-        if known is x:
-            yield bound
-        elif known is None and pattern.accepts(x):
-            yield {**bound, pattern.name: x}
-    elif is_number(x, pattern):
-        yield bound
-
-
-def match_call(pattern, operands, attrs, bound):
-    """The same for a call: its operands, in both orders where the op commutes, and its attributes."""
-    for key, p in pattern.attrs.items():
-        if isinstance(p, Hole):
-            if bound.setdefault(p.name, attrs[key]) != attrs[key]:
-                return
-        elif p != attrs[key]:
-            return
-    yield from _match_all(pattern.operands, operands, bound)
-    if "commutative" in pattern.op.traits and operands[0] is not operands[1]:
-        yield from _match_all(pattern.operands, operands[::-1], bound)
-
-
-def _match_all(patterns, operands, bound):
-    if not patterns:
-        if not operands:
-            yield bound
-    elif isinstance(patterns[0], Hole) and patterns[0].rest:
-        if bound.get(patterns[0].name, operands) == operands:
-            yield {**bound, patterns[0].name: operands}
-    elif operands:
-        for found in match(patterns[0], operands[0], bound):
-            yield from _match_all(patterns[1:], operands[1:], found)
-
-
-def is_number(x, number):
-    """Whether x is the splat of exactly this number: bools are no integers, -0.0 is not 0.0."""
-    if not isinstance(x, Lit) or isinstance(number, bool) != (x.type.kind == "b"):
-        return False
-    return (x.value == number or number != number) and x is Lit(number, x.type)
-
-
-def head(x):
-    """What is seen of an operand at first sight: the op that made it, `Lit`, or None for a parameter."""
-    return Lit if isinstance(x, Lit) else x.eqn.op if x.eqn is not None else None
-
-
-def may_match(pattern, op, heads):
-    """Whether a call of `op` on operands with these heads can fit, in either order."""
-    if pattern.op is not op:
-        return False
-    fits = _may_match_all(pattern.operands, heads)
-    return fits or ("commutative" in op.traits and _may_match_all(pattern.operands, heads[::-1]))
-
-
-def _may_match_all(patterns, heads):
-    for i, p in enumerate(patterns):
-        if isinstance(p, Hole) and p.rest:
-            return True
-        wanted = p.op if isinstance(p, Pat) else None if isinstance(p, Hole) and not p.literal else Lit
-        if i == len(heads) or wanted not in (None, heads[i]):
-            return False
-    return len(patterns) == len(heads)
 
 
 # -- rules -----------------------------------------------------------------------------------------
@@ -180,12 +40,13 @@ class Rule:
     With pattern None it looks at every equation, and binds `op`, `operands` and `attrs`.
     """
 
-    def __init__(self, pattern, replacement, exact=True, where=None, grows=False, cases=()):
-        self.pattern, self.replacement, self.exact, self.where, self.grows, self.cases = pattern, replacement, exact, where, grows, tuple(cases)
+    def __init__(self, pattern, replacement, exact=True, where=None, grows=False, once=False, cases=()):
+        self.pattern, self.replacement, self.where, self.cases = pattern, replacement, where, tuple(cases)
+        self.exact, self.grows, self.once = exact, grows, once
         self.computed = inspect.isfunction(replacement)
         self.place = _caller()
-        target = replacement.__name__ if self.computed else _text(replacement)
-        self.text = f"{'any op' if pattern is None else _text(pattern)} -> {target}"
+        target = replacement.__name__ if self.computed else text_of(replacement)
+        self.text = f"{'any op' if pattern is None else text_of(pattern)} -> {target}"
         self._names = _names(replacement) if self.computed else ()
         self._where_names = _names(where) if where else ()
 
@@ -198,6 +59,11 @@ class Rule:
         for bound in found:
             if self.where is None or self.where(*[bound[n] for n in self._where_names]):
                 yield bound
+
+    def inner(self, operands, bound):
+        """The equations below the root that the rule looked at, readers first."""
+        matched = [x for pattern, x in bound.items() if isinstance(pattern, Pat)] if self.pattern is not None else operands
+        return list(dict.fromkeys(x.eqn for x in matched if isinstance(x, Value) and x.eqn is not None))
 
     def build(self, bound):
         """Append the replacement to the current builder; None when a computed rule declines."""
@@ -231,17 +97,18 @@ def _caller():
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-def rule(pattern, replacement=None, *, exact=True, where=None, grows=False, cases=()):
+def rule(pattern, replacement=None, **options):
     """A rule; without a replacement, the decorator of the function that computes it.
 
     exact: False when a bit may change; say on what input in a comment beside it.
     where: a condition on the bindings, taken by name as the computed replacement takes them.
     grows: True where the replacement is worth more equations than it frees.
+    once: True where it pays only when nobody else reads the equations matched below the root.
     cases: what the rule is tested on: `{hole: type, number or attribute}`; elementwise rules need none.
     """
     if replacement is None:
-        return lambda function: Rule(pattern, function, exact, where, grows, cases)
-    return Rule(pattern, replacement, exact, where, grows, cases)
+        return lambda function: Rule(pattern, function, **options)
+    return Rule(pattern, replacement, **options)
 
 
 class RuleSet:
@@ -291,11 +158,12 @@ class Rewriter(Builder):
     """A builder that tries its rules on every equation before appending it, those of replacements too.
 
     `reads` counts how often each equation will be read by the program being rebuilt: zero means dead.
+    Each firing is appended to `log`, each rule that would not pay to `declined`.
     """
 
-    def __init__(self, name, rules, log=None):
+    def __init__(self, name, rules, log, declined):
         super().__init__(name)
-        self.rules, self.log = rules, log
+        self.rules, self.log, self.declined = rules, log, declined
         self.firing, self.reads = [], Counter()
 
     def append(self, op, operands, attrs, source, hints):
@@ -312,7 +180,12 @@ class Rewriter(Builder):
         """The replacement under one binding, or None where the rule declines or would not pay."""
         if len(self.firing) == DEEPEST:
             raise RewriteError(f"{self.name}: these rules undo each other:\n  " + "\n  ".join(map(str, _cycle(self.firing))))
-        start, mark, outer, self.source = len(self.eqns), len(self.log or ()), self.source, source
+        inner = rule.inner(operands, bound)
+        freed = self.freed(operands, inner)
+        if rule.once and freed < len(inner):
+            self.declined.append(rule)
+            return None
+        start, mark, outer, self.source = len(self.eqns), len(self.log), self.source, source
         self.firing.append(rule)
         try:
             new = rule.build(bound)
@@ -325,22 +198,22 @@ class Rewriter(Builder):
         new = tuple(x if isinstance(x, Operand) else Lit(x, t) for x, t in zip(new if op.multiple else (new,), types, strict=True))
         if tuple(x.type for x in new) != types:
             raise RewriteError(f"{rule} turned {op.name} of type {list(types)} into {[x.type for x in new]}")
-        if not rule.grows and self.unread(new) > 1 + self.unread(operands) + (0 if self.firing else self.freed(operands, bound)):
-            if self.log is not None:
-                del self.log[mark:]
+        if not rule.grows and self.unread(new) > 1 + (self.unread(operands) if self.firing else freed):
+            del self.log[mark:]
+            self.declined.append(rule)
             return None
-        if self.log is not None:
-            self.log.append((rule, source))
-        self._name(start, new, hints)
+        self.log.append((rule, source))
+        self._name(self.eqns[start:], new, source, hints)
         return new if op.multiple else new[0]
 
-    def _name(self, start, new, hints):
+    def _name(self, made, new, source, hints):
         """The replacement takes the user's name for what it replaces; the equations inside it have none."""
-        fresh = {r for eqn in self.eqns[start:] for r in eqn.results}
-        for r in fresh:
-            r.hint = r.hint or ""
+        made = {r: eqn for eqn in made for r in eqn.results}
+        for r, eqn in made.items():
+            if r.hint is None and eqn.source is source:
+                r.hint = ""
         for r, hint in zip(new, hints or (None,) * len(new), strict=True):
-            if r in fresh:
+            if r in made:
                 r.hint = hint
 
     # -- who reads what ------------------------------------------------------------------------
@@ -374,13 +247,13 @@ class Rewriter(Builder):
                 pending += x.eqn.operands
         return len(found)
 
-    def freed(self, operands, bound):
-        """How many of the matched equations nobody else reads."""
-        gone, count = Counter(x.eqn for x in operands if isinstance(x, Value)), 0
-        for pattern, x in bound.items():
-            if isinstance(pattern, Pat) and gone[x.eqn] == self.reads[x.eqn]:
+    def freed(self, operands, inner):
+        """How many of the equations matched below the root nobody else reads, readers first."""
+        gone, count = Counter(() if self.firing else (x.eqn for x in operands if isinstance(x, Value))), 0
+        for eqn in inner:
+            if gone[eqn] == self.reads[eqn]:
                 count += 1
-                gone.update(y.eqn for y in x.eqn.operands if isinstance(y, Value))
+                gone.update(x.eqn for x in eqn.operands if isinstance(x, Value) and self.reads[eqn])
         return count
 
 
@@ -389,20 +262,27 @@ def rewrite(func, rules, log=None):
 
     Each firing is appended to `log` as (rule, source of the equation it replaced).
     """
-    return _rewrite(func, rules, log, {})
+    for _ in range(ROUNDS):
+        firings, declined = [], []
+        func = _rewrite(func, rules, firings, declined, {})
+        if log is not None:
+            log += firings
+        if not firings or not declined:  # what one walk leaves unread may let the rules it declined pay
+            return func
+    raise RewriteError(f"{func.name}: these rules find work without end:\n  " + "\n  ".join(dict.fromkeys(str(rule) for rule, _ in firings)))
 
 
-def _rewrite(func, rules, log, done):
+def _rewrite(func, rules, log, declined, done):
     if func in done:
         return done[func]
-    build, reads = Rewriter(func.name, rules, log), readers(func)
+    build, reads = Rewriter(func.name, rules, log, declined), readers(func)
     with build:
         env = {p: build.param(p.type, p.hint) for p in func.params}
         for eqn in func.eqns:
             if not is_live(eqn, reads):
                 continue
             operands = tuple(env.get(x, x) for x in eqn.operands)
-            attrs = map_regions(eqn.attrs, lambda region: _rewrite(region, rules, log, done))
+            attrs = map_regions(eqn.attrs, lambda region: _rewrite(region, rules, log, declined, done))
             out = build.emit(eqn.op, operands, attrs, eqn.source, tuple(r.hint for r in eqn.results))
             for old, new in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
                 env[old] = new

@@ -1,8 +1,7 @@
 """Every rule tests itself: both sides on random numbers and on zeros of both signs, infinities and NaN.
 
-Exact rules must give the same bits; inexact ones agree on ordinary numbers, and say nothing finite
-where the left side is NaN for a reason of its own. The left side is built from the pattern, the right side by the
-driver, so matching is tested too.
+Exact rules must give the same bits on all of them, inexact ones agree on ordinary numbers. The left
+side is built from the pattern, the right side by the driver, so matching is tested too.
 """
 
 import itertools
@@ -12,17 +11,19 @@ import pytest
 
 from wengert.backends.numpy import callable_of
 from wengert.ir.core import Builder, Lit, verify
-from wengert.ir.op import FLOAT
-from wengert.ir.ops.elementwise import cast, maximum
+from wengert.ir.ops.elementwise import add, maximum, mul, neg
 from wengert.ir.ops.shape import transpose
-from wengert.ir.ops.transcendental import exp, log, log1p, softplus
-from wengert.ir.rewrite import Hole, Pat, RewriteError, Rule, RuleSet, holes, literals, rewrite, rule
-from wengert.ir.rules import EXACT, FOLD, RULES
+from wengert.ir.ops.transcendental import exp, log, log1p, logistic, softplus
+from wengert.ir.pattern import Hole, Pat, holes
+from wengert.ir.rewrite import RewriteError, RuleSet, rewrite, rule
+from wengert.ir.rules import RULES
+from wengert.ir.source import Source
 from wengert.ir.text import parse, show
 from wengert.ir.types import IRTypeError, Tensor, parse_type
 
 DTYPES = [np.dtype(n) for n in ("f8", "f4", "c16", "i8", "u1", "?")]
 LITERALS = {"f": (2.0, -0.5, 3.0, 0.1), "c": (2.0, 0.5 - 1j), "i": (2, -3), "u": (2, 5), "b": (True, False)}
+x, y, z, p = holes("x y z p")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, -0.5, 3.25, np.inf, -np.inf, np.nan, 1e-3, -1e10]
 
 
@@ -43,18 +44,18 @@ def allowed(hole, dtype):
     return next(d for d in DTYPES if d.kind in hole.kinds)
 
 
-def instances(rule):
+def instances(tested):
     """The programs on which a rule is tested: its cases, in every dtype and with every literal left open."""
-    for case in rule.cases or ({},):
+    for case in tested.cases or ({},):
         if isinstance(case, str):
             yield parse(case)
             continue
-        found = operand_holes(rule.pattern)
+        found = operand_holes(tested.pattern)
         for dtype in DTYPES if any(not isinstance(case.get(h.name), str) for h in found) else DTYPES[:1]:
             choices = [LITERALS[allowed(h, dtype).kind] if h.literal and h.name not in case else (case.get(h.name),) for h in found]
             for choice in itertools.product(*choices):
                 try:
-                    yield instance(rule.pattern, {**case, **dict(zip((h.name for h in found), choice))}, dtype)
+                    yield instance(tested.pattern, {**case, **dict(zip((h.name for h in found), choice))}, dtype)
                 except IRTypeError:  # no such program, in this dtype
                     continue
 
@@ -132,30 +133,171 @@ def close(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a[ok], b[ok], rtol=256 * eps, atol=256 * eps)
 
 
-def check(rule, rounds=20):
-    """Raise AssertionError unless both sides of `rule` agree; returns on how many programs it fired."""
-    rng, fired, rules = np.random.default_rng(0), 0, RuleSet("one", [rule])
-    for left in instances(rule):
-        log = []
-        right = verify(rewrite(left, rules, log))
-        if not log:
+def check(tested, rounds=20):
+    """AssertionError unless both sides of a rule agree wherever it fires, and it fires on one of its cases."""
+    rng, fired = np.random.default_rng(0), 0
+    for left in instances(tested):
+        firings = []
+        right = verify(rewrite(left, RuleSet("tested", [tested]), firings))
+        if not firings:
             continue
         fired += 1
-        assert right.result_types == left.result_types
         for k in range(rounds):
             operands = (special if k % 2 else ordinary)(left.param_types, rng)
             a, b = run(left, operands)[0], run(right, operands)[0]
-            if rule.exact:
-                assert same_bits(a, b), f"{rule}\n{show(left)}\n{show(right)}\non {operands}\n{a}\n{b}"
-            elif k % 2 == 0:
-                assert close(a, b), f"{rule}\n{show(left)}\n{show(right)}\non {operands}\n{a}\n{b}"
-    assert fired, f"{rule} never fired on its own cases"
-    return fired
+            agree = same_bits(a, b) if tested.exact else k % 2 or close(a, b)
+            assert agree, f"{tested}\n{show(left)}\n{show(right)}\non {operands}\n{a}\n{b}"
+    assert fired, f"{tested} never fired on its own cases"
 
 
-PATTERNS = [pytest.param(r, id=str(r)) for r in RULES if r.pattern is not None]
+@pytest.mark.parametrize("tested", [pytest.param(r, id=str(r)) for r in RULES if r.pattern is not None])
+def test_rule(tested):
+    check(tested)
 
 
-@pytest.mark.parametrize("rule", PATTERNS)
-def test_rule(rule):
-    check(rule)
+def test_a_wrong_rule_is_caught():
+    with pytest.raises(AssertionError, match="log"):
+        check(rule(log(x * y), log(x) - log(y), exact=False))
+
+
+def test_a_rule_wrongly_called_exact_is_caught():
+    check(rule(x + 0.0, x, exact=False))
+    with pytest.raises(AssertionError, match="0.0"):
+        check(rule(x + 0.0, x))
+
+
+def test_a_rule_that_never_fires_is_caught():
+    with pytest.raises(AssertionError, match="never fired"):
+        check(rule(add(x, y), mul(x, y), where=lambda: False))
+
+
+# -- matching --------------------------------------------------------------------------------------
+
+
+def first(rules, function, *types):
+    """What the equations of `function` on parameters of `types` become; with the log."""
+    build, log = Builder("f"), []
+    with build:
+        out = function(*[build.param(parse_type(t), f"x{i}") for i, t in enumerate(types)])
+    return show(verify(rewrite(build.finish((out,)), RuleSet("test", rules), log))).splitlines()[1:-2], log
+
+
+def body(*args):
+    return [line.split(":")[0].strip() for line in first(*args)[0]]
+
+
+def test_commutative_calls_match_in_both_orders_at_every_depth():
+    fused = rule((x * y + z) * x, softplus(x))
+    found = [body([fused], f, *["f64[2]"] * 3) for f in (
+        lambda x, y, z: (x * y + z) * x, lambda x, y, z: (y * x + z) * x, lambda x, y, z: x * (z + x * y), lambda x, y, z: x * (z + y * x),
+    )]  # fmt: skip
+    assert found == [["%0 = softplus %x0"]] * 4
+
+
+def test_the_matcher_backtracks():
+    """Both products fit (x * y), only one reading gives x twice."""
+    both = rule(x * y + x * z, softplus(x))
+    assert body([both], lambda a, b, c: b * a + c * b, *["f64[2]"] * 3) == ["%0 = softplus %x1"]
+    twice = rule((x + y) * (y + z), softplus(y))
+    assert body([twice], lambda a, b, c: (a + b) * (c + a), *["f64[2]"] * 3) == ["%0 = softplus %x0"]
+
+
+def test_the_same_hole_is_the_same_value():
+    assert body([rule(maximum(x, x), x)], lambda a, b: maximum(a, b), "f64[2]", "f64[2]") == ["%0 = maximum %x0, %x1"]
+
+
+def test_numbers_match_exactly():
+    pairs = (0.0, 0.0, True), (0.0, -0.0, False), (-0.0, -0.0, True), (2.0, 2.0, True), (np.nan, np.nan, True), (1.0, np.nan, False)
+    for number, literal, fits in pairs:
+        lines = body([rule(x * number, x)], lambda a, literal=literal: a * literal, "f64[2]")
+        assert (lines == []) == fits, (number, literal)
+    assert body([rule(maximum(x, True), x)], lambda a: maximum(a, 1), "i64[2]") != []
+    assert body([rule(maximum(x, 0.5), x)], lambda a: maximum(a, 0), "i64[2]") != []
+
+
+def test_attributes_are_held_or_compared():
+    seen = []
+
+    @RuleSet("seen").rule(transpose(transpose(x, perm=p), perm=p))
+    def note(x, p):
+        seen.append(p)
+        return x
+
+    twice = lambda p, q: lambda a: transpose(transpose(a, perm=p), perm=q)
+    assert body([note], twice((1, 0), (1, 0)), "f64[2,2]") == [] and seen == [(1, 0)]
+    assert len(body([note], twice((1, 0, 2), (0, 2, 1)), "f64[2,2,2]")) == 2
+
+
+# -- the driver ------------------------------------------------------------------------------------
+
+
+def test_rules_print_as_equations_with_their_line():
+    assert str(rule(log1p(exp(x)), softplus(x))).startswith("log1p(exp(x)) -> softplus(x)  test_rules.py:")
+    assert rule(-(x - y) / (2.0 * x), (y - x) / 2.0).text == "-(x - y) / (2.0 * x) -> (y - x) / 2.0"
+    assert rule(transpose(x, perm=p), x).text == "transpose(x, perm=p) -> x"
+
+
+def test_firings_are_logged_in_order():
+    _, log = first(RULES, lambda a: log1p(exp(neg(neg(a)))), "f64[2]")
+    assert [r.text for r, _ in log] == ["--x -> x", "log1p(exp(f)) -> softplus(f)"]
+
+
+def test_rules_that_undo_each_other_are_named():
+    one, two = rule(x * y, x / y), rule(x / y, x * y)
+    with pytest.raises(RewriteError, match="undo each other") as error:
+        first([one, two], lambda a, b: a * b, "f64[2]", "f64[2]")
+    assert str(one) in str(error.value) and str(two) in str(error.value)
+
+
+def test_a_rule_that_changes_the_type_is_named():
+    with pytest.raises(RewriteError, match=r"transpose\(x, perm=p\) -> x .* turned transpose of type \[f64\[3,2\]\] into \[f64\[2,3\]\]"):
+        first([rule(transpose(x, perm=p), x)], lambda a: transpose(a, perm=(1, 0)), "f64[2,3]")
+
+
+def test_no_rule_makes_a_program_longer():
+    common = [rule(x * y + x * z, x * (y + z))]
+    assert len(body(common, lambda a, b, c: a * b + a * c, *["f64[2]"] * 3)) == 2
+    assert len(body(common, lambda a, b, c: (a * b + a * c) / (a * b), *["f64[2]"] * 3)) == 4
+    kept = body(common, lambda a, b, c: (a * b + a * c) / (a * b - a * c), *["f64[2]"] * 3)
+    assert kept == ["%0 = mul %x0, %x1", "%1 = mul %x0, %x2", "%2 = add %0, %1", "%3 = sub %0, %1", "%4 = div %2, %3"]
+
+
+def test_a_rule_that_pays_once_needs_the_only_reader():
+    back = [rule(exp(log(x)), x, once=True)]
+    assert body(back, lambda a: exp(log(a)), "f64[2]") == []
+    assert len(body(back, lambda a: exp(log(a)) * log(a), "f64[2]")) == 3
+
+
+def test_replacements_are_rewritten_again():
+    assert body(RULES, lambda a: neg(mul(neg(a), 2.0)), "f64[2]") == ["%0 = mul %x0, 2.0"]
+
+
+def test_names_of_the_user_survive():
+    text = """func f(%x: f64[3]) -> f64[3] {
+      %0 = exp %x    : f64[3]
+      %z = log1p %0  : f64[3]
+      %y = mul -1.0, %z : f64[3]
+      return %y
+    }"""
+    assert "%z = softplus %x" in show(rewrite(parse(text), RULES)) and "%y = neg %z" in show(rewrite(parse(text), RULES))
+
+
+def test_sources_are_those_of_what_was_replaced():
+    source = Source(test_sources_are_those_of_what_was_replaced.__code__, 0)
+    build = Builder("f")
+    with build:
+        a = build.param(parse_type("f64[2]"))
+        build.source = source
+        out = log(logistic(a))
+    func = rewrite(build.finish((out,)), RULES)
+    assert len(func.eqns) == 3 and all(eqn.source is source for eqn in func.eqns)
+
+
+def test_ten_thousand_equations_do_not_recurse():
+    """Chains of readers and of matches are walked, not descended."""
+    build = Builder("f")
+    with build:
+        v = build.param(parse_type("f64[2]"))
+        for _ in range(3000):
+            v = exp(neg(neg(v)) * 1.0)
+    assert len(rewrite(build.finish((v,)), RULES).eqns) == 3000

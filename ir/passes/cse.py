@@ -4,15 +4,30 @@ from ..core import Builder, map_regions
 
 
 def cse(func):
-    """No two equations compute the same op of the same operands, except those with effects. Regions too."""
-    return _cse(func, {})
+    """No two equations compute the same op of the same operands, except those with effects.
+
+    Regions that say the same are one function, so that equations that run them can be one too.
+    """
+    return _cse(func, {}, {})
 
 
-def _cse(func, done):
+def _cse(func, done, alike):
     if func not in done:
         build = Builder(func.name)
         env = {p: build.param(p.type, p.hint) for p in func.params}
+        region = lambda f: alike.setdefault(spelled(_cse(f, done, alike)), _cse(f, done, alike))
         for eqn in func.eqns:
-            build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _cse(region, done)))
+            build.replay(eqn, env, attrs=map_regions(eqn.attrs, region))
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
+
+
+def spelled(func):
+    """All that a function computes, names and sources aside: equal for functions that say the same."""
+    number = {p: i for i, p in enumerate(func.params)}
+    lines = []
+    for eqn in func.eqns:
+        lines.append((eqn.op, tuple(number.get(x, x) for x in eqn.operands), tuple(map_regions(eqn.attrs, spelled).items())))
+        for r in eqn.results:
+            number[r] = len(number)
+    return func.param_types, tuple(lines), tuple(number.get(r, r) for r in func.results)

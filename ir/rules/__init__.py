@@ -6,11 +6,13 @@ left side overflows; none hides a NaN or an infinity that the exact value of the
 """
 
 from .algebra import ALGEBRA
+from .control import CONTROL
 from .fold import FOLD
 from .layout import LAYOUT
 from .stability import STABILITY
+from .sums import SUMS
 
-RULES = FOLD + ALGEBRA + STABILITY + LAYOUT
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTROL
 EXACT = RULES.exact()
 
-__all__ = ["ALGEBRA", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY"]
+__all__ = ["ALGEBRA", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS"]

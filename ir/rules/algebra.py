@@ -3,15 +3,18 @@
 Integers wrap, so theirs are the identities of a ring. Floats have -0.0, infinities and NaN, so x * 0.0
 and x - x stay as they are. Sums of floats keep their order: programs that recover rounding errors rely on it.
 """
+# ruff: noqa: I001, the names of a family fill lines
 
 import numpy as np
 
 from ..core import Lit
 from ..op import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, REAL, UINT
 from ..ops.elementwise import (
-    abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, not_, or_, pow, real, rsqrt, select, sqrt, xor,
+    abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, neg, not_, or_, pow, real, rsqrt, select,
+    sqrt, xor,
 )  # fmt: skip
-from ..rewrite import RuleSet, holes, literals
+from ..pattern import holes, literals
+from ..rewrite import RuleSet
 
 ALGEBRA = RuleSet("algebra")
 rule = ALGEBRA.rule
@@ -75,7 +78,7 @@ rule(i - i,      0)
 
 # -- signs -----------------------------------------------------------------------------------------
 
-rule(-(-x),      x)
+rule(neg(-x),    x)
 rule(x + -y,     x - y)
 rule(x - -y,     x + y)
 rule(-(i - j),   j - i)

@@ -4,7 +4,8 @@ import numpy as np
 
 from ..core import Constant, Lit, Value
 from ..ops.shape import constant, iota
-from ..rewrite import Pat, RuleSet, holes
+from ..pattern import Pat, head, holes
+from ..rewrite import RuleSet
 from ..types import type_of
 
 SMALL = 64  # elements of an array that may be computed while compiling
@@ -41,7 +42,7 @@ def array(x):
 
 def known(op, operands, attrs):
     """Every operand, and not Python to be run or a loop."""
-    return bool(operands) and "region" not in op.traits and all(isinstance(x, Lit) or (x.eqn is not None and x.eqn.op in (constant, iota)) for x in operands)
+    return bool(operands) and "region" not in op.traits and all(head(x) in (Lit, constant, iota) for x in operands)
 
 
 @rule(None, where=known)

@@ -6,7 +6,8 @@ All are inexact: they round less often, and give the true value where a step of 
 from ..op import FLOAT
 from ..ops.elementwise import abs, sqrt
 from ..ops.transcendental import exp, expm1, log, log1p, logaddexp, logistic, softplus, tanh
-from ..rewrite import RuleSet, holes
+from ..pattern import holes
+from ..rewrite import RuleSet
 
 STABILITY = RuleSet("stability")
 rule = STABILITY.rule

@@ -1,0 +1,152 @@
+"""Patterns: calls of ops on holes, and every way they fit a program.
+
+    x, y = holes("x y")
+    log1p(exp(x))                 # fits %1 = log1p %0 where %0 = exp of anything
+    x + -y                        # fits in both orders: add commutes
+    transpose(x, perm=holes("p")) # attributes are held as operands are
+
+Same name, same value. Numbers are splats of exactly that value.
+"""
+
+from .core import Lit, Operand, Value
+
+
+class Hole(Operand):
+    """Stands for one operand (or one attribute), the same wherever its name appears."""
+
+    __slots__ = ("name", "kinds", "literal", "rest")
+
+    def __init__(self, name, kinds=None, literal=False, rest=False):
+        self.name, self.kinds, self.literal, self.rest = name, kinds, literal, rest
+
+    def accepts(self, x):
+        return (not self.literal or isinstance(x, Lit)) and (self.kinds is None or x.type.kind in self.kinds)
+
+    def apply(self, op, operands, attrs):
+        return Pat(op, operands, attrs)
+
+    def __repr__(self):
+        return self.name
+
+
+class Pat(Operand):
+    """A call of `op` on patterns; numbers among its operands stand for splats of exactly that value."""
+
+    __slots__ = ("op", "operands", "attrs")
+
+    def __init__(self, op, operands, attrs):
+        self.op, self.operands, self.attrs = op, operands, attrs
+
+    def apply(self, op, operands, attrs):
+        return Pat(op, operands, attrs)
+
+    def __repr__(self):
+        return text_of(self)
+
+
+def holes(names, kinds=None):
+    """`holes("x y p")`; `kinds` restricts the operands they accept to those dtype kinds."""
+    made = tuple(Hole(name, kinds) for name in names.split())
+    return made if len(made) > 1 else made[0]
+
+
+def literals(names, kinds=None):
+    """Holes that accept splats only; a replacement sees the `Lit`."""
+    made = tuple(Hole(name, kinds, literal=True) for name in names.split())
+    return made if len(made) > 1 else made[0]
+
+
+def rest(name):
+    """A hole for all remaining operands of a variadic op, bound as a tuple."""
+    return Hole(name, rest=True)
+
+
+_INFIX = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2), "pow": ("**", 4)}
+
+
+def text_of(p, tight=0):
+    """A pattern as it was written."""
+    if not isinstance(p, Pat):
+        return f"*{p}" if isinstance(p, Hole) and p.rest else repr(p)
+    if p.op.name in _INFIX and len(p.operands) == 2:
+        sign, level = _INFIX[p.op.name]
+        text = f"{text_of(p.operands[0], level)} {sign} {text_of(p.operands[1], level + 1)}"
+        return f"({text})" if level < tight else text
+    if p.op.name == "neg":
+        return f"-{text_of(p.operands[0], 3)}"
+    attrs = [f"{k}={v!r}" for k, v in p.attrs.items() if isinstance(v, Hole) or v != p.op.attrs[k]]
+    return f"{p.op.name}({', '.join([text_of(x) for x in p.operands] + attrs)})"
+
+
+# -- matching --------------------------------------------------------------------------------------
+
+
+def match(pattern, x, bound):
+    """Every way `pattern` fits the operand x, as dicts that extend `bound`: hole name -> operand, Pat -> value."""
+    if isinstance(pattern, Pat):
+        eqn = x.eqn if isinstance(x, Value) else None
+        if eqn is not None and eqn.op is pattern.op and not eqn.op.multiple:
+            yield from match_call(pattern, eqn.operands, eqn.attrs, {**bound, pattern: x})
+    elif isinstance(pattern, Hole):
+        known = bound.get(pattern.name)
+        if known is x:
+            yield bound
+        elif known is None and pattern.accepts(x):
+            yield {**bound, pattern.name: x}
+    elif is_number(x, pattern):
+        yield bound
+
+
+def match_call(pattern, operands, attrs, bound):
+    """The same for a call: its operands, in both orders where the op commutes, and its attributes."""
+    for key, p in pattern.attrs.items():
+        if isinstance(p, Hole):
+            if bound.setdefault(p.name, attrs[key]) != attrs[key]:
+                return
+        elif p != attrs[key]:
+            return
+    yield from _match_all(pattern.operands, operands, bound)
+    if "commutative" in pattern.op.traits and operands[0] is not operands[1]:
+        yield from _match_all(pattern.operands, operands[::-1], bound)
+
+
+def _match_all(patterns, operands, bound):
+    if not patterns:
+        if not operands:
+            yield bound
+    elif isinstance(patterns[0], Hole) and patterns[0].rest:
+        if bound.get(patterns[0].name, operands) == operands:
+            yield {**bound, patterns[0].name: operands}
+    elif operands:
+        for found in match(patterns[0], operands[0], bound):
+            yield from _match_all(patterns[1:], operands[1:], found)
+
+
+def is_number(x, number):
+    """Whether x is the splat of exactly this number: bools are no integers, -0.0 is not 0.0."""
+    if not isinstance(x, Lit) or isinstance(number, bool) != (x.type.kind == "b"):
+        return False
+    return (x.value == number or number != number) and x is Lit(number, x.type)
+
+
+def head(x):
+    """What is seen of an operand at first sight: the op that made it, `Lit`, or None for a parameter."""
+    return Lit if isinstance(x, Lit) else x.eqn.op if x.eqn is not None else None
+
+
+def may_match(pattern, op, heads):
+    """Whether a call of `op` on operands with these heads can fit, in either order."""
+    if pattern.op is not op:
+        return False
+    fits = _may_match_all(pattern.operands, heads)
+    return fits or ("commutative" in op.traits and _may_match_all(pattern.operands, heads[::-1]))
+
+
+def _may_match_all(patterns, heads):
+    for i, p in enumerate(patterns):
+        if isinstance(p, Hole) and p.rest:
+            return True
+        wanted = p.op if isinstance(p, Pat) else None if isinstance(p, Hole) and not p.literal else Lit
+        if i == len(heads) or wanted not in (None, heads[i]):
+            return False
+    return len(patterns) == len(heads)

@@ -1,0 +1,137 @@
+"""Identities of reductions and contractions."""
+
+import math
+
+from ..core import Lit
+from ..ops.linalg import dot_general
+from ..ops.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum
+from ..ops.shape import broadcast, reshape, transpose
+from ..pattern import holes, literals
+from ..rewrite import RuleSet
+
+SUMS = RuleSet("sums")
+rule = SUMS.rule
+x, y = holes("x y")
+a = literals("a")
+p, q, s, d, b, c = holes("p q s d b c")  # attributes
+
+
+def rising(axes):
+    return list(axes) == sorted(axes)
+
+
+def without(axes, ndim):
+    """The other axes, in order."""
+    return tuple(i for i in range(ndim) if i not in axes)
+
+
+def shape_without(type, axes):
+    return tuple(type.shape[i] for i in without(axes, type.ndim))
+
+
+# -- reductions ------------------------------------------------------------------------------------
+
+
+def reduction_rules(reduce, exact, dtype):
+    """What holds whatever is accumulated; adding and multiplying floats in another order is not exact."""
+    rule(reduce(x, axes=()), x, cases=[{"x": f"{dtype}[3]"}])
+
+    @rule(reduce(x, axes=p), exact=exact, cases=[{"x": f"{dtype}[3,1]", "p": (1,)}, {"x": f"{dtype}[1,3,1]", "p": (0, 2)}])  # 0.0 + -0.0 = 0.0
+    def reduce_ones(x, p):
+        """One element accumulates to itself."""
+        return reshape(x, shape=shape_without(x.type, p)) if all(x.type.shape[i] == 1 for i in p) else None
+
+    @rule(reduce(reduce(x, axes=p), axes=q), exact=exact, once=True, cases=[{"x": f"{dtype}[2,3,4]", "p": (1,), "q": (1,)}])
+    def merge_reductions(x, p, q):
+        left = without(p, x.type.ndim)
+        return reduce(x, axes=tuple(sorted((*p, *(left[i] for i in q)))))
+
+    @rule(reduce(transpose(x, perm=p), axes=q), exact=exact, cases=[
+        {"x": f"{dtype}[2,3,4]", "p": (2, 0, 1), "q": (0,)}, {"x": f"{dtype}[2,3]", "p": (1, 0), "q": (0, 1)},
+    ])  # fmt: skip
+    def reduce_transpose(x, p, q):
+        """Where the axes that stay are in order."""
+        return reduce(x, axes=tuple(sorted(p[i] for i in q))) if rising([p[i] for i in without(q, len(p))]) else None
+
+    @rule(reduce(reshape(x, shape=s), axes=p), exact=exact, cases=[{"x": f"{dtype}[2,6]", "s": (3, 4), "p": (0, 1)}])
+    def reduce_everything(x, s, p):
+        return reduce(x, axes=tuple(range(x.type.ndim))) if len(p) == len(s) else None
+
+
+for reduce in (reduce_sum, reduce_prod):
+    reduction_rules(reduce, exact=False, dtype="f64")
+for reduce in (reduce_max, reduce_min):
+    reduction_rules(reduce, exact=True, dtype="f64")
+for reduce in (reduce_and, reduce_or):
+    reduction_rules(reduce, exact=True, dtype="bool")
+
+
+@rule(reduce_sum(broadcast(x, shape=s, dims=d), axes=p), exact=False, cases=[
+    {"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (1,)},
+    {"x": "f32[3,1]", "s": (3, 4, 2), "d": (0, 2), "p": (1, 2)},
+])  # fmt: skip
+def sum_of_repeats(x, s, d, p):
+    """n equal terms are n times one; only axes that repeat are summed, and all of them."""
+    repeats = tuple(i for i in range(len(s)) if i not in d or x.type.shape[d.index(i)] != s[i])
+    if set(p) != set(repeats):
+        return None
+    return reshape(x, shape=tuple(s[i] for i in without(p, len(s)))) * math.prod(s[i] for i in p)
+
+
+@rule(reduce_sum(a, axes=p), exact=False, cases=[{"a": 0.1, "p": (0,)}, {"a": 3, "p": (0,)}])
+def sum_of_splat(a, p):
+    n = math.prod(a.type.shape[i] for i in p)
+    return Lit(a.value * a.type.dtype.type(n), a.type.like(shape_without(a.type, p)))
+
+
+rule(reduce_sum(-x, axes=p), -reduce_sum(x, axes=p), exact=False, cases=[{"x": "f64[3,4]", "p": (1,)}])  # 1 - 1 and -1 + 1 are both +0.0
+
+
+@rule(reduce_sum(a * x, axes=p), exact=False, cases=[{"a": 0.1, "x": "f64[3,4]", "p": (1,)}])  # rounds once instead of n times
+def sum_of_multiples(a, x, p):
+    total = reduce_sum(x, axes=p)
+    return Lit(a.value, total.type) * total
+
+
+# -- contractions take transposed operands as they are; BLAS may add in another order --------------
+
+
+def through(axes, perm):
+    """Axes of a transposed operand as axes of the operand."""
+    return tuple(perm[i] for i in axes)
+
+
+def free_in_order(perm, contract, batch):
+    return rising([perm[i] for i in range(len(perm)) if i not in contract + batch])
+
+
+@rule(dot_general(transpose(x, perm=p), y, contract=c, batch=b), exact=False, cases=[
+    {"x": "f64[4,3]", "p": (1, 0), "y": "f64[4,2]", "c": ((1,), (0,)), "b": ((), ())},
+    {"x": "f64[4,2,3]", "p": (1, 2, 0), "y": "f64[2,4]", "c": ((2,), (1,)), "b": ((0,), (0,))},
+])  # fmt: skip
+def contract_transposed_left(x, p, y, c, b):
+    if not free_in_order(p, c[0], b[0]):
+        return None
+    return dot_general(x, y, contract=(through(c[0], p), c[1]), batch=(through(b[0], p), b[1]))
+
+
+@rule(dot_general(x, transpose(y, perm=p), contract=c, batch=b), exact=False, cases=[
+    {"x": "f64[2,4]", "y": "f64[3,4]", "p": (1, 0), "c": ((1,), (0,)), "b": ((), ())},
+])  # fmt: skip
+def contract_transposed_right(x, y, p, c, b):
+    if not free_in_order(p, c[1], b[1]):
+        return None
+    return dot_general(x, y, contract=(c[0], through(c[1], p)), batch=(b[0], through(b[1], p)))
+
+
+@rule(transpose(dot_general(x, y, contract=c, batch=b), perm=p), exact=False, cases=[
+    {"x": "f64[3,4]", "y": "f64[4,5]", "c": ((1,), (0,)), "b": ((), ()), "p": (1, 0)},
+    {"x": "f64[2,3,4]", "y": "f64[2,4,5]", "c": ((2,), (1,)), "b": ((0,), (0,)), "p": (0, 2, 1)},
+], once=True)  # fmt: skip
+def contract_the_other_way_round(x, y, c, b, p):
+    """(x y)^T contracts y with x: batch axes, then the free axes of y, then those of x."""
+    k = len(b[0])
+    m = k + x.type.ndim - k - len(c[0])
+    if p != (*range(k), *range(m, len(p)), *range(k, m)):
+        return None
+    return dot_general(y, x, contract=c[::-1], batch=b[::-1])

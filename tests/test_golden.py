@@ -1,0 +1,37 @@
+"""What passes do to programs, as text: an input, then `--- pass ---` and the program after it, again and again.
+
+`pytest --accept` rewrites everything below the input; the difference is reviewed like code.
+"""
+
+import pathlib
+import re
+
+import pytest
+
+from wengert.ir.core import verify
+from wengert.ir.passes import cse, dce, fold, inline, simplify
+from wengert.ir.pipeline import run
+from wengert.ir.rules import EXACT
+from wengert.ir.text import parse, show
+
+FILES = sorted((pathlib.Path(__file__).parent / "golden" / "passes").glob("*.ir"))
+STEPS = {
+    "inline": inline,
+    "fold": fold,
+    "simplify": simplify,
+    "simplify exact": lambda func: simplify(func, EXACT),
+    "cse": cse,
+    "dce": dce,
+    "pipeline": run,
+    "pipeline exact": lambda func: run(func, exact=True),
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_passes(path, golden):
+    source, *rest = re.split(r"^--- (.*) ---$", path.read_text(), flags=re.MULTILINE)
+    func, text = parse(source), source.strip()
+    for step in rest[::2]:
+        func = verify(STEPS[step](func))
+        text += f"\n--- {step} ---\n{show(func)}"
+    golden(f"passes/{path.name}", text)
