@@ -5,10 +5,11 @@ Seeger et al., Auto-differentiating linear algebra (2017); Walter & Lehmann, Alg
 functions (2018). Those write the cotangent as the conjugate of ours: rules whose equations hold an adjoint conjugate on entry and exit.
 """
 
-from ..ir.core import Lit, splat
-from ..ir.ops.dense import cholesky, lu, qr, triangular_solve
-from ..ir.ops.elementwise import cast, eq, lt, select
-from ..ir.ops.shape import broadcast, iota, pad, reshape
+from ..ir.core import Lit, splat, zeros_like
+from ..ir.ops.dense import cholesky, lu, qr, solve, triangular_solve
+from ..ir.ops.elementwise import eq, lt, select
+from ..ir.ops.indexing import gather, scatter
+from ..ir.ops.shape import pad, reshape
 from ..ir.types import IRTypeError
 from .batch import BATCH, every
 from .forms import add_tangents, explicit
@@ -32,17 +33,16 @@ def _triangle(a, lower, unit):
     return (tril if lower else triu)(a, strict=unit)
 
 
-def solve_jvp(z, operands, tangents, *, left, lower, transpose, conj, unit):
+def triangular_jvp(z, operands, tangents, *, left, lower, transpose, conj, unit):
     """dx = op(a)^-1 (db - op(da) x)."""
     (x,), (a, _), (ta, tb) = z, operands, tangents
     if ta is not None:
         m = _op(_triangle(ta, lower, unit), transpose, conj)
-        moved = matmul(m, x) if left else matmul(x, m)
-        tb = -moved if tb is None else tb - moved
+        tb = subtracted(tb, matmul(m, x) if left else matmul(x, m))
     return (triangular_solve(a, tb, left=left, lower=lower, transpose=transpose, conj=conj, unit=unit),)
 
 
-def solve_vjp(z, operands, cotangents, needs, *, left, lower, transpose, conj, unit):
+def triangular_vjp(z, operands, cotangents, needs, *, left, lower, transpose, conj, unit):
     """cb = op(a)^-T g, and -cb x^T for op(a)."""
     (x,), (a, _), (g,) = z, operands, cotangents
     cb = triangular_solve(a, g, left=left, lower=lower, transpose=not transpose, conj=conj, unit=unit)
@@ -52,21 +52,43 @@ def solve_vjp(z, operands, cotangents, needs, *, left, lower, transpose, conj, u
     return -_triangle(_op(m, transpose, conj), lower, unit), cb
 
 
-@BATCH.rule(triangular_solve)
-def batch_solve(size, batched, a, b, *, left, **attrs):
-    """Where only b is batched, its new axis joins the right-hand sides; a is factor enough for all."""
-    if batched[0]:
-        return triangular_solve(*every(size, batched, (a, b)), left=left, **attrs)
-    last, shape = b.type.ndim - 1, b.type.shape
-    into = last if left else last - 1  # the axis in front of which the new one goes
-    order = (*range(1, into), 0, *range(into, last + 1))
-    moved = ordered(b, order)
-    wide = reshape(moved, shape=(*shape[1:into], size * shape[into], *shape[into + 1 :]))
-    x = reshape(triangular_solve(a, wide, left=left, **attrs), shape=moved.type.shape)
-    return ordered(x, inverse(order))
+def solve_jvp(z, operands, tangents, *, transpose):
+    """The same for a whole matrix."""
+    (x,), (a, _), (ta, tb) = z, operands, tangents
+    if ta is not None:
+        tb = subtracted(tb, matmul(_op(ta, transpose, False), x))
+    return (solve(a, tb, transpose=transpose),)
 
 
-explicit(triangular_solve, jvp=solve_jvp, vjp=solve_vjp)
+def solve_vjp(z, operands, cotangents, needs, *, transpose):
+    (x,), (a, _), (g,) = z, operands, cotangents
+    cb = solve(a, g, transpose=not transpose)
+    return -_op(matmul(cb, mirrored(x)), transpose, False) if needs[0] else None, cb
+
+
+def subtracted(t, moved):
+    return -moved if t is None else t - moved
+
+
+def batch_system(op):
+    """Where only b is batched, its new axis joins the right-hand sides: one matrix for all."""
+
+    def rule(size, batched, a, b, *, left=True, **attrs):
+        attrs |= {"left": left} if "left" in op.attrs else {}
+        if batched[0]:
+            return op(*every(size, batched, (a, b)), **attrs)
+        last, shape = b.type.ndim - 1, b.type.shape
+        into = last if left else last - 1  # the axis in front of which the new one goes
+        order = (*range(1, into), 0, *range(into, last + 1))
+        moved = ordered(b, order)
+        wide = reshape(moved, shape=(*shape[1:into], size * shape[into], *shape[into + 1 :]))
+        return ordered(reshape(op(a, wide, **attrs), shape=moved.type.shape), inverse(order))
+
+    return rule
+
+
+explicit(triangular_solve, jvp=triangular_jvp, vjp=triangular_vjp)
+explicit(solve, jvp=solve_jvp, vjp=solve_vjp)
 
 
 # -- Cholesky --------------------------------------------------------------------------------------
@@ -103,12 +125,25 @@ def resized(x, m, n):
     return pad(x, Lit(0, x.type.like(())), low=(*zeros, 0, 0), high=(*zeros, m - p, n - q), interior=(*zeros, 0, 0))
 
 
-def exchange(order, like):
-    """The permutation matrix p with p x = x[order], of the dtype of `like`."""
-    *batch, n = order.type.shape
-    shape = (*batch, n, n)
-    rows = broadcast(order, shape=shape, dims=tuple(range(len(batch) + 1)))
-    return cast(eq(rows, iota(shape=shape, axis=len(batch) + 1, dtype=order.type.dtype)), dtype=like.type.dtype)
+def rows(order):
+    """The layout of a gather of whole rows, and its indices."""
+    *batch, m = order.type.shape
+    n = len(batch)
+    stacked = tuple(range(n))
+    layout = {"offset_dims": (n + 1,), "collapsed": (n,), "start_index_map": (n,), "operand_batch": stacked, "indices_batch": stacked, "unique": True}
+    return reshape(order, shape=(*batch, m, 1)), layout
+
+
+def exchanged(x, order):
+    """x[order], matrix by matrix."""
+    indices, layout = rows(order)
+    return gather(x, indices, sizes=(1,) * (x.type.ndim - 1) + x.type.shape[-1:], **layout)
+
+
+def put_back(x, order):
+    """The inverse, and transpose, of the same."""
+    indices, layout = rows(order)
+    return scatter(zeros_like(x), indices, x, **layout)
 
 
 def lu_factors(packed):
@@ -125,7 +160,7 @@ def lu_jvp(z, operands, tangents):
     """With y = l^-1 dx[order] u^-1: dl = l strictly_lower(y), du = upper(y) u."""
     (packed, _, order), (t,) = z, tangents
     l, u = lu_factors(packed)
-    y = triangular_solve(l, matmul(exchange(order, t), t), unit=True)
+    y = triangular_solve(l, exchanged(t, order), unit=True)
     y = triangular_solve(u, y, left=False, lower=False)
     below = tril(y, strict=True)
     return below + matmul(tril(l, strict=True), below) + matmul(triu(y), triu(u)), None, None
@@ -140,7 +175,7 @@ def lu_vjp(z, operands, cotangents, needs):
     y = tril(g + matmul(mirrored(tril(l, strict=True)), g), strict=True) + triu(matmul(g, mirrored(triu(u))))
     y = triangular_solve(u, y, left=False, lower=False, transpose=True)
     y = triangular_solve(l, y, unit=True, transpose=True)
-    return (matmul(mirrored(exchange(order, g)), y),)
+    return (put_back(y, order),)
 
 
 explicit(lu, jvp=lu_jvp, vjp=lu_vjp)
@@ -193,7 +228,9 @@ def qr_vjp(z, operands, cotangents, needs, *, full):
 explicit(qr, jvp=qr_jvp, vjp=qr_vjp)
 
 BATCH.add({
-    cholesky:  lambda n, b, x: cholesky(x),
-    lu:        lambda n, b, x: lu(x),
-    qr:        lambda n, b, x, *, full: qr(x, full=full),
+    triangular_solve:  batch_system(triangular_solve),
+    solve:             batch_system(solve),
+    cholesky:          lambda n, b, x: cholesky(x),
+    lu:                lambda n, b, x: lu(x),
+    qr:                lambda n, b, x, *, full: qr(x, full=full),
 })  # fmt: skip

@@ -10,13 +10,13 @@ and NaN where they would mix such vectors.
 import math
 
 from ..ir.core import splat
-from ..ir.ops.dense import lu, triangular_solve
+from ..ir.ops.dense import solve
 from ..ir.ops.elementwise import cast, eq, ge, imag, make_complex, real, select
 from ..ir.ops.reduction import reduce_max, reduce_sum
 from ..ir.ops.spectral import eig, eigh, eigvals, eigvalsh, svd
 from ..ir.types import IRTypeError
 from .batch import BATCH
-from .dense import exchange, is_complex
+from .dense import is_complex
 from .forms import add_tangents, explicit
 from .linalg import adjoint, along_columns, along_rows, conjugate, diagonal, half_lower, matmul, off_diagonal, on_diagonal
 
@@ -85,16 +85,6 @@ explicit(eigvalsh, jvp=eigvalsh_jvp, vjp=eigvalsh_vjp)
 
 
 # -- general ---------------------------------------------------------------------------------------
-
-
-def solve(a, b, transpose=False):
-    """a^-1 b, or a^-T b, through a = p^T l u."""
-    packed, _, order = lu(a)
-    p = exchange(order, b)
-    if transpose:
-        y = triangular_solve(packed, triangular_solve(packed, b, lower=False, transpose=True), unit=True, transpose=True)
-        return matmul(adjoint(p), y)
-    return triangular_solve(packed, triangular_solve(packed, matmul(p, b), unit=True), lower=False)
 
 
 def greatest(v):

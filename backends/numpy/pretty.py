@@ -6,9 +6,12 @@ holds one op and every operand is a name, a number or a call, so no parentheses 
 
 from string import ascii_lowercase as LETTERS
 
-from ...ir.ops.elementwise import add, div, lt, mul, neg, sub
+from ...ir.ops.elementwise import add, and_, div, eq, ge, gt, le, lt, mul, ne, neg, not_, or_, sub, xor
+from ...ir.ops.indexing import gather
 from ...ir.ops.linalg import dot_general, labels
-from ...ir.ops.shape import broadcast, iota, transpose
+from ...ir.ops.reduction import cumprod, cumsum, reduce_max, reduce_min, reduce_prod, reduce_sum
+from ...ir.ops.shape import broadcast, iota, reverse, slice_, transpose
+from ...ir.ops.signal import fft
 
 
 def pretty(eqn, operands):
@@ -54,6 +57,62 @@ def count(eqn):
     return numbers if len(shape) == 1 else f"np.broadcast_to({numbers}{f'[:{behind}]' if behind else ''}, {shape})"
 
 
+def transform(eqn, x):
+    kind, lengths = eqn.attrs["kind"], eqn.attrs["lengths"]
+    if len(lengths) == 1:
+        return f"np.fft.irfft({x}, {lengths[0]})" if kind == "irfft" else f"np.fft.{kind}({x})"
+    axes = tuple(range(-len(lengths), 0))
+    return f"np.fft.{kind}n({x}, {lengths}, {axes})" if kind == "irfft" else f"np.fft.{kind}n({x}, axes={axes})"
+
+
+def cut(eqn, x):
+    """Slices as written by hand, without the whole axes at the end."""
+    index = []
+    for n, a, b, s in zip(eqn.operands[0].type.shape, *(eqn.attrs[k] for k in ("start", "stop", "stride"))):
+        index.append(f"{a or ''}:{'' if b == n else b}{f':{s}' if s > 1 else ''}")
+    while index and index[-1] == ":":
+        index.pop()
+    return f"{x}[{', '.join(index) or '...'}]"
+
+
+def backwards(eqn, x):
+    axes = eqn.attrs["axes"]
+    return f"{x}[{', '.join('::-1' if a in axes else ':' for a in range(max(axes) + 1))}]" if axes else None
+
+
+def over(name):
+    """A reduction, its axes left out where they are all; None where NumPy would widen the sum."""
+    def text(eqn, x):
+        t, axes = eqn.operands[0].type, eqn.attrs["axes"]
+        if name in ("sum", "prod") and t.kind in "iu" and t.dtype.itemsize < 8:
+            return None
+        axis = "" if len(axes) == t.ndim else f", axis={axes[0] if len(axes) == 1 else axes}"
+        return f"np.{name}({x}{axis})"
+
+    return text
+
+
+def along(name):
+    def text(eqn, x):
+        t = eqn.operands[0].type
+        return None if eqn.attrs["reverse"] or (t.kind in "iu" and t.dtype.itemsize < 8) else f"np.{name}({x}, axis={eqn.attrs['axis']})"
+
+    return text
+
+
+def take(eqn, x, indices):
+    """Whole rows by one index, or one element of each row."""
+    n, attrs = eqn.operands[0].type, eqn.attrs
+    if len(attrs["start_index_map"]) != 1 or attrs["collapsed"] != attrs["start_index_map"] or attrs["mode"] == "fill":
+        return None
+    (axis,), rank = attrs["collapsed"], eqn.operands[1].type.ndim - 1
+    others = tuple(a for a in range(n.ndim) if a != axis)
+    if attrs["operand_batch"] == attrs["indices_batch"] == others and attrs["mode"] == "promise":
+        return f"np.take_along_axis({x}, {indices}[..., 0], {axis})"
+    rows = attrs["offset_dims"] == tuple(a if a < axis else a - 1 + rank for a in others) and all(attrs["sizes"][a] == n.shape[a] for a in others)
+    return f"np.take({x}, {indices}[..., 0], {axis}, mode='clip')" if rows else None
+
+
 # fmt: off
 PRETTY = {
     add:          infix("+"),
@@ -61,9 +120,28 @@ PRETTY = {
     mul:          infix("*"),
     div:          infix("/"),
     lt:           infix("<"),
+    le:           infix("<="),
+    gt:           infix(">"),
+    ge:           infix(">="),
+    eq:           infix("=="),
+    ne:           infix("!="),
+    and_:         infix("&"),
+    or_:          infix("|"),
+    xor:          infix("^"),
     neg:          lambda eqn, x: f"-{x}",
+    not_:         lambda eqn, x: f"~{x}",
     dot_general:  product,
     transpose:    lambda eqn, x: f"{x}.T" if eqn.attrs["perm"] == (1, 0) else None,
     broadcast:    spread,
     iota:         count,
+    fft:          transform,
+    slice_:       cut,
+    reverse:      backwards,
+    reduce_sum:   over("sum"),
+    reduce_prod:  over("prod"),
+    reduce_max:   over("max"),
+    reduce_min:   over("min"),
+    cumsum:       along("cumsum"),
+    cumprod:      along("cumprod"),
+    gather:       take,
 }

@@ -1,14 +1,26 @@
 """XLA lowering of triangular systems, factorisations and spectra."""
 
 from jax import lax
+from jax import numpy as jnp
 
-from ...ir.ops.dense import cholesky, lu, qr, triangular_solve
+from ...ir.ops.dense import cholesky, lu, qr, solve, triangular_solve
 from ...ir.ops.spectral import eig, eigh, eigvals, eigvalsh, svd
 from .table import XLA
 
 
-def solve(a, b, *, left, lower, transpose, conj, unit):
+def triangular(a, b, *, left, lower, transpose, conj, unit):
     return lax.linalg.triangular_solve(a, b, left_side=left, lower=lower, transpose_a=transpose, conjugate_a=conj, unit_diagonal=unit)
+
+
+def through_lu(a, b, *, transpose):
+    """With a[order] = l u: l u x = b[order], or u^T l^T x[order] = b."""
+    packed, _, order = lax.linalg.lu(a)
+    order = order if not transpose else jnp.argsort(order, axis=-1)
+    lower, upper = {"lower": True, "unit_diagonal": True}, {"lower": False}
+    b = b if transpose else jnp.take_along_axis(b, order[..., None], axis=-2)
+    for half in (upper, lower) if transpose else (lower, upper):
+        b = lax.linalg.triangular_solve(packed, b, left_side=True, transpose_a=transpose, **half)
+    return jnp.take_along_axis(b, order[..., None], axis=-2) if transpose else b
 
 
 def singular(x, *, full_matrices, compute_uv):
@@ -27,7 +39,8 @@ def general(x, right):
 
 # fmt: off
 XLA.add({
-    triangular_solve:  solve,
+    triangular_solve:  triangular,
+    solve:             through_lu,
     cholesky:          lambda x: lax.linalg.cholesky(x, symmetrize_input=False),
     lu:                lax.linalg.lu,
     qr:                lambda x, *, full: lax.linalg.qr(x, full_matrices=full),

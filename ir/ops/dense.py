@@ -104,6 +104,32 @@ def triangular_solve(a, b, *, left=True, lower=True, transpose=False, conj=False
     return x if left else np.swapaxes(x, -1, -2)
 
 
+def _solve_rule(op, a, b, *, transpose):
+    batch, n, _ = matrices(op, a, square=True)
+    same = matrices(op, b)[0] == batch and a.dtype == b.dtype and b.shape[-2] == n
+    require(same, op, f"{a} is no system for {b}")
+    return b
+
+
+# fmt: off
+@op(_solve_rule, cases=[
+    case(drawn("f8", (3, 3), dominant), "f64[3,2]"),
+    case(drawn("f8", (2, 4, 4), shuffled), "f64[2,4,1]", transpose=True),
+    case(drawn("c16", (3, 3), shuffled), "c128[3,2]", transpose=True),
+    case(drawn("f4", (3, 3), dominant), "f32[3,2]"),
+])
+# fmt: on
+def solve(a, b, *, transpose=False):
+    """The x with a x = b, or a^T x = b if `transpose`; NaN or infinite where a is singular.
+
+    Systems of one matrix share its factors: XLA merges the equal factorisations.  [LAPACK gesv]
+    """
+    try:
+        return np.linalg.solve(np.swapaxes(a, -1, -2) if transpose else a, b)
+    except np.linalg.LinAlgError:  # of the whole stack: one by one then
+        return np.full_like(b, np.nan) if a.ndim == 2 else np.stack([solve(m, c, transpose=transpose) for m, c in zip(a, b)])
+
+
 # -- factorisations --------------------------------------------------------------------------------
 
 
