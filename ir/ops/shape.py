@@ -189,7 +189,8 @@ def whole(low, high, dtype=np.int64):
 ])
 def dynamic_slice(x, *starts, sizes):
     """The part of x of shape `sizes` at `starts`; starts are clamped so that it lies within x.  [StableHLO dynamic_slice]"""
-    return x[tuple([slice(i, i + k) for i, k in [(min(max(int(i), 0), n - k), k) for i, n, k in zip(starts, x.shape, sizes)]])]
+    inside = [min(max(int(i), 0), n - k) for i, n, k in zip(starts, x.shape, sizes)]
+    return x[tuple(slice(i, i + k) for i, k in zip(inside, sizes))]
 
 
 @op(_dynamic_update_slice_rule, cases=[
@@ -198,6 +199,7 @@ def dynamic_slice(x, *starts, sizes):
 ])
 def dynamic_update_slice(x, u, *starts):
     """x with its part at `starts` replaced by u; starts are clamped so that u lies within x.  [StableHLO dynamic_update_slice]"""
+    inside = [min(max(int(i), 0), n - k) for i, n, k in zip(starts, x.shape, u.shape)]
     out = np.array(x)
-    out[tuple([slice(i, i + k) for i, k in [(min(max(int(i), 0), n - k), k) for i, n, k in zip(starts, x.shape, u.shape)]])] = u
+    out[tuple(slice(i, i + k) for i, k in zip(inside, u.shape))] = u
     return out
