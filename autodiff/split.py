@@ -6,7 +6,7 @@ be computed again behind the cut instead, and it is where that needs less memory
 
 from collections import Counter
 
-from ..ir.core import Value
+from ..ir.core import Builder, Value
 from ..ir.ops import OPS
 
 # ops that cost less than the memory traffic of keeping their results; reductions and products are not among them
@@ -113,3 +113,16 @@ def recomputable(eqn):
 def weight(x):
     """Bytes."""
     return x.type.size * x.type.dtype.itemsize
+
+
+def halves(func, known, primal):
+    """-> (early, late): `early(known params) -> (primal results, *residuals)`, `late(other params, *residuals) -> the other results`."""
+    cut = Split(func, known, primal, given=(), free=False)
+    early, late = Builder(func.name), Builder(f"pullback_{func.name}")
+    with early:
+        env = {p: early.param(p.type, p.hint) for p in func.params[:known]}
+        results, saved = cut.append_early(early, env)
+    with late:
+        env = {p: late.param(p.type, p.hint) for p in (*func.params[known:], *cut.saved)}
+        out = cut.append_late(late, env)
+    return early.finish((*results, *saved)), late.finish(out)

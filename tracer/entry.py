@@ -11,6 +11,7 @@ import numpy as np
 
 from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
+from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
 from .errors import UnsupportedError, message, warn_fallback
@@ -84,6 +85,14 @@ def overlapping(leaves, captured):
     """Whether an array about to be written shares memory with another array the program read."""
     others = [*leaves, *captured.inputs]
     return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(others))
+
+
+def restore(outside):
+    """Give outside arrays that the trace wrote their contents back -> those arrays."""
+    written = [(array, before) for array, before in outside if array.tobytes() != before.tobytes()]
+    for array, before in written:
+        array[...] = before
+    return [array for array, _ in written]
 
 
 class World:
@@ -167,7 +176,7 @@ class Entry:
         if fresh:
             if reason is None:
                 reason = self._new_types(types, here) if here.versions else self.compiled.reason_for(self)
-            version = self.trace(kinds, types, reason)
+            version = self.trace(guard, kinds, types, reason)
             here.add(version)
         if fresh or here is not self.current:
             self.worlds[guard.key] = self.current = here
@@ -179,15 +188,26 @@ class Entry:
         last = next(reversed(here.versions))
         return "new " + ", ".join(f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last) if t is not u)
 
-    def trace(self, kinds, types, reason):
+    def trace(self, guard, kinds, types, reason):
         leaves = list(self.leaves)
         for i, k in zip(self.dynamic, kinds):
             leaves[i] = k
         start = time.perf_counter()
+        outside = [(v, v.copy()) for v in guard.values if isinstance(v, np.ndarray)]
         try:
             captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name)
         except Exception as error:
             raise without_internals(error) from error.__cause__
+        finally:
+            written = restore(outside)
+        if written:
+            raise UnsupportedError(
+                message(
+                    f"{self.compiled.name} writes an array that lives outside it, {type_of(written[0])}; its contents were put back",
+                    None,
+                    "Pass the array as an argument: arguments may be written, and the caller's array then changes at every call.",
+                )
+            )
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact)
         return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced)
@@ -195,12 +215,8 @@ class Entry:
     # -- running -----------------------------------------------------------------------------------
     def launch(self, leaves):
         here = self.current
-        leaves = [*leaves, *here.inputs]
-        if self.compiled.device is not None:
-            leaves = dispatch.put(leaves, self.compiled.device)
-        if dispatch.is_wide():
-            return here.call(*leaves)
         with dispatch.wide():
+            leaves = dispatch.put([*leaves, *here.inputs], self.compiled.device)
             return here.call(*leaves)
 
     def finish(self, raw, leaves):

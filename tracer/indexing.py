@@ -67,7 +67,7 @@ def setitem(x, key, value):
     shape = broadcast_shapes([shape_of(i) for _, i in pairs])
     rest = [n for a, n in enumerate(view.shape) if a not in [a for a, _ in pairs]]
     target = (*rest[:place], *shape, *rest[place:])
-    view.write(put_arrays(view.value, pairs, fitted(operand, target), place))
+    view.write(put_arrays(view.value, pairs, fitted(operand, target), at=place))
 
 
 def as_tuple(key):
@@ -141,7 +141,8 @@ def basic(x, key):
             axes.append((wrapped(k.value, n), 1, None))
         else:
             axes.append((int(k) % n, 1, 1))
-    return Index(axes, shape, static)
+    whole = static if any(k is Ellipsis for k in static) else (*static, Ellipsis)  # a view, even where all axes are dropped
+    return Index(axes, shape, whole)
 
 
 def wrapped(index, n):
@@ -183,7 +184,7 @@ def advanced(x, key):
     """-> (view of x under the basic part, [(axis, index value)] of one shape, place of the index axes in the result)."""
     key = expand_masks(key, x)
     arrays = [k for k in key if not is_basic(k) or isinstance(k, int | np.integer | TracedScalar)]
-    shape = broadcast_shapes([np.shape(k) for k in arrays], "indices")
+    shape = broadcast_shapes([getattr(k, "shape", ()) for k in arrays], "indices")
     used = sum(k is not None and k is not Ellipsis for k in key)
     full = []
     for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
@@ -239,10 +240,8 @@ def index_value(k, n):
     return constant_of(np.where(k < 0, k + n, k).astype(INDEX))
 
 
-TracedArray.__getitem__ = getitem
-TracedArray.__setitem__ = setitem
-TracedScalar.__getitem__ = lambda self, key: getitem(fresh(self.value), key) if key in ((), Ellipsis) else scalar_index(self)
-
-
-def scalar_index(x):
-    raise IndexError(message("a scalar cannot be indexed", locate()))
+def scalar_item(x, key):
+    """`s[()]` and `s[...]` of a scalar; anything else raises as NumPy does."""
+    if key in ((), Ellipsis):
+        return fresh(x.value) if key is Ellipsis else x
+    raise IndexError(message("invalid index to scalar variable.", locate()))

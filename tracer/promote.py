@@ -52,7 +52,7 @@ def checked(dtype):
     if dtype.name not in SHORT or not dtype.isnative:
         hint = (
             "Lists of unequal lengths make such arrays: pad the rows to one length."
-            if dtype == object
+            if dtype.hasobject
             else "Convert it first, for example x.astype(np.float64)."
         )
         raise UnsupportedError(message(f"arrays of dtype {dtype} cannot be captured; known are {', '.join(SHORT)}", locate(), hint))

@@ -42,7 +42,7 @@ def kind_for(leaf, name):
     if dtype.name not in SHORT or not dtype.isnative:
         hint = (
             "Lists of unequal lengths make object arrays: pad the rows to one length."
-            if dtype == object
+            if dtype.hasobject
             else "Convert it before the call, for example x.astype(np.float64)."
         )
         raise UnsupportedError(

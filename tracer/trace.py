@@ -108,7 +108,7 @@ class Trace:
         inputs, local = [], []
         for versions in self.captures.values():
             last = versions[-1]
-            outside = _outside(last)
+            outside = _outside(last, len(versions))
             if outside and (len(versions) > 1 or not _same(last.contents, last.array)):
                 raise UnsupportedError(
                     message(
@@ -127,15 +127,15 @@ class Trace:
         return inputs, local
 
 
-def _outside(capture):
+def _outside(capture, versions):
     """Whether anyone but the finished trace can still reach the memory of a captured array."""
     array = capture.array
     if not isinstance(array, np.ndarray):
         return False
     if array.base is None:
-        return sys.getrefcount(array) > 3  # the capture, the name `array`, and the argument itself
+        return sys.getrefcount(array) > versions + 2  # the captures, the name `array`, and the argument itself
     owner = array.base
-    return not isinstance(owner, np.ndarray) or sys.getrefcount(array) > 3 or sys.getrefcount(owner) > 3
+    return not isinstance(owner, np.ndarray) or sys.getrefcount(array) > versions + 2 or sys.getrefcount(owner) > 3
 
 
 def _same(a, b):

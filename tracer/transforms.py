@@ -10,7 +10,7 @@ import inspect
 import numpy as np
 
 from ..autodiff.jvp import pushforward
-from ..autodiff.partition import split
+from ..autodiff.split import halves
 from ..autodiff.vjp import pullback
 from ..autodiff.vjp import vjp as adjoint
 from ..ir.core import Lit, Value
@@ -206,7 +206,7 @@ def _check_floating(inner, selected):
                 message(
                     f"argument {inner.names[i]} is {leaf.type}: only floating and complex values have derivatives",
                     locate(),
-                    f"Pass a float, such as {'1.0 instead of 1' if not leaf.type.shape else 'x.astype(np.float64)'}, or choose other arguments with argnums=.",
+                    f"Pass a float, such as {'x.astype(np.float64)' if leaf.type.shape else '1.0 instead of 1'}, or choose others with argnums=.",
                 )
             )
 
@@ -241,20 +241,20 @@ def _loss(inner, has_aux, function):
         if isinstance(out.object, int | float) or (hasattr(out.object, "dtype") and not out.object.shape):
             return None
         raise DerivativeError(message(f"grad needs a scalar loss; {name} returned {type(out.object).__name__}", locate(), "Return a number."))
-    type = inner.func.params[out.index].type if out.how == "argument" else inner.func.results[out.index].type
-    if type.shape:
+    t = inner.func.params[out.index].type if out.how == "argument" else inner.func.results[out.index].type
+    if t.shape:
         raise DerivativeError(
             message(
-                f"grad needs a scalar loss; {name} returned {type}",
+                f"grad needs a scalar loss; {name} returned {t}",
                 locate(),
                 f"Reduce it, for example {name}(...).sum(), or use vjp for other results.",
             )
         )
-    if type.kind == "c":
-        raise DerivativeError(message(f"grad needs a real loss; {name} returned {type}", locate(), "Take its real part or abs, or use vjp."))
-    if type.kind != "f":
+    if t.kind == "c":
+        raise DerivativeError(message(f"grad needs a real loss; {name} returned {t}", locate(), "Take its real part or abs, or use vjp."))
+    if t.kind != "f":
         raise DerivativeError(
-            message(f"grad needs a floating loss; {name} returned {type}", locate(), "An integer or bool does not vary smoothly; return a float.")
+            message(f"grad needs a floating loss; {name} returned {t}", locate(), "An integer or bool does not vary smoothly; return a float.")
         )
     if out.how == "argument":
         raise DerivativeError(message(f"{name} returned its own argument", locate(), "Return a new value, such as x + 0.0."))
@@ -326,8 +326,7 @@ def _vjp(function, signature, primals, has_aux):
     seeds = {i: inner.func.results[k].type for i, k in inexact.items()}
     wrt = [inner.places[i] for i in range(len(leaves))]
     joint = adjoint(inner.func, wrt, tuple(inexact.values()))
-    params = len(inner.func.params)
-    known, rest = split(joint, range(params, params + len(seeds)), len(inner.func.results))
+    known, rest = halves(joint, len(inner.func.params), len(inner.func.results))
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)
     residuals = [fresh(r) for r in results[len(inner.func.results) :]]

@@ -86,11 +86,11 @@ def _unwrap(function, params):
                 params[names[0]] = function.__self__
             function = function.__func__
         elif hasattr(function, "func") and hasattr(function, "keywords"):
-            params |= {k: v for k, v in function.keywords.items()}
+            params |= function.keywords
             function = function.func
         elif hasattr(function, "__wrapped__"):
             function = function.__wrapped__
-        elif not inspect.isfunction(function) and inspect.isfunction(getattr(type(function), "__call__", None)):
+        elif not inspect.isfunction(function) and inspect.isfunction(inspect.getattr_static(type(function), "__call__", None)):
             function = types.MethodType(type(function).__call__, function)
         else:
             return function, params

@@ -75,7 +75,7 @@ def is_device_array(x):
 
 def is_device_type(t):
     """Whether instances of a Python type are jax arrays."""
-    return issubclass(t, jax.Array)
+    return issubclass(t, jax.Array | jax.core.Tracer)
 
 
 def wait(results):
@@ -84,8 +84,8 @@ def wait(results):
 
 
 def put(leaves, device):
-    """Arrays moved to `device` where they are elsewhere."""
-    return [jax.device_put(x, device) for x in leaves]
+    """Arrays moved to `device` where they are elsewhere; None leaves them where they are."""
+    return leaves if device is None else [jax.device_put(x, device) for x in leaves]
 
 
 def find_device(device):

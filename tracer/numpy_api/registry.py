@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray
+from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..indexing import getitem, scalar_item, setitem
 from ..promote import apply_ufunc, operate, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
@@ -87,6 +88,7 @@ def _define_operators():
 
 
 _define_operators()
+TracedArray.__getitem__, TracedArray.__setitem__, TracedScalar.__getitem__ = getitem, setitem, scalar_item
 
 
 def _attribute(self, name):
