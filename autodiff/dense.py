@@ -6,14 +6,15 @@ functions (2018). Those write the cotangent as the conjugate of ours: rules whos
 """
 
 from ..ir.core import Lit, splat, zeros_like
-from ..ir.ops.dense import cholesky, lu, qr, solve, triangular_solve
+from ..ir.ops.dense import cholesky, lu, qr, solve, triangular_solve, tridiagonal_solve
 from ..ir.ops.elementwise import eq, lt, select
 from ..ir.ops.indexing import gather, scatter
+from ..ir.ops.reduction import reduce_sum
 from ..ir.ops.shape import pad, reshape
 from ..ir.types import IRTypeError
 from .batch import BATCH, every
 from .forms import add_tangents, explicit
-from .linalg import adjoint, conjugate, half_lower, matmul, mirrored, ordered, row_and_column, tril, triu
+from .linalg import adjoint, along_columns, conjugate, half_lower, matmul, mirrored, ordered, row_and_column, tril, triu
 from .shape import inverse
 
 
@@ -70,25 +71,51 @@ def subtracted(t, moved):
     return -moved if t is None else t - moved
 
 
+def tridiagonal_jvp(z, operands, tangents):
+    """dx = a^-1 (db - da x), row by row."""
+    (x,), (*diagonals, _), (*ts, tb) = z, operands, tangents
+    for k, t in zip((-1, 0, 1), ts):
+        if t is not None:
+            tb = subtracted(tb, along_columns(t, x.type.shape) * neighbours(x, k))
+    return (tridiagonal_solve(*diagonals, tb),)
+
+
+def tridiagonal_vjp(z, operands, cotangents, needs):
+    """cb = a^-T g, and for a the three diagonals of -cb x^T."""
+    (x,), (dl, d, du, _), (g,) = z, operands, cotangents
+    n = x.type.ndim
+    cb = tridiagonal_solve(neighbours(du, -1, n - 2), d, neighbours(dl, 1, n - 2), g)
+    return *(-reduce_sum(cb * neighbours(x, k), axes=(n - 1,)) if need else None for k, need in zip((-1, 0, 1), needs)), cb
+
+
+def neighbours(x, k, axis=None):
+    """x[i + k] at i along the rows of matrices (or an axis), zero beyond the ends."""
+    axis = x.type.ndim - 2 if axis is None else axis
+    low, high = (tuple(s if a == axis else 0 for a in range(x.type.ndim)) for s in (-k, k))
+    return pad(x, Lit(0, x.type.like(())), low=low, high=high, interior=(0,) * x.type.ndim) if k else x
+
+
 def batch_system(op):
     """Where only b is batched, its new axis joins the right-hand sides: one matrix for all."""
 
-    def rule(size, batched, a, b, *, left=True, **attrs):
+    def rule(size, batched, *operands, left=True, **attrs):
+        *system, b = operands
         attrs |= {"left": left} if "left" in op.attrs else {}
-        if batched[0]:
-            return op(*every(size, batched, (a, b)), **attrs)
+        if any(batched[:-1]):
+            return op(*every(size, batched, operands), **attrs)
         last, shape = b.type.ndim - 1, b.type.shape
         into = last if left else last - 1  # the axis in front of which the new one goes
         order = (*range(1, into), 0, *range(into, last + 1))
         moved = ordered(b, order)
         wide = reshape(moved, shape=(*shape[1:into], size * shape[into], *shape[into + 1 :]))
-        return ordered(reshape(op(a, wide, **attrs), shape=moved.type.shape), inverse(order))
+        return ordered(reshape(op(*system, wide, **attrs), shape=moved.type.shape), inverse(order))
 
     return rule
 
 
 explicit(triangular_solve, jvp=triangular_jvp, vjp=triangular_vjp)
 explicit(solve, jvp=solve_jvp, vjp=solve_vjp)
+explicit(tridiagonal_solve, jvp=tridiagonal_jvp, vjp=tridiagonal_vjp)
 
 
 # -- Cholesky --------------------------------------------------------------------------------------
@@ -228,9 +255,10 @@ def qr_vjp(z, operands, cotangents, needs, *, full):
 explicit(qr, jvp=qr_jvp, vjp=qr_vjp)
 
 BATCH.add({
-    triangular_solve:  batch_system(triangular_solve),
-    solve:             batch_system(solve),
-    cholesky:          lambda n, b, x: cholesky(x),
-    lu:                lambda n, b, x: lu(x),
-    qr:                lambda n, b, x, *, full: qr(x, full=full),
+    triangular_solve:   batch_system(triangular_solve),
+    solve:              batch_system(solve),
+    tridiagonal_solve:  batch_system(tridiagonal_solve),
+    cholesky:           lambda n, b, x: cholesky(x),
+    lu:                 lambda n, b, x: lu(x),
+    qr:                 lambda n, b, x, *, full: qr(x, full=full),
 })  # fmt: skip

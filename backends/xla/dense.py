@@ -3,7 +3,7 @@
 from jax import lax
 from jax import numpy as jnp
 
-from ...ir.ops.dense import cholesky, lu, qr, solve, triangular_solve
+from ...ir.ops.dense import cholesky, lu, qr, solve, triangular_solve, tridiagonal_solve
 from ...ir.ops.spectral import eig, eigh, eigvals, eigvalsh, svd
 from .table import XLA
 
@@ -23,6 +23,12 @@ def through_lu(a, b, *, transpose):
     return jnp.take_along_axis(b, order[..., None], axis=-2) if transpose else b
 
 
+def tridiagonal(dl, d, du, b):
+    """Some solvers want zeros in the two places that no row reads."""
+    row, n = jnp.arange(d.shape[-1]), d.shape[-1]
+    return lax.linalg.tridiagonal_solve(jnp.where(row == 0, 0, dl), d, jnp.where(row == n - 1, 0, du), b)
+
+
 def singular(x, *, full_matrices, compute_uv):
     out = lax.linalg.svd(x, full_matrices=full_matrices, compute_uv=compute_uv)
     return out if compute_uv else (out,)
@@ -39,14 +45,15 @@ def general(x, right):
 
 # fmt: off
 XLA.add({
-    triangular_solve:  triangular,
-    solve:             through_lu,
-    cholesky:          lambda x: lax.linalg.cholesky(x, symmetrize_input=False),
-    lu:                lax.linalg.lu,
-    qr:                lambda x, *, full: lax.linalg.qr(x, full_matrices=full),
-    eigh:              spectrum,
-    eigvalsh:          lambda x, *, lower: spectrum(x, lower=lower)[0],
-    eig:               lambda x: general(x, True),
-    eigvals:           lambda x: general(x, False)[0],
-    svd:               singular,
+    triangular_solve:   triangular,
+    solve:              through_lu,
+    tridiagonal_solve:  tridiagonal,
+    cholesky:           lambda x: lax.linalg.cholesky(x, symmetrize_input=False),
+    lu:                 lax.linalg.lu,
+    qr:                 lambda x, *, full: lax.linalg.qr(x, full_matrices=full),
+    eigh:               spectrum,
+    eigvalsh:           lambda x, *, lower: spectrum(x, lower=lower)[0],
+    eig:                lambda x: general(x, True),
+    eigvals:            lambda x: general(x, False)[0],
+    svd:                singular,
 })

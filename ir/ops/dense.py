@@ -104,6 +104,13 @@ def triangular_solve(a, b, *, left=True, lower=True, transpose=False, conj=False
     return x if left else np.swapaxes(x, -1, -2)
 
 
+def _solved(a, b):
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:  # of the whole stack: one by one then
+        return np.full_like(b, np.nan) if a.ndim == 2 else np.stack([_solved(m, c) for m, c in zip(a, b)])
+
+
 def _solve_rule(op, a, b, *, transpose):
     batch, n, _ = matrices(op, a, square=True)
     same = matrices(op, b)[0] == batch and a.dtype == b.dtype and b.shape[-2] == n
@@ -124,10 +131,31 @@ def solve(a, b, *, transpose=False):
 
     Systems of one matrix share its factors: XLA merges the equal factorisations.  [LAPACK gesv]
     """
-    try:
-        return np.linalg.solve(np.swapaxes(a, -1, -2) if transpose else a, b)
-    except np.linalg.LinAlgError:  # of the whole stack: one by one then
-        return np.full_like(b, np.nan) if a.ndim == 2 else np.stack([solve(m, c, transpose=transpose) for m, c in zip(a, b)])
+    return _solved(np.swapaxes(a, -1, -2) if transpose else a, b)
+
+
+def _tridiagonal_rule(op, dl, d, du, b):
+    batch, n, _ = matrices(op, b)
+    require(dl is d is du and d.dtype == b.dtype and d.shape == (*batch, n), op, f"diagonals {dl}, {d}, {du} are no system for {b}")
+    return b
+
+
+def off_zero(type, shape):
+    """Diagonals that dominate."""
+    return drawn(type, shape, lambda a: a + 4)
+
+
+# fmt: off
+@op(_tridiagonal_rule, cases=[
+    case("f64[4]", off_zero("f8", (4,)), "f64[4]", "f64[4,2]"), case("f64[2,3]", off_zero("f8", (2, 3)), "f64[2,3]", "f64[2,3,1]"),
+    case("c128[3]", off_zero("c16", (3,)), "c128[3]", "c128[3,2]"), case("f32[1]", off_zero("f4", (1,)), "f32[1]", "f32[1,2]"),
+])
+# fmt: on
+def tridiagonal_solve(dl, d, du, b):
+    """The x with dl[i] x[i-1] + d[i] x[i] + du[i] x[i+1] = b[i] for every row i; dl[0] and du[-1] are not read.  [LAPACK gtsv]"""
+    a, i = np.zeros((*d.shape, d.shape[-1]), d.dtype), np.arange(d.shape[-1])
+    a[..., i, i], a[..., i[1:], i[:-1]], a[..., i[:-1], i[1:]] = d, dl[..., 1:], du[..., :-1]
+    return _solved(a, b)
 
 
 # -- factorisations --------------------------------------------------------------------------------
