@@ -168,6 +168,15 @@ class Func:
         return f"<func {self.name}: {len(self.eqns)} equations>"
 
 
+class _Stack(threading.local):
+    """The builders being filled in this thread, innermost last; `top` is that one or None."""
+
+    top = None
+
+    def __init__(self):
+        self.builders = []
+
+
 class Builder:
     """Appends equations to a function; the same op on the same operands is the same value.
 
@@ -175,7 +184,8 @@ class Builder:
     proved to be one mask by it. Equations with effects are never merged.
     """
 
-    _stack = threading.local()
+    _stack = _Stack()
+    trace = None  # what the tracer hangs here
 
     def __init__(self, name="f", locate=None):
         self.name, self.params, self.eqns = name, [], []
@@ -187,29 +197,26 @@ class Builder:
     # -- the current builder, per thread -------------------------------------------------------
     @classmethod
     def current(cls):
-        stack = getattr(cls._stack, "builders", None)
-        if not stack:
+        top = cls._stack.top
+        if top is None:
             raise RuntimeError("an op was applied to a Value while no function is being built")
-        return stack[-1]
+        return top
 
     @classmethod
     def building(cls):
         """The innermost builder of this thread, or None."""
-        stack = getattr(cls._stack, "builders", None)
-        return stack[-1] if stack else None
-
-    @classmethod
-    def stack(cls):
-        return tuple(getattr(cls._stack, "builders", ()))
+        return cls._stack.top
 
     def __enter__(self):
-        if not hasattr(self._stack, "builders"):
-            self._stack.builders = []
-        self._stack.builders.append(self)
+        stack = self._stack
+        stack.builders.append(self)
+        stack.top = self
         return self
 
     def __exit__(self, *exc):
-        self._stack.builders.pop()
+        stack = self._stack
+        stack.builders.pop()
+        stack.top = stack.builders[-1] if stack.builders else None
 
     # -- building ------------------------------------------------------------------------------
     def param(self, type, hint=None):
@@ -220,13 +227,16 @@ class Builder:
 
     def emit(self, op, operands, attrs, source=None, hints=None):
         """Append `op(operands, **attrs)` unless its value is already known. -> Value, or tuple of them."""
-        operands = tuple(x if isinstance(x, Operand) else as_operand(x, operands, op) for x in operands)
+        for x in operands:
+            if not isinstance(x, Operand):
+                operands = tuple([x if isinstance(x, Operand) else as_operand(x, operands, op) for x in operands])
+                break
+        key = (op, frozenset(operands) if op.commutative else operands, tuple(attrs.items()) if attrs else ())
         try:
-            key = (op, frozenset(operands) if "commutative" in op.traits else operands, tuple(attrs.items()))
             known = self._numbered.get(key)
         except TypeError:
             raise IRTypeError(f"{op.name}: attributes must be hashable, got {attrs}") from None
-        if known is not None and not effectful(op, attrs):
+        if known is not None and not (op.effect and effectful(op, attrs)):
             return known
         known = self._numbered[key] = self.append(op, operands, attrs, source, hints)
         return known
@@ -237,10 +247,15 @@ class Builder:
         if source is None:
             source = self.locate() if self.locate is not None else self.source
         eqn = Eqn(op, operands, attrs, (), source)
-        eqn.results = tuple(Value(t, eqn, hints[i] if hints else None) for i, t in enumerate(types))
         self.eqns.append(eqn)
+        if not op.multiple:
+            value = Value(types[0], eqn, hints[0] if hints else None)
+            eqn.results = (value,)
+            self.values.add(value)
+            return value
+        eqn.results = tuple([Value(t, eqn, hints[i] if hints else None) for i, t in enumerate(types)])
         self.values.update(eqn.results)
-        return eqn.results if op.multiple else eqn.results[0]
+        return eqn.results
 
     def replay(self, eqn, env, op=None, attrs=None):
         """Append a copy of `eqn` with its operands looked up in `env`, and record its results there."""

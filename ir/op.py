@@ -35,12 +35,13 @@ class Op:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in signature)
         self.attrs = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
         self.sample, self.cases, self.traits = sample, tuple(cases), frozenset(traits)
-        self.multiple, self.effect = multiple, effect
+        self.multiple, self.effect, self.commutative = multiple, effect, "commutative" in self.traits
         self.check = check  # "value": compare numbers; "shape": the body leaves freedom (signs of eigenvectors)
         self._types = {}
 
     def __call__(self, *operands, **attrs):
-        attrs = self.complete(attrs)
+        if attrs or self.attrs:
+            attrs = self.complete(attrs)
         for x in operands:
             if isinstance(x, Operand):
                 return x.apply(self, operands, attrs)
@@ -52,10 +53,7 @@ class Op:
         """Attributes in order of declaration, defaults filled in."""
         if not self.attrs and not attrs:
             return attrs
-        try:
-            full = {k: attrs.pop(k) if k in attrs else d for k, d in self.attrs.items()}
-        except AttributeError:
-            raise IRTypeError(f"{self.name}: attributes must be given by name") from None
+        full = {k: attrs.pop(k) if k in attrs else d for k, d in self.attrs.items()}
         if attrs:
             raise IRTypeError(f"{self.name} has no attribute {', '.join(attrs)}; it has {', '.join(self.attrs) or 'none'}")
         for k, v in full.items():
@@ -65,7 +63,7 @@ class Op:
 
     def result_types(self, operands, attrs):
         """The tuple of result types; the op's type rule, remembered."""
-        key = (tuple([x.type for x in operands]), tuple(attrs.items()))
+        key = (tuple([x.type for x in operands]), tuple(attrs.items()) if attrs else ())
         found = self._types.get(key)
         if found is None:
             if not self.variadic and len(operands) != len(self.operands):

@@ -7,6 +7,7 @@ which NumPy itself decides shape, strides and IndexError. A `TracedScalar` is Nu
 
 import numpy as np
 
+from ..ir.core import Builder
 from ..ir.types import Tensor
 from .errors import ConcretizationError, LeakError, UnsupportedError, message
 from .frames import locate
@@ -135,7 +136,10 @@ class TracedArray(Traced):
     @property
     def value(self):
         """The SSA value of this window now."""
-        value = bring(self.storage.value)
+        value = self.storage.value
+        build = Builder.building()
+        if build is None or value not in build.values:
+            value = bring(value)
         for step in self.chain:
             value = step.get(value)
         return value

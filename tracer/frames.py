@@ -28,10 +28,11 @@ def internal(code):
 
 def locate():
     """The user's instruction now running, as a Source; None when there is none on the stack."""
-    frame = sys._getframe(1)
+    frame, known = sys._getframe(2), _internal.get
     while frame is not None:
         code = frame.f_code
-        if not (_internal[code] if code in _internal else internal(code)):
+        ours = known(code)
+        if not (internal(code) if ours is None else ours):
             return Source(code, frame.f_lasti)
         frame = frame.f_back
     return None

@@ -17,7 +17,10 @@ from .frames import locate
 from .storage import current_trace
 
 PYTHON_NUMBERS = (bool, int, float, complex)
+COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
+_plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
+_literals = {}  # (Python type, number, type) -> Lit
 _loops = {}  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
 
 
@@ -113,10 +116,21 @@ def operand_as(x, dtype, shape=None):
     if not isinstance(x, Value | Lit):
         if dtype.kind in "iu" and isinstance(x, int):
             dtype.type(x)  # OverflowError as NumPy raises it
-        x = Lit(x, Tensor((), dtype))
+        return literal(x, Tensor(() if shape is None else shape, dtype))
     elif x.type.dtype != dtype:
         x = cast_to(x, dtype)
     return x if shape is None or x.type.shape == shape else spread_to(x, shape)
+
+
+def literal(x, type):
+    """A Python number as a splat; remembered, zeros by their sign."""
+    key = (x.__class__, x, type) if x else (repr(x), type)
+    found = _literals.get(key)
+    if found is None:
+        found = Lit(x, type)
+        if x == x:
+            _literals[key] = found
+    return found
 
 
 def result_dtype(keys):
@@ -159,7 +173,7 @@ def loop(ufunc, keys, dtype=None, casting="same_kind"):
         try:
             types = ufunc.resolve_dtypes(kinds, casting=casting, **chosen)
         except TypeError as error:
-            raise type(error)(message(str(error), locate())) from None
+            raise TypeError(message(str(error), locate())) from None
         found = _loops[memo] = types[: ufunc.nin], types[ufunc.nin :]
     return found
 
@@ -169,13 +183,28 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     rule = UFUNCS.get(ufunc)
     if rule is None:
         raise unknown(ufunc)
-    operands, keys = zip(*[read(x) for x in inputs])
+    reads = [read(x) for x in inputs]
+    operands, keys = zip(*(exactly(reads) if ufunc in COMPARISONS else reads))
     wants, gives = loop(ufunc, keys, dtype, casting)
     shape = broadcast_shapes([shape_of(x) for x in operands])
     values = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
     out = rule(*values)
     out = out if isinstance(out, tuple) else (out,)
     return tuple(cast_to(v, d) for v, d in zip(out, gives))
+
+
+def exactly(reads):
+    """Python integers beyond the dtype they are compared with, as numbers that compare alike: NumPy compares exactly."""
+    dtypes = [k for _, k in reads if isinstance(k, np.dtype) and k.kind in "iu"]
+    return [widened(x, dtypes[0]) if k is int and isinstance(x, int) and dtypes else (x, k) for x, k in reads]
+
+
+def widened(n, dtype):
+    for wide in (dtype, np.dtype(np.int64), np.dtype(np.uint64)):
+        if np.iinfo(wide).min <= n <= np.iinfo(wide).max:
+            return (n, int) if wide is dtype else (Lit(n, Tensor((), wide)), wide)
+    far = np.dtype(np.float64)
+    return Lit(np.inf if n > 0 else -np.inf, Tensor((), far)), far
 
 
 def unknown(function):
@@ -190,8 +219,45 @@ def unknown(function):
     )
 
 
+def _plan(ufunc, types):
+    """(rule, operand dtypes or None where nothing is to convert, shape, result dtype) for one-result ufuncs; None: ask each time."""
+    rule = UFUNCS.get(ufunc)
+    if rule is None or ufunc.nout != 1 or (ufunc in COMPARISONS and int in types):
+        return None
+    wants, gives = loop(ufunc, tuple(t.dtype if isinstance(t, Tensor) else t for t in types))
+    shape = broadcast_shapes([t.shape if isinstance(t, Tensor) else () for t in types])
+    same = all(isinstance(t, Tensor) and t.dtype == want and t.shape == shape for t, want in zip(types, wants))
+    return rule, None if same else wants, shape, Tensor((), gives[0]).dtype
+
+
 def call_ufunc(ufunc, *inputs):
-    """The plain call `ufunc(*inputs)`: what operators and most calls need."""
+    """The plain call `ufunc(*inputs)`: what operators and most calls need.
+
+    How NumPy treats the operand types is worked out once and remembered: per call there remain one
+    lookup, the conversions this combination needs, and the op.
+    """
+    operands, types = [], []
+    for x in inputs:
+        kind = type(x)
+        if kind is TracedArray or (kind is TracedScalar and x.weak is None):
+            x = x.value
+            types.append(x.type)
+        elif kind is float or kind is int or kind is complex:
+            types.append(kind)
+        else:
+            break
+        operands.append(x)
+    else:
+        key = (ufunc, *types)
+        found = _plans.get(key, 0)
+        if found == 0:
+            found = _plans[key] = _plan(ufunc, types)
+        if found is not None:
+            rule, wants, shape, gives = found
+            if wants is not None:
+                operands = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
+            value = rule(*operands)
+            return wrap(value if value.type.dtype is gives else cast_to(value, gives))
     out = ufunc_values(ufunc, inputs)
     return wrap(out[0]) if len(out) == 1 else tuple(wrap(v) for v in out)
 
@@ -245,7 +311,7 @@ def write_out(name, target, value, where=True, casting="same_kind"):
 
 def weak_result(kinds, ufunc):
     """The Python type of `a op b` for two Python numbers."""
-    if ufunc in (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal):
+    if ufunc in COMPARISONS:
         return bool
     widest = max(kinds, key=PYTHON_NUMBERS.index)
     if ufunc is np.true_divide and widest in (bool, int):

@@ -28,7 +28,7 @@ class Storage:
 def current_trace():
     """The innermost trace of this thread, or None."""
     build = Builder.building()
-    return getattr(build, "trace", None)
+    return None if build is None else build.trace
 
 
 def traces_between(owner, inner):

@@ -6,7 +6,7 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import getitem, scalar_item, setitem
-from ..promote import apply_ufunc, operate, unknown
+from ..promote import UFUNCS, apply_ufunc, call_ufunc, operate, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
 METHODS = {}  # ndarray method name -> handler taking the array first
@@ -18,7 +18,7 @@ def implements(*functions, method=None):
     def register(handler):
         for f in functions:
             if f in HANDLERS:
-                raise KeyError(f"np.{f.__name__} has two handlers")
+                raise KeyError(f"np.{getattr(f, '__name__', f)} has two handlers")
             HANDLERS[f] = handler
         for name in (method,) if isinstance(method, str) else method or ():
             METHODS[name] = handler
@@ -35,9 +35,11 @@ def call_function(function, args, kwargs):
 
 
 def call_ufunc_method(ufunc, method, inputs, kwargs):
-    if method == "__call__":
-        return apply_ufunc(ufunc, inputs, **kwargs)
+    if method == "__call__" and not kwargs and ufunc in UFUNCS:
+        return call_ufunc(ufunc, *inputs)
     handler = HANDLERS.get((ufunc, method)) or HANDLERS.get(method)
+    if handler is None and method == "__call__":
+        return apply_ufunc(ufunc, inputs, **kwargs)
     if handler is None:
         raise UnsupportedError(message(f"np.{ufunc.__name__}.{method} is not captured on traced values", locate()))
     return handler(ufunc, *inputs, **kwargs)
