@@ -2,6 +2,7 @@
 
 import numpy as np
 from jax import lax
+from jax import numpy as jnp
 
 from ...ir.ops.reduction import (
     argmax,
@@ -19,7 +20,11 @@ from ...ir.ops.reduction import (
     reduce_sum,
     reduce_xor,
 )
+from ...ir.ops.window import highest_of, lowest_of
 from .table import XLA
+
+LONG = 32  # an axis shorter than this is not worth a form of its own on the CPU
+ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
 
 
 def in_single(reduce):
@@ -30,14 +35,45 @@ def in_single(reduce):
     return run
 
 
-def on_bytes(function, **renamed):
-    """Booleans as bytes, for XLA functions that order numbers only."""
-    def run(x, *, axis, **attrs):
-        attrs = {renamed.get(k, k): v for k, v in attrs.items()}
-        if x.dtype != bool:
-            return function(x, axis, **attrs)
-        out = function(x.astype(np.uint8), axis, **attrs)
-        return out.astype(bool) if not renamed else out
+def place(search, extreme):
+    """XLA's argmax is slow on the CPU: over long axes it is quicker to find the extreme, then its first place (benchmarks/reductions.py)."""
+    def run(x, *, axis, dtype):
+        if x.dtype == bool:
+            return run(x.astype(np.uint8), axis=axis, dtype=dtype)
+        direct = lambda x: search(x, axis, dtype)
+        if x.dtype.kind != "f" or not LONG <= x.shape[axis] < 2**31:
+            return direct(x)
+
+        def two_passes(x):
+            hit = (x == lax.expand_dims(extreme(x, (axis,)), (axis,))) | (x != x)
+            index = lax.broadcasted_iota(np.int32, x.shape, axis)
+            return lax.reduce_min(jnp.where(hit, index, np.int32(x.shape[axis])), (axis,)).astype(dtype)
+
+        return lax.platform_dependent(x, cpu=two_passes, default=direct)
+
+    return run
+
+
+def running(combine, tree, start):
+    """XLA's prefix sums are trees; on the CPU the plain loop is quicker and rounds as NumPy does (benchmarks/reductions.py)."""
+    def run(x, *, axis, reverse):
+        if x.dtype == bool:
+            return run(x.astype(np.uint8), axis=axis, reverse=reverse).astype(bool)
+        whole = lambda x: tree(x, axis, reverse)
+        if x.shape[axis] < LONG or not x.size:
+            return whole(x)
+
+        def loop(x):
+            rows = jnp.moveaxis(x, axis, 0)
+
+            def step(sofar, row):
+                sofar = combine(sofar, row)
+                return sofar, sofar
+
+            first = jnp.full(rows.shape[1:], start(x.dtype), x.dtype)
+            return jnp.moveaxis(lax.scan(step, first, rows, reverse=reverse, unroll=1 if first.size >= ROW else 8)[1], 0, axis)
+
+        return lax.platform_dependent(x, cpu=loop, default=whole)
 
     return run
 
@@ -51,11 +87,11 @@ XLA.add({
     reduce_and:    lambda x, *, axes: lax.reduce_and(x, axes),
     reduce_or:     lambda x, *, axes: lax.reduce_or(x, axes),
     reduce_xor:    lambda x, *, axes: lax.reduce_xor(x, axes),
-    argmax:        on_bytes(lax.argmax, dtype="index_dtype"),
-    argmin:        on_bytes(lax.argmin, dtype="index_dtype"),
-    cumsum:        lambda x, *, axis, reverse: lax.cumsum(x, axis, reverse),
-    cumprod:       lambda x, *, axis, reverse: lax.cumprod(x, axis, reverse),
-    cummax:        on_bytes(lax.cummax),
-    cummin:        on_bytes(lax.cummin),
-    cumlogsumexp:  lambda x, *, axis, reverse: lax.cumlogsumexp(x, axis, reverse),
+    argmax:        place(lax.argmax, lax.reduce_max),
+    argmin:        place(lax.argmin, lax.reduce_min),
+    cumsum:        running(lax.add, lax.cumsum, lambda dtype: 0 if dtype.kind in "iu" else -0.0),  # 0.0 + -0.0 would lose the sign
+    cumprod:       running(lax.mul, lax.cumprod, lambda dtype: 1),
+    cummax:        running(lax.max, lax.cummax, lowest_of),
+    cummin:        running(lax.min, lax.cummin, highest_of),
+    cumlogsumexp:  running(jnp.logaddexp, lax.cumlogsumexp, lowest_of),
 })

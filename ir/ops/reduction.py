@@ -90,6 +90,8 @@ def _arg_rule(op, x, *, axis, dtype):
 
 
 WHERE = [
+    case("f64[2,50]", axis=1), case("f32[40,3]", axis=0), case(np.where(np.arange(70) % 30 == 7, np.nan, np.arange(70.0) % 9).astype("f4"), axis=0),
+    case(np.arange(60.0) % 7, axis=0), case("bool[40]", axis=0),
     case("f64[3,4]", axis=1), case("i8[5]", axis=0, dtype=np.dtype("i4")), case("f32[2,3,2]", axis=1), case("u8[4,3]", axis=0),
     case("bool[3,4]", axis=1), case(np.array([[1, np.nan, 3, np.nan], [2, -np.inf, 2, np.inf]], "f4"), axis=1), case("f64[1]", axis=0),
     case("f64[3,0]", axis=0), case(np.array([0.0, -0.0, 0.0, 1.0, 1.0]), axis=0), case(np.array([1.0, 0.0, -0.0, 0.0]), axis=0),
