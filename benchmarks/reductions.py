@@ -25,7 +25,7 @@ def measure(name, shape, axis, with_numpy, with_lax, ours):
         "numpy": lambda: with_numpy(x),
         "lax": lambda: theirs(on_device).block_until_ready(),
         "wengert": lambda: mine(on_device).block_until_ready(),
-    })  # fmt: skip
+    }, seconds=0.5)  # fmt: skip
     return [f"{name} {shape} axis {axis}", *(1e6 * s for s in t.values()), t["lax"] / t["wengert"], t["numpy"] / t["wengert"]]
 
 
