@@ -15,10 +15,12 @@ import sys
 
 import numpy as np
 
-from . import WengertError, grad, jit
+from . import DerivativeError, WengertError, grad, jit
 from .examples import training
 from .ir.types import DTYPES, IRTypeError, parse_type
 from .tracer import pytree
+
+EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")  # f32[], which Python cannot read, outside strings
 
 
 class Mistake(Exception):
@@ -29,15 +31,16 @@ def show(target, specs, gradient, wrt, passes):
     """Print the program of a function for arguments like `specs`, and of its gradient where it has one."""
     function, args = resolve(target), [argument(s) for s in specs]
     check_arguments(function, args)
-    func = jit(function).ir(*args, passes=passes)
-    print(func)
-    scalar = len(func.results) == 1 and func.results[0].type.kind == "f" and func.results[0].type.ndim == 0
+    print(jit(function).ir(*args, passes=passes))
     smooth = [i for i, x in enumerate(args) if floating(x)]
-    if gradient and not (scalar and smooth):
-        reason = "no SPEC is floating" if scalar else f"its result is {', '.join(map(str, func.result_types)) or 'no array'}, not one real scalar"
-        raise Mistake(f"{func.name} has no gradient: {reason}")
-    if gradient or (gradient is None and scalar and smooth):
-        print(f"\n{grad(function, argnums=smooth[0] if wrt is None else wrt).ir(*args, passes=passes)}")
+    if gradient and not smooth:
+        raise Mistake(f"{target} has no gradient: no SPEC is floating")
+    if gradient is not False and smooth:
+        try:
+            print(f"\n{grad(function, argnums=smooth[0] if wrt is None else wrt).ir(*args, passes=passes)}")
+        except DerivativeError:
+            if gradient or wrt:
+                raise
 
 
 def floating(tree):
@@ -95,7 +98,7 @@ def from_file(path):
 def argument(spec):
     """A SPEC: a type such as `f64[3,4]` is an array of it, anything else a Python literal; containers may hold both."""
     try:
-        return _read(ast.parse(re.sub(rf"\b({'|'.join(DTYPES)})\[\s*\]", r"\1[()]", spec), mode="eval").body)
+        return _read(ast.parse(EMPTY.sub(lambda m: f"{m[1]}[()]" if m[1] else m[0], spec), mode="eval").body)
     except IRTypeError as error:
         raise Mistake(str(error)) from None
     except (ValueError, SyntaxError, MemoryError):

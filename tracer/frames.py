@@ -10,6 +10,7 @@ from ..ir.source import Source
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INTERNAL = (
     *(os.path.join(ROOT, room) + os.sep for room in ("ir", "autodiff", "backends", "tracer")),
+    os.path.join(ROOT, "__main__.py"),
     os.path.dirname(np.__file__) + os.sep,
     os.path.dirname(os.__file__) + os.sep + "functools.py",
     "<wengert",
