@@ -14,6 +14,7 @@ INTERNAL = (
     os.path.dirname(np.__file__) + os.sep,
     os.path.dirname(os.__file__) + os.sep + "functools.py",
     "<wengert",
+    "<frozen ",
     "<__array_function__",
 )
 _internal = {}  # code -> bool
