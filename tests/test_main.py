@@ -120,6 +120,8 @@ def test_the_job_prints_an_accuracy(tmp_path):
     for heading in ("Where the time went", "One training step", "func loss(", "func grad_loss(", "Passes: "):
         assert heading in run.stdout
     assert max(map(len, run.stdout.splitlines())) <= 100
+    for program in run.stdout.split("\nfunc ")[1:]:
+        assert len(program.partition("\n}")[0].splitlines()) < 20
 
 
 @pytest.fixture
