@@ -236,7 +236,7 @@ class Builder:
             known = self._numbered.get(key)
         except TypeError:
             raise IRTypeError(f"{op.name}: attributes must be hashable, got {attrs}") from None
-        if known is not None and not (op.effect and effectful(op, attrs)):
+        if known is not None and not effectful(op, attrs):
             return known
         known = self._numbered[key] = self.append(op, operands, attrs, source, hints)
         return known
