@@ -1,6 +1,7 @@
 """The main job: train the digits network through one compiled step, and show what the compiler made of it."""
 
 import inspect
+import os
 import sys
 import time
 
@@ -119,6 +120,9 @@ def print_steps(params, velocity, batch, size, gap):
     print("\nOne training step, in milliseconds at best and relative to ours")
     for name, took, note in rows:
         print(f"  {name:<26} {three(took):>9} {three(took / ours):>9} x   {note}".rstrip())
+    load, cores = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0, os.cpu_count()
+    if load > 1.5 * cores:  # threads that wait for each other then wait for strangers too
+        print(f"  The machine is busy, a load of {load:.1f} on {cores} cores: repeat this on a quiet one.")
 
 
 def three(number):
