@@ -1,0 +1,96 @@
+"""What handlers do with their arguments: traced twins of np.asarray, of axes and of `out=`, and NumPy's own verdict.
+
+`sample_of` gives a small real array of the same dtype and number of axes (each axis empty or of size one).
+A handler first calls NumPy itself on it: that raises NumPy's own errors, and gives its result dtype.
+"""
+
+import warnings
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops.shape import transpose
+from ..array import TracedArray, TracedScalar, fresh, wrap
+from ..emit import reshape_to
+from ..errors import ShapeError, message
+from ..frames import locate
+from ..promote import PYTHON_NUMBERS, write_out
+from .handles import value_of
+
+NOTHING = np._NoValue
+
+
+def traced(x):
+    """np.asarray(x): an array, or where that has no axes a scalar, neither of them weak."""
+    if isinstance(x, TracedArray):
+        return x
+    if isinstance(x, TracedScalar):
+        return x if x.weak is None else TracedScalar(x.value)
+    return wrap(value_of(x))
+
+
+def weak_or_traced(x):
+    """Python numbers as they are, weak; anything else by np.asarray."""
+    return x if type(x) in PYTHON_NUMBERS or isinstance(x, TracedScalar) else traced(x)
+
+
+def sample_of(x):
+    """See the module."""
+    return np.ones(tuple(min(n, 1) for n in x.shape), x.dtype)
+
+
+def verdict(function, *args, **kwargs):
+    """What NumPy says of stand-ins: its result, or its exception with the user's line."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return function(*args, **kwargs)
+    except (ValueError, TypeError, ZeroDivisionError, IndexError) as error:
+        if isinstance(error, np.exceptions.AxisError) or len(error.args) != 1:
+            raise
+        error.args = (message(str(error), locate()),)
+        raise
+
+
+def given(value, default=None):
+    """A keyword, or its default where it was not given."""
+    return default if value is NOTHING else value
+
+
+def axes_of(axis, ndim):
+    """Normalised axes, rising; all of them for None."""
+    return tuple(range(ndim)) if axis is None else tuple(sorted(np.lib.array_utils.normalize_axis_tuple(axis, ndim)))
+
+
+def axis_of(axis, ndim):
+    return np.lib.array_utils.normalize_axis_index(axis, ndim)
+
+
+def without(shape, axes, keepdims=False):
+    """`shape` after a reduction over `axes`."""
+    return tuple(1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes)
+
+
+def flat(x):
+    """A value with one axis, in row-major order."""
+    return reshape_to(x, (x.type.size,))
+
+
+def last(x, axes):
+    """A value with `axes` moved behind the others and merged into one."""
+    others = [a for a in range(x.type.ndim) if a not in axes]
+    perm = (*others, *axes)
+    if perm != tuple(range(x.type.ndim)):
+        x = Lit(x.value, x.type.like(x.type.shape[p] for p in perm)) if isinstance(x, Lit) else transpose(x, perm=perm)
+    shape = x.type.shape[: len(others)]
+    return reshape_to(x, (*shape, int(np.prod(x.type.shape[len(others) :], dtype=int))))
+
+
+def give(value, out=None, name="result", casting="unsafe", array=False):
+    """A value as the result: wrapped, or stored into `out`, whose shape must be the same."""
+    out = out[0] if isinstance(out, tuple) else out
+    if out is None:
+        return fresh(value) if array else wrap(value)
+    if isinstance(out, TracedArray) and out.shape != value.type.shape:
+        raise ShapeError(message(f"output parameter of np.{name} has shape {out.shape}, the result has {value.type.shape}", locate()))
+    return write_out(name, out, value, casting=casting)

@@ -1,0 +1,363 @@
+"""Predicates, choices, and stores under a mask."""
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops import elementwise as e
+from ...ir.ops import reduction as r
+from ...ir.ops.indexing import index_arrays, take_along_axis
+from ...ir.ops.shape import concatenate
+from ..array import TracedArray, TracedScalar, fresh, wrap
+from ..emit import cast_to, constant_of, reshape_to, spread_to
+from ..errors import ShapeError, UnsupportedError, message
+from ..frames import locate
+from ..promote import PYTHON_NUMBERS, apply_ufunc, broadcast_shapes, operand_as, read, result_dtype, shape_of
+from ..storage import current_trace
+from .arguments import NOTHING, flat, give, given, traced, weak_or_traced
+from .handles import dtype_of, value_of
+from .registry import implements
+from .ufuncs import everywhere, is_nan
+
+BOOL = np.dtype(bool)
+WIDTH = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}  # dtype kinds, by what holds what
+
+
+def python_bool(value):
+    """A boolean scalar value as Python's bool."""
+    return TracedScalar(value, bool)
+
+
+# -- predicates ------------------------------------------------------------------------------------
+
+
+@implements(np.isclose)
+def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    """|a - b| <= atol + rtol |b| where b is finite, or a = b."""
+    x, y, atol, rtol = map(weak_or_traced, (a, b, atol, rtol))
+    if not is_weak(y):
+        y = give(cast_to(y.value, np.result_type(y.dtype, 1.0)))
+    elif isinstance(y, int):
+        y = float(y)
+    close = np.less_equal(np.abs(x - y), atol + rtol * np.abs(y)) & np.isfinite(y) | np.equal(x, y)
+    if equal_nan:
+        close = close | (np.isnan(x) & np.isnan(y))
+    return wrap(value_of(close))
+
+
+def is_weak(x):
+    return type(x) in PYTHON_NUMBERS or getattr(x, "weak", None) is not None
+
+
+@implements(np.allclose)
+def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    return python_bool(everywhere(value_of(isclose(a, b, rtol, atol, equal_nan))))
+
+
+@implements(np.array_equal)
+def array_equal(a1, a2, equal_nan=False):
+    a, b = traced(a1), traced(a2)
+    if a.shape != b.shape:
+        return False
+    same = value_of(np.equal(a, b))
+    if equal_nan:
+        same = e.or_(same, e.and_(is_nan(a.value), is_nan(b.value)))
+    return python_bool(everywhere(same))
+
+
+@implements(np.array_equiv)
+def array_equiv(a1, a2):
+    a, b = traced(a1), traced(a2)
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        return False
+    return python_bool(everywhere(value_of(np.equal(a, b))))
+
+
+def infinite(positive):
+    def run(x, out=None):
+        try:
+            negative = np.signbit(x)
+        except TypeError:
+            raise TypeError(message(f"This operation is not supported for {dtype_of(x)} values because it would be ambiguous.", locate())) from None
+        return apply_ufunc(np.logical_and, (np.isinf(x), ~negative if positive else negative), out=out)
+
+    return run
+
+
+isposinf = implements(np.isposinf)(infinite(True))
+isneginf = implements(np.isneginf)(infinite(False))
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x):
+    return dtype_of(x).kind == "c"
+
+
+@implements(np.isrealobj)
+def isrealobj(x):
+    return not iscomplexobj(x)
+
+
+@implements(np.iscomplex)
+def iscomplex(x):
+    x = traced(x)
+    return x.imag != 0 if x.dtype.kind == "c" else give(Lit(False, x.type.like(dtype=bool)))
+
+
+@implements(np.isreal)
+def isreal(x):
+    x = traced(x)
+    return x.imag == 0 if x.dtype.kind == "c" else give(Lit(True, x.type.like(dtype=bool)))
+
+
+COMPARED = 64  # test elements up to this many are compared with every element; more are sorted and searched
+
+
+@implements(np.isin)
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    if kind not in (None, "sort", "table"):
+        raise ValueError(message(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.", locate()))
+    x, tests = traced(element), fresh(flat(value_of(test_elements)))
+    dtype = np.result_type(x.dtype, tests.dtype)
+    if tests.size == 0:
+        found = Lit(False, x.type.like(dtype=bool))
+    elif tests.size <= COMPARED or dtype.kind == "c":
+        column = fresh(reshape_to(x.value, (*x.shape, 1)))
+        found = r.reduce_or(value_of(np.equal(column, tests)), axes=(x.ndim,))
+    else:
+        ordered = np.sort(fresh(cast_to(tests.value, dtype)))
+        places = np.minimum(np.searchsorted(ordered, x), tests.size - 1)
+        near = index_arrays(ordered.value, [(0, value_of(places))], mode="promise")
+        found = value_of(np.equal(fresh(near), x))
+    return fresh(e.not_(found) if invert else found)
+
+
+# -- choices ---------------------------------------------------------------------------------------
+
+
+@implements(np.where)
+def where(condition, x=NOTHING, y=NOTHING, /):
+    """x where the condition holds, else y. The cotangent of the branch not taken is 0."""
+    if x is NOTHING and y is NOTHING:
+        raise UnsupportedError(
+            message(
+                "np.where(condition) with one argument finds a number of places that depends on data",
+                locate(),
+                "Use the condition as a mask: np.where(condition, x, y), or (condition * x).sum().",
+            )
+        )
+    if x is NOTHING or y is NOTHING:
+        raise ValueError(message("either both or neither of x and y should be given", locate()))
+    (c, _), (x, x_key), (y, y_key) = read(condition), read(x), read(y)
+    dtype = result_dtype([x_key, y_key])
+    shape = broadcast_shapes([shape_of(c), shape_of(x), shape_of(y)])
+    return fresh(e.select(operand_as(c, BOOL, shape), operand_as(x, dtype, shape), operand_as(y, dtype, shape)))
+
+
+@implements(np.select)
+def select(condlist, choicelist, default=0):
+    """The first choice whose condition holds, else the default."""
+    if len(condlist) != len(choicelist):
+        raise ValueError(message("list of cases must be same length as list of conditions", locate()))
+    if len(condlist) == 0:
+        raise ValueError(message("select with an empty condition list is not possible", locate()))
+    reads = [read(c) for c in (*choicelist, default)]
+    dtype = result_dtype([k for _, k in reads])
+    conditions = [value_of(c) for c in condlist]
+    for i, c in enumerate(conditions):
+        if c.type.kind != "b":
+            raise TypeError(message(f"invalid entry {i} in condlist: should be boolean ndarray", locate()))
+    shape = broadcast_shapes([*(c.type.shape for c in conditions), *(shape_of(v) for v, _ in reads)])
+    *choices, result = [operand_as(v, dtype, shape) for v, _ in reads]
+    for c, choice in zip(conditions[::-1], choices[::-1]):
+        result = e.select(spread_to(c, shape), choice, result)
+    return fresh(result)
+
+
+@implements(np.piecewise)
+def piecewise(x, condlist, funclist, *args, **kw):
+    """Values, or functions of elements, chosen by conditions; each function is computed on all of x, so it must be elementwise."""
+    x = traced(x)
+    if not isinstance(condlist, list | tuple) or not isinstance(condlist[0], list | tuple | np.ndarray | TracedArray) and x.ndim:
+        condlist = [condlist] if not (isinstance(condlist, TracedArray | np.ndarray) and condlist.ndim > 1) else list(condlist)
+    conditions = [spread_to(cast_to(value_of(c), BOOL), x.shape) for c in condlist]
+    if len(conditions) == len(funclist) - 1:
+        some = conditions[0]
+        for c in conditions[1:]:
+            some = e.or_(some, c)
+        conditions.append(e.not_(some))
+    elif len(conditions) != len(funclist):
+        n = len(conditions)
+        raise ValueError(message(f"with {n} condition(s), either {n} or {n + 1} functions are expected", locate()))
+    result = Lit(0, x.type)
+    for c, piece in zip(conditions, funclist):
+        if callable(piece):
+            whole = fresh(flat(x.value))
+            new = value_of(piece(whole, *args, **kw))
+            check_elementwise(new, whole.value)
+            new = reshape_to(spread_to(new, (x.size,)), x.shape)
+        else:
+            new = spread_to(value_of(piece), x.shape)
+        result = e.select(c, cast_to(new, x.dtype), result)
+    return fresh(result)
+
+
+def check_elementwise(value, start):
+    """Refuse a piece that mixes elements: it would see elements that are not its own."""
+    todo, seen = [value], set()
+    while todo:
+        v = todo.pop()
+        if v is start or isinstance(v, Lit) or v.eqn is None or v in seen:
+            continue
+        seen.add(v)
+        if depends(v, start) and "elementwise" not in v.eqn.op.traits:
+            raise UnsupportedError(
+                message(
+                    f"np.piecewise with a function that is not elementwise ({v.eqn.op.name}): which elements it is given depends on data",
+                    locate(),
+                    "Write np.where(condition, value, other).",
+                )
+            )
+        todo += v.eqn.operands
+
+
+def depends(value, start):
+    """Whether `value` was computed from `start`."""
+    todo, seen = [value], set()
+    while todo:
+        v = todo.pop()
+        if v is start:
+            return True
+        if not isinstance(v, Lit) and v.eqn is not None and v not in seen:
+            seen.add(v)
+            todo += v.eqn.operands
+    return False
+
+
+@implements(np.choose, method="choose")
+def choose(a, choices, out=None, mode="raise"):
+    """choices[a[i]][i], the choices broadcast against a."""
+    a = traced(a)
+    reads = [read(c) for c in (choices if isinstance(choices, list | tuple) else list(traced(choices)))]
+    dtype = np.result_type(*[np.asarray(0, k) if isinstance(k, type) else k for _, k in reads])
+    shape = broadcast_shapes([a.shape, *(shape_of(v) for v, _ in reads)])
+    index = fresh(spread_to(bounded(a.value, len(reads), mode), shape))
+    stacked = concatenate(*[reshape_to(operand_as(v, dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
+    value = reshape_to(take_along_axis(stacked, reshape_to(index.value, (1, *shape)), 0, mode="promise"), shape)
+    return give(value, out, "choose")
+
+
+def bounded(index, n, mode):
+    """Choices as int64 below n: checked, wrapped or clipped."""
+    if index.type.kind not in "iub":
+        raise TypeError(message(f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'", locate()))
+    index = cast_to(index, np.dtype(np.int64))
+    if mode == "raise":
+        current_trace().check(everywhere(e.and_(e.ge(index, 0), e.lt(index, n))), ValueError, message("invalid entry in choice array", locate()))
+        return index
+    if mode == "wrap":
+        return value_of(np.remainder(fresh(index), n))
+    return e.clamp(Lit(0, index.type), index, Lit(n - 1, index.type))
+
+
+@implements(np.clip)
+def clip(a, a_min=NOTHING, a_max=NOTHING, out=None, *, min=NOTHING, max=NOTHING, **kwargs):
+    if a_min is NOTHING and a_max is NOTHING:
+        a_min, a_max = given(min), given(max)
+    elif a_min is NOTHING or a_max is NOTHING:
+        raise TypeError(message(f"clip() missing 1 required positional argument: '{'a_min' if a_min is NOTHING else 'a_max'}'", locate()))
+    elif min is not NOTHING or max is not NOTHING:
+        raise ValueError(message("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.", locate()))
+    return clip_method(a, a_min, a_max, out, **kwargs)
+
+
+@implements(method="clip")
+def clip_method(a, min=None, max=None, out=None, **kwargs):
+    a = traced(a)
+    if a.dtype.kind in "iu":
+        info = np.iinfo(a.dtype)
+        min = None if type(min) is int and min <= info.min else min
+        max = None if type(max) is int and max >= info.max else max
+    if min is None and max is None:
+        return apply_ufunc(np.positive, (a,), out=out, **kwargs)
+    if min is None:
+        return apply_ufunc(np.minimum, (a, max), out=out, **kwargs)
+    if max is None:
+        return apply_ufunc(np.maximum, (a, min), out=out, **kwargs)
+    if not kwargs:
+        reads = [read(x) for x in (min, a, max)]
+        dtype = result_dtype([k for _, k in reads])
+        if dtype.kind in "iuf":
+            shape = broadcast_shapes([shape_of(v) for v, _ in reads])
+            return give(e.clamp(*[operand_as(v, dtype, shape) for v, _ in reads]), out, "clip", "same_kind")
+    return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
+
+
+# -- stores under a mask ---------------------------------------------------------------------------
+
+
+def target_of(dst, name):
+    if not isinstance(dst, TracedArray):
+        hint = "An array that receives traced values must be traced: pass it as an argument, or make it with np.zeros_like(x)."
+        raise UnsupportedError(message(f"np.{name} into an array that is not traced", locate(), hint))
+    return dst
+
+
+@implements(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):
+    dst = target_of(dst, "copyto")
+    source, key = read(src)
+    if isinstance(key, np.dtype):
+        allowed = np.can_cast(key, dst.dtype, casting)
+    else:
+        allowed = casting == "unsafe" or WIDTH[np.dtype(key).kind] <= WIDTH[dst.dtype.kind]
+    if not allowed:
+        raise TypeError(message(f"Cannot cast array data from {key} to {dst.dtype!r} according to the rule {casting!r}", locate()))
+    new = spread_into(operand_as(source, dst.dtype), dst.shape)
+    if where is not True:
+        new = e.select(spread_into(cast_to(value_of(where), BOOL), dst.shape), new, dst.value)
+    dst.write(new)
+
+
+def spread_into(x, shape):
+    if broadcast_shapes([x.type.shape, shape]) != shape:
+        raise ShapeError(message(f"could not broadcast input array from shape {x.type.shape} into shape {shape}".replace(", ", ","), locate()))
+    return spread_to(x, shape)
+
+
+@implements(np.putmask)
+def putmask(a, /, mask, values):
+    """a[i] = values[i mod n] for flat i under the mask."""
+    a = target_of(a, "putmask")
+    new = flat(operand_as(value_of(values), a.dtype))
+    if new.type.size:
+        store(a, mask, cycled(new, constant_of(np.arange(a.size) % new.type.size)) if new.type.size > 1 else new)
+
+
+@implements(np.place)
+def place(arr, mask, vals):
+    """The k-th element under the mask becomes vals[k mod n]."""
+    arr = target_of(arr, "place")
+    new = flat(operand_as(value_of(vals), arr.dtype))
+    hit = flat(cast_to(value_of(mask), BOOL))
+    if not new.type.size:
+        current_trace().check(e.not_(r.reduce_or(hit, axes=(0,))), ValueError, message("Cannot insert from an empty array!", locate()))
+        return
+    if new.type.size > 1:
+        rank = r.cumsum(cast_to(hit, np.dtype(np.int64)), axis=0) - 1
+        new = cycled(new, value_of(np.remainder(fresh(rank), new.type.size)))
+    store(arr, mask, new)
+
+
+def cycled(values, places):
+    return index_arrays(values, [(0, places)], mode="promise") if places.type.size else Lit(0, values.type.like((0,)))
+
+
+def store(a, mask, new):
+    """Write a flat value, or one number, where the mask holds."""
+    hit = cast_to(value_of(mask), BOOL)
+    if hit.type.size != a.size:
+        raise ValueError(message("mask and array must have the same size", locate()))
+    new = spread_to(reshape_to(new, ()), a.shape) if new.type.size == 1 and a.size != 1 else reshape_to(new, a.shape)
+    a.write(e.select(reshape_to(hit, a.shape), new, a.value))

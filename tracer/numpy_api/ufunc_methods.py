@@ -1,0 +1,278 @@
+"""ufunc.reduce, accumulate, reduceat, outer and at: by the op made for it, else by pairs, else one element after another."""
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops import elementwise as e
+from ...ir.ops import reduction as r
+from ...ir.ops import transcendental as t
+from ...ir.ops.control import COUNTER, loop, region
+from ...ir.ops.indexing import index_arrays, put_arrays
+from ...ir.ops.shape import concatenate, dynamic_slice, dynamic_update_slice, slice_, transpose
+from ..array import Traced, TracedArray, fresh
+from ..emit import cast_to, counted, reshape_to, spread_to
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from ..indexing import advanced, as_tuple, basic, fitted, is_basic, whole_mask
+from ..promote import UFUNCS, apply_ufunc, operand_as, read, unknown
+from ..promote import loop as loop_of
+from .arguments import NOTHING, axes_of, axis_of, flat, give, given, last, sample_of, traced, verdict, without
+from .handles import is_traced
+from .registry import HANDLERS
+
+REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis
+SCATTERED = {np.add: "add", np.subtract: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+ASSOCIATIVE = {np.gcd, np.lcm, np.hypot, np.logaddexp2, np.maximum, np.minimum, np.fmax, np.fmin}
+
+
+# -- folding values --------------------------------------------------------------------------------
+
+
+def log_sum_exp(x, *, axes):
+    """log of the sum of exp, the greatest taken out first where it is finite."""
+    kept = tuple(a for a in range(x.type.ndim) if a not in axes)
+    peak = r.reduce_max(x, axes=axes)
+    peak = e.select(e.is_finite(peak), peak, 0.0)
+    back = spread_to(reshape_to(peak, without(x.type.shape, axes, True)), x.type.shape) if kept or axes else peak
+    return t.log(r.reduce_sum(t.exp(x - back), axes=axes)) + peak
+
+
+def ignoring_nan(op, worst):
+    """The extreme of what is not NaN; NaN where all are."""
+
+    def run(x, *, axes):
+        missing = e.ne(x, x)
+        found = op(e.select(missing, Lit(worst, x.type), x), axes=axes)
+        return e.select(r.reduce_and(missing, axes=axes), Lit(np.nan, found.type), found)
+
+    return run
+
+
+def made_for(ufunc, kinds, reduced, accumulated=None):
+    for k in kinds:
+        REDUCED[ufunc, k] = reduced
+        if accumulated is not None:
+            ACCUMULATED[ufunc, k] = accumulated
+
+
+# fmt: off
+made_for(np.add,          "iufc", r.reduce_sum,  r.cumsum)
+made_for(np.add,          "b",    r.reduce_or,   r.cummax)
+made_for(np.multiply,     "iufc", r.reduce_prod, r.cumprod)
+made_for(np.multiply,     "b",    r.reduce_and,  r.cummin)
+made_for(np.maximum,      "biuf", r.reduce_max,  r.cummax)
+made_for(np.minimum,      "biuf", r.reduce_min,  r.cummin)
+made_for(np.fmax,         "biu",  r.reduce_max,  r.cummax)
+made_for(np.fmin,         "biu",  r.reduce_min,  r.cummin)
+made_for(np.fmax,         "f",    ignoring_nan(r.reduce_max, -np.inf))
+made_for(np.fmin,         "f",    ignoring_nan(r.reduce_min, np.inf))
+made_for(np.logical_and,  "b",    r.reduce_and,  r.cummin)
+made_for(np.logical_or,   "b",    r.reduce_or,   r.cummax)
+made_for(np.logical_xor,  "b",    r.reduce_xor)
+made_for(np.not_equal,    "b",    r.reduce_xor)
+made_for(np.bitwise_and,  "biu",  r.reduce_and)
+made_for(np.bitwise_or,   "biu",  r.reduce_or)
+made_for(np.bitwise_xor,  "biu",  r.reduce_xor)
+made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
+# fmt: on
+
+
+def fold(ufunc, x, axes, mask=None, start=None):
+    """x, of the loop's dtype, combined over `axes`: only where `mask` holds, beginning with the scalar `start`."""
+    op = REDUCED.get((ufunc, x.type.kind))
+    if op is None and ufunc not in ASSOCIATIVE:
+        return in_turn(ufunc, last(x, axes), None if mask is None else last(mask, axes), start)
+    shape = without(x.type.shape, axes)
+    unit = start if ufunc.identity is None else Lit(ufunc.identity, x.type.like(()))
+    if mask is not None:
+        x = e.select(mask, x, spread_to(unit, x.type.shape))
+    if not x.type.size:
+        out = Lit(0, x.type.like(shape)) if unit is None else spread_to(unit, shape)
+    else:
+        out = in_pairs(ufunc, last(x, axes)) if op is None else op(x, axes=axes)
+    return out if start is None else combine(ufunc, spread_to(start, shape), out)
+
+
+def combine(ufunc, x, y):
+    return cast_to(UFUNCS[ufunc](x, y), x.type.dtype)
+
+
+def in_pairs(ufunc, x):
+    """Neighbours along the last axis combined, again and again: for associative ufuncs."""
+    while (n := x.type.shape[-1]) > 1:
+        y = combine(ufunc, every_other(x, 0, n - n % 2), every_other(x, 1, n))
+        x = concatenate(y, every_other(x, n - 1, n), axis=y.type.ndim - 1) if n % 2 else y
+    return reshape_to(x, x.type.shape[:-1])
+
+
+def every_other(x, start, stop):
+    lead = x.type.shape[:-1]
+    return slice_(x, start=(*(0 for _ in lead), start), stop=(*lead, stop), stride=(*(1 for _ in lead), 2))
+
+
+def item(x, i):
+    """x[..., i] for a traced i."""
+    lead = x.type.shape[:-1]
+    return reshape_to(dynamic_slice(x, *(Lit(0, COUNTER) for _ in lead), i, sizes=(*lead, 1)), lead)
+
+
+def with_item(x, i, new):
+    """x after x[..., i] = new."""
+    lead = x.type.shape[:-1]
+    return dynamic_update_slice(x, reshape_to(new, (*lead, 1)), *(Lit(0, COUNTER) for _ in lead), i)
+
+
+def run(body, trips, *operands, carried=1):
+    made = region(body, [COUNTER, *(x.type for x in operands)])
+    return loop(*operands, body=made, carried=carried, trips=trips)[0]
+
+
+def in_turn(ufunc, x, mask=None, start=None):
+    """The last axis combined from left to right."""
+    if ufunc not in UFUNCS:
+        raise unknown(ufunc)
+    lead, n = x.type.shape[:-1], x.type.shape[-1]
+    skip = 0 if start is not None else 1
+    first = spread_to(start, lead) if start is not None else reshape_to(every_other(x, 0, 1), lead) if n else Lit(0, x.type.like(lead))
+    if n <= skip:
+        return first
+
+    def body(i, xs, *rest):
+        *masks, done = rest
+        at = i + skip
+        new = combine(ufunc, done, item(xs, at))
+        return e.select(item(masks[0], at), new, done) if masks else new
+
+    return run(body, n - skip, x, *([] if mask is None else [mask]), first)
+
+
+def accumulate_in_turn(ufunc, x):
+    """All prefixes of the last axis, from left to right."""
+    if ufunc not in UFUNCS:
+        raise unknown(ufunc)
+
+    def body(i, xs, done):
+        return with_item(done, i + 1, combine(ufunc, item(done, i), item(xs, i + 1)))
+
+    return run(body, x.type.shape[-1] - 1, x, x) if x.type.shape[-1] > 1 else x
+
+
+# -- the methods -----------------------------------------------------------------------------------
+
+
+def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=NOTHING, where=True):
+    a, out = traced(array), out[0] if isinstance(out, tuple) else out
+    keepdims, where = given(keepdims, False), given(where, True)
+    keywords = {} if initial is NOTHING else {"initial": 1 if is_traced(initial) else initial}
+    if where is not True:
+        keywords["where"] = np.array(True)
+    if out is not None and dtype is None:
+        dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
+    like = verdict(ufunc.reduce, sample_of(a), axis, dtype, keepdims=keepdims, **keywords)
+    x, axes = cast_to(a.value, like.dtype), axes_of(axis, a.ndim)
+    mask = None if where is True else operand_as(read(where)[0], np.dtype(bool), x.type.shape)
+    start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like.dtype)
+    return give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
+
+
+def accumulate(ufunc, array, axis=0, dtype=None, out=None):
+    a, out = traced(array), out[0] if isinstance(out, tuple) else out
+    if out is not None and dtype is None:
+        dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
+    like = verdict(ufunc.accumulate, sample_of(a), axis, dtype)
+    x, axis = cast_to(a.value, like.dtype), axis_of(axis, a.ndim)
+    op = ACCUMULATED.get((ufunc, like.dtype.kind))
+    if op is not None:
+        return give(op(x, axis=axis), out, ufunc.__name__)
+    perm = (*(d for d in range(a.ndim) if d != axis), axis)
+    back = tuple(perm.index(d) for d in range(a.ndim))
+    return give(transpose(accumulate_in_turn(ufunc, transpose(x, perm=perm)), perm=back), out, ufunc.__name__)
+
+
+def outer(ufunc, a, b, **kwargs):
+    a, b = traced(a), traced(b)
+    column = fresh(reshape_to(a.value, (*a.shape, *(1 for _ in b.shape))))
+    return apply_ufunc(ufunc, (column, b), **kwargs)
+
+
+def at(ufunc, a, indices, *operands):
+    """`a[indices] = ufunc(a[indices], b)` with every repeated index counted; mutates a."""
+    if not isinstance(a, TracedArray):
+        hint = "Pass it as an argument, or make it with np.zeros_like(x)."
+        raise UnsupportedError(message(f"np.{ufunc.__name__}.at on an array that is not traced", locate(), hint))
+    key = as_tuple(indices)
+    mask = whole_mask(a, key)
+    if mask is not None:
+        if any(traced(b).shape for b in operands):
+            situation = f"np.{ufunc.__name__}.at under a traced mask: which operand belongs to which element depends on data"
+            raise UnsupportedError(message(situation, locate(), "Give one number, or operands of the array's shape under np.where."))
+        where = fresh(reshape_to(mask.value, (*mask.shape, *(1 for _ in a.shape[mask.ndim :]))))
+        apply_ufunc(ufunc, (a, *operands), out=a, where=where, casting="unsafe")
+        return
+    if all(is_basic(k) for k in key):
+        view = a.view(basic(a, key))
+        apply_ufunc(ufunc, (view, *operands), out=view, casting="unsafe")
+        return
+    view, pairs, place = advanced(a, key)
+    rest = [n for d, n in enumerate(view.shape) if d not in [d for d, _ in pairs]]
+    shape = (*rest[:place], *pairs[0][1].type.shape, *rest[place:])
+    reads = [read(b) for b in operands]
+    wants, gives = loop_of(ufunc, (a.dtype, *(k for _, k in reads)))
+    work = wants[0]
+    updates = [fitted(operand_as(b, want), shape) for (b, _), want in zip(reads, wants[1:])]
+    rounds = work == a.dtype or work.kind == a.dtype.kind and work.kind in "fc"  # then one rounding at the end is as good as one for each
+    ordered = SCATTERED.get(ufunc) in ("min", "max")
+    if ufunc in SCATTERED and work == gives[0] and rounds and work.kind in ("iuf" if ordered else "iufc"):
+        new = e.neg(updates[0]) if ufunc is np.subtract else updates[0]
+        view.write(cast_to(put_arrays(cast_to(view.value, work), pairs, new, SCATTERED[ufunc], place), a.dtype))
+        return
+    view.write(at_in_turn(ufunc, view.value, pairs, place, updates, work))
+
+
+def at_in_turn(ufunc, x, pairs, place, updates, work):
+    """x after the stores of `at`, one after another."""
+    if ufunc not in UFUNCS:
+        raise unknown(ufunc)
+    count = x.type.size
+    places = flat(index_arrays(reshape_to(counted((count,)), x.type.shape), pairs, place))
+
+    def body(i, places, *rest):
+        *updates, done = rest
+        k = item(places, i)
+        new = UFUNCS[ufunc](cast_to(item(done, k), work), *(item(u, i) for u in updates))
+        return with_item(done, k, cast_to(new, done.type.dtype))
+
+    return reshape_to(run(body, places.type.size, places, *map(flat, updates), flat(x)), x.type.shape)
+
+
+def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
+    """Segments [indices[i], indices[i+1]) combined; a[indices[i]] alone where the segment is empty."""
+    if isinstance(indices, Traced):
+        situation = f"np.{ufunc.__name__}.reduceat with traced indices has segments that depend on data"
+        raise UnsupportedError(message(situation, locate(), "Give the indices as a plain array or list."))
+    a, indices = traced(array), np.asarray(indices)
+    axis, n = axis_of(axis, a.ndim), a.shape[axis]
+    like = verdict(ufunc.reduceat, np.ones(n, a.dtype), indices, 0, dtype)
+    ends = [*indices[1:], n]
+    rest = [np.arange(i + 1, max(stop, i + 1)) for i, stop in zip(indices, ends)]
+    segments = np.repeat(np.arange(len(rest)), [len(k) for k in rest])
+    perm = (axis, *(d for d in range(a.ndim) if d != axis))
+    x = fresh(transpose(cast_to(a.value, like.dtype), perm=perm))
+    done = x[indices]
+    if segments.size:
+        at(ufunc, done, segments, x[np.concatenate(rest)])
+    return give(transpose(done.value, perm=tuple(perm.index(d) for d in range(a.ndim))), out, ufunc.__name__)
+
+
+HANDLERS.update({"reduce": reduce, "accumulate": accumulate, "outer": outer, "at": at, "reduceat": reduceat})
+
+
+def reduction(ufunc, dtype=None):
+    """The NumPy function that is `ufunc.reduce` over all axes unless told otherwise."""
+
+    def run(a, axis=None, out=None, keepdims=False, initial=NOTHING, where=True):
+        return reduce(ufunc, a, axis, dtype, out, keepdims, initial, where)
+
+    return run
+
+

@@ -1,0 +1,382 @@
+"""Every ufunc of numbers as ops: rules on operands that already have one shape and the dtypes of NumPy's loop.
+
+Where XLA, C and NumPy part ways, NumPy's own formula stands: Python's floor division and remainder, complex
+order by parts, integers of mixed sign compared exactly. float16 is computed in float32, as NumPy does.
+"""
+
+import math
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops import elementwise as e
+from ...ir.ops import transcendental as t
+from ...ir.ops.control import COUNTER, loop, region
+from ...ir.ops.reduction import reduce_and, reduce_or
+from ..emit import cast_to, filled
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from ..promote import UFUNCS
+from ..storage import current_trace
+
+SINGLE = np.dtype(np.float32)
+LN2 = math.log(2)
+
+
+def in_single(rule):
+    """`rule`, its float16 operands and results passing through float32."""
+
+    def run(*xs):
+        if all(x.type.dtype != np.float16 for x in xs):
+            return rule(*xs)
+        out = rule(*[cast_to(x, SINGLE) if x.type.dtype == np.float16 else x for x in xs])
+        halved = [cast_to(z, np.dtype(np.float16)) if z.type.kind == "f" else z for z in (out if isinstance(out, tuple) else (out,))]
+        return tuple(halved) if isinstance(out, tuple) else halved[0]
+
+    return run
+
+
+def by_kind(**rules):
+    """The rule for the kind of the last operand: keywords b, i, u, f, c, or a group of them such as `iu`; `rest` for the others."""
+    table = {k: rule for kinds, rule in rules.items() if kinds != "rest" for k in kinds}
+
+    def run(*xs):
+        return table.get(xs[-1].type.kind, rules.get("rest"))(*xs)
+
+    return run
+
+
+def same(x):
+    return x
+
+
+def truth(x):
+    """x != 0, NaN included."""
+    return x if x.type.kind == "b" else e.ne(x, 0)
+
+
+def always(value):
+    return lambda x: filled(value, x.type.shape, bool)
+
+
+def everywhere(c):
+    """Whether c holds in all places, as a scalar."""
+    return reduce_and(c, axes=tuple(range(c.type.ndim)))
+
+
+def by_parts(f):
+    """A real function applied to both parts of complex numbers."""
+    return lambda x: e.make_complex(f(e.real(x)), f(e.imag(x)))
+
+
+# -- division, as Python means it ------------------------------------------------------------------
+
+
+def off(r, y):
+    """Whether a remainder r, which has the sign of the dividend, is not of the sign of the divisor."""
+    return e.and_(e.ne(r, 0), e.ne(e.lt(r, 0), e.lt(y, 0)))
+
+
+def floor_divide_integers(x, y):
+    q = e.quotient(x, y)
+    return q if x.type.kind == "u" else e.select(off(e.rem(x, y), y), q - 1, q)
+
+
+def remainder_integers(x, y):
+    r = e.rem(x, y)
+    return r if x.type.kind == "u" else e.select(off(r, y), r + y, r)
+
+
+@in_single
+def floor_divide_floats(x, y):
+    """The whole number nearest (x - remainder) / y, with the sign of x / y where zero.  [npy_divmod]"""
+    r = e.rem(x, y)
+    q = (x - r) / y
+    q = e.select(off(r, y), q - 1, q)
+    whole = e.floor(q)
+    whole = e.select(e.gt(q - whole, 0.5), whole + 1, whole)
+    whole = e.select(e.eq(q, 0), e.copysign(0.0, x / y), whole)
+    return e.select(e.eq(y, 0), x / y, whole)
+
+
+@in_single
+def remainder_floats(x, y):
+    """The remainder with the sign of y, zeros too.  [npy_divmod]"""
+    r = e.rem(x, y)
+    return e.select(e.eq(r, 0), e.copysign(0.0, y), e.select(off(r, y), r + y, r))
+
+
+floor_divide = by_kind(iu=floor_divide_integers, f=floor_divide_floats)
+remainder = by_kind(iu=remainder_integers, f=remainder_floats)
+
+
+@in_single
+def modf(x):
+    """(fraction, whole part), both of the sign of x."""
+    whole = e.trunc(x)
+    fraction = e.select(e.eq(e.abs(x), np.inf), 0.0, x - whole)
+    return e.copysign(fraction, x), whole
+
+
+def reciprocal_integers(x):
+    """1 / x truncated: 0 beyond +-1, and at 0 what the machine makes of an infinity."""
+    at_zero = np.iinfo(x.type.dtype).min if x.type.kind == "i" and x.type.dtype.itemsize >= 4 else 0
+    one = e.eq(x, 1) if x.type.kind == "u" else e.eq(e.abs(x), 1)
+    return e.select(one, x, e.select(e.eq(x, 0), Lit(at_zero, x.type), Lit(0, x.type)))
+
+
+# -- powers, exponents and bits of floats ----------------------------------------------------------
+
+
+def power_integers(x, y):
+    """x to a power y >= 0, wrapping; a negative y raises ValueError, as in NumPy."""
+    text = "Integers to negative integer powers are not allowed."
+    if isinstance(y, Lit):
+        if y.value < 0 and y.type.size:
+            raise ValueError(message(text, locate()))
+        return e.integer_pow(x, n=max(int(y.value), 0))
+    if y.type.kind == "i":
+        trace = current_trace()
+        if trace is None:
+            situation = "np.power of integers, element after element: a negative exponent could not raise"
+            raise UnsupportedError(message(situation, locate(), "Convert the exponents to an unsigned dtype."))
+        trace.check(everywhere(e.ge(y, 0)), ValueError, message(text, locate()))
+
+    def body(i, z, base, rest):
+        return e.select(e.ne(e.and_(rest, 1), 0), z * base, z), base * base, e.shift_right(rest, 1)
+
+    def test(i, z, base, rest):
+        return reduce_or(e.gt(rest, 0), axes=tuple(range(rest.type.ndim)))
+
+    return repeat(body, test, Lit(1, x.type), x, y)[0]
+
+
+def power_floats(x, y):
+    """x ** y; like NumPy, by a square, a root or a reciprocal where one number says so."""
+    known = y.value if isinstance(y, Lit) else None
+    if known == 1:
+        return x
+    return x * x if known == 2 else e.sqrt(x) if known == 0.5 else 1 / x if known == -1 else e.pow(x, y)
+
+
+def repeat(body, test, *state):
+    """The carried values after `body` has run while `test` holds; both also take the trip count."""
+    types = [COUNTER, *(s.type for s in state)]
+    return loop(*state, body=region(body, types), test=region(test, types), carried=len(state))
+
+
+@in_single
+def ldexp(x, n):
+    """x * 2^n by three factors, none of which leaves the range of floats."""
+    limit = 3 * (np.finfo(x.type.dtype).maxexp - 2)
+    n = e.clamp(Lit(-limit, n.type), n, Lit(limit, n.type))
+    third = e.quotient(n, Lit(3, n.type))
+    by = lambda k: t.exp2(cast_to(k, x.type.dtype))
+    return x * by(third) * by(third) * by(n - third - third)
+
+
+@in_single
+def frexp(x):
+    """(m, n) with x = m 2^n and |m| in [1/2, 1), read off the bits."""
+    info = np.finfo(x.type.dtype)
+    bits = e.bitcast(x, dtype=np.dtype(f"u{x.type.dtype.itemsize}"))
+    mask = (1 << info.nexp) - 1
+    exponent = e.and_(e.shift_right(bits, Lit(info.nmant, bits.type)), Lit(mask, bits.type))
+    plain = e.and_(e.ne(exponent, 0), e.ne(exponent, mask))
+    n = cast_to(exponent, np.dtype(np.int32)) - (mask // 2 - 1)
+    n = e.select(plain, n, Lit(0, n.type))
+    return e.select(plain, ldexp(x, -n), x), n
+
+
+def signbit(x):
+    return e.lt(e.bitcast(x, dtype=np.dtype(f"i{x.type.dtype.itemsize}")), 0)
+
+
+def spacing(x):
+    """The distance to the next float away from zero, negative below it; in float16, to the next float upwards."""
+    up = Lit(np.inf, x.type)
+    if x.type.dtype == np.float16:
+        return e.nextafter(x, up) - x
+    size = e.abs(x)
+    gap = e.nextafter(size, up) - size
+    return e.select(e.lt(x, 0), -gap, gap)
+
+
+@in_single
+def logaddexp2(x, y):
+    peak, level = e.maximum(x, y), e.eq(x, y)
+    gap = e.abs(e.select(level, Lit(0, x.type), x - y))  # infinities that are equal have none
+    return e.select(level, peak + 1, peak + t.log1p(t.exp2(-gap)) / LN2)
+
+
+def log_to(base, op):
+    """A logarithm whose complex values are those of log, scaled part by part: also at 0, where they are infinite."""
+
+    def of_complex(x):
+        z = t.log(x)
+        return e.make_complex(e.real(z) / math.log(base), e.imag(z) / math.log(base))
+
+    return by_kind(c=of_complex, rest=op)
+
+
+@in_single
+def heaviside(x, h):
+    """0, h or 1 as x is below, at or above 0; NaN at NaN."""
+    step = e.select(e.gt(x, 0), Lit(1, x.type), e.select(e.lt(x, 0), Lit(0, x.type), h))
+    return e.select(e.ne(x, x), x, step)
+
+
+# -- order and truth -------------------------------------------------------------------------------
+
+
+def is_nan(x):
+    return by_kind(f=lambda x: e.ne(x, x), c=lambda x: e.or_(is_nan(e.real(x)), is_nan(e.imag(x))), rest=always(False))(x)
+
+
+def is_inf(x):
+    return by_kind(f=lambda x: e.eq(e.abs(x), np.inf), c=lambda x: e.or_(is_inf(e.real(x)), is_inf(e.imag(x))), rest=always(False))(x)
+
+
+def comparison(op, where_less, where_greater):
+    """`op` on any two numbers; the constants are its verdict where the first is known to be less, or greater."""
+
+    def complex_order(x, y):
+        """By real parts, NaN nowhere; at ties by imaginary parts."""
+        xr, xi, yr, yi = e.real(x), e.imag(x), e.real(y), e.imag(y)
+        first = e.and_((e.lt if where_less else e.gt)(xr, yr), e.and_(e.eq(xi, xi), e.eq(yi, yi)))
+        return e.or_(first, e.and_(e.eq(xr, yr), op(xi, yi)))
+
+    def run(x, y):
+        kinds = x.type.kind + y.type.kind
+        if kinds == "cc" and where_less != where_greater:
+            return complex_order(x, y)
+        if kinds == "iu":
+            return e.select(e.lt(x, 0), Lit(where_less, y.type.like(dtype=bool)), op(cast_to(x, y.type.dtype), y))
+        if kinds == "ui":
+            return e.select(e.lt(y, 0), Lit(where_greater, y.type.like(dtype=bool)), op(x, cast_to(y, x.type.dtype)))
+        return op(x, y)
+
+    return run
+
+
+less, less_equal = comparison(e.lt, True, False), comparison(e.le, True, False)
+greater, greater_equal = comparison(e.gt, False, True), comparison(e.ge, False, True)
+equal, not_equal = comparison(e.eq, False, False), comparison(e.ne, True, True)
+
+
+def extreme(op, at_least):
+    """maximum or minimum: the first NaN, else by order."""
+    return by_kind(c=lambda x, y: e.select(e.or_(at_least(x, y), is_nan(x)), x, y), rest=op)
+
+
+def numeric_extreme(op, at_least):
+    """fmax or fmin: NaN only where both are."""
+    return by_kind(
+        f=lambda x, y: e.select(e.ne(x, x), y, e.select(e.ne(y, y), x, op(x, y))),
+        c=lambda x, y: e.select(e.or_(at_least(x, y), is_nan(y)), x, y),
+        rest=op,
+    )
+
+
+def magnitude(x):
+    """|x| as unsigned: the least signed integer has an absolute value there."""
+    return cast_to(e.abs(x), np.dtype(f"u{x.type.dtype.itemsize}"))
+
+
+def euclid(x, y):
+    """The greatest common divisor of unsigned integers."""
+
+    def body(i, a, b):
+        more = e.ne(b, 0)
+        return e.select(more, b, a), e.select(more, e.rem(a, b), b)
+
+    def test(i, a, b):
+        return reduce_or(e.ne(b, 0), axes=tuple(range(b.type.ndim)))
+
+    return repeat(body, test, x, y)[0]
+
+
+def gcd(x, y):
+    return cast_to(euclid(magnitude(x), magnitude(y)), x.type.dtype)
+
+
+def lcm(x, y):
+    x_, y_ = magnitude(x), magnitude(y)
+    return cast_to(e.quotient(x_, euclid(x_, y_)) * y_, x.type.dtype)
+
+
+def logical(op):
+    return lambda *xs: op(*map(truth, xs))
+
+
+# fmt: off
+FLOAT_ONLY = {  # ufunc of floating numbers -> op
+    np.sqrt: e.sqrt, np.cbrt: e.cbrt, np.exp: t.exp, np.exp2: t.exp2, np.expm1: t.expm1, np.log: t.log, np.log1p: t.log1p,
+    np.log2: log_to(2, t.log2), np.log10: log_to(10, t.log10),
+    np.sin: t.sin, np.cos: t.cos, np.tan: t.tan, np.arcsin: t.asin, np.arccos: t.acos, np.arctan: t.atan, np.arctan2: t.atan2,
+    np.sinh: t.sinh, np.cosh: t.cosh, np.tanh: t.tanh, np.arcsinh: t.asinh, np.arccosh: t.acosh, np.arctanh: t.atanh,
+    np.logaddexp: t.logaddexp, np.hypot: t.hypot, np.float_power: e.pow, np.true_divide: e.div,
+}
+
+UFUNCS.update({
+    **{ufunc: in_single(op) for ufunc, op in FLOAT_ONLY.items()},
+    np.add:            by_kind(b=e.or_,   rest=e.add),
+    np.subtract:       e.sub,
+    np.multiply:       by_kind(b=e.and_,  rest=e.mul),
+    np.negative:       e.neg,
+    np.positive:       same,
+    np.absolute:       by_kind(b=same,    rest=e.abs),
+    np.fabs:           e.abs,
+    np.sign:           e.sign,
+    np.conjugate:      by_kind(c=e.conj,  rest=same),
+    np.square:         lambda x: x * x,
+    np.reciprocal:     by_kind(iu=reciprocal_integers, rest=lambda x: 1 / x),
+    np.power:          by_kind(iu=power_integers, rest=in_single(power_floats)),
+    np.floor_divide:   floor_divide,
+    np.remainder:      remainder,
+    np.divmod:         lambda x, y: (floor_divide(x, y), remainder(x, y)),
+    np.fmod:           in_single(e.rem),
+    np.modf:           modf,
+    np.frexp:          frexp,
+    np.ldexp:          ldexp,
+    np.logaddexp2:     logaddexp2,
+    np.deg2rad:        lambda x: x * (math.pi / 180),
+    np.radians:        lambda x: x * (math.pi / 180),
+    np.rad2deg:        lambda x: x * (180 / math.pi),
+    np.degrees:        lambda x: x * (180 / math.pi),
+    np.heaviside:      heaviside,
+    np.copysign:       e.copysign,
+    np.nextafter:      e.nextafter,
+    np.spacing:        spacing,
+    np.floor:          by_kind(f=e.floor, rest=same),
+    np.ceil:           by_kind(f=e.ceil,  rest=same),
+    np.trunc:          by_kind(f=e.trunc, rest=same),
+    np.rint:           by_kind(f=e.round, c=by_parts(e.round)),
+    np.signbit:        signbit,
+    np.isnan:          is_nan,
+    np.isinf:          is_inf,
+    np.isfinite:       by_kind(fc=e.is_finite, rest=always(True)),
+    np.maximum:        extreme(e.maximum, greater_equal),
+    np.minimum:        extreme(e.minimum, less_equal),
+    np.fmax:           numeric_extreme(e.maximum, greater_equal),
+    np.fmin:           numeric_extreme(e.minimum, less_equal),
+    np.less:           less,
+    np.less_equal:     less_equal,
+    np.greater:        greater,
+    np.greater_equal:  greater_equal,
+    np.equal:          equal,
+    np.not_equal:      not_equal,
+    np.logical_and:    logical(e.and_),
+    np.logical_or:     logical(e.or_),
+    np.logical_xor:    logical(e.xor),
+    np.logical_not:    logical(e.not_),
+    np.bitwise_and:    e.and_,
+    np.bitwise_or:     e.or_,
+    np.bitwise_xor:    e.xor,
+    np.invert:         e.not_,
+    np.left_shift:     e.shift_left,
+    np.right_shift:    e.shift_right,
+    np.bitwise_count:  e.population_count,
+    np.gcd:            gcd,
+    np.lcm:            lcm,
+})
