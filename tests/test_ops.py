@@ -21,7 +21,10 @@ from wengert.ir.types import type_of
 
 ULPS = 8
 PRECISION = ((3e-16, 1e-3, 1e-6), (1e-6, 3e-2, 1e-4), (1e-3, 1e-1, 5e-2))  # coarsest eps on the way -> step and bound of finite differences
-LOOSER = {}  # op name -> ulps, with the reason beside it
+LOOSER = {  # op name -> ulps, with the reason beside it
+    **dict.fromkeys(("igamma", "igammac", "betainc"), 32),  # exp(a log x - x - lgamma(a)): the exponent's digits before the point are lost behind it
+    **dict.fromkeys(("igamma_slope", "betainc_slope"), 512),  # sums of such, whose terms cancel
+}
 
 CASES = [pytest.param(op, c, id=f"{op.name}{c!r}") for op in OPS.values() for c in op.cases]
 
@@ -35,7 +38,7 @@ def draw(op, c):
 def func_of(op, operands, attrs):
     build = Builder(op.name)
     with build:
-        params = [build.param(type_of(x), n) for x, n in zip(operands, [f"x{i}" for i in range(len(operands))])]
+        params = tuple(build.param(type_of(x), f"x{i}") for i, x in enumerate(operands))
         out = build.emit(op, params, attrs)
     return verify(build.finish(out if op.multiple else (out,)))
 
