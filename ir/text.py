@@ -12,6 +12,7 @@ The regions of an equation follow it, indented, each named by its attribute (`bo
 
 import ast
 import base64
+import inspect
 import re
 import zlib
 
@@ -41,7 +42,7 @@ def _func_lines(func, head, sources):
     rows = []
     for eqn in func.eqns:
         operands = ", ".join(_operand(x, names, _context(eqn.operands)) for x in eqn.operands)
-        attrs = "".join(f" {k}={_attr(v)}" for k, v in eqn.attrs.items() if not _is_region(v))
+        attrs = "".join(f" {k}={_attr(v)}" for k, v in eqn.attrs.items() if not (_is_region(v) or _is_default(eqn.op, k, v)))
         left = ", ".join(f"%{names.bind(r)}" for r in eqn.results)
         text = f"{left} = {eqn.op.name}{' ' + operands if operands else ''}{attrs}" if left else f"{eqn.op.name} {operands}{attrs}"
         nested = [line for label, f in _regions(eqn) for line in _func_lines(f, f"{label}: func", sources)]
@@ -89,6 +90,12 @@ def _operand(x, names, context):
 
 def _number(v):
     return repr(v.item()).replace(" ", "")
+
+
+def _is_default(op, name, v):
+    """Attributes at their default are left out; parsing fills them in."""
+    default = op.attrs.get(name, inspect.Parameter.empty)
+    return type(v) is type(default) and v == default
 
 
 def _is_region(v):

@@ -82,7 +82,7 @@ def nested(items):
             )
         )
     shape = shapes.pop()
-    dtype = result_dtype([k for _, k in rows])
+    dtype = result_dtype([WEAK_DTYPES.get(k, k) for _, k in rows])  # np.array knows no weak numbers
     reshape, concatenate = OPS["reshape"], OPS["concatenate"]
     parts = [reshape(spread_to(operand_as(v, dtype), shape), shape=(1, *shape)) for v, _ in rows]
     return concatenate(*parts, axis=0) if len(parts) > 1 else parts[0]
@@ -281,6 +281,18 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
     return results[0] if len(results) == 1 else tuple(results)
 
 
+def casting_error(name, have, want, casting):
+    """NumPy's own exception for an output that may not be cast, its class being private, with the user's line as a note."""
+    ufunc = getattr(np, name, None)
+    try:
+        if isinstance(ufunc, np.ufunc):
+            ufunc(*[np.zeros(0, have)] * ufunc.nin, out=np.zeros(0, want), casting=casting)
+    except TypeError as error:
+        error.add_note(message("while tracing", locate()))
+        return error.with_traceback(None)
+    return TypeError(message(f"Cannot cast output of np.{name} from {have!r} to {want!r} with casting rule {casting!r}", locate()))
+
+
 def write_out(name, target, value, where=True, casting="same_kind"):
     """Store a result into `out=`; returns `out` itself."""
     if not isinstance(target, TracedArray):
@@ -292,9 +304,7 @@ def write_out(name, target, value, where=True, casting="same_kind"):
             )
         )
     if not np.can_cast(value.type.dtype, target.dtype, casting):
-        raise np.exceptions.DTypePromotionError(
-            message(f"Cannot cast ufunc {name!r} output from {value.type.dtype!r} to {target.dtype!r} with casting rule {casting!r}", locate())
-        )
+        raise casting_error(name, value.type.dtype, target.dtype, casting)
     new = cast_to(value, target.dtype)
     if broadcast_shapes([new.type.shape, target.shape]) != target.shape:
         raise ShapeError(message(f"non-broadcastable output operand with shape {target.shape} for a result of shape {new.type.shape}", locate()))

@@ -1,0 +1,142 @@
+"""Every message a user can meet, in golden text: the situation, the user's line, and what to write instead."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+
+from wengert import grad, jit, jvp, vjp
+
+V, M = np.ones(3), np.ones((2, 3))
+kept = []
+
+
+def branch(x):
+    if x > 0:
+        return x
+    return -x
+
+
+def loop(x):
+    while x > 1:
+        x = x / 2
+    return x
+
+
+def shapes(x, y):
+    z = x * 2
+    return z + y
+
+
+def leak(x):
+    kept.append(x * 2)
+    return x
+
+
+def use_leak(x):
+    return x + kept[-1]
+
+
+def outside(x):
+    return np.sum(kept[-1])
+
+
+def ragged(x):
+    return np.sum([x, [1.0, 2.0, 3.0], [x, x]])
+
+
+def size_from_data(x):
+    return np.zeros(3)[x.argmax() :]
+
+
+CASES = {
+    "shapes": lambda: jit(shapes)(np.ones(3), np.ones(4)),
+    "matmul": lambda: jit(lambda a, b: a @ b)(M, M),
+    "branch": lambda: jit(branch)(2.0),
+    "branch_array": lambda: jit(branch)(V),
+    "while": lambda: jit(loop)(8.0),
+    "float_of_traced": lambda: jit(lambda x: float(x.sum()))(V),
+    "range_of_traced": lambda: jit(lambda n: sum(range(n)))(np.int64(3)),
+    "traced_slice_bound": lambda: jit(size_from_data)(V),
+    "array_of_traced": lambda: jit(lambda x: np.array([x[0], 1.0]))(V),
+    "unknown_function": lambda: jit(lambda x: np.unique(x))(V),
+    "unknown_method": lambda: jit(lambda x: x.tobytes())(V),
+    "masked_read": lambda: jit(lambda x: x[x > 0])(V),
+    "masked_store_of_many": lambda: store_many(),
+    "object_array": lambda: jit(lambda x: x)(np.array([1, "a"], object)),
+    "string_array": lambda: jit(lambda x: x)(np.array(["a"])),
+    "ragged_list": lambda: jit(ragged)(1.0),
+    "unhashable": lambda: jit(lambda x, s: x)(V, {1, 2}),
+    "foreign_operand": lambda: jit(lambda x: x + "a")(V),
+    "static_index": lambda: jit(lambda x: x[5])(V),
+    "traced_index": lambda: jit(lambda x, i: x[i])(V, np.array([7])),
+    "read_only": lambda: read_only(),
+    "complex_store": lambda: complex_store(),
+    "out_untraced": lambda: jit(lambda x: np.add(x, 1, out=np.zeros(3)))(V),
+    "leak": lambda: (jit(leak)(V), jit(use_leak)(V)),
+    "leak_outside": lambda: (jit(leak)(V), outside(V)),
+    "zero_division": lambda: jit(lambda a, b: a / b)(1.0, 0.0),
+    "loss_not_scalar": lambda: grad(lambda x: x * 2)(V),
+    "loss_of_integers": lambda: grad(lambda x: x.argmax())(V),
+    "loss_complex": lambda: grad(lambda x: x.sum() * 1j)(V),
+    "integer_argument": lambda: grad(lambda x: x.sum())(np.arange(3)),
+    "integer_in_tree": lambda: grad(lambda p: p["w"].sum())({"w": V, "n": np.arange(3)}),
+    "no_such_argument": lambda: grad(lambda x: x.sum(), argnums="w")(V),
+    "called_too_early": lambda: grad(3.0),
+    "jit_of_a_number": lambda: jit(3),
+    "cotangent": lambda: vjp(np.sin, V)[1](np.ones(2)),
+    "tangent": lambda: jvp(np.sin, (V,), (np.ones(3, np.float32),)),
+    "casting": lambda: jit(lambda x: np.add(x, 1.5, out=x))(np.arange(3)),
+    "device": lambda: jit(lambda x: x, device="tpu9"),
+}  # fmt: skip
+
+
+def store_many():
+    def f(x):
+        x[x > 0] = np.array([1.0, 2.0])
+
+    jit(f)(V.copy())
+
+
+def read_only():
+    v = V.copy()
+    v.flags.writeable = False
+
+    def f(x):
+        x[0] = 1.0
+
+    jit(f)(v)
+
+
+def complex_store():
+    def f(x):
+        x[0] = 1j
+
+    jit(f)(V.copy())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_message(name, golden):
+    kept.clear()
+    with pytest.raises(Exception) as caught:
+        CASES[name]()
+    error = caught.value
+    text = re.sub(r"  at \S*?([\w.]+\.py):", r"  at \1:", str(error))
+    text = re.sub(r"test_errors\.py:\d+", "test_errors.py:LINE", text)
+    assert len(text.splitlines()) <= 8
+    golden(f"errors/{name}.txt", f"{type(error).__name__} ({', '.join(c.__name__ for c in type(error).__mro__[1:-3])})\n{text}")
+
+
+def test_the_line_is_the_users():
+    with pytest.raises(ValueError) as caught:
+        jit(shapes)(np.ones(3), np.ones(4))
+    line = shapes.__code__.co_firstlineno + 2
+    assert f"test_errors.py:{line}\n    return z + y" in str(caught.value)
+
+
+def test_our_frames_are_not_in_the_traceback():
+    with pytest.raises(ValueError) as caught:
+        jit(shapes)(np.ones(3), np.ones(4))
+    files = {os.path.basename(os.path.dirname(str(entry.path))) for entry in caught.traceback}
+    assert "numpy_api" not in files and "ir" not in files

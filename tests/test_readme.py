@@ -1,0 +1,28 @@
+"""The README is true: its examples run as shown, and CI runs its second command to the letter."""
+
+import doctest
+import pathlib
+import re
+
+import wengert.tracer.jit
+import wengert.tracer.transforms
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def test_examples():
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=flags)
+    assert tried >= 15 and failed == 0
+
+
+def test_docstrings():
+    for module in (wengert.tracer.jit, wengert.tracer.transforms):
+        failed, tried = doctest.testmod(module)
+        assert tried and not failed
+
+
+def test_ci_runs_the_second_command():
+    commands = re.findall(r"^    (python3 -m venv .*)$", (ROOT / "README.md").read_text(), re.M)
+    assert len(commands) == 2
+    assert commands[1] in (ROOT / ".ci" / "run").read_text().splitlines()
