@@ -1,8 +1,8 @@
 """Generated from the registry; names no op. Types, text, NumPy, XLA, both derivative modes, batching.
 
 Tolerances stand here once: derivatives agree with finite differences to 1e-6 relative in float64 (less
-where a value on the way is single or half, `PRECISION`), XLA agrees with NumPy to `ULPS` units in the last place of the result's largest magnitude per array
-(table below for the few ops whose algorithms differ).
+where a value on the way is single or half, `PRECISION`), XLA agrees with NumPy to `ULPS` units in the last
+place of the result's largest magnitude per array (table below for the few ops whose algorithms differ).
 """
 
 import zlib
@@ -157,7 +157,8 @@ def check_first_order(func, operands, rng, xs):
     for a, b in zip(got, want, strict=True):
         agree(a, b, bound, "jvp against finite differences")
     zs = run_numpy(func, operands)
-    g = [np.asarray(rng.standard_normal(z.shape) + (1j * rng.standard_normal(z.shape) if z.dtype.kind == "c" else 0)).astype(z.dtype) for z in zs if z.dtype.kind in "fc"]
+    imaginary = lambda z: 1j * rng.standard_normal(z.shape) if z.dtype.kind == "c" else 0
+    g = [np.asarray(rng.standard_normal(z.shape) + imaginary(z)).astype(z.dtype) for z in zs if z.dtype.kind in "fc"]
     backward = verify(vjp(func, wrt, keep=False))
     cts = run_numpy(backward, [*operands, *g])
     for i, ct in zip(wrt, cts):
