@@ -9,6 +9,7 @@ Same name, same value. Numbers are splats of exactly that value.
 """
 
 from .core import Lit, Operand, Value
+from .source import hint_name
 
 
 class Hole(Operand):
@@ -61,6 +62,17 @@ def rest(name):
     return Hole(name, rest=True)
 
 
+def pattern_of(func):
+    """A function of one result as a pattern over its parameters: a rule can be stated by two functions of the same names."""
+    env = {p: Hole(hint_name(p) or f"x{i}") for i, p in enumerate(func.params)}
+    read = lambda x: x.value.item() if isinstance(x, Lit) else env[x]
+    for eqn in func.eqns:
+        made = Pat(eqn.op, tuple(map(read, eqn.operands)), eqn.attrs)
+        env.update(dict.fromkeys(eqn.results, made))
+    (result,) = func.results
+    return read(result)
+
+
 _INFIX = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2), "pow": ("**", 4)}
 
 
@@ -106,7 +118,7 @@ def match_call(pattern, operands, attrs, bound):
         elif p != attrs[key]:
             return
     yield from _match_all(pattern.operands, operands, bound)
-    if "commutative" in pattern.op.traits and operands[0] is not operands[1]:
+    if pattern.op.commutative and operands[0] is not operands[1]:
         yield from _match_all(pattern.operands, operands[::-1], bound)
 
 
@@ -139,7 +151,7 @@ def may_match(pattern, op, heads):
     if pattern.op is not op:
         return False
     fits = _may_match_all(pattern.operands, heads)
-    return fits or ("commutative" in op.traits and _may_match_all(pattern.operands, heads[::-1]))
+    return fits or (op.commutative and _may_match_all(pattern.operands, heads[::-1]))
 
 
 def _may_match_all(patterns, heads):

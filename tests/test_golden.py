@@ -1,6 +1,6 @@
 """What passes do to programs, as text: an input, then `--- pass ---` and the program after it, again and again.
 
-`pytest --accept` rewrites everything below the input; the difference is reviewed like code.
+`pytest --accept` rewrites them as they print now; the difference is reviewed like code.
 """
 
 import pathlib
@@ -30,7 +30,8 @@ STEPS = {
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_passes(path, golden):
     source, *rest = re.split(r"^--- (.*) ---$", path.read_text(), flags=re.MULTILINE)
-    func, text = parse(source), source.strip()
+    func = parse(source)
+    text = show(func)
     for step in rest[::2]:
         func = verify(STEPS[step](func))
         text += f"\n--- {step} ---\n{show(func)}"

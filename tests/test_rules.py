@@ -14,7 +14,7 @@ from wengert.ir.core import Builder, Lit, verify
 from wengert.ir.ops.elementwise import add, maximum, mul, neg
 from wengert.ir.ops.shape import transpose
 from wengert.ir.ops.transcendental import exp, log, log1p, logistic, softplus
-from wengert.ir.pattern import Hole, Pat, holes
+from wengert.ir.pattern import Hole, Pat, holes, pattern_of
 from wengert.ir.rewrite import RewriteError, RuleSet, rewrite, rule
 from wengert.ir.rules import RULES
 from wengert.ir.source import Source
@@ -226,6 +226,21 @@ def test_attributes_are_held_or_compared():
     twice = lambda p, q: lambda a: transpose(transpose(a, perm=p), perm=q)
     assert body([note], twice((1, 0), (1, 0)), "f64[2,2]") == [] and seen == [(1, 0)]
     assert len(body([note], twice((1, 0, 2), (0, 2, 1)), "f64[2,2,2]")) == 2
+
+
+def test_two_functions_state_a_rule():
+    left, right = (pattern_of(parse(text)) for text in ("""func f(%a: f64[], %b: f64[]) -> f64[] {
+      %0 = exp %a     : f64[]
+      %1 = mul %0, 2.0 : f64[]
+      %2 = add %1, %b : f64[]
+      return %2
+    }""", """func f(%a: f64[], %b: f64[]) -> f64[] {
+      %0 = maximum %b, %a : f64[]
+      return %0
+    }"""))  # fmt: skip
+    stated = rule(left, right)
+    assert stated.text == "exp(a) * 2.0 + b -> maximum(b, a)"
+    assert body([stated], lambda u, v: v + 2.0 * exp(u), "f32[3]", "f32[3]") == ["%0 = maximum %x1, %x0"]
 
 
 # -- the driver ------------------------------------------------------------------------------------

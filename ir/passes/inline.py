@@ -1,10 +1,11 @@
 """Calls that ask to be written out."""
 
 from ..core import Builder, map_regions
+from ..ops.control import call
 
 
 def inline(func):
-    """No equation carries a function flagged `inline=True`: its body stands in its place. Regions too."""
+    """No call is flagged `inline=True`, except those with a derivative rule: the body stands in its place. Regions too."""
     return _inline(func, {})
 
 
@@ -13,9 +14,8 @@ def _inline(func, done):
         build = Builder(func.name)
         env = {p: build.param(p.type, p.hint) for p in func.params}
         for eqn in func.eqns:
-            if eqn.attrs.get("inline") is True:
-                (body,) = eqn.regions()
-                out = build.inline(_inline(body, done), [env.get(x, x) for x in eqn.operands])
+            if eqn.op is call and eqn.attrs["inline"] and eqn.attrs["rule"] is None:
+                out = build.inline(_inline(eqn.attrs["body"], done), [env.get(x, x) for x in eqn.operands])
                 env.update(zip(eqn.results, out, strict=True))
             else:
                 build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _inline(region, done)))

@@ -115,6 +115,9 @@ def repeat_the_result(op, operands, attrs):
     return broadcast(op(*parts, **attrs), **first.attrs) if all(x.type.shape == inner for x in parts) else None
 
 
+rule(x + broadcast(-y, shape=s, dims=d), x - broadcast(y, shape=s, dims=d), cases=[{"x": "f64[3,4]", "y": "f64[4]", "s": (3, 4), "d": (1,)}])
+
+
 # -- reverse, slices, padding, joining -------------------------------------------------------------
 
 
@@ -189,7 +192,7 @@ def concatenate_of_nothing(xs, d):
 def concatenate_of_slices(xs, d):
     """Neighbouring slices of one value, joined again."""
     parts = [z.eqn if not isinstance(z, Lit) and z.eqn is not None and z.eqn.op is slice_ else None for z in xs]
-    if None in parts or len({z.operands[0] for z in parts}) > 1 or any(set(z.attrs["stride"]) > {1} for z in parts):
+    if None in parts or len({z.operands[0] for z in parts}) > 1 or any(set(z.attrs["stride"]) != {1} for z in parts):
         return None
     starts, stops = [z.attrs["start"] for z in parts], [z.attrs["stop"] for z in parts]
     adjacent = all(i[d] == j[d] for i, j in zip(starts[1:], stops, strict=False))

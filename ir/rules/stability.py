@@ -25,7 +25,7 @@ rule(log(1.0 - f),                log1p(-f), exact=False)
 rule(exp(f) - 1.0,                expm1(f), exact=False)
 rule(exp(f) + -1.0,               expm1(f), exact=False)
 rule(log(exp(f) + exp(g)),        logaddexp(f, g), exact=False)
-rule(log(exp(f) / g),             f - log(g), exact=False)       # the logarithm of a softmax
+rule(log(exp(f) / g),             f - log(g), exact=False, grows=True)       # the logarithm of a softmax, -inf below -745
 rule(log(g * exp(f)),             f + log(g), exact=False)
 
 # -- the logistic function -------------------------------------------------------------------------
