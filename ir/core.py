@@ -227,6 +227,7 @@ class Builder:
 
     def emit(self, op, operands, attrs, source=None, hints=None):
         """Append `op(operands, **attrs)` unless its value is already known. -> Value, or tuple of them."""
+        operands = tuple(operands)
         for x in operands:
             if not isinstance(x, Operand):
                 operands = tuple([x if isinstance(x, Operand) else as_operand(x, operands, op) for x in operands])
