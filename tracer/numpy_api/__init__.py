@@ -4,7 +4,13 @@
 `promote.UFUNCS` holds the ufuncs. Handlers take what NumPy's function takes, and return traced values.
 """
 
-from . import ufuncs
+# ruff: noqa: I001, the names fill lines
+
+from . import creation, einsum, fft, joining, linalg, norms, padding, polynomials, products, selecting, shaping
+from . import differences, elementwise, histograms, logic, quantiles, reductions, sorting, ufunc_methods, ufuncs
 from .registry import HANDLERS, METHODS
 
-__all__ = ["HANDLERS", "METHODS", "ufuncs"]
+__all__ = [
+    "HANDLERS", "METHODS", "creation", "einsum", "fft", "joining", "linalg", "norms", "padding", "polynomials", "products", "selecting", "shaping",
+    "differences", "elementwise", "histograms", "logic", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
+]  # fmt: skip

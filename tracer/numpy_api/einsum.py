@@ -1,0 +1,75 @@
+"""np.einsum: subscripts read into labels, the order of products taken from np.einsum_path."""
+
+import numpy as np
+
+from ..array import TracedArray, wrap
+from ..emit import cast_to
+from ..promote import write_out
+from .contraction import contract_all
+from .handles import handle, stand_in
+from .registry import implements
+from .steps import Labelled
+
+
+def parsed(operands):
+    """(labels of every operand, labels of the result, arrays), the ellipsis replaced by labels -1, -2, ... from the right."""
+    if isinstance(operands[0], str):
+        text, arrays = operands[0].replace(" ", ""), [handle(x) for x in operands[1:]]
+        inputs, arrow, output = text.partition("->")
+        terms = [read_term(t) for t in inputs.split(",")]
+        result = read_term(output) if arrow else None
+    else:
+        pairs = operands[: len(operands) // 2 * 2]
+        arrays = [handle(x) for x in pairs[::2]]
+        terms = [list(t) for t in pairs[1::2]]
+        result = list(operands[-1]) if len(operands) % 2 else None
+    ranks = [x.ndim - sum(label is not Ellipsis for label in t) if Ellipsis in t else 0 for t, x in zip(terms, arrays)]
+    widest = range(-max(ranks, default=0), 0)
+    if result is None:
+        every = [label for t in terms for label in t if label is not Ellipsis]
+        result = [Ellipsis] * any(Ellipsis in t for t in terms) + sorted(label for label in set(every) if every.count(label) == 1)
+    terms = [[other for label in t for other in (widest[len(widest) - k :] if label is Ellipsis else (label,))] for t, k in zip(terms, ranks)]
+    return terms, [other for label in result for other in (widest if label is Ellipsis else (label,))], arrays
+
+
+def read_term(text):
+    """Labels of `ij...k`: sorting them sorts the letters, as the implicit result does."""
+    return [Ellipsis if c == "." else ord(c) for c in text.replace("...", ".")]
+
+
+def checked_path(operands, arrays, optimize):
+    """The path NumPy finds on arrays of the same shapes; it raises ValueError where the subscripts do not fit."""
+    dummies = iter(stand_in(x) for x in arrays)
+    if isinstance(operands[0], str):
+        same = [operands[0], *dummies]
+    else:
+        last = [operands[-1]] * (len(operands) % 2)
+        same = [x for labels in operands[1::2] for x in (next(dummies), labels)] + last
+    return np.einsum_path(*same, optimize=optimize)
+
+
+@implements(np.einsum)
+def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
+    terms, result, arrays = parsed(operands)
+    path, _ = checked_path(operands, arrays, optimize or "greedy")
+    (x, *others), (labels, *_) = arrays, terms
+    if not others and out is None and dtype is None and set(labels) == set(result) and isinstance(x, TracedArray):
+        return x.view(Labelled(numbered(labels, labels), numbered(result, labels)))
+    made = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
+    for x in arrays:
+        if not np.can_cast(x.dtype, made, casting):
+            raise TypeError(f"Iterator operand 0 dtype could not be cast from {x.dtype!r} to {made!r} according to the rule {casting!r}")
+    value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
+    return wrap(value) if out is None else write_out("einsum", out, value)
+
+
+def numbered(labels, among):
+    """Labels as numbers np.einsum takes."""
+    order = list(dict.fromkeys(among))
+    return [order.index(label) for label in labels]
+
+
+@implements(np.einsum_path)
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    _, _, arrays = parsed(operands)
+    return checked_path(operands, arrays, optimize)

@@ -1,0 +1,276 @@
+"""Arrays joined, cut, repeated, padded and turned: element moves along axes, all of them static."""
+
+import itertools
+import operator
+
+import numpy as np
+
+from ...ir.ops import OPS
+from ...ir.ops.indexing import take_along
+from ..array import fresh
+from ..emit import INDEX, cast_to, counted, filled, reshape_to, spread_to
+from ..errors import ShapeError, message
+from ..frames import locate
+from ..indexing import fitted
+from ..promote import read, result_dtype, write_out
+from .handles import handle, is_traced, joined, picked, value_of
+from .registry import implements
+from .shaping import moveaxis, ravel
+
+add, rem, sub = OPS["add"], OPS["rem"], OPS["sub"]
+normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple
+
+# -- joined ----------------------------------------------------------------------------------------
+
+
+@implements(np.concatenate)
+def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError("need at least one array to concatenate")
+    keys = [read(x)[1] if axis is None else value_of(x).type.dtype for x in arrays]
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    made = result_dtype(keys) if dtype is None else np.dtype(dtype)
+    values = [value_of(x) for x in arrays]
+    for v in values:
+        if not np.can_cast(v.type.dtype, made, casting):
+            raise TypeError(f"Cannot cast array data from {v.type.dtype!r} to {made!r} according to the rule {casting!r}")
+    values = [cast_to(v, made) for v in values]
+    if axis is None:
+        values, axis = [reshape_to(v, (v.type.size,)) for v in values], 0
+    axis = joinable([v.type.shape for v in values], axis)
+    value = joined(values, axis)
+    return fresh(value) if out is None else write_out("concatenate", out, value, casting=casting)
+
+
+def joinable(shapes, axis):
+    """The axis, non-negative, along which arrays of these shapes are joined; ValueError as NumPy raises it."""
+    if not shapes[0]:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    rank = len(shapes[0])
+    axis = normalize_axis_index(operator.index(axis), rank)
+    for k, shape in enumerate(shapes):
+        if len(shape) != rank or any(n != m for d, (n, m) in enumerate(zip(shape, shapes[0])) if d != axis):
+            text = f"arrays of shapes {shapes[0]} and {shape} (the first and number {k + 1}) cannot be joined along axis {axis}"
+            raise ShapeError(message(text, locate(), "All other axes must have equal lengths, and the number of axes must be one."))
+    return axis
+
+
+@implements(np.stack)
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    arrays = [handle(x) for x in arrays]
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    if len({x.shape for x in arrays}) != 1:
+        raise ShapeError(message(f"all input arrays must have the same shape, not {', '.join(str(x.shape) for x in arrays)}", locate()))
+    axis = normalize_axis_index(operator.index(axis), arrays[0].ndim + 1)
+    return concatenate([np.expand_dims(x, axis) for x in arrays], axis, out, dtype=dtype, casting=casting)
+
+
+def arrays_at_least(function, tup):
+    found = function(*tup)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+@implements(np.vstack)
+def vstack(tup, *, dtype=None, casting="same_kind"):
+    return concatenate(arrays_at_least(np.atleast_2d, handles(tup)), 0, dtype=dtype, casting=casting)
+
+
+@implements(np.hstack)
+def hstack(tup, *, dtype=None, casting="same_kind"):
+    arrays = arrays_at_least(np.atleast_1d, handles(tup))
+    return concatenate(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+@implements(np.dstack)
+def dstack(tup):
+    return concatenate(arrays_at_least(np.atleast_3d, handles(tup)), 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup):
+    return concatenate([x if x.ndim >= 2 else x.reshape(1, -1).T for x in handles(tup)], 1)
+
+
+def handles(tup):
+    return [handle(x) for x in tup]
+
+
+@implements(np.block)
+def block(arrays):
+    def rank(x):
+        return max(map(rank, x)) if isinstance(x, list) else np.ndim(x)
+
+    def depth(x, path="arrays"):
+        if isinstance(x, tuple):
+            text = f"{path} is a tuple. Only lists can be used to arrange blocks"
+            raise TypeError(f"{text}, and np.block does not allow implicit conversion from tuple to ndarray.")
+        if not isinstance(x, list):
+            return 0
+        if not x:
+            raise ValueError(f"List at {path} cannot be empty")
+        depths = [depth(y, f"{path}[{i}]") for i, y in enumerate(x)]
+        if len(set(depths)) != 1:
+            text = f"First element was at depth {depths[0] + 1}, but there is an element at depth {max(depths[1:]) + 1} ({path})"
+            raise ValueError(f"List depths are mismatched. {text}")
+        return depths[0] + 1
+
+    levels = depth(arrays)
+    ndim = max(levels, rank(arrays))
+
+    def build(x, level):
+        if isinstance(x, list):
+            return concatenate([build(y, level + 1) for y in x], axis=level - levels)
+        x = handle(x)
+        return x.reshape((1,) * (ndim - x.ndim) + x.shape)
+
+    out = build(arrays, 0)
+    return out if isinstance(arrays, list) else out.copy()
+
+
+@implements(np.append)
+def append(arr, values, axis=None):
+    arr = handle(arr)
+    if axis is None:
+        arr, values, axis = ravel(arr), ravel(values), 0
+    return concatenate((arr, values), axis)
+
+
+# -- cut -------------------------------------------------------------------------------------------
+
+
+@implements(np.array_split)
+def array_split(ary, indices_or_sections, axis=0):
+    x = handle(ary)
+    n = x.shape[axis]
+    if hasattr(indices_or_sections, "__len__"):
+        points = [0, *indices_or_sections, n]
+    else:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, extras = divmod(n, sections)
+        points = [0, *itertools.accumulate([each + 1] * extras + [each] * (sections - extras))]
+    lead = (slice(None),) * (axis % x.ndim)
+    return [x[(*lead, slice(a, b))] for a, b in itertools.pairwise(points)]
+
+
+@implements(np.split)
+def split(ary, indices_or_sections, axis=0):
+    if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+@implements(np.hsplit)
+def hsplit(ary, indices_or_sections):
+    if np.ndim(ary) == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+@implements(np.vsplit)
+def vsplit(ary, indices_or_sections):
+    if np.ndim(ary) < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+@implements(np.dsplit)
+def dsplit(ary, indices_or_sections):
+    if np.ndim(ary) < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+@implements(np.insert)
+def insert(arr, obj, values, axis=None):
+    x, axis = along(arr, axis)
+    n = x.shape[axis]
+    places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(obj)
+    count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
+    new = fresh(value_of(values, x.dtype))
+    if count == 1:  # everything in `values` goes to the one place
+        new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
+        new = new if isinstance(obj, slice) or places.ndim else moveaxis(new, 0, axis)
+        count = new.shape[axis]
+        index = int(np.argmax(np.insert(np.arange(n), obj, n)))
+        order = np.concatenate([np.arange(index), np.arange(n, n + count), np.arange(index, n)])
+    else:
+        order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    new = fitted(new.value, tuple(count if d == axis else m for d, m in enumerate(x.shape)))
+    return fresh(picked(joined([x.value, new], axis), order, axis))
+
+
+def along(arr, axis):
+    """(array, non-negative axis) of functions that flatten where no axis is given."""
+    x = handle(arr)
+    if axis is None:
+        return ravel(x), 0
+    return x, normalize_axis_index(operator.index(axis), x.ndim)
+
+
+@implements(np.delete)
+def delete(arr, obj, axis=None):
+    x, axis = along(arr, axis)
+    return fresh(picked(x.value, np.delete(np.arange(x.shape[axis]), obj), axis))
+
+
+# -- repeated and turned ---------------------------------------------------------------------------
+
+
+@implements(np.tile)
+def tile(A, reps):
+    x = handle(A)
+    reps = tuple(reps) if np.iterable(reps) else (reps,)
+    rank = max(x.ndim, len(reps))
+    reps = (1,) * (rank - len(reps)) + tuple(operator.index(r) for r in reps)
+    sizes = (1,) * (rank - x.ndim) + x.shape
+    np.empty([r if r < 0 else 0 for r in reps])  # NumPy's own words about negative sizes
+    apart = reshape_to(x.value, tuple(itertools.chain(*[(1, n) for n in sizes])))
+    spread = spread_to(apart, tuple(itertools.chain(*zip(reps, sizes))))
+    return fresh(reshape_to(spread, [r * n for r, n in zip(reps, sizes)]))
+
+
+@implements(np.repeat, method="repeat")
+def repeat(a, repeats, axis=None):
+    x, axis = along(a, axis)
+    n = x.shape[axis]
+    if np.size(repeats) == 1 and not is_traced(repeats):
+        (r,) = np.ravel(repeats)
+        np.repeat(np.zeros(1), r)  # NumPy's own words where r is no count
+        spread = reshape_to(x.value, (*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
+        spread = spread_to(spread, (*x.shape[: axis + 1], int(r), *x.shape[axis + 1 :]))
+        return fresh(reshape_to(spread, (*x.shape[:axis], n * int(r), *x.shape[axis + 1 :])))
+    return fresh(picked(x.value, np.repeat(np.arange(n), repeats), axis))
+
+
+@implements(np.roll)
+def roll(a, shift, axis=None):
+    x = handle(a)
+    if axis is None:
+        return roll(ravel(x), shift, 0).reshape(x.shape)
+    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    dynamic = is_traced(shift)
+    shifts = handle(shift) if dynamic else np.asarray(shift)
+    if shifts.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    both = np.broadcast_shapes(shifts.shape, (len(axes),) if np.iterable(axis) else ())
+    shifts, axes = np.broadcast_to(shifts, both or (1,)), np.broadcast_to(axes, both or (1,))
+    value = x.value
+    for s, d in zip(shifts, axes.tolist()):
+        n = value.type.shape[d]
+        if n and dynamic:
+            value = take_along(value, turned(value_of(s, INDEX), n), d, mode="promise")
+        elif n:
+            value = picked(value, np.roll(np.arange(n), int(s)), d)
+    return fresh(value)
+
+
+def turned(shift, n):
+    """(i - shift) mod n for i = 0 ... n - 1, shift being data."""
+    size = filled(n, (n,), INDEX)
+    back = rem(sub(counted((n,)), spread_to(shift, (n,))), size)
+    return rem(add(back, size), size)

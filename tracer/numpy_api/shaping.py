@@ -1,0 +1,416 @@
+"""Shapes and views: what NumPy returns as a view is a view here, and NumPy's answer on the shadow decides."""
+
+import functools
+import warnings
+
+import numpy as np
+
+from ..array import Traced, TracedArray, TracedScalar, fresh
+from ..emit import cast_to, reshape_to
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from ..promote import checked
+from ..views import Diagonal, Part, Permute, Repeat, Reshape
+from .handles import as_given, handle, is_traced, laid_out, stand_in, value_of
+from .registry import implements
+from .steps import Bits, Windows
+
+# -- shape -----------------------------------------------------------------------------------------
+
+
+@implements(np.reshape)
+def reshape(a, /, shape, order="C", *, copy=None):
+    x = handle(a)
+    target = stand_in(x).reshape(shape, order=order).shape
+    steps = (Reshape(target),)
+    if order in ("F", "f") or order in ("A", "a") and x.shadow.flags.fnc:
+        steps = Permute(range(x.ndim)[::-1]), Reshape(target[::-1]), Permute(range(len(target))[::-1])
+    if copy is not True:
+        try:
+            return as_given(a, through(x, steps))
+        except ValueError:
+            if copy is False:
+                raise ValueError("Unable to avoid creating a copy while reshaping.") from None
+    value = x.value
+    for step in steps:
+        value = step.get(value)
+    return laid_out(value, np.empty(target, x.dtype, "C" if len(steps) == 1 else "F"))
+
+
+def through(x, steps):
+    """The view of x that a chain of steps leads to."""
+    for step in steps:
+        x = x.view(step)
+    return x
+
+
+@implements(method="reshape")
+def reshape_method(x, *shape, order="C", copy=None):
+    return reshape(x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+@implements(np.ravel, method="ravel")
+def ravel(a, order="C"):
+    x = handle(a)
+    if order in ("K", "k"):  # the order of the elements in memory
+        x, order = x.view(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d])))), "C"
+    return reshape(x, -1, order)
+
+
+@implements(method="flatten")
+def flatten(x, order="C"):
+    return fresh(ravel(x, order).value)
+
+
+@implements(np.squeeze, method="squeeze")
+def squeeze(a, axis=None):
+    x = handle(a)
+    return as_given(a, x.view(Reshape(np.squeeze(x.shadow, axis).shape)))
+
+
+@implements(np.expand_dims)
+def expand_dims(a, axis):
+    x = handle(a)
+    return x.view(Reshape(np.expand_dims(x.shadow, axis).shape))
+
+
+def at_least(function):
+    def several(*arys):
+        out = []
+        for x in map(handle, arys):
+            shape = function(x.shadow).shape
+            out.append(x if shape == x.shape else x.view(Reshape(shape)))
+        return out[0] if len(out) == 1 else tuple(out)
+
+    implements(function)(several)
+    return several
+
+
+atleast_1d, atleast_2d, atleast_3d = map(at_least, (np.atleast_1d, np.atleast_2d, np.atleast_3d))
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array, shape, subok=False):
+    x = handle(array)
+    return x.view(Repeat(np.broadcast_to(x.shadow, shape).shape))
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args, subok=False):
+    arrays = [handle(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple(x if x.shape == shape else x.view(Repeat(shape)) for x in arrays)
+
+
+@implements(np.resize)
+def resize(a, new_shape):
+    shape = (new_shape,) if isinstance(new_shape, int | np.integer) else tuple(new_shape)
+    if any(n < 0 for n in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    x, size = ravel(a), int(np.prod(shape, dtype=object))
+    if not size or not x.size:
+        return np.zeros_like(x, shape=shape)
+    return reshape(np.concatenate((x,) * -(-size // x.size))[:size], shape)
+
+
+@implements(np.ndim)
+def ndim(a):
+    return len(shape(a))
+
+
+@implements(np.shape)
+def shape(a):
+    return a.shape if hasattr(a, "shape") else value_of(a).type.shape if is_traced(a) else np.shape(a)
+
+
+@implements(np.size)
+def size(a, axis=None):
+    return np.size(np.broadcast_to(0, shape(a)), axis)
+
+
+# -- axes ------------------------------------------------------------------------------------------
+
+
+def permuted(x, function, *args):
+    """x with its axes in the order `function` puts them: sizes that number the axes come out as the permutation."""
+    return x.view(Permute(function(np.empty(tuple(range(x.ndim)), bool), *args).shape))
+
+
+@implements(np.transpose)
+def transpose(a, axes=None):
+    return as_given(a, permuted(handle(a), np.transpose, axes))
+
+
+@implements(method="transpose")
+def transpose_method(x, *axes):
+    return transpose(x, None if not axes else axes[0] if len(axes) == 1 else axes)
+
+
+@implements(np.swapaxes, method="swapaxes")
+def swapaxes(a, axis1, axis2):
+    return as_given(a, permuted(handle(a), np.swapaxes, axis1, axis2))
+
+
+@implements(np.moveaxis)
+def moveaxis(a, source, destination):
+    return permuted(handle(a), np.moveaxis, source, destination)
+
+
+@implements(np.rollaxis)
+def rollaxis(a, axis, start=0):
+    return permuted(handle(a), np.rollaxis, axis, start)
+
+
+@implements(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x, /):
+    x = handle(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.flip)
+def flip(m, axis=None):
+    x = handle(m)
+    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    return x[tuple(slice(None, None, -1 if d in axes else 1) for d in range(x.ndim))]
+
+
+@implements(np.fliplr)
+def fliplr(m):
+    x = handle(m)
+    if x.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return x[:, ::-1]
+
+
+@implements(np.flipud)
+def flipud(m):
+    x = handle(m)
+    if x.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return x[::-1]
+
+
+@implements(np.rot90)
+def rot90(m, k=1, axes=(0, 1)):
+    x, axes = handle(m), tuple(axes)
+    np.rot90(stand_in(x), 0, axes)  # NumPy's own words about axes
+    k %= 4
+    if k % 2 == 0:
+        return flip(x, axes) if k else x[:]
+    turned = swapaxes(flip(x, axes[1]) if k == 1 else x, *axes)
+    return turned if k == 1 else flip(turned, axes[1])
+
+
+@implements(np.diagonal, method="diagonal")
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    return handle(a).view(Diagonal(offset, axis1, axis2))
+
+
+@implements(np.linalg.diagonal)
+def last_diagonal(x, /, *, offset=0):
+    return diagonal(x, offset, -2, -1)
+
+
+@implements(np.unstack)
+def unstack(x, /, *, axis=0):
+    x = handle(x)
+    if not x.ndim:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[np.lib.array_utils.normalize_axis_index(axis, x.ndim)]))
+
+
+@implements(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    if writeable:
+        raise UnsupportedError(message("sliding_window_view(writeable=True) is not captured: its windows overlap in memory", locate()))
+    return handle(x).view(Windows(window_shape, axis))
+
+
+# -- copies and conversions ------------------------------------------------------------------------
+
+
+@implements(np.copy)
+def copy(a, order="K", subok=False):
+    x = handle(a)
+    return laid_out(x.value, np.empty_like(x.shadow, order=order))
+
+
+@implements(method=("copy", "__copy__"))
+def copy_method(x, order="C"):
+    return TracedScalar(x.value, x.weak) if type(x) is TracedScalar else copy(x, order)
+
+
+Traced.__copy__ = copy_method
+
+
+@implements(method="astype")
+def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    dtype = checked(np.dtype(dtype))
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TypeError(f"Cannot cast array data from {x.dtype!r} to {dtype!r} according to the rule {casting!r}")
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=2)
+    if type(x) is TracedScalar:
+        return TracedScalar(cast_to(x.value, dtype))
+    if not copy and x.dtype == dtype:
+        return x
+    return laid_out(cast_to(x.value, dtype), np.empty_like(x.shadow, dtype, order))
+
+
+@implements(np.astype)
+def astype(x, dtype, /, *, copy=True, device=None):
+    if device not in (None, "cpu"):
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    return astype_method(x, dtype, copy=copy)
+
+
+@implements(method="fill")
+def fill(x, value):
+    x[...] = value
+
+
+window = TracedArray.view
+
+
+def view(x, dtype=None, type=None):
+    """ndarray.view(dtype): the same memory read as another dtype. (Tracing calls it with a view step.)"""
+    if hasattr(dtype, "apply"):
+        return window(x, dtype)
+    if dtype is np.ndarray or dtype is None and type in (None, np.ndarray):
+        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+    if type is not None or dtype in np.ndarray.__subclasses__():
+        raise UnsupportedError(message("views as subclasses of ndarray are not captured", locate()))
+    dtype = checked(np.dtype(dtype))
+    if dtype == x.dtype:
+        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+    x.shadow.view(dtype)  # NumPy's own words where sizes do not fit
+    if not Bits.possible(x.dtype, dtype):
+        hint = "Captured are views as a dtype of the same width, and of complex numbers as pairs of floats."
+        raise UnsupportedError(message(f"an array of {x.dtype} cannot be viewed as {dtype}", locate(), hint))
+    return window(x, Bits(dtype))
+
+
+TracedArray.view = view
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+@implements(np.real)
+def real(val):
+    return part(val if isinstance(val, Traced) else handle(val), "real")
+
+
+@implements(np.imag)
+def imag(val):
+    return part(val if isinstance(val, Traced) else handle(val), "imag")
+
+
+def part(x, name):
+    """x.real or x.imag: views of a complex array; of a real one itself, and zeros."""
+    if type(x) is TracedArray:
+        if x.dtype.kind == "c":
+            return x.view(Part(name))
+        return x if name == "real" else zeros(x)
+    weak = {complex: float, bool: int}.get(x.weak, x.weak)
+    value = part(fresh(x.value), name).value
+    return TracedScalar(cast_to(value, np.dtype(np.int64)) if x.weak is bool else value, weak)
+
+
+def zeros(x):
+    out = np.zeros_like(x)
+    out.storage.readonly = True
+    return out
+
+
+def set_real(x, value):
+    real(x)[...] = value
+
+
+def set_imag(x, value):
+    if x.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    imag(x)[...] = value
+
+
+def transposed(x):
+    return transpose(x)
+
+
+def matrix_transposed(x):
+    if x.ndim < 2:
+        raise ValueError("matrix transpose with ndim < 2 is undefined")
+    return swapaxes(x, -1, -2)
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+class Flat:
+    """x.flat: the elements in row-major order, read and written through the array."""
+
+    def __init__(self, x):
+        self.base = x
+
+    def _line(self):
+        return fresh(reshape_to(self.base.value, (self.base.size,)))
+
+    def __len__(self):
+        return self.base.size
+
+    def __iter__(self):
+        return iter(self._line())
+
+    def __getitem__(self, key):
+        out = self._line()[key]
+        return fresh(out.value) if type(out) is TracedArray else out
+
+    def __setitem__(self, key, value):
+        """The values are used in turn, as often as there are places for them."""
+        line, values = self._line(), ravel(value)
+        places = line[key]
+        if values.size:
+            line[key] = values[0] if values.size == 1 else resize(values, places.shape)
+            self.base.write(reshape_to(line.value, self.base.shape))
+
+    def copy(self):
+        return self._line()
+
+
+def set_flat(x, value):
+    Flat(x)[:] = value
+
+
+def flags(x):
+    """The flags of the array's memory layout; writeable as the array itself is."""
+    shadow = x.shadow[...]
+    shadow.flags.writeable = x.writeable
+    return shadow.flags
+
+
+def base(x):
+    return TracedArray(x.storage) if x.chain else None
+
+
+Traced.T = property(transposed, doc="The array with its axes reversed.")
+Traced.mT = property(matrix_transposed, doc="The array with its last two axes exchanged.")
+Traced.real = property(real, doc="The real part.")
+Traced.imag = property(imag, doc="The imaginary part.")
+Traced.device = property(lambda x: "cpu", doc="Where NumPy would hold it.")
+TracedArray.real = property(real, set_real, doc="The real part, a view.")
+TracedArray.imag = property(imag, set_imag, doc="The imaginary part, a view.")
+TracedArray.flat = property(Flat, set_flat, doc=Flat.__doc__)
+TracedArray.flags = property(flags, doc=flags.__doc__)
+TracedArray.strides = property(lambda x: x.shadow.strides, doc="Bytes from one element to the next along each axis.")
+TracedArray.base = property(base, doc="The array that owns the memory; None if it is this one.")
+TracedScalar.flat = property(lambda x: Flat(handle(x)), doc=Flat.__doc__)
+
+
+@implements(np.may_share_memory, np.shares_memory)
+def shares_memory(a, b, /, max_work=None):
+    if not (type(a) is type(b) is TracedArray and a.storage is b.storage):
+        return False
+    whole = np.empty(a.storage.value.type.shape, a.storage.value.type.dtype)
+    return bool(np.shares_memory(*[functools.reduce(lambda array, step: step.apply(array), x.chain, whole) for x in (a, b)]))
