@@ -402,3 +402,12 @@ def test_ir_and_explain():
     assert "mul" in str(f.ir(np.ones(3), passes=False))
     assert f.ir(np.ones(3)).count() <= f.ir(np.ones(3), passes=False).count()
     assert f.explain().startswith("<lambda>: 0 trace(s)")
+
+
+def test_dicts_keep_their_order():
+    def f(p):
+        return {"z": 1, "first": next(iter(p)), **{k: v * 2 for k, v in p.items()}, "inner": ({"b": p["w"], "a": 2},)}
+
+    p = {"w": V, "b": 1.0}
+    got, want = jit(f)(p), f(p)
+    assert list(got) == list(want) and list(got["inner"][0]) == ["b", "a"] and got["first"] == "w"

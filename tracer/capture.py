@@ -5,6 +5,7 @@ by an `Out` per leaf, so that the caller gets NumPy's own objects: arrays, scala
 very argument that was returned, or a view of it.
 """
 
+import re
 import sys
 
 import numpy as np
@@ -32,6 +33,11 @@ class Kind:
         if self.kind is ARRAY:
             return TracedArray(Storage(value, trace, index, self.readonly))
         return TracedScalar(value, None if self.kind is SCALAR else self.kind)
+
+
+def printable(name):
+    """`params['w'][0]` as a name in the IR's text: params_w_0."""
+    return re.sub(r"\W+", "_", name).strip("_") if name else None
 
 
 def kind_of(traced, name=None):
@@ -66,25 +72,30 @@ class Captured:
     checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
     """
 
-    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "outs", "tree")
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "outs", "tree", "order")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, outs, tree):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, outs, tree, order):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
-        self.effects, self.checks, self.outs, self.tree = effects, checks, outs, tree
+        self.effects, self.checks, self.outs, self.tree, self.order = effects, checks, outs, tree, order
+
+    def rebuild(self, leaves):
+        """What the function returned, around these leaves."""
+        return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None):
+def capture(function, leaves, tree, kinds, name, parent=None, order=None):
     """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`."""
     trace = Trace(name, parent)
     with trace:
-        handles = {id(k): k.handle(trace.param(k.type, k.name), trace, i) for i, k in enumerate(kinds)}
+        handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = tuple(trace.build.params)
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
-        args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves])
+        args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
         result = function(*args, **kwargs)
         del args, kwargs, handles
         outs, values, tree = describe(result, trace)
+        order = pytree.key_order(result)
         del result
         own_copies(outs)
         count = len(values)
@@ -102,7 +113,7 @@ def capture(function, leaves, tree, kinds, name, parent=None):
             trace.build.params += [value for _, value in captured]
             trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
-    return Captured(func, count, inputs, list(trace.lifted), [s.origin for s in writes], effects, checks, outs, tree)
+    return Captured(func, count, inputs, list(trace.lifted), [s.origin for s in writes], effects, checks, outs, tree, order)
 
 
 def _bind_constant(array, value):

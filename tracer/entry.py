@@ -51,7 +51,7 @@ class Version:
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
         made = {}
-        return pytree.unflatten(captured.tree, [self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        return captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
@@ -125,7 +125,8 @@ class World:
 class Entry:
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
-    def __init__(self, compiled, leaves, tree, dynamic, names, types, flat):
+    def __init__(self, compiled, leaves, tree, order, dynamic, names, types, flat):
+        self.order = order  # of the keys of dicts among the arguments
         self.compiled, self.tree, self.dynamic, self.types, self.flat = compiled, tree, dynamic, types, flat
         self.names = [names[i] for i in dynamic]
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
@@ -195,7 +196,7 @@ class Entry:
         start = time.perf_counter()
         outside = [(v, v.copy()) for v in guard.values if isinstance(v, np.ndarray)]
         try:
-            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name)
+            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order)
         except Exception as error:
             raise without_internals(error) from error.__cause__
         finally:
@@ -233,5 +234,5 @@ class Entry:
         full = list(self.leaves)
         for i, x in zip(self.dynamic, leaves):
             full[i] = x
-        args, kwargs = pytree.unflatten(self.tree, full)
+        args, kwargs = pytree.unflatten(self.tree, full, self.order)
         return self.compiled.plain(*args, **kwargs)

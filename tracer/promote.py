@@ -173,9 +173,17 @@ def loop(ufunc, keys, dtype=None, casting="same_kind"):
         try:
             types = ufunc.resolve_dtypes(kinds, casting=casting, **chosen)
         except TypeError as error:
-            raise TypeError(message(str(error), locate())) from None
+            raise located(error) from None
         found = _loops[memo] = types[: ufunc.nin], types[ufunc.nin :]
     return found
+
+
+def located(error):
+    """NumPy's exception with the user's line; its own class, whose constructor may want more than a text."""
+    if len(error.args) == 1:
+        return type(error)(message(str(error), locate()))
+    error.add_note(message("", locate()).lstrip())
+    return error
 
 
 def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):

@@ -4,7 +4,6 @@ from jax import tree_util
 
 flatten = tree_util.tree_flatten
 flatten_with_path = tree_util.tree_flatten_with_path
-unflatten = tree_util.tree_unflatten
 structure = tree_util.tree_structure
 leaves = tree_util.tree_leaves
 map = tree_util.tree_map
@@ -18,3 +17,33 @@ def path_text(path):
 def is_leaf(tree):
     """Whether a structure is one leaf and nothing around it."""
     return tree_util.treedef_is_leaf(tree) and tree.num_leaves == 1
+
+
+def unflatten(tree, leaves, order=None):
+    """The containers of `tree` around `leaves`, dicts in the order that `key_order` noted."""
+    made = tree_util.tree_unflatten(tree, leaves)
+    return made if order is None else _reorder(made, order)
+
+
+def key_order(x):
+    """The insertion orders of the dicts in x, or None where sorting the keys changes nothing: jax sorts them, NumPy programs do not."""
+    if type(x) is dict:
+        inside = {k: key_order(v) for k, v in x.items()}
+        try:
+            in_order = list(x) == sorted(x)
+        except TypeError:
+            in_order = False
+        return None if in_order and all(o is None for o in inside.values()) else inside
+    if isinstance(x, list | tuple):
+        inside = [key_order(v) for v in x]
+        return inside if any(o is not None for o in inside) else None
+    return None
+
+
+def _reorder(x, order):
+    if order is None:
+        return x
+    if type(x) is dict:
+        return {k: _reorder(x[k], o) for k, o in order.items()}
+    items = [_reorder(v, o) for v, o in zip(x, order)]
+    return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)

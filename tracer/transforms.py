@@ -98,10 +98,10 @@ class Inner:
         stand_ins, kinds, self.places = list(self.leaves), [], {}
         for i, leaf in enumerate(self.leaves):
             if isinstance(leaf, Traced):
-                stand_ins[i] = kind_of(leaf, self.names[i].replace("[", ".").replace("]", "").replace("'", "") or None)
+                stand_ins[i] = kind_of(leaf, self.names[i])
                 self.places[i] = len(kinds)  # leaf -> parameter
                 kinds.append(stand_ins[i])
-        self.captured = capture(function, stand_ins, self.tree, kinds, _name(function), parent=current_trace())
+        self.captured = capture(function, stand_ins, self.tree, kinds, _name(function), parent=current_trace(), order=pytree.key_order((args, kwargs)))
         self.func = self.captured.func
         self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
 
@@ -118,7 +118,7 @@ class Inner:
         """What the function returned, as traced objects of the current trace."""
         leaf_of = {place: i for i, place in self.places.items()}
         leaves = [_returned(o, results, self.leaves, leaf_of) for o in self.captured.outs]
-        return pytree.unflatten(self.captured.tree, leaves)
+        return self.captured.rebuild(leaves)
 
 
 def _returned(out, results, leaves, leaf_of):
@@ -400,4 +400,4 @@ def _jvp(function, signature, primals, tangents):
             )
         t = out[o.index]
         leaves.append(_wrapped(t if t is not None else Lit(0, results[o.index].type), o.kind))
-    return value, pytree.unflatten(inner.captured.tree, leaves)
+    return value, inner.captured.rebuild(leaves)
