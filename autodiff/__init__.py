@@ -5,10 +5,30 @@ as the op's own (`elementwise`, `shape`, ...). Results are ordinary functions: p
 simplified by the same passes, differentiable again. Imports `ir` only.
 """
 
-from . import control, dense, elementwise, indexing, linalg, loops, reduction, shape, signal, sorting, spectral, transcendental, window
+from . import control, dense, elementwise, indexing, linalg, loops, reduction, shape, signal, sorting, special, spectral, transcendental, window
 from .batch import BATCH, batch
 from .forms import DERIVATIVE
 from .jvp import jvp
 from .vjp import vjp
 
-__all__ = ["BATCH", "DERIVATIVE", "batch", "control", "dense", "elementwise", "indexing", "jvp", "linalg", "loops", "reduction", "shape", "signal", "sorting", "spectral", "transcendental", "vjp", "window"]
+__all__ = [
+    "BATCH",
+    "DERIVATIVE",
+    "batch",
+    "control",
+    "dense",
+    "elementwise",
+    "indexing",
+    "jvp",
+    "linalg",
+    "loops",
+    "reduction",
+    "shape",
+    "signal",
+    "sorting",
+    "special",
+    "spectral",
+    "transcendental",
+    "vjp",
+    "window",
+]

@@ -6,6 +6,7 @@ plainer expression chosen by types and attributes (`pretty`).
 """
 
 import ast
+import builtins
 import functools
 import inspect
 import keyword
@@ -180,7 +181,7 @@ def _template(op):
     if len(body) != 1 or not isinstance(body[0], ast.Return):
         return None
     bound = {n.id for n in ast.walk(body[0]) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    known = {*op.operands, *op.attrs, *PRELUDE_MODULES, *dir(__builtins__ if inspect.ismodule(__builtins__) else object), "range", "len", "tuple", "slice", "zip", "list", "Ellipsis"}
+    known = {*op.operands, *op.attrs, *PRELUDE_MODULES, *dir(builtins)}
     if op.variadic:
         known.add(_variadic(op))
     used = {n.id for n in ast.walk(body[0]) if isinstance(n, ast.Name)} - bound
@@ -214,6 +215,7 @@ class _Substitute(ast.NodeTransformer):
         return self.values.get(node.id, node)
 
 
+@functools.cache
 def _definition(function):
     tree = _tree(function)
     stripped = ast.FunctionDef(tree.name, tree.args, _statements(function), [], None, None)
@@ -223,6 +225,7 @@ def _definition(function):
     return ast.unparse(ast.fix_missing_locations(stripped))
 
 
+@functools.cache
 def _closure(function):
     """`function` and the functions of its module that it calls, callees first."""
     found, space = [], function.__globals__

@@ -17,10 +17,12 @@ from .table import XLA
 
 
 def in_single(f):
-    """f in f32 where the operand is f16."""
+    """f in f32 where the operands are f16."""
 
-    def lowered(x):
-        return lax.convert_element_type(f(lax.convert_element_type(x, np.float32)), np.float16) if x.dtype == np.float16 else f(x)
+    def lowered(*operands, **attrs):
+        if operands[0].dtype != np.float16:
+            return f(*operands, **attrs)
+        return lax.convert_element_type(f(*[lax.convert_element_type(x, np.float32) for x in operands], **attrs), np.float16)
 
     return lowered
 

@@ -2,8 +2,23 @@
 
 from ..core import Operand
 from ..op import OPS
-from . import control, dense, elementwise, indexing, linalg, reduction, shape, signal, sorting, spectral, transcendental, window
+from . import control, dense, elementwise, indexing, linalg, reduction, shape, signal, sorting, special, spectral, transcendental, window
 
 Operand.arithmetic.update({name: OPS[name] for name in ("neg", "add", "sub", "mul", "div", "pow")})
 
-__all__ = ["OPS", "control", "dense", "elementwise", "indexing", "linalg", "reduction", "shape", "signal", "sorting", "spectral", "transcendental", "window"]
+__all__ = [
+    "OPS",
+    "control",
+    "dense",
+    "elementwise",
+    "indexing",
+    "linalg",
+    "reduction",
+    "shape",
+    "signal",
+    "sorting",
+    "special",
+    "spectral",
+    "transcendental",
+    "window",
+]

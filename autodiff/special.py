@@ -1,0 +1,64 @@
+"""Derivatives of the special functions: partials, z being the op's own result.
+
+The incomplete gamma and beta functions have all derivatives in all operands: by the parameters through their
+`slope` ops, by x through the densities, whose own derivatives by the parameters are power series of equations.
+"""
+# ruff: noqa: I001, the names of a family fill lines
+
+import math
+
+from ..ir.ops.elementwise import sign
+from ..ir.ops.special import (
+    bessel_i0e, bessel_i1e, beta_exponent, betainc, betainc_slope, digamma, erf, erf_inv, erfc, exponential, gamma_exponent, igamma,
+    igamma_slope, igammac, lgamma, polygamma, zeta,
+)
+from ..ir.ops.transcendental import exp, log, log1p
+from .forms import scalar
+
+
+def trigamma_and_on(x, n):
+    return polygamma(x, n=n)
+
+
+def gamma_density(a, x, n=0):
+    """x^(a-1) e^-x / Gamma(a), differentiated n times by a: e^u a / x with u of the exponent of x^a e^-x / Gamma(a+1)."""
+    e = exponential(gamma_exponent(a, x, log(x), lgamma, digamma, trigamma_and_on, n), exp)
+    top = a * e[n, 0] + e[n - 1, 0] if n else a * e[0, 0]
+    return times(math.factorial(n), top / x)
+
+
+def beta_density(a, b, x, n=0, m=0):
+    """x^(a-1) (1-x)^(b-1) / B(a, b), differentiated n times by a and m times by b."""
+    e = exponential(beta_exponent(a, b, log(x), log1p(-x), lgamma, digamma, trigamma_and_on, n, m), exp)
+    return times(math.factorial(n) * math.factorial(m), e[n, m] / (x * (1 - x)))
+
+
+def times(number, x):
+    return x if number == 1 else number * x
+
+
+def i1e_slope(z, x):
+    """I_0 - I_1 / x, scaled as they are; 1/2 at 0."""
+    return bessel_i0e(x) - z * (sign(x) + 1 / x)
+
+
+# fmt: off
+#       op             partials
+scalar( erf,           lambda z, x: 2 / math.sqrt(math.pi) * exp(-(x * x)))
+scalar( erfc,          lambda z, x: -2 / math.sqrt(math.pi) * exp(-(x * x)))
+scalar( erf_inv,       lambda z, x: math.sqrt(math.pi) / 2 * exp(z * z))
+scalar( lgamma,        lambda z, x: digamma(x))
+scalar( digamma,       lambda z, x: polygamma(x, n=1))
+scalar( polygamma,     lambda z, x, *, n: polygamma(x, n=n + 1))
+scalar( zeta,          lambda z, q, *, s: -s * zeta(q, s=s + 1))
+scalar( igamma,        lambda z, a, x: igamma_slope(a, x, n=1),              lambda z, a, x: gamma_density(a, x))
+scalar( igammac,       lambda z, a, x: -igamma_slope(a, x, n=1),             lambda z, a, x: -gamma_density(a, x))
+scalar( igamma_slope,  lambda z, a, x, *, n: igamma_slope(a, x, n=n + 1),    lambda z, a, x, *, n: gamma_density(a, x, n))
+scalar( betainc,       lambda z, a, b, x: betainc_slope(a, b, x, n=1, m=0),
+                       lambda z, a, b, x: betainc_slope(a, b, x, n=0, m=1),
+                       lambda z, a, b, x: beta_density(a, b, x))
+scalar( betainc_slope, lambda z, a, b, x, *, n, m: betainc_slope(a, b, x, n=n + 1, m=m),
+                       lambda z, a, b, x, *, n, m: betainc_slope(a, b, x, n=n, m=m + 1),
+                       lambda z, a, b, x, *, n, m: beta_density(a, b, x, n, m))
+scalar( bessel_i0e,    lambda z, x: bessel_i1e(x) - sign(x) * z)
+scalar( bessel_i1e,    i1e_slope)
