@@ -97,7 +97,8 @@ def test_mutation_is_numpys(function, argument):
 INDEXING = [
     lambda a: a[1], lambda a: a[1, 2], lambda a: a[-1, -2], lambda a: a[::-1, 1:4:2], lambda a: a[..., None, 0], lambda a: a[[0, 2]],
     lambda a: a[[0, 2], [1, -1]], lambda a: a[:, [0, 2]], lambda a: a[np.array([[0, 1], [2, 3]]), 1:3], lambda a: a[[0, 1], None, [1, 2]],
-    lambda a: a[np.array([True, False, True, True])], lambda a: a[2, ...], lambda a: a[1, 2, ...], lambda a: a[1:1], lambda a: a[7], lambda a: a[0, 1, 2],
+    lambda a: a[np.array([True, False, True, True])], lambda a: a[2, ...], lambda a: a[1, 2, ...], lambda a: a[1:1],
+    lambda a: a[7], lambda a: a[0, 1, 2],
     lambda a: a[[0, 9]], lambda a: a[3:0:-2, -1], lambda a: a[None], lambda a: a["x"],
 ]  # fmt: skip
 
@@ -107,7 +108,9 @@ def test_indexing_is_numpys(function):
     same(function, X)
 
 
-@pytest.mark.parametrize("i", [np.array([0, -1]), np.array([[1], [2]]), np.array([0, 9]), np.array([-5]), np.int64(2), np.int64(-1), np.int64(9), np.array([], int)])
+@pytest.mark.parametrize(
+    "i", [np.array([0, -1]), np.array([[1], [2]]), np.array([0, 9]), np.array([-5]), np.int64(2), np.int64(-1), np.int64(9), np.array([], int)]
+)
 def test_traced_indices_wrap_and_raise(i):
     def read(v, i):
         return v[i]
@@ -122,10 +125,14 @@ def test_traced_indices_wrap_and_raise(i):
 
 
 KINDS = [
-    (lambda s: s * 2 + 1, 2.0), (lambda s: s / 4, 2.0), (lambda s, t: s / t, 2.0, 0.0), (lambda s, t: s // t, 7.5, 2.0), (lambda s: s + np.float32(1), 2.0),
-    (lambda s: -s**2, 3.0), (lambda s: s > 1, 2.0), (lambda s: s + 1, np.float32(1)), (lambda v: v * 2.5, np.arange(3)), (lambda v: v + 300, np.arange(3, dtype=np.uint8)),
-    (lambda v: v + 1, np.array(2.0)), (lambda v: v, np.array(2.0)), (lambda v: np.exp(v), np.array(2.0)), (lambda z: z * 1j, 2.0), (lambda z: z * z, 2j),
-    (lambda v: v, V), (lambda v: (v, v[1:], 3, "s", None, {"k": v * 2}), V), (lambda v: np.exp(v)[0], V), (lambda v: 7, V), (lambda v: np.zeros(2), V),
+    (lambda s: s * 2 + 1, 2.0), (lambda s: s / 4, 2.0), (lambda s, t: s / t, 2.0, 0.0),
+    (lambda s, t: s // t, 7.5, 2.0), (lambda s: s + np.float32(1), 2.0),
+    (lambda s: -s**2, 3.0), (lambda s: s > 1, 2.0), (lambda s: s + 1, np.float32(1)),
+    (lambda v: v * 2.5, np.arange(3)), (lambda v: v + 300, np.arange(3, dtype=np.uint8)),
+    (lambda v: v + 1, np.array(2.0)), (lambda v: v, np.array(2.0)),
+    (lambda v: np.exp(v), np.array(2.0)), (lambda z: z * 1j, 2.0), (lambda z: z * z, 2j),
+    (lambda v: v, V), (lambda v: (v, v[1:], 3, "s", None, {"k": v * 2}), V),
+    (lambda v: np.exp(v)[0], V), (lambda v: 7, V), (lambda v: np.zeros(2), V),
     (lambda b, v: b * v, np.bool_(True), V), (lambda v: [float(n) for n in v.shape], V), (lambda v: len(v) * v, V), (lambda s, n: s**n, 2.0, 3),
     (lambda s, t: s**t, -8.0, 0.5), (lambda s: s**-1, 0.0), (lambda v: 2**v, V), (lambda v: v.shape[0] + v.ndim + v.size, V),
 ]  # fmt: skip

@@ -39,7 +39,11 @@ class Traced:
     def __bool__(self):
         if self.type.size != 1 and self.type.shape:
             raise ValueError(
-                message(f"the truth value of an array with more than one element is ambiguous: {self.type}", locate(), "Use x.any() or x.all(), or np.where(test, a, b).")
+                message(
+                    f"the truth value of an array with more than one element is ambiguous: {self.type}",
+                    locate(),
+                    "Use x.any() or x.all(), or np.where(test, a, b).",
+                )
             )
         raise _concrete(
             self,

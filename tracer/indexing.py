@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
-from .array import Traced, TracedArray, TracedScalar, fresh
+from .array import Traced, TracedScalar, fresh
 from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
 from .errors import ShapeError, UnsupportedError, message
 from .frames import locate

@@ -53,7 +53,9 @@ class Compiled:
                     names = names_of(self.signature, args, kwargs)
                     dynamic = [i for i, k in enumerate(kinds) if k is not None]
                     flat = not kwargs and len(args) == len(leaves) and all(x is a for x, a in zip(leaves, args))
-                    found = self.entries[tree, types, static] = Entry(self, leaves, tree, pytree.key_order((args, kwargs)), dynamic, names, types, flat)
+                    found = self.entries[tree, types, static] = Entry(
+                        self, leaves, tree, pytree.key_order((args, kwargs)), dynamic, names, types, flat
+                    )
         return found
 
     def reason_for(self, entry):

@@ -101,7 +101,9 @@ class Inner:
                 stand_ins[i] = kind_of(leaf, self.names[i])
                 self.places[i] = len(kinds)  # leaf -> parameter
                 kinds.append(stand_ins[i])
-        self.captured = capture(function, stand_ins, self.tree, kinds, _name(function), parent=current_trace(), order=pytree.key_order((args, kwargs)))
+        self.captured = capture(
+            function, stand_ins, self.tree, kinds, _name(function), parent=current_trace(), order=pytree.key_order((args, kwargs))
+        )
         self.func = self.captured.func
         self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
 
