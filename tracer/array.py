@@ -5,12 +5,15 @@ which NumPy itself decides shape, strides and IndexError. A `TracedScalar` is Nu
 `weak` set a Python number: immutable, so `s += 1` rebinds where `A += 1` writes.
 """
 
+import operator
+
 import numpy as np
 
 from ..ir.core import Builder
 from ..ir.types import Tensor
 from .errors import ConcretizationError, LeakError, UnsupportedError, message
 from .frames import locate
+from .known import known
 from .storage import Storage, current_trace
 
 WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
@@ -30,13 +33,23 @@ class Traced:
         return Traced.function(func, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):
+        number = self.known()
+        if number is not None:
+            return np.array(number, dtype)
         raise _concrete(
             self,
             "became a plain ndarray",
             "Use the NumPy functions on it as they are; to build an array from traced numbers write\nnp.stack([a, b]) instead of np.array([a, b]).",
         )
 
+    def known(self):
+        """The contents as an ndarray where constants alone decide them, else None."""
+        return known(self.value) if current_trace() is not None else None
+
     def __bool__(self):
+        number = self.known()
+        if number is not None:
+            return bool(number)
         if self.type.size != 1 and self.type.shape:
             raise ValueError(
                 message(
@@ -53,18 +66,24 @@ class Traced:
         )
 
     def _number(self, kind):
+        number = self.known()
+        if number is not None:
+            return number
         raise _concrete(self, f"was converted by {kind}(...)", "Keep it an array: x.astype(...) converts without needing the number.")
 
     def __float__(self):
-        self._number("float")
+        return float(self._number("float"))
 
     def __int__(self):
-        self._number("int")
+        return int(self._number("int"))
 
     def __complex__(self):
-        self._number("complex")
+        return complex(self._number("complex"))
 
     def __index__(self):
+        number = self.known()
+        if number is not None:
+            return operator.index(number)
         raise _concrete(
             self,
             "was used as a Python integer (a size, a range, or an index into a list or a plain array)",
@@ -72,10 +91,10 @@ class Traced:
         )
 
     def item(self, *args):
-        self._number("item")
+        return self._number("item").item(*args)
 
     def tolist(self):
-        self._number("tolist")
+        return self._number("tolist").tolist()
 
     @property
     def shape(self):

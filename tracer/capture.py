@@ -14,8 +14,10 @@ from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
 from . import pytree
 from .array import TracedArray, TracedScalar
+from .source import hooks
 from .storage import Storage
 from .trace import Trace
+from .unmerged import Unmerged
 
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
@@ -70,13 +72,14 @@ class Captured:
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
     checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
+    notes:   what could not be captured as it stands, and what was done instead.
     """
 
-    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "outs", "tree", "order")
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "outs", "tree", "order", "notes")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, outs, tree, order):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, outs, tree, order, notes=()):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
-        self.effects, self.checks, self.outs, self.tree, self.order = effects, checks, outs, tree, order
+        self.effects, self.checks, self.outs, self.tree, self.order, self.notes = effects, checks, outs, tree, order, notes
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
@@ -92,7 +95,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
-        result = function(*args, **kwargs)
+        result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
         outs, values, tree = describe(result, trace)
         order = pytree.key_order(result)
@@ -113,7 +116,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
             trace.build.params += [value for _, value in captured]
             trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
-    return Captured(func, count, inputs, list(trace.lifted), [s.origin for s in writes], effects, checks, outs, tree, order)
+    return Captured(func, count, inputs, list(trace.lifted), [s.origin for s in writes], effects, checks, outs, tree, order, trace.root.notes)
 
 
 def _bind_constant(array, value):
@@ -130,6 +133,8 @@ def describe(result, trace):
             shared[leaf.storage] = shared.get(leaf.storage, 0) + 1
     outs, values, place = [], [], {}
     for leaf in leaves:
+        if isinstance(leaf, Unmerged):
+            leaf.fail()
         if isinstance(leaf, TracedScalar):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)

@@ -21,6 +21,10 @@ class UnsupportedError(WengertError, TypeError):
     """A NumPy function, a dtype or an argument that cannot be captured."""
 
 
+class CannotRoll(UnsupportedError):
+    """A loop or branch on data whose body does what one traced body cannot stand for."""
+
+
 class ShapeError(WengertError, ValueError):
     """Shapes that do not fit, where NumPy raises ValueError."""
 

@@ -71,7 +71,15 @@ def setitem(x, key, value):
 
 
 def as_tuple(key):
-    return key if isinstance(key, tuple) else (key,)
+    """The key as a tuple, its indices that follow from constants alone as plain NumPy ones."""
+    return tuple([concrete(k) if isinstance(k, Traced) else k for k in (key if isinstance(key, tuple) else (key,))])
+
+
+def concrete(k):
+    number = k.known()
+    if number is None:
+        return k
+    return int(number) if isinstance(k, TracedScalar) and number.dtype.kind in "iu" else number
 
 
 def is_basic(k):

@@ -12,6 +12,7 @@ from .capture import capture
 from .entry import Entry
 from .explain import explanation
 from .fastpath import Front
+from .source import hooks
 from .signature import check_hashable, kind_for, kind_of_type, names_of
 
 
@@ -32,7 +33,7 @@ class Compiled:
         leaves, tree = pytree.flatten((args, kwargs))
         kinds = [kind_of_type(type(x)) for x in leaves]
         if Traced in kinds:
-            return self.function(*args, **kwargs)
+            return hooks.call(self.function)(*args, **kwargs)
         entry = self.entry(leaves, tree, kinds, args, kwargs)
         return entry.run([leaves[i] for i in entry.dynamic])
 

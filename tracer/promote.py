@@ -15,6 +15,7 @@ from .emit import cast_to, constant_of, spread_to
 from .errors import ShapeError, UnsupportedError, message
 from .frames import locate
 from .storage import current_trace
+from .unmerged import Unmerged
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
@@ -45,6 +46,8 @@ def read(x):
         return value, value.type.dtype
     if isinstance(x, PYTHON_NUMBERS):  # subclasses of the Python numbers
         return read(next(t for t in PYTHON_NUMBERS if isinstance(x, t))(x))
+    if isinstance(x, Unmerged):
+        x.fail()
     raise UnsupportedError(
         message(f"{type(x).__name__} {x!r:.60} cannot take part in a traced operation", locate(), "Operands are arrays, numbers, and lists of them.")
     )

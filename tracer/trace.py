@@ -33,12 +33,18 @@ class Trace:
         self.build.trace = self
         self.root = parent.root if parent is not None else self
         self.journal = {}  # storage of an outer trace, written here -> its value before
+        self.region = None  # the body of a loop or branch that this trace is, if it is one
+        self.stored = False  # whether any memory was made in it
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         if parent is None:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(Lit(0, Tensor((), np.dtype(np.int32))), self)
             self.checks = []  # (exception class, message) behind each status number, from 1
-            self.reads = []  # facts relied on, for explain()
+            self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
+            self.sites = {}  # what earlier visits found out about a loop
+            self.bounds = {}  # integer value -> (lowest, highest) it can be
+            self.known = {}  # value -> its contents where constants alone decide them, else None
+            self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
 
     def __enter__(self):
         self.build.__enter__()
@@ -60,6 +66,7 @@ class Trace:
         if self.parent is not None:
             self.parent.bring(value)  # raises if no outer trace knows it
             found = self.lifted[value] = self.build.param(value.type, value.hint)
+            self.root.lifts[found] = value
             return found
         raise LeakError(
             message(
@@ -83,6 +90,15 @@ class Trace:
         root.build.values.add(value)
         known.append(Capture(array, array.copy() if mutable else array, value, locate()))
         return self.bring(value)
+
+    def constant(self, array):
+        """The value of a concrete array that was made while tracing and that nobody else can reach."""
+        value = self.capture(array)
+        outer = value
+        while outer in self.root.lifts:
+            outer = self.root.lifts[outer]
+        self.root.known[outer] = self.root.captures[id(array)][-1].contents
+        return value
 
     def check(self, ok, error, text):
         """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing."""

@@ -1,0 +1,223 @@
+"""Python's own functions on traced values: `range`, `float`, `max`, `isinstance`, `math.sin` and their like.
+
+`REPLACED` maps each to what stands in for it while tracing. On plain values a stand-in is the function itself.
+"""
+
+import builtins
+import math
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from ..emit import cast_to
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from ..promote import UFUNCS, operand_as, read
+from ..storage import current_trace
+from .merge import pick
+
+FEW = 64  # Python-level folds over a traced array write out at most so many steps
+REPLACED = {}
+
+
+def replaces(*functions):
+    def register(stand_in):
+        for f in functions:
+            REPLACED[f] = stand_in
+        return stand_in
+
+    return register
+
+
+def is_one(x):
+    return isinstance(x, Traced) and x.type.size == 1
+
+
+def number(x):
+    """A traced value of one element as a scalar operand."""
+    value = x.value
+    return value if not value.type.shape else OPS["reshape"](value, shape=())
+
+
+def check(ok, error, text):
+    current_trace().check(ok, error, message(text, locate()))
+
+
+# -- conversions -----------------------------------------------------------------------------------
+
+
+@replaces(float)
+def float_(x=0.0, /):
+    if not is_one(x):
+        return builtins.float(x)
+    if x.type.kind == "c":
+        raise TypeError(message("float() argument must be a string or a real number, not 'complex'", locate()))
+    return TracedScalar(cast_to(number(x), WEAK_DTYPES[float]), float)
+
+
+@replaces(int)
+def int_(x=0, /, *base, **more):
+    if not is_one(x) or base or more:
+        return builtins.int(x, *base, **more)
+    value = number(x)
+    if value.type.kind == "c":
+        raise TypeError(message("int() argument must be a string or a real number, not 'complex'", locate()))
+    if value.type.kind == "f":
+        check(OPS["is_finite"](value), ValueError, "cannot convert float NaN or infinity to integer")
+        value = OPS["trunc"](value)
+    return TracedScalar(cast_to(value, WEAK_DTYPES[int]), int)
+
+
+@replaces(bool)
+def bool_(x=False, /):
+    if not isinstance(x, Traced):
+        return builtins.bool(x)
+    if x.type.size != 1:
+        return builtins.bool(x)
+    return truth(x)
+
+
+def truth(x):
+    """bool(x) of a traced number, as a traced Python bool."""
+    value = number(x)
+    return TracedScalar(value if value.type.kind == "b" else OPS["ne"](value, Lit(0, value.type)), bool)
+
+
+@replaces(complex)
+def complex_(real=0, imag=0, /):
+    if not (isinstance(real, Traced) or isinstance(imag, Traced)):
+        return builtins.complex(real, imag) if imag != 0 or isinstance(real, str) is False else builtins.complex(real)
+    wide = WEAK_DTYPES[complex]
+    parts = [TracedScalar(operand_as(read(p)[0], wide, ()), complex) for p in (real, imag)]
+    return parts[0] + parts[1] * 1j
+
+
+@replaces(round)
+def round_(x, ndigits=None):
+    if not isinstance(x, Traced) or ndigits is not None or x.type.shape:
+        if isinstance(x, TracedScalar) and x.weak is float:
+            raise UnsupportedError(message("round(x, n) of a traced Python float is not captured", locate(), "Use np.round(x, n)."))
+        return builtins.round(x) if ndigits is None else np.round(x, ndigits) if isinstance(x, Traced) else builtins.round(x, ndigits)
+    return int_(np.rint(x)) if x.type.kind == "f" else int_(x)
+
+
+@replaces(abs)
+def abs_(x, /):
+    return builtins.abs(x)
+
+
+# -- choices ---------------------------------------------------------------------------------------
+
+
+def _extreme(real, better):
+    def stand_in(*args, **kwargs):
+        items = args
+        if len(args) == 1 and isinstance(args[0], TracedArray):
+            if kwargs or args[0].shape[0] > FEW:
+                raise UnsupportedError(
+                    message(f"{real.__name__}() of a traced array of {args[0].shape} goes element by element", locate(), f"Use x.{real.__name__}().")
+                )
+            items = tuple(args[0])
+        elif len(args) == 1 and not isinstance(args[0], np.ndarray | str):
+            items = tuple(args[0])
+        if kwargs or not builtins.any(isinstance(i, Traced) for i in items):
+            return real(items, **kwargs) if len(args) == 1 else real(*args, **kwargs)
+        best = items[0]
+        for item in items[1:]:
+            best = pick(better(item, best), item, best)
+        return best
+
+    return stand_in
+
+
+REPLACED[max] = _extreme(max, lambda a, b: a > b)
+REPLACED[min] = _extreme(min, lambda a, b: a < b)
+
+
+@replaces(sum)
+def sum_(iterable, /, start=0):
+    if isinstance(iterable, TracedArray) and iterable.ndim and iterable.shape[0] > FEW and iterable.type.kind != "O":
+        dtype = iterable.dtype if iterable.type.kind != "b" else np.dtype(np.int64)
+        return start + np.sum(iterable, axis=0, dtype=dtype)
+    return builtins.sum(iterable, start)
+
+
+# -- what a value is -------------------------------------------------------------------------------
+
+
+def sample(x):
+    """A plain object of the type a traced value stands for."""
+    if isinstance(x, TracedArray):
+        return np.empty((0,))
+    return x.weak() if x.weak else x.dtype.type(0)
+
+
+@replaces(isinstance)
+def isinstance_(x, kinds, /):
+    return builtins.isinstance(x, kinds) or (isinstance(x, Traced) and builtins.isinstance(sample(x), kinds))
+
+
+@replaces(type)
+def type_(*args, **kwargs):
+    return builtins.type(sample(args[0])) if len(args) == 1 and isinstance(args[0], Traced) else builtins.type(*args, **kwargs)
+
+
+@replaces(np.isscalar)
+def isscalar(element):
+    return isinstance(element, TracedScalar) or np.isscalar(element)
+
+
+# -- math ------------------------------------------------------------------------------------------
+
+MATH = {
+    "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "hypot": np.hypot, "fabs": np.fabs,
+    "copysign": np.copysign, "degrees": np.degrees, "radians": np.radians, "fmod": np.fmod, "cbrt": np.cbrt, "pow": np.float_power,
+}  # fmt: skip
+TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+WHOLE = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
+OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow", "hypot"}
+
+
+def floats(args):
+    return [operand_as(number(x) if isinstance(x, Traced) else x, WEAK_DTYPES[float], ()) for x in args]
+
+
+def _math(real, ufunc):
+    name = real.__name__
+
+    def stand_in(*args):
+        if not builtins.any(is_one(x) for x in args):
+            return real(*args)
+        if name == "log" and len(args) == 2:
+            return stand_in(args[0]) / stand_in(args[1]) if is_one(args[1]) else stand_in(args[0]) / real(args[1])
+        if len(args) != ufunc.nin:
+            return real(*args)
+        operands = floats(args)
+        out = UFUNCS[ufunc](*operands)
+        fine = OPS["is_finite"](out)
+        for x in operands:  # what is not finite in Python either: nan in, nan out
+            if not isinstance(x, Lit):
+                fine = OPS["or"](fine, OPS["not"](OPS["is_finite"](x)))
+        text = "math range error" if name in OVERFLOW else "math domain error"
+        check(fine, OverflowError if name in OVERFLOW else ValueError, text)
+        return TracedScalar(out, float)
+
+    return stand_in
+
+
+def _math_test(real, ufunc):
+    return lambda x: TracedScalar(UFUNCS[ufunc](*floats([x])), bool) if is_one(x) else real(x)
+
+
+def _math_whole(real, ufunc):
+    return lambda x: int_(TracedScalar(UFUNCS[ufunc](*floats([x])), float)) if is_one(x) else real(x)
+
+
+for _names, _make in ((MATH, _math), (TESTS, _math_test), (WHOLE, _math_whole)):
+    for _name, _ufunc in _names.items():
+        if hasattr(math, _name) and _ufunc in UFUNCS:
+            REPLACED[getattr(math, _name)] = _make(getattr(math, _name), _ufunc)

@@ -1,0 +1,172 @@
+"""`f(...)`: what is really called. The user's functions get hooks of their own; creation functions give traced arrays while tracing."""
+
+import builtins
+import collections
+import functools
+import random
+import types
+
+import numpy as np
+
+from ...ir.core import Builder
+from ...ir.types import SHORT
+from ..array import Traced, fresh
+from ..emit import constant_of, counted
+from ..errors import CannotRoll, message
+from ..frames import locate
+from ..numpy_api.handles import handle, laid_out
+from ..numpy_api.registry import HANDLERS
+from ..storage import current_trace
+from .builtins import REPLACED, replaces
+from .convert import convert, is_user
+from .series import enumerate_, range_, zip_
+from .state import inside, own, refuse
+
+DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
+MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
+IMPURE = {print, input, next, open, *(getattr(random, n) for n in ("random", "randint", "choice", "uniform", "shuffle", "seed", "gauss"))}
+REPLACED.update({range: range_, enumerate: enumerate_, zip: zip_})
+
+
+def call(f):
+    """What to call in place of f."""
+    kind = type(f)
+    if kind is types.FunctionType:
+        return convert(f) if is_user(f.__code__) else REPLACED.get(f, f)
+    if kind is types.MethodType:
+        g = f.__func__
+        return types.MethodType(convert(g), f.__self__) if type(g) is types.FunctionType and is_user(g.__code__) else f
+    if kind in DISPATCHERS:
+        return _builtin(f, kind) if Builder.building() is not None else f
+    if kind is functools.partial:
+        inner = call(f.func)
+        return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
+    if isinstance(f, type):
+        return _class(f)
+    run = getattr(kind, "__call__", None)
+    if type(run) is types.FunctionType and is_user(run.__code__):
+        return types.MethodType(convert(run), f)
+    return f
+
+
+def _builtin(f, kind):
+    found = REPLACED.get(f)
+    if found is not None:
+        return found
+    if kind is type:
+        return _class(f)
+    if kind is types.BuiltinFunctionType:
+        owner = f.__self__
+        if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS and inside():
+            refuse(owner, f"a {type(owner).__name__} made outside it is changed ({f.__name__})")
+        elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
+            return getattr(fresh(current_trace().capture(owner)), f.__name__)
+        elif (f in IMPURE or isinstance(owner, random.Random)) and inside():
+            raise CannotRoll(message(f"{f.__name__}() acts each time it is called, inside a loop or branch that is captured as a whole", locate()))
+    return f
+
+
+def _class(f):
+    """A class, called: the user's `__init__` gets hooks too."""
+    init = f.__init__
+    if type(f) is type and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
+        return functools.partial(_construct, f, init)
+    return f if f.__module__ == "builtins" and f not in CONTAINERS else lambda *args, **kwargs: own(f(*args, **kwargs))
+
+
+def _construct(f, init, /, *args, **kwargs):
+    made = own(object.__new__(f))
+    convert(init)(made, *args, **kwargs)
+    return made
+
+
+CONTAINERS = (list, dict, set, collections.deque, collections.defaultdict, collections.OrderedDict)
+
+
+# -- arrays made while tracing ---------------------------------------------------------------------
+
+
+def lifted(made):
+    """A plain array that was just made, as a traced one, so that traced values can be stored into it."""
+    if isinstance(made, tuple | list):
+        return type(made)(map(lifted, made))
+    if type(made) is not np.ndarray or made.dtype.name not in SHORT or not made.dtype.isnative or not made.flags.writeable:
+        return made
+    value = constant_of(made) if made.size <= 1 or made.strides == (0,) * made.ndim or uniform(made) else current_trace().constant(made)
+    return fresh(value) if made.flags.c_contiguous else laid_out(value, np.empty_like(made))
+
+
+def uniform(array):
+    first = array.flat[0]
+    return bool((array == first).all()) and (first != 0 or not np.signbit(array).any() if array.dtype.kind == "f" else array.dtype.kind in "iub")
+
+
+def mentions(x):
+    """Whether something traced is in nested lists and tuples."""
+    return isinstance(x, Traced) or isinstance(x, list | tuple) and any(map(mentions, x))
+
+
+def with_inputs(x):
+    """Nested lists with their plain arrays as captured ones: those may change between calls."""
+    if isinstance(x, list | tuple):
+        return type(x)(map(with_inputs, x)) if type(x) in (list, tuple) else x
+    return handle(x) if type(x) is np.ndarray and x.dtype.name in SHORT else x
+
+
+def _creation(real):
+    handler = HANDLERS.get(real)
+
+    def stand_in(*args, **kwargs):
+        if handler is not None and (mentions(args) or mentions(list(kwargs.values()))):
+            return handler(*args, **kwargs)
+        return lifted(real(*args, **kwargs))
+
+    return stand_in
+
+
+def _conversion(real):
+    handler = HANDLERS[real]
+
+    def stand_in(x, *args, **kwargs):
+        if type(x) is np.ndarray and real is not np.array:
+            made = real(x, *args, **kwargs)
+            return made if made is x else handler(handle(x), *args, **kwargs)
+        x = with_inputs(x)
+        return handler(x, *args, **kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
+
+    return stand_in
+
+
+for _f in (np.ones, np.full, np.linspace, np.logspace, np.geomspace, np.full_like, np.zeros_like, np.ones_like, np.empty_like):
+    REPLACED[_f] = _creation(_f)
+for _f in (np.diag, np.diagflat, np.tril, np.triu, np.meshgrid, np.indices, np.fromfunction, np.vander, np.hamming, np.hanning, np.blackman):
+    REPLACED[_f] = _creation(_f)
+for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.copy):
+    REPLACED[_f] = _conversion(_f)
+
+
+def _sized(real):
+    """Creation from sizes alone, which must be known."""
+    return lambda *args, **kwargs: lifted(real(*args, **kwargs))
+
+
+for _f in (np.zeros, np.eye, np.identity, np.tri):
+    REPLACED[_f] = _sized(_f)
+
+
+@replaces(np.empty)
+def empty(*args, **kwargs):
+    made = np.empty(*args, **kwargs)
+    return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
+
+
+@replaces(np.arange)
+def arange(*args, **kwargs):
+    made = np.arange(*[int(a) if isinstance(a, Traced) and a.known() is not None and a.type.kind in "iu" else a for a in args], **kwargs)
+    if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
+        return fresh(counted(made.shape))
+    return lifted(made)
+
+
+for _f in (functools.reduce, builtins.map, builtins.filter):
+    REPLACED[_f] = functools.partial(lambda real, f, *args: real(call(f) if f is not None else f, *args), _f)

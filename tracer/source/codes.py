@@ -1,0 +1,28 @@
+"""How a body ended: None where it fell through, else a `Code`; on data, a code whose status is traced."""
+
+FALLS, CONTINUES, BREAKS, RETURNS = range(4)
+
+
+class Code:
+    """status: one of the four, or a traced int; may: all it can be; value: what is returned, if it can return."""
+
+    __slots__ = ("status", "may", "value")
+
+    def __init__(self, status, may, value=None):
+        self.status, self.may, self.value = status, frozenset(may), value
+
+    @property
+    def open(self):
+        """Whether data decides."""
+        return len(self.may) > 1
+
+
+BREAK, CONTINUE = Code(BREAKS, {BREAKS}), Code(CONTINUES, {CONTINUES})
+
+
+def Return(value):
+    return Code(RETURNS, {RETURNS}, value)
+
+
+def may(code):
+    return frozenset((FALLS,)) if code is None else code.may

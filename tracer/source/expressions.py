@@ -1,0 +1,143 @@
+"""Expressions rewritten: every call, subscript, choice and container goes through a hook.
+
+Hooks are attributes of one object, in a cell under a name no program can spell; operands that may not
+be evaluated travel as lambdas. Every new node takes the place, in lines and columns, of the old one.
+"""
+
+import ast
+
+from .names import walk
+
+HOOK = "@w"
+ASIDE = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)  # what may not move into a lambda
+
+
+def mangled(name, private):
+    """The name a class body gives to `__name`."""
+    if private is None or not name.startswith("__") or name.endswith("__") or not private.strip("_"):
+        return name
+    return f"_{private.lstrip('_')}{name}"
+
+
+def at(new, old):
+    """`new`, and all of it that has no place yet, at the place of `old`."""
+    ast.copy_location(new, old)
+    return ast.fix_missing_locations(new)
+
+
+def load(name):
+    return ast.Name(name, ast.Load())
+
+
+def store(name):
+    return ast.Name(name, ast.Store())
+
+
+def arguments(*names):
+    return ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+
+
+def hook(name, *args):
+    """A call of the hook `name`."""
+    return ast.Call(ast.Attribute(load(HOOK), name, ast.Load()), list(args), [])
+
+
+def later(expression):
+    """An expression as a function to be called if its value is wanted."""
+    return at(ast.Lambda(arguments(), expression), expression)
+
+
+def moves(*expressions):
+    """Whether expressions mean the same inside a lambda."""
+    return not any(isinstance(n, ASIDE) for e in expressions for n in ast.walk(e))
+
+
+def is_generator(node):
+    """Whether a function is a generator or a coroutine: those are left alone."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        return True
+    body = node.body if isinstance(node.body, list) else [node.body]
+    return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith) for n in walk(body))
+
+
+class Expressions(ast.NodeTransformer):
+    """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`."""
+
+    def __init__(self, private, first):
+        self.private, self.first = private, first
+
+    def visit_Call(self, node):
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and not node.keywords:
+            if self.first is None:
+                return node
+            return at(ast.Call(node.func, [load("__class__"), load(self.first)], []), node)
+        self.generic_visit(node)
+        node.func = at(hook("call", node.func), node.func)
+        return node
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return at(hook("item", node.value, self.key(node.slice)), node)
+
+    def key(self, node):
+        """A subscript as an ordinary expression: slices are objects."""
+        if isinstance(node, ast.Slice):
+            none = lambda part: part or ast.Constant(None)
+            return at(hook("slice", none(node.lower), none(node.upper), none(node.step)), node)
+        if isinstance(node, ast.Tuple):
+            return at(ast.Tuple([self.key(e) for e in node.elts], ast.Load()), node)
+        return node
+
+    def visit_BoolOp(self, node):
+        if not moves(*node.values[1:]):
+            return self.generic_visit(node)
+        self.generic_visit(node)
+        name = "both" if isinstance(node.op, ast.And) else "either"
+        result = node.values[-1]
+        for value in reversed(node.values[:-1]):
+            result = at(hook(name, value, later(result)), node)
+        return result
+
+    def visit_UnaryOp(self, node):
+        self.generic_visit(node)
+        return at(hook("negated", node.operand), node) if isinstance(node.op, ast.Not) else node
+
+    def visit_Compare(self, node):
+        if len(node.ops) == 1 or not moves(*node.comparators):
+            return self.generic_visit(node)
+        self.generic_visit(node)
+        steps = []
+        for op, right in zip(node.ops, node.comparators):
+            test = at(ast.Lambda(arguments("@l", "@r"), ast.Compare(load("@l"), [op], [load("@r")])), node)
+            steps += [test, later(right)]
+        return at(hook("chain", node.left, *steps), node)
+
+    def visit_IfExp(self, node):
+        if not moves(node.body, node.orelse):
+            return self.generic_visit(node)
+        self.generic_visit(node)
+        return at(hook("choose", node.test, later(node.body), later(node.orelse)), node)
+
+    def _made(self, node):
+        self.generic_visit(node)
+        return at(hook("own", node), node) if isinstance(getattr(node, "ctx", None), ast.Load | None) else node
+
+    visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
+
+    def visit_Lambda(self, node):
+        if is_generator(node):
+            return node
+        node.args = self.defaults(node.args)
+        first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
+        node.body = Expressions(self.private, first).visit(node.body)
+        return node
+
+    def defaults(self, args):
+        """The parameters of a nested function, their defaults rewritten: those belong to this scope."""
+        args.defaults = [self.visit(d) for d in args.defaults]
+        args.kw_defaults = [d and self.visit(d) for d in args.kw_defaults]
+        return args
+
+

@@ -1,0 +1,111 @@
+"""From a function to its syntax tree: found by line and position, and believed only if it compiles to the function's own code."""
+
+import __future__
+
+import ast
+import copy
+import functools
+import inspect
+import linecache
+import types
+
+from .names import SCOPES, bound, walk
+
+FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
+
+
+@functools.lru_cache(64)
+def _functions(text):
+    """(name, first line) -> [(node, name of the innermost class around it)] of a file, and the names it imports at its top."""
+    found = {}
+
+    def visit(node, private):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, SCOPES) and not isinstance(child, ast.ClassDef):
+                name = getattr(child, "name", "<lambda>")
+                line = min([child.lineno, *(d.lineno for d in getattr(child, "decorator_list", ()))])
+                found.setdefault((name, line), []).append((child, private))
+            visit(child, child.name if isinstance(child, ast.ClassDef) else private)
+
+    try:
+        tree = ast.parse(text)
+        visit(tree, None)
+    except (SyntaxError, RecursionError):
+        return {}, ()
+    imports = [n for n in walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    return found, tuple(sorted(bound(imports) - {"*"}))
+
+
+def find(code, space):
+    """-> (a fresh copy of the function's node, name of the class around it, names its module imports), or None where there is no source that fits."""
+    text = "".join(linecache.getlines(code.co_filename, space))
+    found, imports = _functions(text)
+    for node, private in found.get((code.co_name, code.co_firstlineno), ()):
+        node = bare(copy.deepcopy(node))
+        try:
+            made = build(node, private, imports, code)
+        except SyntaxError:
+            continue
+        if alike(made, code):
+            return node, private, imports
+    return None
+
+
+def bare(node):
+    """The function without decorators, defaults and annotations: they are the function object's affair."""
+    a = node.args
+    strip = lambda arg: arg and ast.copy_location(ast.arg(arg.arg), arg)
+    args = ast.arguments([*map(strip, a.posonlyargs)], [*map(strip, a.args)], strip(a.vararg), [*map(strip, a.kwonlyargs)], [None] * len(a.kwonlyargs), strip(a.kwarg), [])
+    if isinstance(node, ast.Lambda):
+        return ast.copy_location(ast.Lambda(args, node.body), node)
+    kind = type(node)
+    return ast.copy_location(kind(name=node.name, args=args, body=node.body, decorator_list=[], returns=None, type_comment=None), node)
+
+
+def build(node, private, imports, code, extra=()):
+    """Compile a function node in surroundings like those of `code`: the same free names, class, imports and future flags.
+
+    Imports matter: the compiler calls `math.gcd(...)` differently where `math` is an imported name.
+    """
+    name = getattr(node, "name", "<lambda>")
+    params = [ast.arg(n) for n in (*code.co_freevars, *extra)]
+    body = [ast.Expr(node)] if isinstance(node, ast.Lambda) else [node]
+    if name not in code.co_freevars and not isinstance(node, ast.Lambda):
+        body.insert(0, ast.Global([name]))  # its own name is no variable of the surroundings made here
+    outer = ast.FunctionDef(
+        name="@outer", args=ast.arguments([], params, None, [], [], None, []), body=body, decorator_list=[], returns=None, type_comment=None
+    )
+    top = ast.ClassDef(name=private, bases=[], keywords=[], body=[outer], decorator_list=[]) if private else outer
+    first = [ast.copy_location(ast.Import([ast.alias("_", name)]), node) for name in imports]
+    tree = ast.Module([*first, top], [])
+    for part in (top, outer, *params, body[0]):
+        ast.copy_location(part, node)
+    made = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+    for step in ([private] if private else []) + ["@outer", name]:
+        made = next(c for c in made.co_consts if isinstance(c, types.CodeType) and c.co_name == step)
+    return made
+
+
+def alike(made, code):
+    """Whether two code objects are one function: the same instructions, names, constants, place by place.
+
+    pytest rewrites asserts as it imports a test: there, everything but the code of the asserts must fit.
+    """
+    if made.co_varnames[: made.co_argcount] != code.co_varnames[: code.co_argcount] or (made.co_flags ^ code.co_flags) & ~inspect.CO_NESTED:
+        return False
+    if any(n.startswith("@py_") for n in code.co_varnames):
+        known = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        return set(made.co_names) <= known | {"AssertionError"} and set(made.co_varnames) <= known and lines(made) <= lines(code)
+    if made.co_code != code.co_code or made.co_names != code.co_names or made.co_varnames != code.co_varnames:
+        return False
+    ours, theirs = ([c for c in m.co_consts if not isinstance(c, types.CodeType)] for m in (made, code))
+    if [(type(c), repr(c)) for c in ours] != [(type(c), repr(c)) for c in theirs]:
+        return False
+    if code.co_name == "<lambda>" and set(made.co_positions()) != set(code.co_positions()):
+        return False
+    inner = [[c for c in m.co_consts if isinstance(c, types.CodeType)] for m in (made, code)]
+    return len(inner[0]) == len(inner[1]) and all(alike(a, b) for a, b in zip(*inner))
+
+
+def lines(code):
+    return {line for _, _, line in code.co_lines() if line}

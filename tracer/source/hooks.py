@@ -1,0 +1,151 @@
+"""The hooks that rewritten code calls, gathered under the one name it knows them by."""
+
+import types
+
+import numpy as np
+
+from ..array import Traced, TracedArray
+from ..errors import CannotRoll, message
+from ..frames import locate
+from ..numpy_api.handles import handle
+from ..storage import current_trace
+from . import codes, state
+from .branch import branch, choose, decided
+from .builtins import truth
+from .calls import call, mentions
+from .convert import CELL, is_user
+from .loops import each, repeat
+
+
+def leave(code):
+    """What a function returns, from how its body ended."""
+    return None if code is None else code.value
+
+
+# -- reading and storing ---------------------------------------------------------------------------
+
+
+def traced_key(key):
+    return mentions(key) or isinstance(key, slice) and mentions([key.start, key.stop, key.step]) or isinstance(key, tuple) and any(map(traced_key, key))
+
+
+def item(owner, key):
+    """`owner[key]`; a plain array is captured where the key is traced."""
+    kind = type(owner)
+    if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
+        return handle(owner)[key]
+    found = _method(kind, "__getitem__")
+    return found(owner, key) if found else owner[key]
+
+
+def _known(key):
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(not isinstance(p, Traced) or p.known() is not None for p in parts) and not any(isinstance(p, slice) and traced_key(p) for p in parts)
+
+
+def _method(kind, name):
+    """The user's own method behind an operator, with hooks; None for all other types."""
+    if kind.__module__ == "builtins" or kind is np.ndarray or issubclass(kind, Traced):
+        return None
+    found = getattr(kind, name, None)
+    return call(found) if type(found) is types.FunctionType and is_user(found.__code__) else None
+
+
+def set_item(value, owner, key):
+    """`owner[key] = value`."""
+    kind = type(owner)
+    if kind is TracedArray:
+        owner[key] = value
+        return
+    if current_trace() is None:
+        owner[key] = value
+        return
+    if kind is np.ndarray:
+        if mentions(value) or traced_key(key) and not _known(key) or state.inside():
+            raise CannotRoll(
+                message(
+                    f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that the trace does not own",
+                    locate(),
+                    "Pass the array as an argument, make it with np.zeros or np.empty inside the function, or work on a copy: a = a.copy().",
+                )
+            )
+        owner[key] = value
+        return
+    found = _method(kind, "__setitem__")
+    if found:
+        found(owner, key, value)
+    else:
+        state.set_item(owner, key, value)
+
+
+def set_attribute(value, owner, key):
+    """`owner.key = value`; a property's setter is the user's function like any other."""
+    found = getattr(type(owner), key, None)
+    if isinstance(found, property) and found.fset is not None:
+        call(found.fset)(owner, value)
+    elif current_trace() is None:
+        setattr(owner, key, value)
+    else:
+        state.set_attribute(owner, key, value)
+
+
+def delete_item(owner, key):
+    if state.inside():
+        state.refuse(owner, f"an item of a {type(owner).__name__} is deleted")
+    del owner[key]
+
+
+def delete_attribute(owner, key):
+    if state.inside():
+        state.refuse(owner, f"an attribute of a {type(owner).__name__} is deleted")
+    delattr(owner, key)
+
+
+# -- truth -----------------------------------------------------------------------------------------
+
+
+def both(a, b):
+    """`a and b`."""
+    known = decided(a)
+    if known is None:
+        return choose(a, b, lambda: a)
+    return b() if known else a
+
+
+def either(a, b):
+    """`a or b`."""
+    known = decided(a)
+    if known is None:
+        return choose(a, lambda: a, b)
+    return a if known else b()
+
+
+def negated(a):
+    """`not a`."""
+    known = decided(a)
+    return np.logical_not(truth(a)) if known is None else not known
+
+
+def chain(left, *steps):
+    """`a < b < c`: each operand evaluated once, none after the first comparison that fails."""
+    test, right = steps[0], steps[1]()
+    result = test(left, right)
+    return result if len(steps) == 2 else both(result, lambda: chain(right, *steps[2:]))
+
+
+def asserted(test, *text):
+    """Whether an assertion holds, so far as is known; on data it is checked when the program runs."""
+    known = decided(test)
+    if known is not None:
+        return known
+    current_trace().check(truth(test).value, AssertionError, str(text[0]) if text else message("an assertion failed", locate()))
+    return True
+
+
+CELL.cell_contents = types.SimpleNamespace(
+    call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
+    delete_attribute=delete_attribute, both=both, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
+    own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+)  # fmt: skip
+
+

@@ -1,0 +1,147 @@
+"""What statements bind, read and leave: the names behind every region, by one walk over the syntax tree."""
+
+import ast
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+SCOPES = (*FUNCTIONS, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def walk(node, inside=lambda n: not isinstance(n, SCOPES)):
+    """The node and all below it, not entering what `inside` refuses (which is itself yielded)."""
+    todo = list(node) if isinstance(node, list) else [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        if inside(node):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def bound(statements):
+    """The names that statements bind in their own function's scope."""
+    found = set()
+    for node in walk(statements, lambda n: not isinstance(n, (*SCOPES, *COMPREHENSIONS))):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            found.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(node.rest)
+        elif isinstance(node, COMPREHENSIONS):
+            found |= {n.target.id for n in walk(node) if isinstance(n, ast.NamedExpr)}
+    return found
+
+
+def declared(statements, kind):
+    """The names of the `global` or `nonlocal` statements of one function."""
+    return {name for node in walk(statements) if isinstance(node, kind) for name in node.names}
+
+
+def loads(nodes):
+    """The names read anywhere in expressions, those in lambdas and comprehensions included."""
+    nodes = nodes if isinstance(nodes, list) else [nodes]
+    return {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def stored(target):
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def escapes(statement):
+    """Whether a return, or a break or continue of an enclosing loop, leaves the statement."""
+    return bool(exits(statement))
+
+
+def exits(node, loop=False):
+    """The ways control leaves `node`: "return", "break", "continue"; `loop`: inside a loop of its own."""
+    if isinstance(node, list):
+        return set().union(*(exits(n, loop) for n in node)) if node else set()
+    if isinstance(node, ast.Return):
+        return {"return"}
+    if isinstance(node, ast.Break | ast.Continue):
+        return set() if loop else {type(node).__name__.lower()}
+    if isinstance(node, SCOPES) or isinstance(node, ast.expr):
+        return set()
+    if isinstance(node, ast.For | ast.While):
+        return exits(node.body, True) | exits(node.orelse, loop)
+    return set().union(*(exits(n, loop) for n in ast.iter_child_nodes(node)))
+
+
+class Liveness:
+    """Backward data flow over one function.
+
+    after: statement -> names that may be read once it is done.
+    head:  loop -> names that may be read when a trip begins.
+    Names that nested functions, handlers or enclosing scopes may read are live everywhere.
+    """
+
+    def __init__(self, statements):
+        self.after, self.head = {}, {}
+        self.always = declared(statements, ast.Nonlocal) | declared(statements, ast.Global)
+        for node in walk(statements):
+            if isinstance(node, SCOPES):
+                self.always |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            if isinstance(node, ast.Try | ast.TryStar):
+                for part in (*node.handlers, *node.finalbody, *node.orelse):
+                    self.always |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+        self.block(statements, set(), set(), set())
+
+    def block(self, statements, out, leave, again):
+        """What is live before the statements; `leave`, `again`: after a break, after a continue."""
+        for s in reversed(statements):
+            self.after[s] = out | self.always
+            out = self.before(s, out, leave, again)
+        return out
+
+    def before(self, s, out, leave, again):
+        if isinstance(s, ast.Return | ast.Raise):
+            return loads([*ast.iter_child_nodes(s)])
+        if isinstance(s, ast.Break):
+            return leave
+        if isinstance(s, ast.Continue):
+            return again
+        if isinstance(s, ast.If):
+            return loads(s.test) | self.block(s.body, out, leave, again) | self.block(s.orelse, out, leave, again)
+        if isinstance(s, ast.While | ast.For):
+            return self.loop(s, out, leave, again)
+        if isinstance(s, ast.Assign | ast.AnnAssign):
+            targets = s.targets if isinstance(s, ast.Assign) else [s.target]
+            if s.value is None:
+                return out
+            return (out - set().union(*map(stored, targets))) | loads(targets) | loads(s.value)
+        if isinstance(s, ast.AugAssign):
+            return out | stored(s.target) | loads([s.target, s.value])
+        if isinstance(s, ast.With):
+            inner = self.block(s.body, out, leave, again)
+            for item in s.items:
+                inner = inner - (stored(item.optional_vars) if item.optional_vars else set())
+                inner |= loads([item.context_expr, item.optional_vars])
+            return inner
+        if isinstance(s, ast.Try | ast.TryStar):
+            for part in (s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody):
+                self.block(part, out | self.always, leave | self.always, again | self.always)
+            return out | loads(s)
+        if isinstance(s, ast.Match):
+            for case in s.cases:
+                self.block(case.body, out, leave, again)
+            return out | loads(s)
+        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return (out - {s.name}) | loads(s)
+        return out | loads(s) | (bound([s]) if isinstance(s, ast.Delete) else set())
+
+    def loop(self, s, out, leave, again):
+        done = self.block(s.orelse, out, leave, again)
+        targets = stored(s.target) if isinstance(s, ast.For) else set()
+        test = loads(s.test) if isinstance(s, ast.While) else loads(s.target)
+        head = done | test
+        while True:
+            more = head | (self.block(s.body, head, out, head) - targets)
+            if more == head:
+                break
+            head = more
+        self.head[s] = head | self.always
+        return head | (loads(s.iter) if isinstance(s, ast.For) else set())

@@ -1,0 +1,296 @@
+"""Statements rewritten: the bodies of `if`, `for` and `while` become functions that a hook runs.
+
+    for i in xs:                          def @body(@item):
+        s = s + f(i)                          nonlocal i, s
+        if s > t:              ->             i = @item
+            break                             s = s + @w.call(f)(i)
+        n += 1                                return @w.branch(s > t, @then, None, @rest, ...)
+                                          @w.each(xs, @body, None, None, SITE)
+
+A body returns None where it falls through, else what leaves it: BREAK, CONTINUE, or a Return with its
+value. So `break` inside `try` or `with` unwinds as Python does. What follows a statement that may leave
+early is its `rest`, run by the hook: on data both ways are traced, each with the rest behind it.
+The bodies share the function's own cells, through which the hooks read, replace and restore its state.
+"""
+
+import ast
+
+from .expressions import Expressions, at, hook, is_generator, load, mangled, store
+from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits
+
+SITES = []  # what the rewriter knows about each region, by the number it handed to the hook
+
+
+class Site:
+    """One `if`, `for` or `while`.
+
+    names: what its body and rest bind; head: what a trip may read of the state before it;
+    after: what may be read once body and rest are done; middle: between the two.
+    """
+
+    __slots__ = ("kind", "names", "shared", "head", "middle", "after", "tail", "exits", "targets")
+
+    def __init__(self, kind, names, shared, head, middle, after, tail, exits, targets):
+        self.kind, self.names, self.shared, self.head, self.middle = kind, names, shared, head, middle
+        self.after, self.tail, self.exits, self.targets = after, tail, exits, targets
+
+
+class Statements(Expressions):
+    """The rewriting of one function's body. `deep` is 0 in the function itself, more in bodies."""
+
+    def __init__(self, private, first, body):
+        super().__init__(private, first)
+        self.globals, self.nonlocals = declared(body, ast.Global), declared(body, ast.Nonlocal)
+        self.live = Liveness(body)
+        self.shared = set()  # names that bodies bind: the function itself must own them
+        self.deep = self.count = 0
+
+    def temporary(self, what):
+        self.count += 1
+        return f"@{what}{self.count}"
+
+    # -- blocks ------------------------------------------------------------------------------------
+    def block(self, statements, tail):
+        """The statements rewritten; `tail`: nothing of this function follows them but the code they return."""
+        out = []
+        for n, s in enumerate(statements):
+            if isinstance(s, ast.If | ast.For | ast.While):
+                early = escapes(s)
+                rest = statements[n + 1 :] if early and tail else []
+                out += self.region(s, rest, early, tail)
+                if early and tail:
+                    return out
+            else:
+                out += self.statement(s)
+        return out or [ast.Pass()]
+
+    def region(self, s, rest, early, tail):
+        """A loop or branch as a call of its hook."""
+        kind = {ast.If: "branch", ast.For: "each", ast.While: "repeat"}[type(s)]
+        place = s.iter if isinstance(s, ast.For) else s.test
+        parts = [s.body, s.orelse, rest]
+        names = bound([s, *rest]) - self.globals
+        after = self.live.after[rest[-1] if rest else s]
+        plain = lambda group: frozenset(mangled(n, self.private) for n in group)
+        targets = bound([s.target]) if isinstance(s, ast.For) else set()
+        shared = (bound([s, *rest]) & self.globals) | set()
+        site = Site(kind, plain(names), plain(shared), plain(self.live.head.get(s, ())), plain(self.live.after[s]), plain(after), tail, exits(s), plain(targets))
+        SITES.append(site)
+        number = ast.Constant(len(SITES) - 1)
+
+        out, made = [], []
+        for what, body in zip(("body", "orelse", "rest"), parts):
+            if not body:
+                made.append(ast.Constant(None))
+                continue
+            takes = ("@item",) if isinstance(s, ast.For) and what == "body" else ()
+            lead = self.assign(s.target, load("@item"), s.target) if takes else []
+            out.append(self.body(what, body, takes, lead, s))
+            made.append(load(out[-1].name))
+        if isinstance(s, ast.For):
+            first = self.visit(s.iter)
+        elif isinstance(s, ast.While):
+            test = self.body("test", [ast.copy_location(ast.Return(s.test), s.test)], (), [], s, plainly=True)
+            out.append(test)
+            first = load(test.name)
+        else:
+            first = self.visit(s.test)
+        call = at(hook(kind, first, *made, number), place)
+        if not early:
+            out.append(ast.Expr(call))
+        elif tail:
+            out.append(ast.Return(call if self.deep else hook("leave", call)))
+        else:
+            code = self.temporary("code")
+            out.append(ast.Assign([store(code)], call))
+            left = ast.Compare(load(code), [ast.IsNot()], [ast.Constant(None)])
+            value = load(code) if self.deep else ast.Attribute(load(code), "value", ast.Load())
+            out.append(ast.If(left, [ast.Return(value)], []))
+        return [at(o, s) if not isinstance(o, ast.FunctionDef) else o for o in self.placed(out, place)]
+
+    def placed(self, statements, place):
+        return [s if isinstance(s, ast.FunctionDef) else at(s, place) for s in statements]
+
+    def body(self, what, statements, takes, lead, place, plainly=False):
+        """A function around statements that binds their names in the enclosing function."""
+        names = {n for n in bound(statements) | (bound(lead) if lead else set()) if not n.startswith("@")}
+        shared, outer = names - self.globals, names & self.globals
+        self.shared |= shared - self.nonlocals
+        deep, self.deep = self.deep, self.deep + 1
+        if plainly:
+            inner = [at(ast.Return(self.visit(statements[0].value)), statements[0])]
+        else:
+            inner = self.block(statements, tail=True)
+        self.deep = deep
+        heads = [at(kind(sorted(group)), place) for kind, group in ((ast.Nonlocal, shared), (ast.Global, outer)) if group]
+        args = ast.arguments([], [ast.arg(n) for n in takes], None, [], [], None, [])
+        made = ast.FunctionDef(
+            name=self.temporary(what), args=args, body=[*heads, *lead, *inner], decorator_list=[], returns=None, type_comment=None
+        )
+        return at(made, place)
+
+    # -- statements --------------------------------------------------------------------------------
+    def statement(self, s):
+        """One statement as the list of those that replace it."""
+        found = getattr(self, f"on_{type(s).__name__}", None)
+        return found(s) if found else [self.generic_visit(s)]
+
+    def on_Global(self, s):
+        return []  # declared anew where the names are bound
+
+    on_Nonlocal = on_Global
+
+    def on_ClassDef(self, s):
+        return [s]
+
+    on_AsyncFunctionDef = on_ClassDef
+
+    def on_FunctionDef(self, s):
+        s.decorator_list = [self.visit(d) for d in s.decorator_list]
+        s.args = self.defaults(s.args)
+        if not is_generator(s):
+            function(s, self.private)
+        return [s]
+
+    def on_Return(self, s):
+        if s.value is not None:
+            s.value = self.visit(s.value)
+        if self.deep:
+            s.value = at(hook("Return", s.value or ast.Constant(None)), s.value or s)
+        return [s]
+
+    def on_Break(self, s):
+        return [at(ast.Return(ast.Attribute(load("@w"), type(s).__name__.upper(), ast.Load())), s)]
+
+    on_Continue = on_Break
+
+    def on_Assert(self, s):
+        message = [] if s.msg is None else [s.msg]
+        s.test = at(hook("asserted", self.visit(s.test), *(m for m in message if isinstance(m, ast.Constant))), s.test)
+        s.msg = s.msg and self.visit(s.msg)
+        return [s]
+
+    def on_Assign(self, s):
+        value = self.visit(s.value)
+        if all(isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context) for t in s.targets for n in ast.walk(t)):
+            s.value = value
+            return [s]
+        if len(s.targets) == 1 and isinstance(s.targets[0], ast.Attribute | ast.Subscript):
+            return self.assign(s.targets[0], value, s)
+        kept = self.temporary("value")
+        out = [at(ast.Assign([store(kept)], value), s)]
+        for target in s.targets:
+            out += self.assign(target, load(kept), s)
+        return out
+
+    def assign(self, target, value, place):
+        """Statements that store `value`, evaluated once, into a target of any form."""
+        if isinstance(target, ast.Attribute):
+            name = ast.Constant(mangled(target.attr, self.private))
+            return [at(ast.Expr(at(hook("set_attribute", value, self.visit(target.value), name), target)), place)]
+        if isinstance(target, ast.Subscript):
+            return [at(ast.Expr(at(hook("set_item", value, self.visit(target.value), self.key(self.visit(target.slice))), target)), place)]
+        if isinstance(target, ast.Name) or not any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
+            return [at(ast.Assign([target], value), place)]
+        after = []  # unpacked first, stored left to right: a[i], i = 1, 2 stores at the old i
+
+        def stand_in(node):
+            if isinstance(node, ast.Tuple | ast.List):
+                return type(node)([stand_in(e) for e in node.elts], ast.Store())
+            if isinstance(node, ast.Starred):
+                return ast.Starred(stand_in(node.value), ast.Store())
+            name = self.temporary("part")
+            after.append((node, name))
+            return store(name)
+
+        out = [at(ast.Assign([stand_in(target)], value), place)]
+        for node, name in after:
+            out += self.assign(node, load(name), place)
+        return out
+
+    def on_AnnAssign(self, s):
+        if s.value is None:
+            return []
+        return self.on_Assign(at(ast.Assign([s.target], s.value), s))
+
+    def on_AugAssign(self, s):
+        target = s.target
+        if isinstance(target, ast.Name):
+            s.value = self.visit(s.value)
+            return [s]
+        owner, now = self.temporary("owner"), self.temporary("now")
+        out = [at(ast.Assign([store(owner)], self.visit(target.value)), target)]
+        if isinstance(target, ast.Attribute):
+            out.append(at(ast.Assign([store(now)], ast.Attribute(load(owner), target.attr, ast.Load())), target))
+            end = hook("set_attribute", load(now), load(owner), ast.Constant(mangled(target.attr, self.private)))
+        else:
+            key = self.temporary("key")
+            out.append(at(ast.Assign([store(key)], self.key(self.visit(target.slice))), target))
+            out.append(at(ast.Assign([store(now)], at(hook("item", load(owner), load(key)), target)), target))
+            end = hook("set_item", load(now), load(owner), load(key))
+        out.append(at(ast.AugAssign(store(now), s.op, self.visit(s.value)), s))
+        return [*out, at(ast.Expr(end), s)]
+
+    def on_Delete(self, s):
+        out = []
+        for target in s.targets:
+            if isinstance(target, ast.Subscript):
+                target = hook("delete_item", self.visit(target.value), self.key(self.visit(target.slice)))
+                out.append(at(ast.Expr(target), s))
+            elif isinstance(target, ast.Attribute):
+                target = hook("delete_attribute", self.visit(target.value), ast.Constant(mangled(target.attr, self.private)))
+                out.append(at(ast.Expr(target), s))
+            else:
+                out.append(at(ast.Delete([target]), s))
+        return out
+
+    def on_With(self, s):
+        lead = []
+        for item in s.items:
+            item.context_expr = self.visit(item.context_expr)
+            target = item.optional_vars
+            if target is not None and any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
+                name = self.temporary("entered")
+                item.optional_vars = at(store(name), target)
+                lead += self.assign(target, load(name), target)
+        s.body = [*lead, *self.block(s.body, tail=False)]
+        return [s]
+
+    def on_Try(self, s):
+        s.body = self.block(s.body, tail=False)
+        for handler in s.handlers:
+            handler.type = handler.type and self.visit(handler.type)
+            handler.body = self.block(handler.body, tail=False)
+        s.orelse = self.block(s.orelse, tail=False) if s.orelse else []
+        s.finalbody = self.block(s.finalbody, tail=False) if s.finalbody else []
+        return [s]
+
+    on_TryStar = on_Try
+
+    def on_Match(self, s):
+        s.subject = self.visit(s.subject)
+        for case in s.cases:
+            case.guard = case.guard and self.visit(case.guard)
+            case.body = self.block(case.body, tail=False)
+        return [s]
+
+
+def function(node, private):
+    """Rewrite a function's body in place; the node is returned."""
+    first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
+    if isinstance(node, ast.Lambda):
+        node.body = Expressions(private, first).visit(node.body)
+        return node
+    rewriter = Statements(private, first, node.body)
+    head = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
+    body = rewriter.block(node.body[len(head) :], tail=True)
+    params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    lead = [at(kind(sorted(group)), node.body[0]) for kind, group in ((ast.Global, rewriter.globals), (ast.Nonlocal, rewriter.nonlocals)) if group]
+    owned = sorted(rewriter.shared - params)
+    if owned:  # never run: it makes the names the function's own
+        lead.append(at(ast.If(ast.Constant(False), [ast.Assign([store(n) for n in owned], ast.Constant(None))], []), node.body[0]))
+    node.body = [*head, *lead, *body]
+    return node
+
+
+__all__ = ["FUNCTIONS", "SITES", "Site", "function"]

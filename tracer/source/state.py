@@ -1,0 +1,147 @@
+"""The state a region may change: local variables in their cells, attributes, items; and what was made inside."""
+
+
+import numpy as np
+
+from ..array import Traced
+from ..errors import CannotRoll, message
+from ..frames import locate
+from ..storage import current_trace
+
+
+class _Unbound:
+    def __repr__(self):
+        return "unbound"
+
+
+UNBOUND = _Unbound()
+
+
+class Slot:
+    """One place that holds a value: kind "cell", "attribute" or "item"; `name` as the user would write it."""
+
+    __slots__ = ("kind", "owner", "key", "name")
+
+    def __init__(self, kind, owner, key, name):
+        self.kind, self.owner, self.key, self.name = kind, owner, key, name
+
+    def __eq__(self, other):
+        return self.owner is other.owner and self.kind == other.kind and self.key == other.key
+
+    def __hash__(self):
+        return hash((id(self.owner), self.kind, self.key))
+
+    def get(self):
+        if self.kind == "cell":
+            try:
+                return self.owner.cell_contents
+            except ValueError:
+                return UNBOUND
+        if self.kind == "attribute":
+            return getattr(self.owner, self.key, UNBOUND)
+        try:
+            return self.owner[self.key]
+        except (KeyError, IndexError):
+            return UNBOUND
+
+    def set(self, value):
+        if self.kind == "cell":
+            if value is not UNBOUND:
+                self.owner.cell_contents = value
+            elif self.get() is not UNBOUND:
+                del self.owner.cell_contents
+        elif self.kind == "attribute":
+            if value is not UNBOUND:
+                setattr(self.owner, self.key, value)
+            elif self.get() is not UNBOUND:
+                delattr(self.owner, self.key)
+        elif value is not UNBOUND:
+            self.owner[self.key] = value
+        elif self.get() is not UNBOUND:
+            del self.owner[self.key]
+
+
+class Region:
+    """What one run of a body touched beyond traced memory."""
+
+    def __init__(self):
+        self.owned = {}  # id -> an object made inside, kept alive
+        self.heap = {}  # Slot -> its value before the first store inside
+
+
+def regions():
+    """The regions being run, innermost first."""
+    trace = current_trace()
+    while trace is not None:
+        if trace.region is not None:
+            yield trace.region
+        trace = trace.parent
+
+
+def inside():
+    """Whether a body of a traced region is being run."""
+    return next(regions(), None) is not None
+
+
+def own(made):
+    """Note that an object was made in the innermost region: its changes are nobody else's affair."""
+    for region in regions():
+        region.owned[id(made)] = made
+        break
+    return made
+
+
+def note(slot):
+    """Remember the value a slot has before it is stored to, in every region that did not make its owner."""
+    for region in regions():
+        if id(slot.owner) in region.owned:
+            return
+        if slot not in region.heap:
+            region.heap[slot] = slot.get()
+
+
+def refuse(owner, what):
+    """A change that no region can undo or carry: allowed only on objects made inside."""
+    for region in regions():
+        if id(owner) in region.owned:
+            return
+        raise CannotRoll(
+            message(
+                f"{what}, inside a loop or branch that is captured as a whole",
+                locate(),
+                "Write results into an array made before it (ys = np.zeros(n); ys[i] = y), or rebind a name.",
+            )
+        )
+
+
+def cells(*functions):
+    """name -> Slot of every variable that these bodies share with their function."""
+    found = {}
+    for f in functions:
+        if f is not None:
+            for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
+                if not name.startswith("@") and name != "__class__":
+                    found.setdefault(name, Slot("cell", cell, "", name))
+    return found
+
+
+# -- stores ----------------------------------------------------------------------------------------
+
+
+def set_item(owner, key, value):
+    """`owner[key] = value` of something that is neither an ndarray nor of a user's class."""
+    if isinstance(owner, dict | list) and not isinstance(key, slice | Traced):
+        if isinstance(owner, list) and inside():
+            key = range(len(owner))[key]
+        note(Slot("item", owner, key, f"[{key!r}]"))
+    elif not isinstance(owner, Traced):
+        refuse(owner, f"items of a {type(owner).__name__} are stored")
+    owner[key] = value
+
+
+def set_attribute(owner, key, value):
+    if not isinstance(owner, Traced | np.ndarray):
+        note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
+    setattr(owner, key, value)
+
+
