@@ -10,16 +10,17 @@ import numpy as np
 from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
+from ..ir.types import Tensor
 from .array import Traced, TracedScalar, fresh
 from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
-from .errors import ShapeError, UnsupportedError, message
+from .errors import ConcretizationError, ShapeError, UnsupportedError, message
 from .frames import locate
 from .promote import broadcast_shapes, operand_as, read, shape_of
+from .ranges import distance, interval
 from .storage import current_trace
 from .views import Index
 
 select, lt, ge, add, and_ = (OPS[n] for n in ("select", "lt", "ge", "add", "and"))
-BOUNDED = ("argmax", "argmin", "iota")  # ops whose results index the axis they came from; still compared with the size
 
 
 def getitem(x, key):
@@ -129,7 +130,8 @@ def store_masked(x, mask, operand):
 
 def basic(x, key):
     """The Index step of a basic key."""
-    static = tuple(0 if isinstance(k, TracedScalar) else k for k in key)
+    key = tuple([settled(k) if isinstance(k, slice) else k for k in key])
+    static = tuple(0 if isinstance(k, TracedScalar) else slice(0, k.count) if isinstance(k, Moving) else k for k in key)
     try:
         shape = x.shadow[static].shape
     except IndexError as error:
@@ -145,6 +147,8 @@ def basic(x, key):
         if isinstance(k, slice):
             start, stop, step = k.indices(n)
             axes.append((start, len(range(start, stop, step)), step))
+        elif isinstance(k, Moving):
+            axes.append((k.within(n), k.count, None))
         elif isinstance(k, TracedScalar):
             axes.append((wrapped(k.value, n), 1, None))
         else:
@@ -153,36 +157,65 @@ def basic(x, key):
     return Index(axes, shape, whole)
 
 
+class Moving:
+    """A slice of static length whose start is traced."""
+
+    def __init__(self, start, count):
+        self.start, self.count = start, count
+
+    def within(self, n):
+        """The start, known or checked to leave room for the whole slice: where it does not, NumPy's result is shorter."""
+        start = cast_to(self.start, INDEX)
+        bounds = interval(start)
+        if bounds is None or bounds[0] < 0 or bounds[1] + self.count > n:
+            inside = and_(ge(start, Lit(0, start.type)), lt(start, Lit(n - self.count + 1, start.type)))
+            text = f"a slice of length {self.count} with a traced start reaches over the ends of an axis of size {n}"
+            hint = "NumPy would give fewer elements, or count from the end; the compiled program has one length."
+            current_trace().check(inside, IndexError, message(text, locate(), hint))
+        return start
+
+
+def settled(k):
+    """A slice with the numbers that are known put in; a `Moving` one if its start is traced and its length is not."""
+    parts = [concrete(p) if isinstance(p, Traced) else p for p in (k.start, k.stop, k.step)]
+    if not any(isinstance(p, Traced) for p in parts):
+        return slice(*parts)
+    start, stop, step = parts
+    count = None
+    if step in (None, 1) and start is not None and stop is not None and all(type(p) is int or isinstance(p, TracedScalar) for p in (start, stop)):
+        first, last = (p.value if isinstance(p, Traced) else Lit(p, Tensor((), INDEX)) for p in (start, stop))
+        count = distance(last, first)
+    if count is None or not isinstance(start, TracedScalar):
+        raise ConcretizationError(
+            message(
+                "a slice has a traced bound, and a length that is known only when the program runs",
+                locate(),
+                "Slices such as x[i:i + 3] have a static length; otherwise take the whole axis and mask it: np.where(np.arange(n) < j, x, 0.0).",
+            )
+        )
+    return Moving(first, max(count, 0))
+
+
 def wrapped(index, n):
     """A traced index made non-negative, with the check that it is within `n`."""
     index = cast_to(index, INDEX)
     if isinstance(index, Lit):
         return Lit(int(index.value) % n if n else 0, index.type)
-    if proven(index, n):
+    low, high = interval(index) or (-n - 1, n)
+    if low >= 0 and high < n:
         return index
+    if low >= -n and high < 0:
+        return add(index, Lit(n, index.type))
     zero, size = Lit(0, index.type), Lit(n, index.type)
-    inside = and_(ge(index, Lit(-n, index.type)), lt(index, size))
-    if index.type.shape:
-        inside = OPS["reduce_and"](inside, axes=tuple(range(index.type.ndim)))
-    current_trace().check(inside, IndexError, message(f"index out of bounds for an axis of size {n}", locate()))
+    above, below = low >= -n, high < n  # the sides that need no check
+    if not (above and below):
+        inside = lt(index, size) if above else ge(index, Lit(-n, index.type)) if below else and_(ge(index, Lit(-n, index.type)), lt(index, size))
+        if index.type.shape:
+            inside = OPS["reduce_and"](inside, axes=tuple(range(index.type.ndim)))
+        current_trace().check(inside, IndexError, message(f"index out of bounds for an axis of size {n}", locate()))
+    if low >= 0:
+        return index
     return select(lt(index, zero), add(index, size), index)
-
-
-def proven(index, n):
-    """Whether an index is known to lie in [0, n) from the op that made it."""
-    eqn = index.eqn
-    while (
-        eqn is not None
-        and eqn.op.name in ("cast", "reshape", "broadcast")
-        and isinstance(eqn.operands[0], Value)
-        and eqn.operands[0].type.kind in "iu"
-    ):
-        eqn = eqn.operands[0].eqn
-    if eqn is None or eqn.op.name not in BOUNDED:
-        return False
-    if eqn.op.name == "iota":
-        return eqn.attrs["shape"][eqn.attrs["axis"]] <= n
-    return eqn.operands[0].type.shape[eqn.attrs["axis"]] <= n
 
 
 # -- advanced --------------------------------------------------------------------------------------

@@ -38,9 +38,10 @@ class Blend(Storage):
     it raises, unless nobody else can see them any more.
     """
 
-    __slots__ = ("sources", "now")
+    __slots__ = ("sources", "now", "ambiguous")
 
     def __init__(self, value, trace, sources):
+        self.ambiguous = False  # whether other names may be the same memory, without a source saying so
         self.sources = [(weakref.ref(s), s.value) for s in sources]
         super().__init__(value, trace)
 
@@ -55,7 +56,7 @@ class Blend(Storage):
         self.now = value
 
     def write(self, value):
-        if any(s() is not None for s, _ in self.sources):
+        if self.ambiguous or any(s() is not None for s, _ in self.sources):
             raise self._unknown("is written in place")
         super().write(value)
 

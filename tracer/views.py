@@ -106,7 +106,7 @@ class Diagonal:
 class Index:
     """Basic indexing: one entry an axis of the operand, then the shape after dropped and new axes.
 
-    axes: per operand axis a static `(start, count, step)` or a traced start `(Value, 1, None)`.
+    axes: per operand axis a static `(start, count, step)` or a traced start and a static length `(Value, count, None)`.
     """
 
     def __init__(self, axes, shape, key):
@@ -122,8 +122,8 @@ class Index:
     def _window(self, x):
         """x cut along its traced axes, and the static axes that remain to be cut."""
         starts = [index_start(s if isinstance(s, Value) else 0) for s, _, _ in self.axes]
-        sizes = tuple(1 if isinstance(s, Value) else n for (s, _, _), n in zip(self.axes, x.type.shape))
-        static = [(0, 1, 1) if isinstance(a[0], Value) else a for a in self.axes]
+        sizes = tuple(count if isinstance(s, Value) else n for (s, count, _), n in zip(self.axes, x.type.shape))
+        static = [(0, a[1], 1) if isinstance(a[0], Value) else a for a in self.axes]
         return starts, sizes, static
 
     def get(self, x):

@@ -1,6 +1,19 @@
 """`if`, and every other choice: taken as Python does where the test is known, captured as a `cond` where data decides."""
 
-from ..array import Traced
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from .. import pytree
+from ..array import Traced, TracedArray, TracedScalar
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from ..storage import Blend, Storage, current_trace
+from ..unmerged import Unmerged
+from . import codes, merge
+from .builtins import truth
+from .codes import Code
+from .rewrite import SITES
+from .run import Run, closed, emit
+from .state import CONTAINERS, UNBOUND, cells
 
 
 def decided(test):
@@ -13,15 +26,260 @@ def decided(test):
 
 
 def branch(test, body, orelse, rest, number):
+    """`if test: body else: orelse`, then `rest`; -> how it ended."""
     known = decided(test)
-    if known is None:
-        bool(test)
-    code = body() if known else orelse() if orelse is not None else None
-    return rest() if code is None and rest is not None else code
+    if known is not None:
+        code = body() if known else orelse() if orelse is not None else None
+        return follow(code, rest, number)
+    site = SITES[number]
+    named = cells(body, orelse, rest)
+    slots = [named[n] for n in sorted(site.names) if n in named]
+    refuse_globals(site)
+    then = lambda: follow(body(), rest, number)
+    other = lambda: follow(orelse() if orelse is not None else None, rest, number)
+    return settled(either_way(test, then, other, slots, site.after, watched(named)), site)
+
+
+def follow(code, rest, number, live=None):
+    """What comes after a statement that ended with `code`: its rest, as far as control gets there; `live` after that."""
+    if code is None:
+        return rest() if rest is not None else None
+    if rest is None or codes.FALLS not in code.may:
+        return code
+    site = SITES[number]
+    named = cells(rest)
+    slots = [named[n] for n in sorted(site.names) if n in named]
+    gone = Code(code.status, code.may - {codes.FALLS}, code.value)
+    gone = gone if gone.open else Code(*gone.may, gone.may, gone.value)
+    return either_way(code.status == codes.FALLS, rest, lambda: gone, slots, site.after if live is None else live, watched(named))
+
+
+def settled(code, site):
+    """`code`, if the code around the statement can act on it."""
+    if code is not None and code.open and not site.tail:
+        raise UnsupportedError(
+            message(
+                "data decides whether this leaves by return, break or continue, inside `try`, `with` or `match`",
+                locate(),
+                "Set a flag and leave after that block, or choose values with `x = a if test else b`.",
+            )
+        )
+    return code
+
+
+def refuse_globals(site):
+    if site.shared:
+        name = sorted(site.shared)[0]
+        raise UnsupportedError(message(f"the global {name} is assigned where data decides", locate(), "Return it, and assign it outside."))
+
+
+def watched(named):
+    """The containers that variables hold: a body that changes them in ways no hook sees is found out."""
+    return [x for slot in named.values() if isinstance(x := slot.get(), CONTAINERS)]
 
 
 def choose(test, body, orelse):
+    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be."""
     known = decided(test)
-    if known is None:
-        bool(test)
-    return body() if known else orelse()
+    if known is not None:
+        return body() if known else orelse()
+    a, b = (lambda: Code(codes.RETURNS, {codes.RETURNS}, body())), (lambda: Code(codes.RETURNS, {codes.RETURNS}, orelse()))
+    named = cells(body, orelse)
+    return either_way(test, a, b, [], (), watched(named), simple=True).value
+
+
+# -- both ways -------------------------------------------------------------------------------------
+
+
+def either_way(test, then, other, slots, live, held, simple=False):
+    """Capture two bodies, of which data chooses one, and merge all they leave -> how they ended, merged."""
+    test = truth(test)
+    condition = test.value
+    where = locate()
+    a, b = Run("then", then, slots, watched=held), Run("otherwise", other, slots, watched=held)
+    if simple:
+        found = _logical(condition, a, b)
+        if found is not None:
+            return found
+    joint = Merger(a, b, where)
+    plans = []
+    for slot in [*slots, *{**a.heap, **b.heap}]:
+        x, y = a.after(slot), b.after(slot)
+        before = a.before.get(slot, b.before.get(slot))
+        if x is before and y is before:
+            continue
+        if slot.kind == "cell" and slot.name not in live:
+            plans.append((slot, lambda out, slot=slot: Unmerged(f"{slot.name} was not thought to be read after {where}")))
+        else:
+            plans.append((slot, joint.value(x, y, slot.name)))
+    code = joint.code(a.code, b.code)
+    stores = list(dict.fromkeys((*a.writes, *b.writes)))
+    first = len(joint.rows)
+    joint.rows += [(a.written(s), b.written(s), None) for s in stores]
+
+    out = ()
+    if joint.rows:
+        lifted = list(dict.fromkeys((*a.trace.lifted, *b.trace.lifted)))
+        funcs = [closed(run, [row[k] for row in joint.rows], lifted) for k, run in ((1, b), (0, a))]
+        operands = [condition, *(current_trace().bring(v) for v in lifted)]
+        out = emit("cond", operands, [row[2] for row in joint.rows], branches=tuple(funcs))
+    for s, value in zip(stores, out[first:]):
+        s.write(value)
+    built = [(slot, plan(out)) for slot, plan in plans]
+    for slot, value in built:
+        slot.set(value)
+    return code(out)
+
+
+def _logical(condition, a, b):
+    """Two bools that are cheap and harmless to compute: `and`, `or`, or a choice without branches; None for all else."""
+    code_a, code_b = a.code, b.code
+    a.code = b.code = None
+    fine = a.trifling and b.trifling
+    a.code, b.code = code_a, code_b
+    x, y = code_a.value, code_b.value
+    if not fine or any(type(v) is not bool and not (isinstance(v, TracedScalar) and v.type.kind == "b") for v in (x, y)):
+        return None
+    s = merge.join(merge.spec(x), merge.spec(y), x, y)
+    values = []
+    for run, v in ((a, x), (b, y)):
+        with run.trace:
+            v = merge.operand(v, s)
+        lifted = list(run.trace.lifted)
+        func = closed(run, [v], lifted)
+        values.append(current_trace().build.inline(func, [current_trace().bring(o) for o in lifted])[0])
+    x, y = values
+    if isinstance(y, Lit) and not y.value or y is condition:
+        value = OPS["and"](condition, x)
+    elif isinstance(x, Lit) and x.value or x is condition:
+        value = OPS["or"](condition, y)
+    else:
+        value = OPS["select"](condition, x, y)
+    return Code(codes.RETURNS, {codes.RETURNS}, TracedScalar(value, s[1] if s[0] == "weak" else None))
+
+
+class Merger:
+    """Collects the results of a `cond`: rows of (value in a, value in b, name); plans make objects of its results."""
+
+    def __init__(self, a, b, where):
+        self.a, self.b, self.where = a, b, where
+        self.rows, self.arrays, self.seen = [], {}, {}
+
+    def value(self, x, y, name):
+        """A plan for a place that holds x after a, y after b: a function of the results."""
+        if merge.equal(x, y):
+            return lambda out: x
+        if x is UNBOUND or y is UNBOUND:
+            return self.unmerged(name, "is set on one side only of the choice")
+        if isinstance(x, Unmerged) or isinstance(y, Unmerged):
+            bad = x if isinstance(x, Unmerged) else y
+            return lambda out: bad
+        (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
+        if tree != other:
+            return self.unmerged(name, f"has two structures, {tree} and {other}, on the two sides of the choice")
+        plans = []
+        for p, q in zip(xs, ys):
+            plan = self.leaf(p, q, name)
+            if plan is None:
+                return self.unmerged(name, f"is {merge.spelled(merge.spec(p))} on one side and {merge.spelled(merge.spec(q))} on the other side of the choice")
+            plans.append(plan)
+        if pytree.is_leaf(tree):
+            return plans[0]
+        order = pytree.key_order(x)
+        return lambda out: pytree.unflatten(tree, [p(out) for p in plans], order)
+
+    def unmerged(self, name, text):
+        return lambda out: Unmerged(f"{name} {text} at {self.where}")
+
+    def leaf(self, x, y, name):
+        if merge.equal(x, y):
+            return lambda out: x
+        s = merge.join(merge.spec(x), merge.spec(y), x, y)
+        if s is None:
+            return None
+        if s[0] == "array":
+            return self.array(x, y, name)
+        at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
+        return lambda out: merge.made(out[at], s)
+
+    def row(self, x, y, name):
+        self.rows.append((x, y, name))
+        return len(self.rows) - 1
+
+    def operand(self, run, x, s):
+        with run.trace:
+            return run.array(x) if isinstance(x, TracedArray) else merge.operand(x, s)
+
+    def array(self, x, y, name):
+        """Arrays: a new memory that stands for both, and knows which others it might be."""
+        parts = [(v.storage, tuple(map(id, v.chain))) if isinstance(v, TracedArray) else (v, ()) for v in (x, y)]
+        key = tuple((id(base), chain) for base, chain in parts)
+        for base, _ in parts:
+            self.seen.setdefault(id(base), set()).add(key)
+        found = self.arrays.get(key)
+        if found is None:
+            s = merge.spec(x)
+            at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
+            found = self.arrays[key] = [at, None, parts, (x, y)]
+
+        def plan(out):
+            if found[1] is None:
+                found[1] = self.memory(out[found[0]], parts)
+            return TracedArray(found[1])
+
+        return plan
+
+    def memory(self, value, parts):
+        others = []
+        for (base, _), run in zip(parts, (self.a, self.b)):
+            if isinstance(base, Storage):
+                others += [base] if not run.owns(base) else base.alive() if isinstance(base, Blend) else []
+        storage = Blend(value, current_trace(), others) if others else Storage(value, current_trace())
+        shared = [base for base, _ in parts if len(self.seen[id(base)]) > 1]
+        if shared:
+            storage = storage if isinstance(storage, Blend) else Blend(value, current_trace(), [])
+            storage.ambiguous = True
+        return storage
+
+    def code(self, x, y):
+        """A plan for how the two bodies ended."""
+        if x is y or (x is not None and y is not None and x.may == y.may and not x.open and codes.RETURNS not in x.may):
+            return lambda out: x
+        may = codes.may(x) | codes.may(y)
+        returns = [c for c in (x, y) if c is not None and codes.RETURNS in c.may]
+        status = lambda c: codes.FALLS if c is None else c.status
+        at = self.value(status(x), status(y), "the way out")
+        if len(returns) == 2:
+            value = self.value(x.value, y.value, "what is returned")
+        elif returns:
+            value = self.half(returns[0].value, self.a if returns[0] is x else self.b)
+        else:
+            value = lambda out: None
+
+        def plan(out):
+            found = value(out)
+            if len(returns) == 2 and isinstance(found, Unmerged):
+                found.fail()
+            return Code(at(out), may, found)
+
+        return plan
+
+    def half(self, x, run):
+        """A plan for a value that only one side has; the other side's is never read."""
+        leaves, tree = pytree.flatten(x)
+        plans = []
+        for leaf in leaves:
+            s = merge.spec(leaf)
+            if s[0] == "object" or not isinstance(leaf, Traced):
+                plans.append(lambda out, leaf=leaf: leaf)
+                continue
+            if isinstance(leaf, TracedArray) and not run.owns(leaf.storage):
+                plans.append(lambda out, leaf=leaf: leaf)
+                continue
+            value, other = self.operand(run, leaf, s), merge.absent(s)
+            at = self.row(*((value, other) if run is self.a else (other, value)), None)
+            plans.append(lambda out, at=at, s=s: merge.made(out[at], s))
+        if pytree.is_leaf(tree):
+            return plans[0]
+        order = pytree.key_order(x)
+        return lambda out: pytree.unflatten(tree, [p(out) for p in plans], order)

@@ -1,10 +1,10 @@
 """How a body ended: None where it fell through, else a `Code`; on data, a code whose status is traced."""
 
-FALLS, CONTINUES, BREAKS, RETURNS = range(4)
+FALLS, CONTINUES, BREAKS, RETURNS, LEFT = range(5)  # LEFT: a loop that ended by its own break, as seen from behind it
 
 
 class Code:
-    """status: one of the four, or a traced int; may: all it can be; value: what is returned, if it can return."""
+    """status: one of these, or a traced int; may: all it can be; value: what is returned, if it can return."""
 
     __slots__ = ("status", "may", "value")
 

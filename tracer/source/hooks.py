@@ -4,7 +4,8 @@ import types
 
 import numpy as np
 
-from ..array import Traced, TracedArray
+from ...ir.ops import OPS
+from ..array import Traced, TracedArray, TracedScalar
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..numpy_api.handles import handle
@@ -26,7 +27,9 @@ def leave(code):
 
 
 def traced_key(key):
-    return mentions(key) or isinstance(key, slice) and mentions([key.start, key.stop, key.step]) or isinstance(key, tuple) and any(map(traced_key, key))
+    if isinstance(key, slice):
+        return mentions([key.start, key.stop, key.step])
+    return mentions(key) or isinstance(key, tuple) and any(map(traced_key, key))
 
 
 def item(owner, key):
@@ -123,7 +126,7 @@ def either(a, b):
 def negated(a):
     """`not a`."""
     known = decided(a)
-    return np.logical_not(truth(a)) if known is None else not known
+    return TracedScalar(OPS["not"](truth(a).value), bool) if known is None else not known
 
 
 def chain(left, *steps):

@@ -38,10 +38,13 @@ class Site:
 class Statements(Expressions):
     """The rewriting of one function's body. `deep` is 0 in the function itself, more in bodies."""
 
-    def __init__(self, private, first, body):
+    def __init__(self, private, first, body, params):
         super().__init__(private, first)
         self.globals, self.nonlocals = declared(body, ast.Global), declared(body, ast.Nonlocal)
         self.live = Liveness(body)
+        inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
+        mine = bound(body) | params | self.nonlocals
+        self.foreign = set().union(*(declared(f.body, ast.Nonlocal) for f in inner)) & mine  # what nested functions rebind
         self.shared = set()  # names that bodies bind: the function itself must own them
         self.deep = self.count = 0
 
@@ -69,12 +72,12 @@ class Statements(Expressions):
         kind = {ast.If: "branch", ast.For: "each", ast.While: "repeat"}[type(s)]
         place = s.iter if isinstance(s, ast.For) else s.test
         parts = [s.body, s.orelse, rest]
-        names = bound([s, *rest]) - self.globals
+        names = (bound([s, *rest]) | self.foreign) - self.globals
         after = self.live.after[rest[-1] if rest else s]
         plain = lambda group: frozenset(mangled(n, self.private) for n in group)
         targets = bound([s.target]) if isinstance(s, ast.For) else set()
-        shared = (bound([s, *rest]) & self.globals) | set()
-        site = Site(kind, plain(names), plain(shared), plain(self.live.head.get(s, ())), plain(self.live.after[s]), plain(after), tail, exits(s), plain(targets))
+        shared, head, middle = bound([s, *rest]) & self.globals, self.live.head.get(s, ()), self.live.after[s]
+        site = Site(kind, *map(plain, (names, shared, head, middle, after)), tail, exits(s), plain(targets))
         SITES.append(site)
         number = ast.Constant(len(SITES) - 1)
 
@@ -113,7 +116,7 @@ class Statements(Expressions):
 
     def body(self, what, statements, takes, lead, place, plainly=False):
         """A function around statements that binds their names in the enclosing function."""
-        names = {n for n in bound(statements) | (bound(lead) if lead else set()) if not n.startswith("@")}
+        names = {n for n in bound(statements) | (bound(lead) if lead else set()) | self.foreign if not n.startswith("@")}
         shared, outer = names - self.globals, names & self.globals
         self.shared |= shared - self.nonlocals
         deep, self.deep = self.deep, self.deep + 1
@@ -281,10 +284,10 @@ def function(node, private):
     if isinstance(node, ast.Lambda):
         node.body = Expressions(private, first).visit(node.body)
         return node
-    rewriter = Statements(private, first, node.body)
+    params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+    rewriter = Statements(private, first, node.body, params)
     head = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     body = rewriter.block(node.body[len(head) :], tail=True)
-    params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
     lead = [at(kind(sorted(group)), node.body[0]) for kind, group in ((ast.Global, rewriter.globals), (ast.Nonlocal, rewriter.nonlocals)) if group]
     owned = sorted(rewriter.shared - params)
     if owned:  # never run: it makes the names the function's own

@@ -1,6 +1,8 @@
 """The state a region may change: local variables in their cells, attributes, items; and what was made inside."""
 
 
+import collections
+
 import numpy as np
 
 from ..array import Traced
@@ -61,10 +63,23 @@ class Slot:
             del self.owner[self.key]
 
 
-class Region:
-    """What one run of a body touched beyond traced memory."""
+CONTAINERS = (list, dict, set, collections.deque)
 
-    def __init__(self):
+
+def items(container):
+    return list(container.items()) if isinstance(container, dict) else list(container)
+
+
+def restore(container, held):
+    container.clear()
+    container.extend(held) if isinstance(container, list | collections.deque) else container.update(held)
+
+
+class Region:
+    """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need be."""
+
+    def __init__(self, trial=False):
+        self.trial, self.saved = trial, {}  # id -> (container, its items before)
         self.owned = {}  # id -> an object made inside, kept alive
         self.heap = {}  # Slot -> its value before the first store inside
 
@@ -105,6 +120,9 @@ def refuse(owner, what):
     for region in regions():
         if id(owner) in region.owned:
             return
+        if region.trial and isinstance(owner, CONTAINERS):
+            region.saved.setdefault(id(owner), (owner, items(owner)))
+            continue
         raise CannotRoll(
             message(
                 f"{what}, inside a loop or branch that is captured as a whole",

@@ -1,0 +1,543 @@
+"""Loops and branches captured: plain Python against the compiled function, gradients against differences, and the IR's shape."""
+
+import numpy as np
+import pytest
+from compare import agree, same
+
+import wengert
+from wengert import grad, jit
+
+X = np.random.default_rng(0).normal(size=(5, 6))
+S = np.random.default_rng(2).normal(size=(5, 5))
+V = np.random.default_rng(1).normal(size=12)
+W = [np.random.default_rng(k).normal(size=(6, 6)) for k in range(3)]
+
+# -- branches --------------------------------------------------------------------------------------
+
+
+def early_return(x):
+    if x > 0:
+        return x * 2
+    return -x
+
+
+def several_returns(x, y):
+    if x > 2:
+        return y + 1
+    if x > 1:
+        return y * 2
+    elif x > 0:
+        y = y * 3
+    else:
+        return y - x
+    return y + x
+
+
+def store_in_branch(v, t):
+    if v.sum() > t:
+        v[0] = 7
+        v[1:] *= 2
+    else:
+        v -= 1
+    return v.sum()
+
+
+def rebind_in_branch(v, t):
+    y = v * 2
+    if t > 0:
+        y = y + 1
+        z = y * y
+    else:
+        z = -y
+    return y, z
+
+
+def same_array_either_way(v, t):
+    w = v * 2
+    u = w if t > 0 else w
+    u[0] = 5
+    return w
+
+
+def python_numbers(x):
+    n, kind, flag = 0, 1.5, False
+    if x > 1:
+        n = 3
+        kind = 2
+        flag = True
+    return n, kind * 1.0, flag
+
+
+def logic(x, y):
+    a = 0 < x < 2 and not y > 1
+    b = x > 1 or y > 1
+    c = 5.0 if a else x if b else y
+    return a, b, c, not a, (x and y), (x or y)
+
+
+def clip(x, low, high):
+    return max(low, min(x, high)), max([x, low, high]), min(x, 3.0)
+
+
+def nested_branch(x, v):
+    out = np.zeros(3)
+    if x > 0:
+        if v[0] > 0:
+            out[0] = x
+        else:
+            out[1] = x
+    elif v[1] > 0:
+        out[2] = 1
+    return out
+
+
+def one_sided(x, v):
+    if x > 0:
+        v[2] += x
+    return v
+
+
+class State:
+    def __init__(self, h):
+        self.h, self.log = h, {"steps": 0, "last": 0.0}
+
+    def step(self, x):
+        self.h = np.tanh(self.h * x)
+        self.log["steps"] += 1
+        self.log["last"] = self.h.sum()
+        if self.h.sum() > 0.1:
+            self.h = self.h * 0.5
+        return self.h
+
+
+def attribute_branch(v, t):
+    s = State(v * 1.0)
+    if t > 0:
+        s.h = s.h + t
+        s.log["last"] = t
+    else:
+        s.log["last"] = -t
+    return s.h, s.log["last"]
+
+
+def asserted(x):
+    assert x > 0, "x must be positive"
+    return np.sqrt(x)
+
+
+BRANCHES = [
+    *[(early_return, x) for x in (2.0, -2.0)], *[(several_returns, x, V) for x in (3.0, 1.5, 0.5, -1.0)], (store_in_branch, V, -100.0),
+    (store_in_branch, V, 100.0), (rebind_in_branch, V, 1.0), (rebind_in_branch, V, -1.0), (same_array_either_way, V, 1.0), (python_numbers, 2.0),
+    *[(logic, x, y) for x in (0.5, 1.5, -1.0, 0.0) for y in (0.5, 1.5)], (clip, 2.0, 0.0, 1.0), (clip, -2.0, 0.0, 1.0), (clip, 0.5, 0.0, 1.0),
+    *[(nested_branch, x, V * s) for x in (1.0, -1.0) for s in (1, -1)], (one_sided, 1.0, V), (one_sided, -1.0, V), (attribute_branch, V, 1.0),
+    (attribute_branch, V, -1.0), (asserted, 4.0), (asserted, -4.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BRANCHES, ids=lambda c: c[0].__name__)
+def test_branches(case):
+    same(*case)
+
+
+# -- loops -----------------------------------------------------------------------------------------
+
+
+def accumulate(v):
+    s = 0.0
+    for i in range(len(v)):
+        s += v[i] * i
+    return s
+
+
+def windows(v):
+    c = np.zeros(len(v))
+    for i in range(1, len(v) - 1):
+        c[i] = v[i - 1 : i + 2].sum() + v[i - 1]
+    return c
+
+
+def matmul(a, b):
+    c = np.zeros((a.shape[0], b.shape[1]))
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+    return c
+
+
+def recurrence(v):
+    out = np.empty_like(v)
+    out[0] = v[0]
+    for i in range(1, v.shape[0]):
+        out[i] = 0.5 * out[i - 1] + np.sin(v[i])
+    return out
+
+
+def in_place(v):
+    for i in range(len(v) - 1):
+        v[i + 1] += v[i]
+
+
+def backwards(v):
+    out = v * 1.0
+    for i in range(len(v) - 2, -1, -1):
+        out[i] += 0.3 * out[i + 1]
+    for i in range(10, 0, -3):
+        out[-i] *= 2
+    return out
+
+
+def rows(a):
+    s = np.zeros(a.shape[1])
+    for row in a:
+        s = s + row * row
+        row[0] = 1.0
+    return s, a
+
+
+def pairs(a, v):
+    total = 0.0
+    for i, (row, x) in enumerate(zip(a, v)):
+        total += row.sum() * x + i
+    for j, k in zip(range(3), range(5, 9)):
+        total += j * k
+    return total, i, x
+
+
+def swap(a, b):
+    for _ in range(7):
+        b[1:-1] = 0.5 * (a[:-2] + a[2:])
+        a, b = b, a
+    return a
+
+
+def rebinding(u):
+    for t in range(5):
+        new = u.copy()
+        new[1:] = u[:-1] + t
+        u = new
+    return u, t
+
+
+def uses_after(v):
+    for i in range(len(v)):
+        last = v[i]
+        square = last * last
+    return last, square, i
+
+
+def kinds(v):
+    t, s, n, c = 0, 0.0, 0, 0j
+    for i in range(4):
+        t += 0.25
+        s += v[i]
+        n += 1
+        c += v[i] * 1j
+        n += 2 if v[i] > 0 else 1
+    return t, s, n, c
+
+
+def float32_sum(v):
+    s = 0.0
+    for i in range(len(v)):
+        s = s + v[i]
+    return s
+
+
+def state_in_tuple(v):
+    state = (0.0, np.zeros(3), {"n": 0})
+    for i in range(6):
+        a, b, d = state
+        b = b + v[i]
+        state = (a + b.sum(), b, {"n": d["n"] + 1})
+    return state
+
+
+def layers(x, weights):
+    for w in weights:
+        x = np.tanh(x @ w)
+    for k in range(len(weights)):
+        x = x + weights[k][0]
+    return x
+
+
+def listed(v):
+    ys = []
+    for i in range(4):
+        ys.append(v[i] * i)
+    return np.stack(ys), [v[i] + 1 for i in range(3)], sum(v[i] for i in range(5))
+
+
+def setup(v):
+    names, table = [], {}
+    for i in range(200):
+        names.append(i * i)
+        table[i % 7] = i
+    return v * names[-1] + table[3]
+
+
+def break_on_data(v, t):
+    s = 0.0
+    for i in range(len(v)):
+        if s > t:
+            break
+        s += v[i] ** 2
+    return s, i
+
+
+def continue_on_data(v):
+    s, n = 0.0, 0
+    for x in v:
+        if x < 0:
+            continue
+        s += x
+        n += 1
+    return s, n
+
+
+def return_from_loop(v, t):
+    for i in range(len(v)):
+        v[i] += 1
+        if v[i] > t:
+            return v[i] * 10
+    return v.sum()
+
+
+def return_from_nested(a, t):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] > t:
+                return i, j
+    return -1, -1
+
+
+def static_break(v, n):
+    for i in range(20):
+        if i == n:
+            break
+        v = v * 1.1
+    else:
+        return v
+    return v + i
+
+
+def while_tolerance(x, tol):
+    err, n = np.inf, 0
+    while err > tol:
+        new = 0.5 * (x + 2.0 / x)
+        err = np.abs(new - x).max()
+        x = new
+        n += 1
+    return x, n
+
+
+def while_counter(v):
+    k, total = 0, 0.0
+    while k < len(v):
+        total += v[k]
+        k += 2
+    return total, k
+
+
+def while_break(x):
+    n = 0
+    while True:
+        x = x / 2
+        n += 1
+        if x < 1:
+            break
+    return x, n
+
+
+def while_walrus(v):
+    i = -1
+    while (x := v[i + 1]) < 1:
+        i += 1
+    return i, x
+
+
+def while_zero_trips(x, u):
+    while x > 1:
+        u = u * 0.5
+        x = x / 2
+    return x, u
+
+
+def collatz(n):
+    steps = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    return steps
+
+
+def sometimes(v):
+    best, where = v[0], 0
+    for i in range(1, len(v)):
+        if v[i] > best:
+            best, where = v[i], i
+    return best, where
+
+
+def branch_stores(a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] > 0:
+                a[i, j] = np.sqrt(a[i, j])
+            elif i > j:
+                a[i, j] = 0.0
+            else:
+                a[j, i % 5] += 1e-3
+    return a
+
+
+def object_state(v):
+    s = State(v[:3] * 1.0)
+    for i in range(5):
+        s.step(v[i])
+    return s.h, s.log["steps"], s.log["last"]
+
+
+def closure_state(v):
+    total = 0.0
+
+    def add(x):
+        nonlocal total
+        total = total + x
+        return total
+
+    for i in range(len(v)):
+        add(v[i])
+    return total
+
+
+def view_of_row(a):
+    for i in range(a.shape[0]):
+        row = a[i]
+        row *= 2
+        row[1:] = row[:-1] + 1
+        b = a[:, i]
+        b[0] = 9
+    return a
+
+
+def cholesky_like(a):
+    n = a.shape[0]
+    for k in range(n):
+        a[k, k] = np.sqrt(np.abs(a[k, k]) + 1)
+        for i in range(n):
+            if i > k:
+                a[i, k] = a[i, k] / a[k, k]
+                for j in range(n):
+                    if j > k:
+                        a[i, j] -= a[i, k] * a[j, k]
+    return a
+
+
+def negative_indices(v):
+    out = np.zeros(12)
+    for i in range(12):
+        out[-i - 1] = v[i - 12] + v[-i]
+    return out
+
+
+def gather_table(v):
+    order = np.array([3, 1, 2, 0])
+    weights = np.linspace(0.0, 1.0, 4)
+    s = 0.0
+    for i in range(4):
+        s += v[order[i]] * weights[i]
+    return s
+
+
+def integers(k):
+    total = 0
+    for i in range(5):
+        for bit in range(8):
+            total += ((k[i] >> bit) & 1) * (i + bit) // 2
+        total = total % 1000
+    return total
+
+
+def last_is_alias(a):
+    for i in range(3):
+        row = a[i]
+    row[0] = 100.0
+    return a
+
+
+def empty_range(v):
+    s = v.sum()
+    for _i in range(0):
+        s = s * 2
+    for _i in range(3, 3):
+        v[0] = 0
+    return s
+
+
+def unpacking(a):
+    x, y = a[0], a[1]
+    for _ in range(4):
+        x, y = x + y, x - y
+    return x, y
+
+
+def in_try(v):
+    s = 0.0
+    for i in range(len(v)):
+        try:
+            s = s + v[i]
+            for j in range(3):
+                s = s * 1.01 + j
+        finally:
+            s = s - 1
+    return s
+
+
+def dynamic_range(v):
+    n = int((v > 0).sum())
+    s = 0.0
+    for i in range(n):
+        s += v[i]
+    for i in range(1, n, 2):
+        s *= 1.5
+    return s
+
+
+def two_loops(v, a):
+    s = 0.0
+    for i in range(3):
+        row = v[2 * i : 2 * i + 2]
+        s += row.sum()
+    for i in range(4):
+        row = a[i]
+        s += row.sum() * i
+    return s
+
+
+def lambda_in_loop(v):
+    f = lambda x, k: x * k if k > 2 else x - k
+    s = 0.0
+    for i in range(len(v)):
+        s += f(v[i], i)
+    return s
+
+
+LOOPS = [
+    (accumulate, V), (accumulate, np.arange(5)), (windows, V), (matmul, X, X.T), (recurrence, V), (in_place, V), (backwards, V), (rows, X), (pairs, X, V[:5]),
+    (swap, V, V * 2), (rebinding, V), (uses_after, V), (kinds, V), (float32_sum, V), (float32_sum, V.astype(np.float32)), (float32_sum, np.arange(4)),
+    (state_in_tuple, V), (layers, X, W), (listed, V), (setup, V), (break_on_data, V, 1.0), (break_on_data, V, 1e9), (continue_on_data, V),
+    (return_from_loop, V, 1.5), (return_from_loop, V, 99.0), (return_from_nested, X, 1.0), (return_from_nested, X, 99.0), (static_break, V, 4),
+    (static_break, V, 40), (while_tolerance, V + 3, 1e-9), (while_counter, V), (while_break, 100.0), (while_walrus, np.arange(-3.0, 5.0)),
+    (while_zero_trips, 0.5, V), (while_zero_trips, 50.0, V), (collatz, np.int64(27)), (sometimes, V), (branch_stores, S), (object_state, V),
+    (closure_state, V), (view_of_row, S), (cholesky_like, S), (negative_indices, V), (gather_table, V), (integers, np.arange(50, 60)), (last_is_alias, X),
+    (empty_range, V), (unpacking, X), (in_try, V), (dynamic_range, V), (two_loops, V, X), (lambda_in_loop, V),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOOPS, ids=lambda c: c[0].__name__)
+def test_loops(case):
+    same(*case, rtol=1e-10)

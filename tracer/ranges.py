@@ -1,0 +1,116 @@
+"""What is known of integers while tracing: the interval they lie in, and their form as a sum of multiples of others.
+
+Loop counters have bounds; sums, differences, multiples and choices of bounded integers are bounded too.
+"""
+
+import numpy as np
+
+from ..ir.core import Lit
+from .storage import current_trace
+
+DEEP = 40  # equations looked through
+BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
+
+
+def interval(value, deep=DEEP):
+    """(lowest, highest) of an integer value, or None."""
+    if isinstance(value, Lit):
+        return (int(value.value),) * 2 if value.type.kind in "iu" else None
+    if value.type.kind not in "iu" or not deep:
+        return None
+    root = current_trace().root
+    value = original(value, root)
+    if isinstance(value, Lit):
+        return interval(value)
+    if value in root.bounds:
+        return root.bounds[value]
+    if value.eqn is None and root.known.get(value) is not None and value.type.size:
+        return int(root.known[value].min()), int(root.known[value].max())
+    eqn = value.eqn
+    if eqn is None:
+        return None
+    name, xs = eqn.op.name, eqn.operands
+    if name == "constant" or root.known.get(value) is not None:
+        array = np.asarray(eqn.attrs["value"]) if name == "constant" else root.known[value]
+        return (int(array.min()), int(array.max())) if array.size else None
+    if name in ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse") or name == "cast" and xs[0].type.kind in "iu":
+        return held(interval(xs[0], deep - 1), value)
+    if name == "iota":
+        return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
+    if name in BOUNDED:
+        return 0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)
+    parts = [interval(x, deep - 1) for x in (xs[1:] if name == "select" else xs)]
+    if None in parts:
+        return None
+    (a, b), (c, d) = (parts * 2)[:2]
+    if name == "add":
+        found = a + c, b + d
+    elif name == "sub":
+        found = a - d, b - c
+    elif name == "mul":
+        corners = [a * c, a * d, b * c, b * d]
+        found = min(corners), max(corners)
+    elif name == "neg":
+        found = -b, -a
+    elif name == "maximum":
+        found = max(a, c), max(b, d)
+    elif name == "minimum":
+        found = min(a, c), min(b, d)
+    elif name == "select":
+        found = min(a, c), max(b, d)
+    elif name == "quotient" and a >= 0 and c > 0:
+        found = a // d, b // c
+    elif name == "rem" and a >= 0 and c > 0:
+        found = 0, min(b, d - 1)
+    else:
+        return None
+    return held(found, value)
+
+
+def held(found, value):
+    """The interval, if the type can hold it: beyond, integers wrap."""
+    if found is None:
+        return None
+    info = np.iinfo(value.type.dtype)
+    return found if info.min <= found[0] and found[1] <= info.max else None
+
+
+def original(value, root):
+    """The value of the outermost trace that a parameter of an inner one stands for."""
+    while value in root.lifts:
+        value = root.lifts[value]
+    return value
+
+
+def affine(value, deep=DEEP):
+    """({value: coefficient}, constant) of an integer value: what it is a sum of."""
+    if isinstance(value, Lit):
+        return {}, int(value.value)
+    value = original(value, current_trace().root)
+    if isinstance(value, Lit):
+        return {}, int(value.value)
+    eqn = value.eqn
+    if eqn is not None and deep and value.type.kind in "iu":
+        name, xs = eqn.op.name, eqn.operands
+        if name in ("add", "sub"):
+            (p, c), (q, d) = affine(xs[0], deep - 1), affine(xs[1], deep - 1)
+            sign = 1 if name == "add" else -1
+            return {k: n for k in {**p, **q} if (n := p.get(k, 0) + sign * q.get(k, 0))}, c + sign * d
+        if name == "neg":
+            p, c = affine(xs[0], deep - 1)
+            return {k: -n for k, n in p.items()}, -c
+        if name == "mul":
+            for x, y in (xs, xs[::-1]):
+                if isinstance(y, Lit):
+                    p, c = affine(x, deep - 1)
+                    n = int(y.value)
+                    return {k: n * m for k, m in p.items() if n}, n * c
+        if name == "cast" and xs[0].type.kind in "iu" and np.can_cast(xs[0].type.dtype, value.type.dtype):
+            return affine(xs[0], deep - 1)
+    return {value: 1}, 0
+
+
+def distance(stop, start):
+    """stop - start, if it is the same number whatever the values are; else None."""
+    (p, c), (q, d) = affine(stop), affine(start)
+    return c - d if p == q else None

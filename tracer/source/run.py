@@ -1,0 +1,106 @@
+"""One run of a body in a trace of its own: what it left in every place, with the places put back as they were."""
+
+from ...ir.core import Func, Value
+from ...ir.ops import OPS
+from .. import pytree
+from ..array import TracedArray
+from ..errors import CannotRoll, message
+from ..frames import locate
+from ..storage import current_trace
+from ..trace import Trace
+from .codes import Code
+from .state import UNBOUND, Region, items, restore
+
+EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
+
+
+class Run:
+    """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after; reads: see `operand`."""
+
+    def __init__(self, name, body, slots, prepare=None, watched=(), trial=False):
+        before = {s: s.get() for s in slots}
+        held = [(x, items(x)) for x in watched]
+        self.trace = trace = Trace(name, current_trace())
+        trace.region = Region(trial)
+        self.reads = {}
+        try:
+            with trace:
+                if prepare is not None:
+                    prepare(trace)
+                self.code = body()
+                self.values = {s: s.get() for s in slots}
+                self.heap = {s: s.get() for s in trace.region.heap}
+                self._read([*self.values.values(), *self.heap.values(), self.code.value if isinstance(self.code, Code) else None])
+                self.writes = {s: s.value for s in trace.journal}
+        finally:
+            for storage, value in trace.journal.items():
+                storage.value = value
+            for slot, value in reversed(trace.region.heap.items()):
+                slot.set(value)
+            for slot, value in before.items():
+                slot.set(value)
+            changed = [(x, had) for x, had in held if _differs(x, had)]
+            for x, had in changed:
+                restore(x, had)
+        self.before = {**trace.region.heap, **before}
+        if changed:
+            raise CannotRoll(message(f"a {type(changed[0][0]).__name__} made outside it is changed, inside a loop or branch that is captured as a whole", locate()))
+
+    def _read(self, values):
+        for value in values:
+            for leaf in pytree.leaves(value) if value is not UNBOUND else ():
+                if isinstance(leaf, TracedArray):
+                    self.reads[id(leaf)] = leaf, leaf.value
+
+    @property
+    def recorded(self):
+        """Whether anything traced came of it."""
+        t = self.trace
+        return bool(t.build.eqns or t.journal or t.lifted or t.stored)
+
+    def after(self, slot):
+        """What the slot holds after the body."""
+        found = self.values.get(slot, self)
+        if found is self:
+            found = self.heap.get(slot, self)
+        return slot.get() if found is self else found
+
+    def owns(self, storage):
+        """Whether memory was made inside."""
+        return storage.trace is self.trace
+
+    def array(self, leaf):
+        """The value of an array leaf at the end of the body, in the body's trace."""
+        found = self.reads.get(id(leaf))
+        return found[1] if found is not None else leaf.value
+
+    def written(self, storage):
+        """The value of a storage at the end of the body, in the body's trace."""
+        return self.writes[storage] if storage in self.writes else self.trace.bring(storage.value)
+
+    @property
+    def trifling(self):
+        """Whether running it needlessly costs and changes nothing: a few equations on scalars, without checks or regions."""
+        eqns = self.trace.build.eqns
+        small = len(eqns) <= EFFECTLESS and all("elementwise" in e.op.traits and not e.results[0].type.shape for e in eqns)
+        return small and not self.trace.journal and not self.trace.region.heap and self.code is None
+
+
+def _differs(container, had):
+    now = items(container)
+    if len(now) != len(had):
+        return True
+    pairs = zip(now, had)
+    return any(a is not c or b is not d for (a, b), (c, d) in pairs) if isinstance(container, dict) else any(a is not b for a, b in pairs)
+
+
+def closed(run, results, lifted, first=()):
+    """The body as a Func of `first`, then of the outer values `lifted`, giving `results`."""
+    params = [run.trace.lifted.get(v) or Value(v.type, None, v.hint) for v in lifted]
+    return Func(run.trace.build.name, [*first, *params], run.trace.build.eqns, results)
+
+
+def emit(name, operands, hints=None, **attrs):
+    """An equation of a region op in the present trace, its results under the users' names."""
+    op = OPS[name]
+    return current_trace().build.emit(op, operands, op.complete(attrs), hints=hints)
