@@ -125,7 +125,48 @@ def asserted(x):
     return np.sqrt(x)
 
 
+def refuses(x, v):
+    if x < 0:
+        raise ValueError("x must not be negative")
+    elif x > 10:
+        w = v * 2
+        v += 1
+        raise KeyError("large")
+    else:
+        w = v + x
+    u = w
+    w[0] = 1
+    return w, u, v
+
+
+def refuses_in_loop(v, t):
+    total, n = 0.0, 0
+    while total < t:
+        if v[n] < -1:
+            raise ArithmeticError("too small")
+        total += abs(v[n])
+        n += 1
+    return total, n
+
+
+def missing_key(x):
+    d = {"a": 1.0}
+    if x > 0:
+        return d["b"]
+    return d["a"]
+
+
+def window_shrinks(v):
+    s = np.zeros(2)
+    for i in range(len(v)):
+        s[0] += v[i : i + 3].sum()
+        s[1] += v[i - 1 : i + 1].sum()
+    return s
+
+
 BRANCHES = [
+    *[(refuses, x, V) for x in (1.0, -1.0, 11.0)], (refuses_in_loop, V, 2.0), (refuses_in_loop, V, 6.0), (missing_key, 1.0), (missing_key, -1.0),
+    (window_shrinks, V),
     *[(early_return, x) for x in (2.0, -2.0)], *[(several_returns, x, V) for x in (3.0, 1.5, 0.5, -1.0)], (store_in_branch, V, -100.0),
     (store_in_branch, V, 100.0), (rebind_in_branch, V, 1.0), (rebind_in_branch, V, -1.0), (same_array_either_way, V, 1.0), (python_numbers, 2.0),
     *[(logic, x, y) for x in (0.5, 1.5, -1.0, 0.0) for y in (0.5, 1.5)], (clip, 2.0, 0.0, 1.0), (clip, -2.0, 0.0, 1.0), (clip, 0.5, 0.0, 1.0),
@@ -541,3 +582,184 @@ LOOPS = [
 @pytest.mark.parametrize("case", LOOPS, ids=lambda c: c[0].__name__)
 def test_loops(case):
     same(*case, rtol=1e-10)
+
+
+# -- what is captured ------------------------------------------------------------------------------
+
+
+def regions(func):
+    return [(e.op.name, [regions(r) for r in e.regions()]) for e in func.eqns if e.regions()]
+
+
+def count_loops(text):
+    return text.count("= loop ")
+
+
+@pytest.mark.parametrize("function", [accumulate, windows, recurrence, in_place, continue_on_data, rebinding, sometimes, closure_state])
+def test_the_program_does_not_grow_with_the_trips(function):
+    short, long = (jit(function).ir(np.resize(V, n)) for n in (16, 512))
+    assert short.count() == long.count() and count_loops(str(long)) == 1
+
+
+def test_nested_loops_nest():
+    func = jit(matmul).ir(X, X.T)
+    assert regions(func) == [("loop", [[("loop", [[("loop", [[]])]])]])]
+    assert func.count() < 25
+
+
+def test_names_and_lines_reach_the_ir():
+    text = str(jit(accumulate).ir(V))
+    assert "%s = loop" in text and "func(%i: i64[], %v: f64[12], %s: f64[])" in text and "# test_control_flow.py:" in text
+
+
+def test_loops_without_traced_work_leave_no_trace():
+    assert "loop" not in str(jit(setup).ir(V))
+
+
+def test_counters_need_no_bounds_checks():
+    for function in (accumulate, windows, in_place, negative_indices, recurrence):
+        assert not jit(function).ir(V).result_types[-1].kind == "i"
+    f = jit(windows)
+    f(V)
+    assert "IndexError" not in f.explain()
+
+
+def test_explain_tells_what_was_written_out():
+    f = jit(layers)
+    f(X, W)
+    assert "3 trips are written out one by one, since a traced value of type i64[] was used as a Python integer" in f.explain()
+    g = jit(swap)
+    g(V.copy(), V * 2)
+    assert "two trips are captured as one" in g.explain() and "holds after a trip the array that" in g.explain()
+    h = jit(accumulate)
+    h(V)
+    assert "note" not in h.explain()
+
+
+def test_one_program_for_all_paths():
+    f = jit(several_returns)
+    for x in (3.0, 1.5, 0.5, -1.0):
+        agree(f(x, V), several_returns(x, V))
+    assert f.explain().startswith("several_returns: 1 trace(s)")
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+
+
+def slope(function, x, *args):
+    """The derivative of `function` along a random direction, by central differences, and by grad."""
+    t = np.random.default_rng(5).normal(size=np.shape(x))
+    t = t if np.ndim(x) else float(t)
+    h = 1e-6
+    want = (function(x + h * t, *args) - function(x - h * t, *args)) / (2 * h)
+    return np.sum(grad(function)(x, *args) * t), want
+
+
+DERIVATIVES = [
+    (accumulate, V), (lambda v: (windows(v) ** 2).sum(), V), (lambda v: recurrence(v).sum(), V), (lambda a: (matmul(a, X.T) ** 2).sum(), X),
+    (lambda v: (rebinding(v)[0] ** 2).sum(), V), (lambda v: sometimes(v)[0] ** 2, V), (lambda v: continue_on_data(v)[0] ** 2, V),
+    (lambda v: break_on_data(v, 1.0)[0] ** 2, V), (early_return, 2.0), (early_return, -2.0), (lambda x: several_returns(x, V).sum() * x, 1.5),
+    (lambda a: (branch_stores(a.copy()) ** 2).sum(), S), (lambda v: object_state(v)[0].sum(), V), (lambda v: closure_state(v) ** 2, V),
+    (lambda a: (cholesky_like(a.copy()) ** 2).sum(), S), (lambda v: gather_table(v) ** 2, V), (lambda x: layers(x, W).sum(), X), (lambda v: in_try(v), V),
+    (lambda v: swap(v.copy(), v * 2).sum(), V), (lambda v: return_from_loop(v.copy(), 1.5), V), (lambda x: float(max(x, 1.0)) * min(x, 3.0), 2.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DERIVATIVES, ids=range(len(DERIVATIVES)))
+def test_gradients_are_the_slopes(case):
+    got, want = slope(*case)
+    np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-7)
+
+
+def test_an_untaken_branch_leaves_no_nan_in_the_gradient():
+    def safe(x):
+        return np.sqrt(x) if x > 0 else 0.0 * x
+
+    assert grad(safe)(0.0) == 0.0 and grad(safe)(4.0) == 0.25
+
+
+def test_reverse_mode_through_an_unbounded_loop_says_so():
+    with pytest.raises(TypeError, match="trip count"):
+        grad(lambda v: while_tolerance(v, 1e-9)[0].sum())(V + 3)
+
+
+# -- Python's own functions ------------------------------------------------------------------------
+
+
+def conversions(x, v):
+    import math
+
+    n = int(v.sum())
+    a, b, c = float(v[0]), int(x), bool(x > 1)
+    return a * 2, b + n, c, abs(x), round(x), math.sqrt(x) + math.exp(-x) * math.atan2(x, 2), math.floor(x), isinstance(x, float), type(x) is float
+
+
+def arrays_made(x, v):
+    a = np.array([x, v[0], 1.0])
+    b = np.array([[1, 2], [3, 4]])
+    c = np.asarray([v, v * 2])
+    d = np.arange(6).reshape(2, 3)
+    e, f, g = np.eye(3), np.full((2, 2), x), np.zeros((2, 0))
+    e[0] = v[:3]
+    d[1, 1] = 7
+    b[b > 2] = 0
+    h = np.empty(3, dtype=np.float32)
+    h[:] = x
+    return a, b, c, d, e, f, g, h, v[np.array([0, 2])], v[np.arange(12) % 2 == 0], np.linspace(0, 1, 5) * x, np.ones(3)
+
+
+def known_numbers(v):
+    order = np.array([2, 0, 1])
+    if order[0] > 1:
+        n = int(order.sum())
+    for k in order:
+        v = v + k
+    return v[:n], [1, 2, 3][order[1]], np.zeros(order[0]), list(range(n))
+
+
+PYTHON = [(conversions, 2.5, V), (conversions, 0.3, V), (conversions, -1.0, V), (arrays_made, 2.0, V), (known_numbers, V)]
+
+
+@pytest.mark.parametrize("case", PYTHON, ids=lambda c: c[0].__name__)
+def test_builtins_and_creation(case):
+    same(*case)
+
+
+def test_methods_helpers_partials_and_decorators_are_captured():
+    import functools
+
+    class Model:
+        def __init__(self, w):
+            self.w = w
+            self.scale = 2.0 if w.sum() > 0 else 3.0
+
+        def __call__(self, x):
+            return self.apply(x, self.w)
+
+        def apply(self, x, w):
+            if x.sum() > 0:
+                return x * w
+            return x - w
+
+    def logged(f):
+        @functools.wraps(f)
+        def inner(*args):
+            return f(*args)
+
+        return inner
+
+    @logged
+    def forward(v, t):
+        m = Model(v * 2)
+        run = functools.partial(m.apply, w=v)
+        return m(v) * m.scale, run(v * t)
+
+    for t in (1.0, -1.0):
+        same(forward, V, t)
+
+
+def test_a_function_without_source_says_so():
+    space = {}
+    exec("def f(x):\n    return x if x > 0 else -x", space)
+    with pytest.raises(wengert.ConcretizationError):
+        jit(space["f"])(2.0)

@@ -8,20 +8,63 @@ import pytest
 
 from wengert import grad, jit, jvp, vjp
 
-V, M = np.ones(3), np.ones((2, 3))
+V, M, OUTSIDE = np.ones(3), np.ones((2, 3)), np.zeros(3)
 kept = []
 
 
 def branch(x):
+    if x.sum() > 0:
+        return x[1:]
+    return -x
+
+
+def loop(x):
+    while x.sum() > 1:
+        x = np.concatenate([x, x]) / 2
+    return x
+
+
+def use_unmerged(x):
+    if x.sum() > 0:
+        y = x
+    else:
+        y = None
+    return x + y
+
+
+def choice(x):
     if x > 0:
         return x
     return -x
 
 
-def loop(x):
-    while x > 1:
-        x = x / 2
-    return x
+def grows(x):
+    ys = []
+    for i in range(100):
+        ys.append(x[i % 3] * i)
+    return ys
+
+
+def stores_outside(x):
+    for i in range(3):
+        OUTSIDE[i] = x[i]
+
+
+def window_over_the_end(x):
+    s = 0.0
+    for i in range(3):
+        s += x[i + x.argmin() : i + x.argmin() + 2].sum()
+    return s
+
+
+def leaves_try(x):
+    for i in range(3):
+        try:
+            if x[i] > 0:
+                return i
+        finally:
+            x[i] = 0
+    return 3
 
 
 def shapes(x, y):
@@ -53,13 +96,18 @@ def size_from_data(x):
 CASES = {
     "shapes": lambda: jit(shapes)(np.ones(3), np.ones(4)),
     "matmul": lambda: jit(lambda a, b: a @ b)(M, M),
-    "branch": lambda: jit(branch)(2.0),
-    "branch_array": lambda: jit(branch)(V),
-    "while": lambda: jit(loop)(8.0),
-    "float_of_traced": lambda: jit(lambda x: float(x.sum()))(V),
+    "branch": lambda: jit(branch)(V),
+    "branch_array": lambda: jit(choice)(V),
+    "while": lambda: jit(loop)(V),
+    "unmerged": lambda: jit(use_unmerged)(V),
+    "grows": lambda: jit(grows)(V),
+    "stores_outside": lambda: jit(stores_outside)(V),
+    "window_over_the_end": lambda: jit(window_over_the_end)(V),
+    "leaves_try": lambda: jit(leaves_try)(V),
+    "index_of_list": lambda: jit(lambda x: [1, 2, 3][x.argmax()])(V),
     "range_of_traced": lambda: jit(lambda n: sum(range(n)))(np.int64(3)),
     "traced_slice_bound": lambda: jit(size_from_data)(V),
-    "array_of_traced": lambda: jit(lambda x: np.array([x[0], 1.0]))(V),
+    "array_of_traced": lambda: jit(lambda x: np.random.default_rng(0).permutation(x))(V),
     "unknown_function": lambda: jit(lambda x: np.unique(x))(V),
     "unknown_method": lambda: jit(lambda x: x.tobytes())(V),
     "masked_read": lambda: jit(lambda x: x[x > 0])(V),
@@ -73,7 +121,7 @@ CASES = {
     "traced_index": lambda: jit(lambda x, i: x[i])(V, np.array([7])),
     "read_only": lambda: read_only(),
     "complex_store": lambda: complex_store(),
-    "out_untraced": lambda: jit(lambda x: np.add(x, 1, out=np.zeros(3)))(V),
+    "out_untraced": lambda: jit(lambda x: np.add(x, 1, out=OUTSIDE))(V),
     "leak": lambda: (jit(leak)(V), jit(use_leak)(V)),
     "leak_outside": lambda: (jit(leak)(V), outside(V)),
     "zero_division": lambda: jit(lambda a, b: a / b)(1.0, 0.0),

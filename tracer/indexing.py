@@ -13,10 +13,10 @@ from ..ir.ops.indexing import index_arrays, put_arrays
 from ..ir.types import Tensor
 from .array import Traced, TracedScalar, fresh
 from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
-from .errors import ConcretizationError, ShapeError, UnsupportedError, message
+from .errors import CannotRoll, ConcretizationError, ShapeError, UnsupportedError, message
 from .frames import locate
 from .promote import broadcast_shapes, operand_as, read, shape_of
-from .ranges import distance, interval
+from .ranges import affine, distance, interval
 from .storage import current_trace
 from .views import Index
 
@@ -168,6 +168,8 @@ class Moving:
         start = cast_to(self.start, INDEX)
         bounds = interval(start)
         if bounds is None or bounds[0] < 0 or bounds[1] + self.count > n:
+            if bounds is not None and len(affine(start)[0]) == 1:
+                raise CannotRoll(message(f"a slice of length {self.count} reaches over the ends of an axis of size {n}, where it is shorter", locate()))
             inside = and_(ge(start, Lit(0, start.type)), lt(start, Lit(n - self.count + 1, start.type)))
             text = f"a slice of length {self.count} with a traced start reaches over the ends of an axis of size {n}"
             hint = "NumPy would give fewer elements, or count from the end; the compiled program has one length."

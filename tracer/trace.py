@@ -106,14 +106,20 @@ class Trace:
             if not ok.value:
                 raise error(text)
             return
-        root = self.root
-        key = (error, text)
-        if key not in root.checks:
-            root.checks.append(key)
-        number = root.checks.index(key) + 1
-        before = self.bring(root.status.value)
+        before = self.bring(self.root.status.value)
         first = OPS["and"](OPS["not"](ok), eq(before, 0))
-        root.status.write(select(first, Lit(number, before.type), before))
+        self.root.status.write(select(first, self._number(error, text), before))
+
+    def fail(self, error, text):
+        """Record that the program, if it comes here, raises `error(text)`."""
+        before = self.bring(self.root.status.value)
+        self.root.status.write(select(OPS["eq"](before, Lit(0, before.type)), self._number(error, text), before))
+
+    def _number(self, error, text):
+        checks = self.root.checks
+        if (error, text) not in checks:
+            checks.append((error, text))
+        return Lit(checks.index((error, text)) + 1, self.root.status.value.type)
 
     def finish_captures(self):
         """Decide what each captured array is -> [(array, value)] that become inputs, re-read at every call.

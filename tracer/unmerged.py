@@ -15,7 +15,7 @@ class Unmerged:
         object.__setattr__(self, "reason", reason)
 
     def fail(self, *args, **kwargs):
-        raise UnsupportedError(message(f"{self.reason}; it is used here", locate()))
+        raise UnsupportedError(message(f"{self.reason}, and is used here", locate()))
 
     def __getattr__(self, name):
         self.fail()

@@ -4,8 +4,8 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from .. import pytree
 from ..array import Traced, TracedArray, TracedScalar
-from ..errors import UnsupportedError, message
-from ..frames import locate
+from ..errors import UnsupportedError, WengertError, message
+from ..frames import internal, locate
 from ..storage import Blend, Storage, current_trace
 from ..unmerged import Unmerged
 from . import codes, merge
@@ -13,7 +13,7 @@ from .builtins import truth
 from .codes import Code
 from .rewrite import SITES
 from .run import Run, closed, emit
-from .state import CONTAINERS, UNBOUND, cells
+from .state import CONTAINERS, TRANSPARENT, UNBOUND, cells
 
 
 def decided(test):
@@ -96,8 +96,8 @@ def either_way(test, then, other, slots, live, held, simple=False):
     test = truth(test)
     condition = test.value
     where = locate()
-    a, b = Run("then", then, slots, watched=held), Run("otherwise", other, slots, watched=held)
-    if simple:
+    a, b = ran("then", then, slots, held), ran("otherwise", other, slots, held)
+    if simple and not (a.thrown or b.thrown):
         found = _logical(condition, a, b)
         if found is not None:
             return found
@@ -108,6 +108,7 @@ def either_way(test, then, other, slots, live, held, simple=False):
         before = a.before.get(slot, b.before.get(slot))
         if x is before and y is before:
             continue
+        x, y = (y, y) if a.thrown else (x, x) if b.thrown else (x, y)
         if slot.kind == "cell" and slot.name not in live:
             plans.append((slot, lambda out, slot=slot: Unmerged(f"{slot.name} was not thought to be read after {where}")))
         else:
@@ -129,6 +130,28 @@ def either_way(test, then, other, slots, live, held, simple=False):
     for slot, value in built:
         slot.set(value)
     return code(out)
+
+
+def ran(name, body, slots, held):
+    """One side run. An exception of the user's there is one the program raises when data takes that side."""
+    try:
+        return Run(name, body, slots, watched=held)
+    except WengertError:
+        raise
+    except Exception as error:
+        last = error.__traceback__
+        while last.tb_next is not None:
+            last = last.tb_next
+        if internal(last.tb_frame.f_code) and last.tb_frame.f_code not in TRANSPARENT:
+            raise
+        return Run(name, lambda: thrown(error), slots)
+
+
+def thrown(error):
+    text = str(error.args[0]) if len(error.args) == 1 else ""
+    kind = type(error) if type(error).__module__ == "builtins" and len(error.args) < 2 else UnsupportedError
+    current_trace().fail(kind, text if kind is type(error) else f"{type(error).__name__}: {error}")
+    return codes.THROWN
 
 
 def _logical(condition, a, b):
@@ -167,7 +190,7 @@ class Merger:
 
     def value(self, x, y, name):
         """A plan for a place that holds x after a, y after b: a function of the results."""
-        if merge.equal(x, y):
+        if merge.equal(x, y) and not self.foreign(x):
             return lambda out: x
         if x is UNBOUND or y is UNBOUND:
             return self.unmerged(name, "is set on one side only of the choice")
@@ -176,12 +199,12 @@ class Merger:
             return lambda out: bad
         (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
         if tree != other:
-            return self.unmerged(name, f"has two structures, {tree} and {other}, on the two sides of the choice")
+            return self.unmerged(name, f"is {merge.described(x)} on one side and {merge.described(y)} on the other side of the choice")
         plans = []
         for p, q in zip(xs, ys):
             plan = self.leaf(p, q, name)
             if plan is None:
-                return self.unmerged(name, f"is {merge.spelled(merge.spec(p))} on one side and {merge.spelled(merge.spec(q))} on the other side of the choice")
+                return self.unmerged(name, f"is {merge.described(p)} on one side and {merge.described(q)} on the other side of the choice")
             plans.append(plan)
         if pytree.is_leaf(tree):
             return plans[0]
@@ -191,8 +214,15 @@ class Merger:
     def unmerged(self, name, text):
         return lambda out: Unmerged(f"{name} {text} at {self.where}")
 
+    def foreign(self, x):
+        """Whether x, all that is left where the other side throws, belongs to the trace of its side."""
+        if not (self.a.thrown or self.b.thrown):
+            return False
+        run = self.b if self.a.thrown else self.a
+        return any(isinstance(v, TracedScalar) or isinstance(v, TracedArray) and run.owns(v.storage) for v in pytree.leaves(x))
+
     def leaf(self, x, y, name):
-        if merge.equal(x, y):
+        if merge.equal(x, y) and not self.foreign(x):
             return lambda out: x
         s = merge.join(merge.spec(x), merge.spec(y), x, y)
         if s is None:
@@ -207,6 +237,8 @@ class Merger:
         return len(self.rows) - 1
 
     def operand(self, run, x, s):
+        if run.thrown:
+            return merge.absent(s)
         with run.trace:
             return run.array(x) if isinstance(x, TracedArray) else merge.operand(x, s)
 
@@ -232,7 +264,7 @@ class Merger:
     def memory(self, value, parts):
         others = []
         for (base, _), run in zip(parts, (self.a, self.b)):
-            if isinstance(base, Storage):
+            if isinstance(base, Storage) and not run.thrown:
                 others += [base] if not run.owns(base) else base.alive() if isinstance(base, Blend) else []
         storage = Blend(value, current_trace(), others) if others else Storage(value, current_trace())
         shared = [base for base, _ in parts if len(self.seen[id(base)]) > 1]
@@ -243,6 +275,14 @@ class Merger:
 
     def code(self, x, y):
         """A plan for how the two bodies ended."""
+        if self.a.thrown and self.b.thrown:
+            return lambda out: codes.THROWN
+        if self.a.thrown or self.b.thrown:
+            x = y = y if self.a.thrown else x
+            if x is not None and (x.open or codes.RETURNS in x.may):
+                run = self.b if self.a.thrown else self.a
+                at, value = self.half(x.status, run), self.half(x.value, run)
+                return lambda out: Code(at(out), x.may, value(out))
         if x is y or (x is not None and y is not None and x.may == y.may and not x.open and codes.RETURNS not in x.may):
             return lambda out: x
         may = codes.may(x) | codes.may(y)
@@ -259,7 +299,7 @@ class Merger:
         def plan(out):
             found = value(out)
             if len(returns) == 2 and isinstance(found, Unmerged):
-                found.fail()
+                raise UnsupportedError(message(found.reason, self.where, "Return values of one structure, shape and type on all paths."))
             return Code(at(out), may, found)
 
         return plan

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.core import Builder
 from ...ir.types import SHORT
-from ..array import Traced, fresh
+from ..array import Traced, TracedScalar, fresh
 from ..emit import constant_of, counted
 from ..errors import CannotRoll, message
 from ..frames import locate
@@ -113,13 +113,22 @@ def with_inputs(x):
     return handle(x) if type(x) is np.ndarray and x.dtype.name in SHORT else x
 
 
+def settled(x):
+    """Sizes and bounds that are traced but known, as plain numbers."""
+    if isinstance(x, list | tuple) and type(x) in (list, tuple):
+        return type(x)(map(settled, x))
+    if isinstance(x, TracedScalar) and x.known() is not None:
+        return x.known()[()].item() if x.weak else x.known()[()]
+    return x
+
+
 def _creation(real):
     handler = HANDLERS.get(real)
 
     def stand_in(*args, **kwargs):
         if handler is not None and (mentions(args) or mentions(list(kwargs.values()))):
             return handler(*args, **kwargs)
-        return lifted(real(*args, **kwargs))
+        return lifted(real(*map(settled, args), **kwargs))
 
     return stand_in
 
@@ -147,7 +156,7 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 
 def _sized(real):
     """Creation from sizes alone, which must be known."""
-    return lambda *args, **kwargs: lifted(real(*args, **kwargs))
+    return lambda *args, **kwargs: lifted(real(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()}))
 
 
 for _f in (np.zeros, np.eye, np.identity, np.tri):
@@ -156,13 +165,14 @@ for _f in (np.zeros, np.eye, np.identity, np.tri):
 
 @replaces(np.empty)
 def empty(*args, **kwargs):
-    made = np.empty(*args, **kwargs)
+    made = np.empty(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()})
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
 
 
 @replaces(np.arange)
 def arange(*args, **kwargs):
-    made = np.arange(*[int(a) if isinstance(a, Traced) and a.known() is not None and a.type.kind in "iu" else a for a in args], **kwargs)
+    args = tuple(map(settled, args))
+    made = np.arange(*args, **kwargs)
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
         return fresh(counted(made.shape))
     return lifted(made)

@@ -1,6 +1,7 @@
 """How a body ended: None where it fell through, else a `Code`; on data, a code whose status is traced."""
 
-FALLS, CONTINUES, BREAKS, RETURNS, LEFT = range(5)  # LEFT: a loop that ended by its own break, as seen from behind it
+# LEFT: a loop that ended by its own break, as seen from behind it; THROWS: by an exception, which the program will raise
+FALLS, CONTINUES, BREAKS, RETURNS, LEFT, THROWS = range(6)
 
 
 class Code:
@@ -17,6 +18,7 @@ class Code:
         return len(self.may) > 1
 
 
+THROWN = Code(THROWS, {THROWS})
 BREAK, CONTINUE = Code(BREAKS, {BREAKS}), Code(CONTINUES, {CONTINUES})
 
 

@@ -42,6 +42,13 @@ def spelled(s):
     return repr(type_of(s))
 
 
+def described(x):
+    """A value, of any structure, as a user would say it."""
+    if isinstance(x, list | tuple | dict):
+        return f"a {type(x).__name__} of {len(x)}"
+    return spelled(spec(x))
+
+
 def type_of(s):
     """The IR type of a spec that has one."""
     return Tensor(s[1], s[2]) if s[0] == "array" else Tensor((), WEAK_DTYPES[s[1]] if s[0] == "weak" else s[1])

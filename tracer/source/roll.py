@@ -156,7 +156,7 @@ class Roll:
             raise self.refused(f"{slot.name} may be unbound after a trip: {after!r}")
         (xs, tree), (ys, other) = pytree.flatten(before), pytree.flatten(after)
         if tree != other:
-            raise self.refused(f"{slot.name} changes its structure from {tree} to {other}")
+            raise self.refused(f"{slot.name} changes from {merge.described(before)} to {merge.described(after)}")
         for x, y in zip(xs, ys):
             if isinstance(y, TracedArray) and not run.owns(y.storage) and not self.surely:
                 raise self.refused(f"{slot.name} is another array after a trip than before it")
@@ -419,6 +419,9 @@ class Emission:
         first = truth(roll.going).value if not isinstance(roll.going, bool) else Lit(roll.going, TRUTH)
         with self.run.trace:
             last = Lit(False, TRUTH) if roll.leaving is False else roll.leaving.value
+            status = current_trace().root.status
+            if roll.turns is None and status in self.run.writes:  # a loop that has failed goes on no longer
+                last = OPS["and"](last, OPS["eq"](self.run.writes[status], Lit(0, status.value.type)))
         return self.row(Value(TRUTH), first, last)
 
     def code(self):

@@ -8,7 +8,7 @@ from ..errors import CannotRoll, message
 from ..frames import locate
 from ..storage import current_trace
 from ..trace import Trace
-from .codes import Code
+from .codes import THROWN, Code
 from .state import UNBOUND, Region, items, restore
 
 EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
@@ -31,7 +31,7 @@ class Run:
                 self.values = {s: s.get() for s in slots}
                 self.heap = {s: s.get() for s in trace.region.heap}
                 self._read([*self.values.values(), *self.heap.values(), self.code.value if isinstance(self.code, Code) else None])
-                self.writes = {s: s.value for s in trace.journal}
+                self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
         finally:
             for storage, value in trace.journal.items():
                 storage.value = value
@@ -53,10 +53,15 @@ class Run:
                     self.reads[id(leaf)] = leaf, leaf.value
 
     @property
+    def thrown(self):
+        """Whether the body ended in an exception that the program raises."""
+        return self.code is THROWN
+
+    @property
     def recorded(self):
         """Whether anything traced came of it."""
         t = self.trace
-        return bool(t.build.eqns or t.journal or t.lifted or t.stored)
+        return bool(t.build.eqns or self.writes or t.lifted or t.stored)
 
     def after(self, slot):
         """What the slot holds after the body."""
@@ -83,7 +88,7 @@ class Run:
         """Whether running it needlessly costs and changes nothing: a few equations on scalars, without checks or regions."""
         eqns = self.trace.build.eqns
         small = len(eqns) <= EFFECTLESS and all("elementwise" in e.op.traits and not e.results[0].type.shape for e in eqns)
-        return small and not self.trace.journal and not self.trace.region.heap and self.code is None
+        return small and not self.writes and not self.trace.region.heap and self.code is None
 
 
 def _differs(container, had):

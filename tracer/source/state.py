@@ -63,6 +63,7 @@ class Slot:
             del self.owner[self.key]
 
 
+TRANSPARENT = set()  # code of hooks whose own exceptions are the user's: `d[k]` raises KeyError here
 CONTAINERS = (list, dict, set, collections.deque)
 
 
