@@ -165,7 +165,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     axes = None if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, a.ndim, argname="axis")
     if weights is None:
         result = mean(a, axes, keepdims=keepdims)
-        total = traced(result.dtype.type(a.size / np.maximum(result.size, 1)))
+        total = traced(result.dtype.type(a.size / result.size))
     else:
         w = weights_of(weights, a, axes)
         dtype = np.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "biu" else []))

@@ -17,8 +17,9 @@ from ..indexing import advanced, as_tuple, basic, fitted, is_basic, whole_mask
 from ..promote import UFUNCS, apply_ufunc, operand_as, read, unknown
 from ..promote import loop as loop_of
 from .arguments import NOTHING, axes_of, axis_of, flat, give, given, last, sample_of, traced, verdict, without
-from .handles import is_traced
+from .handles import cut, is_traced
 from .registry import HANDLERS
+from .ufuncs import check_exponents
 
 REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis
 SCATTERED = {np.add: "add", np.subtract: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
@@ -133,6 +134,8 @@ def in_turn(ufunc, x, mask=None, start=None):
         raise unknown(ufunc)
     lead, n = x.type.shape[:-1], x.type.shape[-1]
     skip = 0 if start is not None else 1
+    if ufunc is np.power:
+        check_exponents(cut(x, x.type.ndim - 1, skip, n))
     first = spread_to(start, lead) if start is not None else reshape_to(every_other(x, 0, 1), lead) if n else Lit(0, x.type.like(lead))
     if n <= skip:
         return first
@@ -150,6 +153,9 @@ def accumulate_in_turn(ufunc, x):
     """All prefixes of the last axis, from left to right."""
     if ufunc not in UFUNCS:
         raise unknown(ufunc)
+
+    if ufunc is np.power:
+        check_exponents(cut(x, x.type.ndim - 1, 1, x.type.shape[-1]))
 
     def body(i, xs, done):
         return with_item(done, i + 1, combine(ufunc, item(done, i), item(xs, i + 1)))
@@ -233,6 +239,8 @@ def at_in_turn(ufunc, x, pairs, place, updates, work):
     """x after the stores of `at`, one after another."""
     if ufunc not in UFUNCS:
         raise unknown(ufunc)
+    if ufunc is np.power:
+        check_exponents(updates[0])
     count = x.type.size
     places = flat(index_arrays(reshape_to(counted((count,)), x.type.shape), pairs, place))
 
