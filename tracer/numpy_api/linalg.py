@@ -177,10 +177,11 @@ def lstsq(a, b, rcond=None):
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
     x = fresh(matrices(a, square=False))
+    given = value_of(a).type.dtype
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
-        rcond = 1e-15 if rtol is np._NoValue else max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol
+        rcond = 1e-15 if rtol is np._NoValue else max(x.shape[-2:]) * np.finfo(given).eps if rtol is None else rtol
     if not x.size:
         return matrix_transpose(x).copy()
     u, s, vt = svd(np.conj(x), full_matrices=False, hermitian=hermitian)

@@ -28,6 +28,10 @@ def promoted(*xs):
     return [cast_to(v, dtype) for v in values]
 
 
+def conjugate(x):
+    return conj(x) if x.type.kind == "c" else x
+
+
 def give(value, out, name):
     return wrap(value) if out is None else write_out(name, out[0] if isinstance(out, tuple) else out, value)
 
@@ -84,8 +88,7 @@ def core_product(ufunc, x, y):
             text = f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension {place}, with gufunc signature {ufunc.signature}"
             hint = f"The operands have shapes {x.type.shape} and {y.type.shape}."
             raise ShapeError(message(f"{text} (size {n} is different from {sizes[c]})", locate(), hint))
-    if conjugated and x.type.kind == "c":
-        x = conj(x)
+    x = conjugate(x) if conjugated else x
     lead = [list(range(v.type.ndim - len(core)))[::-1] for v, core in ((x, in_x), (y, in_y))]
     return contract(x, [*lead[0], *in_x], y, [*lead[1], *in_y], [*max(lead, key=len), *out])
 
@@ -151,7 +154,7 @@ def vdot(a, b, /):
     x, y = (reshape_to(v, (v.type.size,)) for v in promoted(a, b))
     if x.type.shape != y.type.shape:
         raise ShapeError(message(f"cannot reshape array of size {x.type.size} into shape {y.type.shape}: np.vdot takes arrays of one size", locate()))
-    return wrap(along_axes(conj(x) if x.type.kind == "c" else x, y, [0], [0]))
+    return wrap(along_axes(conjugate(x), y, [0], [0]))
 
 
 @implements(np.inner)
@@ -258,8 +261,8 @@ def correlate(a, v, mode="valid"):
     if not x.size or not w.size:
         raise ValueError("first array argument cannot be empty" if not x.size else "second array argument cannot be empty")
     if w.size > x.size:  # sum x[n + k] conj(w[n]) is the conjugate of sum w[n - k] conj(x[n])
-        return np.conj(correlate(w, x, mode))[::-1].copy()
-    return fresh(slid(x.value, np.conj(w).value, mode))
+        return fresh(conjugate(reverse(correlate(w, x, mode).value, axes=(0,))))
+    return fresh(slid(x.value, conjugate(w.value), mode))
 
 
 @implements(np.convolve)
