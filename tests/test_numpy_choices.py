@@ -138,6 +138,14 @@ def test_predicates_are_python_bools():
     assert out == (True, True, True) and all(type(b) is bool for b in out)
 
 
+def test_builtin_round():
+    same(lambda x: round(x, 2), np.float64(1.23456))
+    same(lambda x: round(x, 2), 1.23456)
+    with pytest.raises(TypeError):
+        jit(lambda x: round(x))(1.5)
+    same(lambda x: round(x, 1), np.ones(2))
+
+
 STORES = {
     "copyto": lambda x, y, m: np.copyto(x, y),
     "copyto one": lambda x, y, m: np.copyto(x, 7, where=m),
@@ -178,6 +186,9 @@ def test_choose_checks_its_index_when_the_program_runs():
 def test_what_depends_on_data_is_refused():
     with pytest.raises(UnsupportedError, match="one argument"):
         jit(lambda x: np.where(x > 0))(np.ones(3))
+    for f in (np.nonzero, np.unique, np.argwhere, lambda x: x.nonzero(), lambda x: np.intersect1d(x, [1.0])):
+        with pytest.raises(UnsupportedError, match="depends on data"):
+            jit(f)(np.ones(3))
     with pytest.raises(UnsupportedError, match="not elementwise"):
         jit(lambda x: np.piecewise(x, [x > 0], [lambda v: v - v.mean(), 0.0]))(np.ones(3))
     with pytest.raises(UnsupportedError, match="not traced"):
