@@ -122,7 +122,7 @@ def test_message(name, golden):
     with pytest.raises(Exception) as caught:
         CASES[name]()
     error = caught.value
-    text = re.sub(r"  at \S*?([\w.]+\.py):", r"  at \1:", str(error))
+    text = re.sub(r"  at \S*?([\w.]+\.py):", r"  at \1:", "\n".join([str(error), *getattr(error, "__notes__", [])]))
     text = re.sub(r"test_errors\.py:\d+", "test_errors.py:LINE", text)
     assert len(text.splitlines()) <= 8
     golden(f"errors/{name}.txt", f"{type(error).__name__} ({', '.join(c.__name__ for c in type(error).__mro__[1:-3])})\n{text}")

@@ -89,7 +89,7 @@ def check(source, seed, dtype):
     same(compiled_from(source), *arguments(seed, dtype), rtol=1e-9)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=60, deadline=None, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(programs(), st.integers(0, 1000), st.sampled_from([np.float64, np.float64, np.int64, np.float32]))
 def test_random_programs(source, seed, dtype):
     check(source, seed, dtype)

@@ -241,7 +241,8 @@ def index_value(k, n):
 
 
 def scalar_item(x, key):
-    """`s[()]` and `s[...]` of a scalar; anything else raises as NumPy does."""
-    if key in ((), Ellipsis):
-        return fresh(x.value) if key is Ellipsis else x
+    """`s[()]`, `s[...]` and `s[None]` of a scalar; anything else raises as NumPy does."""
+    key = as_tuple(key)
+    if all(k is Ellipsis or k is None for k in key) and x.weak is None:
+        return getitem(fresh(x.value), key) if key else x
     raise IndexError(message("invalid index to scalar variable.", locate()))
