@@ -175,7 +175,8 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     if out is not None and dtype is None:
         dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
     like = verdict(ufunc.reduce, sample_of(a), axis, dtype, keepdims=keepdims, **keywords)
-    x, axes = cast_to(a.value, like.dtype), axes_of(axis, a.ndim)
+    x = cast_to(a.value, like.dtype)
+    axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else operand_as(read(where)[0], np.dtype(bool), x.type.shape)
     start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like.dtype)
     return give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
