@@ -379,3 +379,23 @@ def test_batched_gradients():
         d = 1e-6 * drawn(float, slope.shape, 7)
         up, down = ((loss(a + d, b), loss(a - d, b)) if k == 0 else (loss(a, b + d), loss(a, b - d)))
         np.testing.assert_allclose((slope * d).sum(), (up - down) / 2, rtol=1e-6)
+
+
+# -- counting in boxes -----------------------------------------------------------------------------
+
+BOXES = """
+np.histogram2d(x, y), np.histogram2d(x, y, 3), np.histogram2d(x, y, (2, 4), range=[[-1, 1], [0, 2]]), np.histogram2d(x, y, [[-2, 0, 1, 4], 3])
+np.histogram2d(x, y, [-1, 0, 1, 2.5]), np.histogram2d(x, y, 3, density=True), np.histogram2d(x, y, 3, weights=w), np.histogram2d(x, y, [x[:1], 2])
+np.histogramdd(np.stack([x, y, w], 1), 2), np.histogramdd((x, y), [2, 3], density=True, weights=w), np.histogramdd(x[:, None], 4)
+np.histogram2d(x, y[:2])  # ValueError
+np.histogram2d(x, y, 0)  # ValueError
+np.histogramdd((x, y), [2, 3, 4])  # ValueError
+np.histogramdd((x, y), 2, range=[[0, 1]])  # ValueError
+np.histogram2d(x, y, [[1, 0], 2])  # ValueError
+np.histogram2d(x, y, 2, weights=w[:2])  # ValueError
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_boxes(dtype):
+    check(BOXES, rtol=1e-9, x=drawn(dtype, 9), y=drawn(dtype, 9, 1), w=drawn(dtype, 9, 2))

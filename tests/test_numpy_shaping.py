@@ -344,6 +344,7 @@ def test_bits_of_every_width():
         x = np.array([0, 1, 0, 1], "u1").view(a) if b == "?" else drawn(a, (2, 4))
         same(lambda x, b=b: x.view(b), x)
     same(lambda x: x.view(np.int32), drawn("f8", ()))
+    same(lambda x: (x[0].view(np.int64), x[0].view()), drawn("f8", 2))
     same(lambda x: x.view(complex), drawn("f8", (2, 3)))
 
 
