@@ -31,7 +31,8 @@ class Version:
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
-        single = len(outs) == 1 and outs[0].how == "value" and len(captured.func.results) == 1 and pytree.is_leaf(captured.tree)
+        alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
+        single = alone and pytree.is_leaf(captured.tree) and not captured.layout
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
@@ -46,7 +47,9 @@ class Version:
                 error, text = captured.checks[status - 1]
                 raise error(text)
         if captured.writes and overlapping(leaves, captured):
-            return again()
+            return again("an argument that is written shares memory with another array")
+        if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):
+            return again("an argument is not in row-major order, which decides what is a view of it")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
@@ -157,7 +160,7 @@ class Entry:
             if fresh:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
-        return version.finish(raw, leaves, self.numpy, lambda: self.plainly(leaves))
+        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
@@ -223,11 +226,10 @@ class Entry:
     def finish(self, raw, leaves):
         versions = self.current.versions
         version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
-        return version.finish(raw, leaves, self.numpy, lambda: self.plainly(leaves))
+        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
 
-    def plainly(self, leaves):
-        """Run the user's function uncaptured, and say so: arguments that overlap in memory are written."""
-        reason = "an argument that is written shares memory with another array"
+    def plainly(self, leaves, reason):
+        """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)

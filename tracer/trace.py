@@ -39,6 +39,7 @@ class Trace:
             self.status = Storage(Lit(0, Tensor((), np.dtype(np.int32))), self)
             self.checks = []  # (exception class, message) behind each status number, from 1
             self.reads = []  # facts relied on, for explain()
+            self.layout = []  # (argument's storage, watched storage, its value then): see `rely_on_layout`
 
     def __enter__(self):
         self.build.__enter__()
@@ -49,6 +50,18 @@ class Trace:
 
     def param(self, type, hint=None):
         return self.build.param(type, hint)
+
+    def rely_on_layout(self, storage, watched=None):
+        """Record that an argument was taken to be in row-major order.
+
+        watched: the storage whose later writes are the only way to tell: what decided was view or copy.
+        """
+        if storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
+            self.root.layout.append((storage, watched, watched and watched.value))
+
+    def layout_arguments(self):
+        """Leaf indices of the arguments whose order of memory the trace depends on."""
+        return tuple({s.origin: None for s, watched, value in self.layout if watched is None or watched.value is not value})
 
     def bring(self, value):
         """`value`, usable in this trace: lifted into a parameter if it belongs to an outer trace."""

@@ -222,11 +222,7 @@ def slogdet(a):
     if not x.type.size:
         return SlogdetResult(empty(1, x.type.shape[:-2], x.type.dtype), empty(0, x.type.shape[:-2], real_dtype(x)))
     pivots, sign = triangular_factors(x)
-    size = np.abs(pivots)
-    zero = np.any(size == 0, axis=-1)
-    phases = pivots / np.where(size == 0, 1, size)
-    sign = np.where(zero, 0, sign * np.prod(phases, axis=-1))
-    return SlogdetResult(wrap(sign.value), np.sum(np.log(size), axis=-1))
+    return SlogdetResult(sign * np.prod(np.sign(pivots), axis=-1), np.sum(np.log(np.abs(pivots)), axis=-1))
 
 
 # -- factorisations --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from ..emit import cast_to, reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..promote import checked
+from ..storage import current_trace
 from ..views import Part
 from .handles import handle
 from .registry import implements
@@ -132,9 +133,15 @@ def set_flat(x, value):
 
 def flags(x):
     """The flags of the array's memory layout; writeable as the array itself is."""
+    current_trace().rely_on_layout(x.storage)
     shadow = x.shadow[...]
     shadow.flags.writeable = x.writeable
     return shadow.flags
+
+
+def strides(x):
+    current_trace().rely_on_layout(x.storage)
+    return x.shadow.strides
 
 
 def base(x):
@@ -150,7 +157,7 @@ TracedArray.real = property(real, set_real, doc="The real part, a view.")
 TracedArray.imag = property(imag, set_imag, doc="The imaginary part, a view.")
 TracedArray.flat = property(Flat, set_flat, doc=Flat.__doc__)
 TracedArray.flags = property(flags, doc=flags.__doc__)
-TracedArray.strides = property(lambda x: x.shadow.strides, doc="Bytes from one element to the next along each axis.")
+TracedArray.strides = property(strides, doc="Bytes from one element to the next along each axis.")
 TracedArray.base = property(base, doc="The array that owns the memory; None if it is this one.")
 TracedScalar.flat = property(lambda x: Flat(handle(x)), doc=Flat.__doc__)
 

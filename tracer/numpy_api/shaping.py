@@ -9,6 +9,7 @@ from ..emit import cast_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..promote import checked
+from ..storage import current_trace
 from ..views import Diagonal, Permute, Repeat, Reshape
 from .handles import as_given, handle, is_traced, laid_out, stand_in, value_of
 from .registry import implements
@@ -24,16 +25,30 @@ def reshape(a, /, shape, order="C", *, copy=None):
     steps = (Reshape(target),)
     if order in ("F", "f") or order in ("A", "a") and x.shadow.flags.fnc:
         steps = Permute(range(x.ndim)[::-1]), Reshape(target[::-1]), Permute(range(len(target))[::-1])
-    if copy is not True:
-        try:
-            return as_given(a, through(x, steps))
-        except ValueError:
-            if copy is False:
-                raise ValueError("Unable to avoid creating a copy while reshaping.") from None
+    same = [n for n in target if n != 1] == [n for n in x.shape if n != 1]
+    if order in ("A", "a"):
+        current_trace().rely_on_layout(x.storage)
+    if copy is not True and is_view(x.shadow, target, order):
+        if not same:
+            current_trace().rely_on_layout(x.storage, x.storage)
+        return as_given(a, through(x, steps))
+    if copy is False:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
     value = x.value
     for step in steps:
         value = step.get(value)
-    return laid_out(value, np.empty(target, x.dtype, "C" if len(steps) == 1 else "F"))
+    out = laid_out(value, np.empty(target, x.dtype, "C" if len(steps) == 1 else "F"))
+    if copy is None:
+        current_trace().rely_on_layout(x.storage, out.storage)
+    return out
+
+
+def is_view(array, shape, order):
+    try:
+        np.reshape(array, shape, order=order, copy=False)
+    except ValueError:
+        return False
+    return True
 
 
 def through(x, steps):
@@ -52,6 +67,7 @@ def reshape_method(x, *shape, order="C", copy=None):
 def ravel(a, order="C"):
     x = handle(a)
     if order in ("K", "k"):  # the order of the elements in memory
+        current_trace().rely_on_layout(x.storage)
         x, order = x.view(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d])))), "C"
     return reshape(x, -1, order)
 
