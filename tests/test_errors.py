@@ -88,8 +88,14 @@ CASES = {
     "cotangent": lambda: vjp(np.sin, V)[1](np.ones(2)),
     "tangent": lambda: jvp(np.sin, (V,), (np.ones(3, np.float32),)),
     "casting": lambda: jit(lambda x: np.add(x, 1.5, out=x))(np.arange(3)),
+    "random": lambda: jit(lambda x: x + np.random.normal(size=3))(V),
+    "generator": lambda: jit(numbers)(V),
     "device": lambda: jit(lambda x: x, device="tpu9"),
 }  # fmt: skip
+
+
+def numbers(x):
+    yield x
 
 
 def store_many():

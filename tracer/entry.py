@@ -16,6 +16,7 @@ from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
 from .errors import UnsupportedError, message, warn_fallback
 from .frames import without_internals
+from .impure import Draws
 from .signature import kind_for
 
 
@@ -198,6 +199,7 @@ class Entry:
             leaves[i] = k
         start = time.perf_counter()
         outside = [(v, v.copy()) for v in guard.values if isinstance(v, np.ndarray)]
+        draws = Draws([*guard.values, *self.static.values()])
         try:
             captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order)
         except Exception as error:
@@ -212,6 +214,7 @@ class Entry:
                     "Pass the array as an argument: arguments may be written, and the caller's array then changes at every call.",
                 )
             )
+        draws.refuse(self.compiled.name)
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact)
         return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced)

@@ -10,6 +10,7 @@ from . import pytree
 from .array import Traced
 from .capture import capture
 from .entry import Entry
+from .errors import UnsupportedError, message
 from .explain import explanation
 from .fastpath import Front
 from .signature import check_hashable, kind_for, kind_of_type, names_of
@@ -117,6 +118,10 @@ def jit(function=None, *, device=None, exact=False):
         return functools.partial(jit, device=device, exact=exact)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise UnsupportedError(
+            message(f"{function.__name__} is a generator or coroutine, which has no one result to compile", None, "Return a list or an array.")
+        )
     return wrapper(Compiled(function, plain=function, device=device, exact=exact), function)
 
 

@@ -26,7 +26,7 @@ def reshape(a, /, shape, order="C", *, copy=None):
     if order in ("F", "f") or order in ("A", "a") and x.shadow.flags.fnc:
         steps = Permute(range(x.ndim)[::-1]), Reshape(target[::-1]), Permute(range(len(target))[::-1])
     same = [n for n in target if n != 1] == [n for n in x.shape if n != 1]
-    if order in ("A", "a"):
+    if order in ("A", "a") or copy is False:
         current_trace().rely_on_layout(x.storage)
     if copy is not True and is_view(x.shadow, target, order):
         if not same:
