@@ -1,5 +1,7 @@
 """Shapes, views, creation, joining, padding and selection on traced values: NumPy's values, dtypes, shapes, types and errors."""
 
+import warnings
+
 import numpy as np
 import pytest
 from compare import agree, same
@@ -314,6 +316,46 @@ def test_views_write_through():
     same(reinterpreted, drawn(float, 4))
     same(reinterpreted_complex, drawn(complex, (2, 3)))
     same(einsum_views, drawn(float, (3, 4)))
+
+
+def written_flat(x):
+    x.reshape(-1)[0] = 100
+    return x.sum()
+
+
+def seen_through_a_view(x):
+    y = x.reshape(-1)
+    x[0, 0] = 7
+    return y
+
+
+def written_inside(x):
+    @jit
+    def inner(y):
+        y.reshape(-1)[1] = 50
+        return (y * y).sum()
+
+    return inner(x.T), x
+
+
+LAYOUTS = [lambda x: x.copy(), lambda x: x.T, np.asfortranarray, lambda x: x[:, ::2], lambda x: x[::2], lambda x: x[::-1]]
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_arguments_in_any_memory_order(layout):
+    """What is a view of an argument depends on its order of memory; where that can be told, the call runs as plain Python."""
+    reads = lambda x: x.reshape(-1), lambda x: (x.ravel("K"), x.strides), lambda x: x.ravel("A")
+    for function in (written_flat, seen_through_a_view, written_inside, *reads):
+        same(function, layout(drawn(float, (4, 4))))
+
+
+def test_reading_in_any_memory_order_is_compiled():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(lambda x: (x.reshape(-1) * 2, x.T.ravel() + 1), np.asfortranarray(drawn(float, (3, 4))))
+    with pytest.warns(wengert.Fallback, match="row-major"):
+        jit(written_flat)(np.asfortranarray(drawn(float, (3, 4))))
 
 
 @pytest.mark.parametrize("wrap", [False, True])
