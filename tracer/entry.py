@@ -146,10 +146,10 @@ class Entry:
         if here is None or not here.guard.holds():
             return self.first(*leaves)
         try:
-            raw = self.launch(leaves)
+            raw = self.launch(here, leaves)
         except Untraced:
             return self.first(*leaves)
-        return self.finish(raw, leaves)
+        return self.finish(here, raw, leaves)
 
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves):
@@ -157,7 +157,7 @@ class Entry:
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
             start = time.perf_counter()
-            raw = self.launch(leaves)
+            raw = self.launch(self.current, leaves)
             if fresh:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
@@ -220,14 +220,14 @@ class Entry:
         return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced)
 
     # -- running -----------------------------------------------------------------------------------
-    def launch(self, leaves):
-        here = self.current
-        with dispatch.wide():
-            leaves = dispatch.put([*leaves, *here.inputs], self.compiled.device)
-            return here.call(*leaves)
+    def launch(self, here, leaves):
+        if dispatch.config.jax_enable_x64:
+            return here.call(*dispatch.put([*leaves, *here.inputs], self.compiled.device))
+        with dispatch.SCOPE:
+            return here.call(*dispatch.put([*leaves, *here.inputs], self.compiled.device))
 
-    def finish(self, raw, leaves):
-        versions = self.current.versions
+    def finish(self, here, raw, leaves):
+        versions = here.versions
         version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
         return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
 
