@@ -6,7 +6,7 @@ import numpy as np
 from table import check
 
 
-def sweep(table, rtol=1e-12, **operands):
+def check_sweep(table, rtol=1e-12, **operands):
     """`table.check` of the lines, each with the exception class that NumPy raises for these operands."""
     return check("\n".join(f"{line}{raised(line, operands)}" for line in map(str.strip, table.splitlines()) if line), rtol, **operands)
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from compare import agree, same
+from compare import agree, check_same
 
 import wengert
 from wengert import Fallback, jit
@@ -91,7 +91,7 @@ MUTATION = [
 
 @pytest.mark.parametrize("function, argument", MUTATION, ids=lambda x: getattr(x, "__name__", ""))
 def test_mutation_is_numpys(function, argument):
-    same(function, argument)
+    check_same(function, argument)
 
 
 INDEXING = [
@@ -105,7 +105,7 @@ INDEXING = [
 
 @pytest.mark.parametrize("function", INDEXING, ids=range(len(INDEXING)))
 def test_indexing_is_numpys(function):
-    same(function, X)
+    check_same(function, X)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_traced_indices_wrap_and_raise(i):
         v[i] = 1.0
         return v
 
-    same(read, V, i)
-    same(write, V, i)
+    check_same(read, V, i)
+    check_same(write, V, i)
 
 
 KINDS = [
@@ -144,7 +144,7 @@ def test_scalars_arrays_and_python_numbers_keep_their_kind(case):
         with pytest.raises(ValueError, match="complex"):  # Python would change the type to complex: said, not guessed
             jit(case[0])(*case[1:])
         return
-    same(*case)
+    check_same(*case)
 
 
 def test_returned_arguments_and_views_keep_their_identity():
@@ -180,7 +180,7 @@ def test_overlapping_arguments_run_as_plain_python_and_say_so():
 def test_read_only_arguments_are_refused_as_numpy_does():
     v = V.copy()
     v.flags.writeable = False
-    same(overlapping_store, v)
+    check_same(overlapping_store, v)
     with pytest.raises(ValueError, match="read-only"):
         jit(overlapping_store)(v)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import same
+from compare import check_same
 
 PRODUCERS = {
     "cumsum": lambda v: np.cumsum(v),
@@ -40,4 +40,4 @@ def test_a_store_may_overlap_what_it_is_computed_from(producer):
 
     v = np.array([0.3, -1.0, 2.0, 0.7, -0.2, 1.1])
     for f in (shift, mirror, through_views, at_a_traced_place):
-        same(f, v)
+        check_same(f, v)

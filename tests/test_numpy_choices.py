@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from compare import same
-from sweep import sweep
+from compare import check_same
+from sweep import check_sweep
 
 from wengert import grad, jit
 from wengert.tracer.errors import UnsupportedError
@@ -116,13 +116,13 @@ def test_every_dtype(table, dtype):
         x, y = x + np.array([0, 1j, 0, -2j]).astype(dtype), y + np.array([0, 1j, 0, 0]).astype(dtype)
     elif x.dtype.kind == "f":
         x = x + np.array([0.26, -0.5, 0.125, 1.5]).astype(dtype)
-    sweep(table, {"f2": 5e-3, "f4": 1e-6, "c8": 1e-6}.get(dtype, 1e-12), x=x, y=y)
+    check_sweep(table, {"f2": 5e-3, "f4": 1e-6, "c8": 1e-6}.get(dtype, 1e-12), x=x, y=y)
 
 
 def test_not_finite():
     x = np.array([np.nan, np.inf, -np.inf, 1.0, -0.0])
-    sweep(PREDICATES + CHOICES + ELEMENTS, x=x[1:], y=x[:-1])
-    sweep(
+    check_sweep(PREDICATES + CHOICES + ELEMENTS, x=x[1:], y=x[:-1])
+    check_sweep(
         """
         np.nan_to_num(z)
         np.nan_to_num(z, nan=2.0, neginf=0)
@@ -139,11 +139,11 @@ def test_predicates_are_python_bools():
 
 
 def test_builtin_round():
-    same(lambda x: round(x, 2), np.float64(1.23456))
-    same(lambda x: round(x, 2), 1.23456)
+    check_same(lambda x: round(x, 2), np.float64(1.23456))
+    check_same(lambda x: round(x, 2), 1.23456)
     with pytest.raises(TypeError):
         jit(lambda x: round(x))(1.5)
-    same(lambda x: round(x, 1), np.ones(2))
+    check_same(lambda x: round(x, 1), np.ones(2))
 
 
 STORES = {
@@ -175,12 +175,12 @@ STORES = {
 @pytest.mark.parametrize("dtype", ["f8", "i4", "u1"])
 def test_stores(kind, dtype):
     x = np.arange(12).reshape(3, 4).astype(dtype)
-    same(lambda x, y, m: (STORES[kind](x, y, m), None)[1], x % 5, x * 2 + 1, np.array([True, False, True]))
+    check_same(lambda x, y, m: (STORES[kind](x, y, m), None)[1], x % 5, x * 2 + 1, np.array([True, False, True]))
 
 
 def test_choose_checks_its_index_when_the_program_runs():
-    same(lambda i, x: np.choose(i, [x, -x]), np.array([0, 1, 1]), np.ones(3))
-    same(lambda i, x: np.choose(i, [x, -x]), np.array([0, 1, 2]), np.ones(3))
+    check_same(lambda i, x: np.choose(i, [x, -x]), np.array([0, 1, 1]), np.ones(3))
+    check_same(lambda i, x: np.choose(i, [x, -x]), np.array([0, 1, 2]), np.ones(3))
 
 
 def test_what_depends_on_data_is_refused():

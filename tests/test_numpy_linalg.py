@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compare import agree, same
+from compare import agree, check_same
 from table import check
 from test_numpy_shaping import drawn
 
@@ -105,11 +105,11 @@ def test_crosses_and_powers(dtype):
 
 def test_mixed_dtypes_and_python_numbers():
     a, b = drawn("float32", (2, 3)), drawn("int8", (3, 2))
-    same(lambda a, b: (a @ b, b @ a, np.dot(a, b), np.einsum("ij,ji", a, b), np.tensordot(b, a), np.kron(a, b)), a, b, rtol=1e-6)
-    same(lambda a: (np.dot(a, 2.0), np.outer(a, 2.0), np.inner(2, a), np.kron(a, 3)), a, rtol=1e-6)
-    same(lambda a, b: np.convolve(a[0], b[0]), a, b, rtol=1e-6)
+    check_same(lambda a, b: (a @ b, b @ a, np.dot(a, b), np.einsum("ij,ji", a, b), np.tensordot(b, a), np.kron(a, b)), a, b, rtol=1e-6)
+    check_same(lambda a: (np.dot(a, 2.0), np.outer(a, 2.0), np.inner(2, a), np.kron(a, 3)), a, rtol=1e-6)
+    check_same(lambda a, b: np.convolve(a[0], b[0]), a, b, rtol=1e-6)
     wrapping = np.array([[100, 90], [80, -70]], np.int8)
-    same(lambda b: (b @ b.T, np.dot(b, b.T), np.vdot(b, b), np.einsum("ij,kj", b, b), np.convolve(b[0], b[1])), wrapping)
+    check_same(lambda b: (b @ b.T, np.dot(b, b.T), np.vdot(b, b), np.einsum("ij,kj", b, b), np.convolve(b[0], b[1])), wrapping)
 
 
 def test_products_into_out():
@@ -121,7 +121,7 @@ def test_products_into_out():
         a @= b
         return first, a, np.linalg.multi_dot([a, b, b], out=out) is out
 
-    same(run, *(drawn(float, (3, 3), i) for i in range(3)))
+    check_same(run, *(drawn(float, (3, 3), i) for i in range(3)))
 
 
 # -- np.linalg -------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_eig():
     agree([np.sort_complex(got.eigenvalues), type(got)], [np.sort_complex(want.eigenvalues), type(want)])
     agree(m @ got.eigenvectors, got.eigenvectors * got.eigenvalues, rtol=1e-11)
     z = m + 1j * drawn(float, (4, 4), 1)
-    same(lambda z: np.sort_complex(np.linalg.eigvals(z)), z, rtol=1e-11)
+    check_same(lambda z: np.sort_complex(np.linalg.eigvals(z)), z, rtol=1e-11)
     assert jit(np.linalg.eigvals)(np.diag([1.0, 2.0])).dtype == complex  # always, where NumPy looks at the data
 
 
@@ -233,7 +233,7 @@ def test_eig():
     (np.linalg.svd, np.full((2, 2), np.nan)), (np.linalg.eigvals, np.full((2, 2), np.inf)),
 ])  # fmt: skip
 def test_linalg_errors_when_the_program_runs(function, bad):
-    same(function, bad)
+    check_same(function, bad)
     with pytest.raises(np.linalg.LinAlgError):
         jit(function)(bad)
 
@@ -250,8 +250,8 @@ def test_a_failed_call_changes_nothing():
 
 
 def test_pinv_with_numpys_tolerance():
-    same(lambda a: np.linalg.pinv(a, rtol=None), drawn(float, (3, 4)))
-    same(lambda a: np.linalg.pinv(a, rtol=None), drawn(int, (3, 4)))  # NumPy asks finfo of the integers
+    check_same(lambda a: np.linalg.pinv(a, rtol=None), drawn(float, (3, 4)))
+    check_same(lambda a: np.linalg.pinv(a, rtol=None), drawn(int, (3, 4)))  # NumPy asks finfo of the integers
 
 
 def test_half_precision_and_raw_are_refused():
@@ -305,7 +305,7 @@ def test_fft(dtype):
 
 
 def test_fft_into_out():
-    same(lambda x, out: (np.fft.fft(x, out=out), out), drawn(float, 4), np.zeros(4, complex))
+    check_same(lambda x, out: (np.fft.fft(x, out=out), out), drawn(float, 4), np.zeros(4, complex))
 
 
 # -- polynomials -----------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from compare import same
-from sweep import sweep
+from compare import check_same
+from sweep import check_sweep
 
 from wengert import grad, jit
 from wengert.tracer.errors import UnsupportedError
@@ -109,7 +109,7 @@ def rtol(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sums_and_means(dtype):
-    sweep(SUMS, rtol(dtype), x=matrix(dtype), m=MASK)
+    check_sweep(SUMS, rtol(dtype), x=matrix(dtype), m=MASK)
 
 
 EMPTY = """
@@ -155,7 +155,7 @@ EMPTY = """
 
 @pytest.mark.parametrize("dtype", ["?", "i8", "f8", "c16"])
 def test_empty(dtype):
-    sweep(EMPTY, x=np.zeros((3, 0), dtype))
+    check_sweep(EMPTY, x=np.zeros((3, 0), dtype))
 
 
 NAN = """
@@ -216,20 +216,20 @@ NAN = """
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_nan(dtype):
     x = np.array([[1, np.nan, 3, -2], [np.nan, 0.5, np.inf, 2], [np.nan] * 4, [4, 1, -np.inf, 0]]).astype(dtype)
-    sweep(NAN, rtol(dtype), x=x, m=np.array([1, 0, 1, 1], bool))
+    check_sweep(NAN, rtol(dtype), x=x, m=np.array([1, 0, 1, 1], bool))
 
 
 def test_nan_functions_of_integers():
-    sweep("\n".join(line for line in NAN.splitlines() if "nan" in line and "x[" not in line), x=matrix("i8"), m=MASK[0])
+    check_sweep("\n".join(line for line in NAN.splitlines() if "nan" in line and "x[" not in line), x=matrix("i8"), m=MASK[0])
 
 
 def test_nan_slices_raise_when_the_program_runs():
-    same(lambda x: np.nanargmax(x, 1), np.array([[1.0, 2.0], [np.nan, np.nan]]))
-    same(lambda x: np.histogram(x, 4), np.array([1.0, np.nan]))
-    same(lambda x, w: np.average(x, weights=w), np.ones(2), np.array([1.0, -1.0]))
-    same(lambda x, q: np.quantile(x, q), np.ones(2), np.array([0.5, 1.5]))
-    same(lambda x, b: np.digitize(x, b), np.ones(2), np.array([0.5, 1.5, 1.0]))
-    same(lambda x: np.bincount(x, minlength=4), np.array([1, -1]))
+    check_same(lambda x: np.nanargmax(x, 1), np.array([[1.0, 2.0], [np.nan, np.nan]]))
+    check_same(lambda x: np.histogram(x, 4), np.array([1.0, np.nan]))
+    check_same(lambda x, w: np.average(x, weights=w), np.ones(2), np.array([1.0, -1.0]))
+    check_same(lambda x, q: np.quantile(x, q), np.ones(2), np.array([0.5, 1.5]))
+    check_same(lambda x, b: np.digitize(x, b), np.ones(2), np.array([0.5, 1.5, 1.0]))
+    check_same(lambda x: np.bincount(x, minlength=4), np.array([1, -1]))
 
 
 METHODS = ["inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "linear"]
@@ -263,13 +263,13 @@ QUANTILES = """
 def test_quantiles(dtype):
     lines = QUANTILES + "".join(f'np.quantile(x, [0.0, 0.15, 0.25, 0.5, 0.77, 1.0], axis=1, method="{m}")\n' for m in METHODS)
     lines += "".join(f'np.percentile(x, 25, method="{m}")\n' for m in METHODS)
-    sweep(lines, rtol(dtype), x=matrix(dtype), m=MASK)
+    check_sweep(lines, rtol(dtype), x=matrix(dtype), m=MASK)
 
 
 def test_traced_quantiles():
     x = np.array([3.0, 1.0, 7.0, 4.0, 5.5])
-    same(lambda x, q: [np.quantile(x, q, method=m) for m in METHODS], x, np.array([0.0, 0.1, 0.5, 0.93, 1.0]))
-    same(lambda x, q: (np.quantile(x, q), np.percentile(x, q * 100)), x.astype("f4"), 0.3)
+    check_same(lambda x, q: [np.quantile(x, q, method=m) for m in METHODS], x, np.array([0.0, 0.1, 0.5, 0.93, 1.0]))
+    check_same(lambda x, q: (np.quantile(x, q), np.percentile(x, q * 100)), x.astype("f4"), 0.3)
     slope = grad(lambda q: np.quantile(x, q))(0.3)
     np.testing.assert_allclose(slope, 4 * (4 - 3))
 
@@ -307,13 +307,13 @@ SORTING = """
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sorting(dtype):
-    sweep(SORTING, x=matrix(dtype))
+    check_sweep(SORTING, x=matrix(dtype))
 
 
 def test_complex_nan_is_sorted_last():
     n = np.nan
     x = np.array([complex(n, 1), 3 + 1j, complex(2, n), 3 - 1j, complex(n, n), complex(1, n), -1, complex(n, -2)])
-    same(lambda x: (np.sort(x), np.argsort(x, stable=True), np.argmax(x), np.argmin(x[:2])), x)
+    check_same(lambda x: (np.sort(x), np.argsort(x, stable=True), np.argmax(x), np.argmin(x[:2])), x)
 
 
 def test_sorting_in_place():
@@ -324,7 +324,7 @@ def test_sorting_in_place():
         y[:, 2].partition(1)
         return x.sort(0), y.sum()
 
-    same(f, matrix("f8"), np.array([[3.0, 1.0, 2.0], [9.0, 8.0, 7.0]]))
+    check_same(f, matrix("f8"), np.array([[3.0, 1.0, 2.0], [9.0, 8.0, 7.0]]))
 
 
 COUNTING = """
@@ -376,7 +376,7 @@ COUNTING = """
 
 
 def test_counting():
-    sweep(COUNTING, x=np.array([0.1, 1.0, 2.5, 0.5, 1.0, 2.0]), i=np.array([0, 2, 1, 1, 2, 5]), w=np.array([1.0, 2.0, 0.5, 3.0, 1.0, 1.5]))
+    check_sweep(COUNTING, x=np.array([0.1, 1.0, 2.5, 0.5, 1.0, 2.0]), i=np.array([0, 2, 1, 1, 2, 5]), w=np.array([1.0, 2.0, 0.5, 3.0, 1.0, 1.5]))
 
 
 def test_lengths_that_depend_on_data_are_refused():
@@ -436,7 +436,7 @@ DIFFERENCES = """
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_differences(dtype):
-    sweep(DIFFERENCES, {"f2": 1e-2, "f4": 1e-5}.get(dtype, 1e-11), x=matrix(dtype))
+    check_sweep(DIFFERENCES, {"f2": 1e-2, "f4": 1e-5}.get(dtype, 1e-11), x=matrix(dtype))
 
 
 def test_outputs():
@@ -452,10 +452,10 @@ def test_outputs():
         return a is one, b is two
 
     x = matrix("f8")
-    same(f, x, np.zeros(3), np.zeros(4), np.zeros(3, int), np.zeros(12))
-    same(lambda x, o: np.sum(x, out=o), x, np.zeros(2))
-    same(lambda x, o: np.sum(x, axis=1, out=o), x, np.zeros(3, int))
-    same(lambda x, o: np.mean(x, axis=1, out=o), x, np.zeros(3, "f4"), rtol=1e-6)
+    check_same(f, x, np.zeros(3), np.zeros(4), np.zeros(3, int), np.zeros(12))
+    check_same(lambda x, o: np.sum(x, out=o), x, np.zeros(2))
+    check_same(lambda x, o: np.sum(x, axis=1, out=o), x, np.zeros(3, int))
+    check_same(lambda x, o: np.mean(x, axis=1, out=o), x, np.zeros(3, "f4"), rtol=1e-6)
 
 
 def test_derivatives():

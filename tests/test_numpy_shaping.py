@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from compare import agree, same
+from compare import agree, check_same
 from table import check
 
 import wengert
@@ -235,8 +235,9 @@ def test_grids(dtype):
 
 
 def test_python_numbers_stay_weak():
-    same(lambda a: (np.reshape(a, (1, 1)), np.transpose(a), np.atleast_1d(a), a.real, a.imag, np.real(a), np.ones(2, np.float32) * a), 2.5)
-    same(lambda a, x: (np.linspace(a, x, 3), np.concatenate((x, a), axis=None), np.stack((x, a)), np.insert(x, 0, a)), 2.5, np.ones((), np.float32))
+    check_same(lambda a: (np.reshape(a, (1, 1)), np.transpose(a), np.atleast_1d(a), a.real, a.imag, np.real(a), np.ones(2, np.float32) * a), 2.5)
+    check_same(lambda a, x: (np.linspace(a, x, 3), np.concatenate((x, a), axis=None), np.stack((x, a)),
+        np.insert(x, 0, a)), 2.5, np.ones((), np.float32))
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -308,14 +309,14 @@ def einsum_views(x):
 
 
 def test_views_write_through():
-    same(through_views, drawn(float, (3, 4)), 2.5)
-    same(flats, drawn(float, (3, 4)), drawn(float, 2))
-    same(fillings, drawn(float, (3, 4)), drawn(float, 4), np.array([14, 30, 2]))
-    same(parts, drawn(complex, 3), drawn(float, 3))
-    same(parts, drawn("complex64", 3), drawn("float32", 3))
-    same(reinterpreted, drawn(float, 4))
-    same(reinterpreted_complex, drawn(complex, (2, 3)))
-    same(einsum_views, drawn(float, (3, 4)))
+    check_same(through_views, drawn(float, (3, 4)), 2.5)
+    check_same(flats, drawn(float, (3, 4)), drawn(float, 2))
+    check_same(fillings, drawn(float, (3, 4)), drawn(float, 4), np.array([14, 30, 2]))
+    check_same(parts, drawn(complex, 3), drawn(float, 3))
+    check_same(parts, drawn("complex64", 3), drawn("float32", 3))
+    check_same(reinterpreted, drawn(float, 4))
+    check_same(reinterpreted_complex, drawn(complex, (2, 3)))
+    check_same(einsum_views, drawn(float, (3, 4)))
 
 
 def written_flat(x):
@@ -347,24 +348,24 @@ def test_arguments_in_any_memory_order(layout):
     """What is a view of an argument depends on its order of memory; where that can be told, the call runs as plain Python."""
     reads = lambda x: x.reshape(-1), lambda x: (x.ravel("K"), x.strides), lambda x: x.ravel("A")
     for function in (written_flat, seen_through_a_view, written_inside, *reads):
-        same(function, layout(drawn(float, (4, 4))))
+        check_same(function, layout(drawn(float, (4, 4))))
 
 
 def test_reading_in_any_memory_order_is_compiled():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        same(lambda x: (x.reshape(-1) * 2, x.T.ravel() + 1), np.asfortranarray(drawn(float, (3, 4))))
+        check_same(lambda x: (x.reshape(-1) * 2, x.T.ravel() + 1), np.asfortranarray(drawn(float, (3, 4))))
     with pytest.warns(wengert.Fallback, match="row-major"):
         jit(written_flat)(np.asfortranarray(drawn(float, (3, 4))))
 
 
 @pytest.mark.parametrize("wrap", [False, True])
 def test_fill_diagonal(wrap):
-    same(lambda x: np.fill_diagonal(x, [1, 2, 3], wrap), drawn(float, (9, 3)))
-    same(lambda x: np.fill_diagonal(x, 7, wrap), drawn(int, (3, 5)))
-    same(lambda x: np.fill_diagonal(x, x[0, 0, 0], wrap), drawn(float, (3, 3, 3)))
-    same(lambda x: np.fill_diagonal(x, 1), drawn(float, 3))
-    same(lambda x: np.fill_diagonal(x, 1), drawn(float, (2, 3, 3)))
+    check_same(lambda x: np.fill_diagonal(x, [1, 2, 3], wrap), drawn(float, (9, 3)))
+    check_same(lambda x: np.fill_diagonal(x, 7, wrap), drawn(int, (3, 5)))
+    check_same(lambda x: np.fill_diagonal(x, x[0, 0, 0], wrap), drawn(float, (3, 3, 3)))
+    check_same(lambda x: np.fill_diagonal(x, 1), drawn(float, 3))
+    check_same(lambda x: np.fill_diagonal(x, 1), drawn(float, (2, 3, 3)))
 
 
 def assign(view):
@@ -378,16 +379,16 @@ def assign(view):
     np.diagonal, lambda x: np.broadcast_to(x, (2, 3, 4)), lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, 0), lambda x: x.imag,
 ])  # fmt: skip
 def test_read_only_views(view):
-    same(assign(view), drawn(float, (3, 4)))
+    check_same(assign(view), drawn(float, (3, 4)))
 
 
 def test_bits_of_every_width():
     for a, b in [("f4", "i4"), ("u1", "i1"), ("?", "u1"), ("u1", "?"), ("f2", "u2"), ("c8", "f4"), ("i8", "f8")]:
         x = np.array([0, 1, 0, 1], "u1").view(a) if b == "?" else drawn(a, (2, 4))
-        same(lambda x, b=b: x.view(b), x)
-    same(lambda x: x.view(np.int32), drawn("f8", ()))
-    same(lambda x: (x[0].view(np.int64), x[0].view()), drawn("f8", 2))
-    same(lambda x: x.view(complex), drawn("f8", (2, 3)))
+        check_same(lambda x, b=b: x.view(b), x)
+    check_same(lambda x: x.view(np.int32), drawn("f8", ()))
+    check_same(lambda x: (x[0].view(np.int64), x[0].view()), drawn("f8", 2))
+    check_same(lambda x: x.view(complex), drawn("f8", (2, 3)))
 
 
 # -- errors that depend on data, and what has no static shape --------------------------------------
@@ -396,16 +397,16 @@ def test_bits_of_every_width():
 def test_indices_are_checked_when_the_program_runs():
     x, i = drawn(float, (3, 4)), np.array([0, 3])
     for f in (lambda x, i: np.take(x, i, 0), lambda x, i: np.take_along_axis(x, i[None] + 0 * i[:, None], 0), lambda x, i: np.put(x, 5 * i, 1)):
-        same(f, x, i)
-    same(lambda x, i: np.unravel_index(i, (1, 3)), x, i)
-    same(lambda x, i: np.ravel_multi_index((i, i), (4, 3)), x, i)
-    same(lambda s: np.geomspace(s, 5, 3), np.float64(0))
+        check_same(f, x, i)
+    check_same(lambda x, i: np.unravel_index(i, (1, 3)), x, i)
+    check_same(lambda x, i: np.ravel_multi_index((i, i), (4, 3)), x, i)
+    check_same(lambda s: np.geomspace(s, 5, 3), np.float64(0))
 
 
 def test_out_arguments():
-    same(lambda x, out: (np.concatenate((x, x), out=out), out), drawn(float, 2), np.zeros(4))
-    same(lambda x, out: (np.stack((x, x), out=out), out), drawn("f4", 2), np.zeros((2, 2)))
-    same(lambda x, out: (np.take(x, [0, 1], out=out), np.trace(np.diag(x), out=out[0]) is None), drawn(float, 2), np.zeros(2))
+    check_same(lambda x, out: (np.concatenate((x, x), out=out), out), drawn(float, 2), np.zeros(4))
+    check_same(lambda x, out: (np.stack((x, x), out=out), out), drawn("f4", 2), np.zeros((2, 2)))
+    check_same(lambda x, out: (np.take(x, [0, 1], out=out), np.trace(np.diag(x), out=out[0]) is None), drawn(float, 2), np.zeros(2))
 
 
 @pytest.mark.parametrize("function, hint", [
@@ -472,7 +473,7 @@ def test_bits():
 
 
 def test_checks_inside_a_line_reach_the_caller():
-    same(lambda x, i: np.apply_along_axis(lambda r: np.take(r, i), 0, x), drawn(float, (2, 3)), np.int64(2))
+    check_same(lambda x, i: np.apply_along_axis(lambda r: np.take(r, i), 0, x), drawn(float, (2, 3)), np.int64(2))
 
 
 @pytest.mark.parametrize("name", ["nonzero", "unique", "argwhere", "roots", "array_str", "flatnonzero", "trim_zeros", "union1d"])

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from compare import same
-from sweep import sweep
+from compare import check_same
+from sweep import check_sweep
 
 from wengert import grad, jit
 from wengert.tracer.numpy_api import HANDLERS
@@ -86,7 +86,7 @@ def test_what_is_not_captured():
 
 @pytest.mark.parametrize("a, b", [("?", "?"), ("b", "B"), ("i", "L"), ("l", "L"), ("L", "l"), ("l", "f"), ("e", "l"), ("f", "F"), ("i", "D")])
 def test_mixed_dtypes(a, b):
-    sweep(
+    check_sweep(
         """
         x + y
         x - y
@@ -160,7 +160,7 @@ WEAK = """
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"])
 def test_python_numbers_are_weak(dtype):
-    sweep(WEAK, x=np.array([1, 2, 3]).astype(dtype), rtol=1e-12)
+    check_sweep(WEAK, x=np.array([1, 2, 3]).astype(dtype), rtol=1e-12)
 
 
 def test_keywords():
@@ -170,21 +170,21 @@ def test_keywords():
         q, r = np.divmod(x, 2.0, out=(out[:], None))
         return y is out, q is not r, np.add(x, 1, dtype=np.float32), np.sqrt(x, dtype="f4"), r, np.floor(x, casting="unsafe")
 
-    same(f, np.array([1.5, 2.5, 9.0]), np.zeros(3), np.array([True, False, True]))
-    same(lambda x, out: np.add(x, x, out=out), np.array([1.5]), np.zeros(1, int))  # cannot cast
-    same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros(2))
-    same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros((2, 3)))
-    same(lambda x: np.add(x, x, dtype=int), np.ones(3))
-    same(lambda x: np.bitwise_and(x, x), np.ones(3))
-    same(lambda x, y: x + y, np.ones(3), np.ones(2))
-    same(lambda x: -x, np.array([True]))
-    same(lambda x: x - x, np.array([True]))
+    check_same(f, np.array([1.5, 2.5, 9.0]), np.zeros(3), np.array([True, False, True]))
+    check_same(lambda x, out: np.add(x, x, out=out), np.array([1.5]), np.zeros(1, int))  # cannot cast
+    check_same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros(2))
+    check_same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros((2, 3)))
+    check_same(lambda x: np.add(x, x, dtype=int), np.ones(3))
+    check_same(lambda x: np.bitwise_and(x, x), np.ones(3))
+    check_same(lambda x, y: x + y, np.ones(3), np.ones(2))
+    check_same(lambda x: -x, np.array([True]))
+    check_same(lambda x: x - x, np.array([True]))
 
 
 def test_integer_powers_raise():
-    same(lambda x, n: x**n, np.array([2, 3]), np.array([2, -1]))
-    same(lambda x, n: x**n, np.array([2, 3, -2]), np.array([62, 40, 63]))
-    same(lambda x: x**-2, np.array([2, 3]))
+    check_same(lambda x, n: x**n, np.array([2, 3]), np.array([2, -1]))
+    check_same(lambda x, n: x**n, np.array([2, 3, -2]), np.array([62, 40, 63]))
+    check_same(lambda x: x**-2, np.array([2, 3]))
 
 
 METHODS = """
@@ -265,11 +265,11 @@ METHODS = """
 @pytest.mark.parametrize("dtype", ["?", "i4", "u1", "f4", "f8", "c16"])
 def test_ufunc_methods(dtype):
     x = np.array([[3, 1, 2, 5], [1, 7, 1, 2], [2, 2, 6, 1]]).astype(dtype)
-    sweep(METHODS, x=np.asfortranarray(x), m=np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]], bool))
+    check_sweep(METHODS, x=np.asfortranarray(x), m=np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]], bool))
 
 
 def test_reduce_with_nan_and_out():
-    sweep(
+    check_sweep(
         """
         np.fmax.reduce(x, 1)
         np.fmin.reduce(x, 0)
@@ -315,7 +315,7 @@ def test_at_counts_every_repeat(kind, dtype, other):
     i = np.array([0, 2, 0, -1, 1])
     if kind in ("add", "outside"):
         v = v[:, None]
-    same(lambda x, i, v: (AT[kind](x, i, v), x[0])[1], x, i, v, rtol=1e-6 if dtype == "f4" else 1e-12)
+    check_same(lambda x, i, v: (AT[kind](x, i, v), x[0])[1], x, i, v, rtol=1e-6 if dtype == "f4" else 1e-12)
 
 
 def test_methods_have_derivatives():

@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 import pytest
-from compare import agree, same
+from compare import agree, check_same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -87,7 +87,7 @@ def arguments(seed, dtype=float):
 
 def check(source, seed, dtype):
     """Plain and compiled agree; a program NumPy refuses for a reason of its own is refused with the same class."""
-    same(compiled_from(source), *arguments(seed, dtype), rtol=1e-9)
+    check_same(compiled_from(source), *arguments(seed, dtype), rtol=1e-9)
 
 
 @settings(max_examples=60, deadline=None, report_multiple_bugs=False, suppress_health_check=list(HealthCheck), derandomize=True)
