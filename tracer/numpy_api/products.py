@@ -12,6 +12,7 @@ from ..emit import cast_to, reshape_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
 from ..promote import loop, operand_as, read, write_out
+from .arguments import verdict
 from .contraction import contract
 from .handles import handle, value_of
 from .registry import implements
@@ -221,9 +222,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         raise ValueError("At least one array has zero dimension")
     x = moveaxis(x, normalize_axis_index(axisa, x.ndim, msg_prefix="axisa"), -1)
     y = moveaxis(y, normalize_axis_index(axisb, y.ndim, msg_prefix="axisb"), -1)
+    verdict(np.cross, np.ones(x.shape[-1]), np.ones(y.shape[-1]))  # NumPy 2.5 takes vectors of three alone
     flat = x.shape[-1] == 2, y.shape[-1] == 2
-    if not {x.shape[-1], y.shape[-1]} <= {2, 3}:
-        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if any(flat):
         text = "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. (deprecated in NumPy 2.0)"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
