@@ -106,7 +106,13 @@ class World:
         self.guard = guard
         self.versions = {}  # types of the dynamic leaves -> Version
         self.inputs = []  # captured arrays, passed behind the arguments
+        self.plain = None  # the kind of the one result, where all versions have just that
         self.call = dispatch.program(self.find, name)
+
+    def give(self, raw):
+        """The one result of a program that does nothing else, in NumPy's kind."""
+        value = np.array(raw) if self.small else dispatch.owned(raw)
+        return value if self.plain is ARRAY else value[()] if self.plain is SCALAR else value.item()
 
     def find(self, types):
         version = self.versions.get(types[: len(types) - len(self.inputs)])
@@ -124,6 +130,9 @@ class World:
             places.append(arguments + next(i for i, x in enumerate(self.inputs) if x is array))
         version.places = places
         self.versions[version.types] = version
+        kinds = {v.plain for v in self.versions.values()}
+        self.plain = kinds.pop() if len(kinds) == 1 else None
+        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions.values())
 
 
 class Entry:
@@ -222,11 +231,19 @@ class Entry:
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, leaves):
         if dispatch.config.jax_enable_x64:
-            return here.call(*dispatch.put([*leaves, *here.inputs], self.compiled.device))
+            return here.call(*self.placed(leaves, here.inputs))
         with dispatch.SCOPE:
-            return here.call(*dispatch.put([*leaves, *here.inputs], self.compiled.device))
+            return here.call(*self.placed(leaves, here.inputs))
+
+    def placed(self, leaves, inputs):
+        """All leaves of the program, on the device asked for."""
+        if inputs:
+            leaves = [*leaves, *inputs]
+        return leaves if self.compiled.device is None else dispatch.put(leaves, self.compiled.device)
 
     def finish(self, here, raw, leaves):
+        if here.plain is not None:
+            return here.give(raw) if self.numpy else raw
         versions = here.versions
         version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
         return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))

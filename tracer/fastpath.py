@@ -97,13 +97,11 @@ class Front:
             lines = ["if config.jax_enable_x64:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
         else:
             lines = [launch]
-        plain = {v.plain for v in versions}
-        if len(plain) == 1 and None not in plain:
+        if here.plain is not None:
             if not entry.numpy:
                 result = "raw"
             else:
-                small = all(v.bytes < dispatch.ZERO_COPY for v in versions)
-                result = ("array(raw)" if small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(*plain, ".item()")
+                result = ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")
         else:
             result = f"entry_{k}.finish(here_{k}, raw, ({', '.join(names)}{',' if names else ''}))"
         return ["try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]
