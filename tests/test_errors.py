@@ -59,6 +59,7 @@ CASES = {
     "float_of_traced": lambda: jit(lambda x: float(x.sum()))(V),
     "range_of_traced": lambda: jit(lambda n: sum(range(n)))(np.int64(3)),
     "traced_slice_bound": lambda: jit(size_from_data)(V),
+    "store_into_plain": lambda: jit(store_into_plain)(V),
     "array_of_traced": lambda: jit(lambda x: np.array([x[0], 1.0]))(V),
     "unknown_function": lambda: jit(lambda x: np.unique(x))(V),
     "unknown_method": lambda: jit(lambda x: x.tobytes())(V),
@@ -92,6 +93,12 @@ CASES = {
     "generator": lambda: jit(numbers)(V),
     "device": lambda: jit(lambda x: x, device="tpu9"),
 }  # fmt: skip
+
+
+def store_into_plain(x):
+    out = np.zeros(3)
+    out[0] = x[0]
+    return out
 
 
 def numbers(x):

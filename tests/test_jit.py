@@ -436,3 +436,16 @@ def test_large_constant_results_are_fresh():
         a, b = f(np.ones(100_000))
         assert a[0] == 0 and b[0] == 2
         a[:], b[:] = 7, 7
+
+
+def test_the_shape_of_an_array_may_be_set():
+    def f(v):
+        w = v * 2
+        u = w[:]
+        w.shape = (2, 3)
+        w[0, 1] = 9
+        return w, u, w.T
+
+    check_same(f, V)
+    with pytest.raises(wengert.UnsupportedError, match="caller's own array"):
+        jit(lambda v: setattr(v, "shape", (2, 3)))(V)

@@ -11,10 +11,11 @@ import numpy as np
 
 from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
+from ..ir.source import Source
 from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
-from .errors import UnsupportedError, message, warn_fallback
+from .errors import ConcretizationError, UnsupportedError, message, warn_fallback
 from .frames import without_internals
 from .impure import Draws
 from .signature import kind_for
@@ -97,6 +98,22 @@ def restore(outside):
     for array, before in written:
         array[...] = before
     return [array for array, _ in written]
+
+
+def explained(error):
+    """NumPy's words for a traced value stored into a plain array, in ours; every other error as it is."""
+    if type(error) is not ValueError or "setting an array element" not in str(error):
+        return error
+    tb = error.__traceback__
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return ConcretizationError(
+        message(
+            "a traced value was stored into a plain ndarray, one that the function made itself",
+            Source(tb.tb_frame.f_code, tb.tb_lasti),
+            "Make the array from a traced one, np.zeros_like(x), or pass it as an argument: then it is traced too.",
+        )
+    ).with_traceback(error.__traceback__)
 
 
 class World:
@@ -212,7 +229,7 @@ class Entry:
         try:
             captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order)
         except Exception as error:
-            raise without_internals(error) from error.__cause__
+            raise without_internals(explained(error)) from error.__cause__
         finally:
             written = restore(outside)
         if written:

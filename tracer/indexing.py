@@ -26,7 +26,7 @@ def getitem(x, key):
     """The view or copy NumPy returns for `x[key]`."""
     key = as_tuple(key)
     if all(is_basic(k) for k in key):
-        view = x.view(basic(x, key))
+        view = x.window(basic(x, key))
         scalar = not view.type.shape and not any(k is Ellipsis for k in key)
         return TracedScalar(view.value) if scalar else view
     mask = whole_mask(x, key)
@@ -56,7 +56,7 @@ def setitem(x, key, value):
     operand = operand_as(operand, x.dtype)
     if all(is_basic(k) for k in key):
         step = basic(x, key)
-        view = x.view(step)
+        view = x.window(step)
         view.write(fitted(operand, view.shape))
         return
     mask = whole_mask(x, key)
@@ -190,7 +190,7 @@ def advanced(x, key):
     for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
         full += [slice(None)] * (x.ndim - used) if k is Ellipsis else [k]
     where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
-    view = x.view(basic(x, tuple(slice(None) if i in where else k for i, k in enumerate(full))))
+    view = x.window(basic(x, tuple(slice(None) if i in where else k for i, k in enumerate(full))))
     adjacent = where == list(range(where[0], where[-1] + 1))
     pairs = [(axis, spread_to(index_value(full[axis], view.shape[axis]), shape)) for axis in where]
     place = where[0] if adjacent else 0

@@ -55,7 +55,7 @@ def returned(out, results, leaves, leaf_of):
         return out.object
     array = leaves[leaf_of[out.index]] if out.how == "argument" else wrapped(results[out.index], out.kind)
     for step in out.chain:
-        array = array.view(step)
+        array = array.window(step)
     return array
 
 

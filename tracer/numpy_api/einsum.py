@@ -61,7 +61,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     path, _ = checked_path(operands, arrays, optimize or "greedy")
     (x, *others), (labels, *_) = arrays, terms
     if not others and out is None and dtype is None and set(labels) == set(result) and isinstance(x, TracedArray):
-        return x.view(Labelled(numbered(labels, labels), numbered(result, labels)))
+        return x.window(Labelled(numbered(labels, labels), numbered(result, labels)))
     made = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
     for x in arrays:
         if not np.can_cast(x.dtype, made, casting):

@@ -10,7 +10,7 @@ from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..promote import checked
 from ..storage import current_trace
-from ..views import Part
+from ..views import Part, Reshape
 from .handles import handle
 from .registry import implements
 from .shaping import ravel, resize, swapaxes, transpose
@@ -18,13 +18,12 @@ from .steps import Bits
 
 # -- another dtype ---------------------------------------------------------------------------------
 
-window = TracedArray.view
 
-
+@implements(method="view")
 def view(x, dtype=None, type=None):
-    """ndarray.view(dtype): the same memory read as another dtype. (Tracing calls it with a view step.)"""
-    if hasattr(dtype, "apply"):
-        return window(x, dtype)
+    """ndarray.view(dtype): the same memory read as another dtype."""
+    if isinstance(x, TracedScalar):
+        return TracedScalar(view(handle(x), dtype, type).value)
     if dtype is np.ndarray or dtype is None and type in (None, np.ndarray):
         return TracedArray(x.storage, x.chain, x.type, x.shadow)
     if type is not None or dtype in np.ndarray.__subclasses__():
@@ -36,11 +35,7 @@ def view(x, dtype=None, type=None):
     if not Bits.possible(x.dtype, dtype):
         hint = "Captured are views as a dtype of the same width, and of complex numbers as pairs of floats."
         raise UnsupportedError(message(f"an array of {x.dtype} cannot be viewed as {dtype}", locate(), hint))
-    return window(x, Bits(dtype))
-
-
-TracedArray.view = view
-TracedScalar.view = lambda x, dtype=None, type=None: TracedScalar(view(handle(x), dtype, type).value)
+    return x.window(Bits(dtype))
 
 
 # -- parts -----------------------------------------------------------------------------------------
@@ -60,7 +55,7 @@ def part(x, name):
     """x.real or x.imag: views of a complex array; of a real one itself, and zeros."""
     if type(x) is TracedArray:
         if x.dtype.kind == "c":
-            return x.view(Part(name))
+            return x.window(Part(name))
         return x if name == "real" else zeros(x)
     weak = {complex: float, bool: int}.get(x.weak, x.weak)
     value = part(fresh(x.value), name).value
@@ -148,11 +143,23 @@ def base(x):
     return TracedArray(x.storage) if x.chain else None
 
 
+def set_shape(x, shape):
+    """`x.shape = ...`: the same memory in another shape, never a copy; NumPy judges on the shadow."""
+    if x.storage.origin is not None and not x.chain:
+        text = "x.shape = ... would change the shape of the caller's own array"
+        raise UnsupportedError(message(text, locate(), "Work on a view: x = x.reshape(...)."))
+    trial = x.shadow.view()
+    trial.shape = shape
+    seen = x.window(Reshape(trial.shape))
+    x.chain, x.type, x._shadow = seen.chain, seen.type, seen._shadow
+
+
 Traced.T = property(transposed, doc="The array with its axes reversed.")
 Traced.mT = property(matrix_transposed, doc="The array with its last two axes exchanged.")
 Traced.real = property(real, doc="The real part.")
 Traced.imag = property(imag, doc="The imaginary part.")
 Traced.device = property(lambda x: "cpu", doc="Where NumPy would hold it.")
+TracedArray.shape = property(lambda x: x.type.shape, set_shape, doc="Sizes of the axes.")
 TracedArray.real = property(real, set_real, doc="The real part, a view.")
 TracedArray.imag = property(imag, set_imag, doc="The imaginary part, a view.")
 TracedArray.flat = property(Flat, set_flat, doc=Flat.__doc__)

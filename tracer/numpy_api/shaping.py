@@ -54,7 +54,7 @@ def is_view(array, shape, order):
 def through(x, steps):
     """The view of x that a chain of steps leads to."""
     for step in steps:
-        x = x.view(step)
+        x = x.window(step)
     return x
 
 
@@ -68,7 +68,7 @@ def ravel(a, order="C"):
     x = handle(a)
     if order in ("K", "k"):  # the order of the elements in memory
         current_trace().rely_on_layout(x.storage)
-        x, order = x.view(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d])))), "C"
+        x, order = x.window(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d])))), "C"
     return reshape(x, -1, order)
 
 
@@ -80,13 +80,13 @@ def flatten(x, order="C"):
 @implements(np.squeeze, method="squeeze")
 def squeeze(a, axis=None):
     x = handle(a)
-    return as_given(a, x.view(Reshape(np.squeeze(x.shadow, axis).shape)))
+    return as_given(a, x.window(Reshape(np.squeeze(x.shadow, axis).shape)))
 
 
 @implements(np.expand_dims)
 def expand_dims(a, axis):
     x = handle(a)
-    return x.view(Reshape(np.expand_dims(x.shadow, axis).shape))
+    return x.window(Reshape(np.expand_dims(x.shadow, axis).shape))
 
 
 def at_least(function):
@@ -94,7 +94,7 @@ def at_least(function):
         out = []
         for x in map(handle, arys):
             shape = function(x.shadow).shape
-            out.append(x if shape == x.shape else x.view(Reshape(shape)))
+            out.append(x if shape == x.shape else x.window(Reshape(shape)))
         return out[0] if len(out) == 1 else tuple(out)
 
     implements(function)(several)
@@ -107,14 +107,14 @@ atleast_1d, atleast_2d, atleast_3d = map(at_least, (np.atleast_1d, np.atleast_2d
 @implements(np.broadcast_to)
 def broadcast_to(array, shape, subok=False):
     x = handle(array)
-    return x.view(Repeat(np.broadcast_to(x.shadow, shape).shape))
+    return x.window(Repeat(np.broadcast_to(x.shadow, shape).shape))
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args, subok=False):
     arrays = [handle(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple(x if x.shape == shape else x.view(Repeat(shape)) for x in arrays)
+    return tuple(x if x.shape == shape else x.window(Repeat(shape)) for x in arrays)
 
 
 @implements(np.resize)
@@ -148,7 +148,7 @@ def size(a, axis=None):
 
 def permuted(x, function, *args):
     """x with its axes in the order `function` puts them: sizes that number the axes come out as the permutation."""
-    return x.view(Permute(function(np.empty(tuple(range(x.ndim)), bool), *args).shape))
+    return x.window(Permute(function(np.empty(tuple(range(x.ndim)), bool), *args).shape))
 
 
 @implements(np.transpose)
@@ -220,7 +220,7 @@ def rot90(m, k=1, axes=(0, 1)):
 
 @implements(np.diagonal, method="diagonal")
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    return handle(a).view(Diagonal(offset, axis1, axis2))
+    return handle(a).window(Diagonal(offset, axis1, axis2))
 
 
 @implements(np.linalg.diagonal)
@@ -240,7 +240,7 @@ def unstack(x, /, *, axis=0):
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
     if writeable:
         raise UnsupportedError(message("sliding_window_view(writeable=True) is not captured: its windows overlap in memory", locate()))
-    return handle(x).view(Windows(window_shape, axis))
+    return handle(x).window(Windows(window_shape, axis))
 
 
 # -- copies and conversions ------------------------------------------------------------------------

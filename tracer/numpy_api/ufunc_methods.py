@@ -217,7 +217,7 @@ def at(ufunc, a, indices, *operands):
         apply_ufunc(ufunc, (a, *operands), out=a, where=where, casting="unsafe")
         return
     if all(is_basic(k) for k in key):
-        view = a.view(basic(a, key))
+        view = a.window(basic(a, key))
         apply_ufunc(ufunc, (view, *operands), out=view, casting="unsafe")
         return
     view, pairs, place = advanced(a, key)
