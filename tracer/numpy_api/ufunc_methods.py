@@ -166,6 +166,21 @@ def accumulate_in_turn(ufunc, x):
 # -- the methods -----------------------------------------------------------------------------------
 
 
+def judged(ufunc, a, axis, dtype, keepdims, keywords):
+    """The dtype of a reduction, or NumPy's exception; asked once per kind of call."""
+    plain = not keywords and not isinstance(axis, list)
+    key = (ufunc, a.dtype, tuple([n > 0 for n in a.shape]), axis, dtype, keepdims)
+    found = _judged.get(key) if plain else None
+    if found is None:
+        found = verdict(ufunc.reduce, sample_of(a), axis, dtype, keepdims=keepdims, **keywords).dtype
+        if plain:
+            _judged[key] = found
+    return found
+
+
+_judged = {}  # the kind of a reduction -> the dtype of its result
+
+
 def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=NOTHING, where=True):
     a, out = traced(array), out[0] if isinstance(out, tuple) else out
     keepdims, where = given(keepdims, False), given(where, True)
@@ -174,11 +189,11 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
         keywords["where"] = np.array(True)
     if out is not None and dtype is None:
         dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
-    like = verdict(ufunc.reduce, sample_of(a), axis, dtype, keepdims=keepdims, **keywords)
-    x = cast_to(a.value, like.dtype)
+    like = judged(ufunc, a, axis, dtype, keepdims, keywords)
+    x = cast_to(a.value, like)
     axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else operand_as(read(where)[0], np.dtype(bool), x.type.shape)
-    start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like.dtype)
+    start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like)
     return give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
 
 
