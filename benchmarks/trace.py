@@ -47,7 +47,7 @@ def reductions(np_):
 def slices(np_):
     def f(x, y):
         for _ in range(N // 2):
-            x = x + y[3]
+            x = x + x[3]
         return x
 
     return f

@@ -62,7 +62,7 @@ class Lit(Operand):
     _interned = {}
 
     def __new__(cls, value, type):
-        scalar = np.asarray(value).astype(type.dtype, copy=False)[()]
+        scalar = np.asarray(value).astype(type.dtype)[()]  # a copy: ulonglong is uint64 under another name
         key = (type, scalar.tobytes())
         found = cls._interned.get(key)
         if found is None:

@@ -34,6 +34,7 @@ class Op:
         self.operands = tuple(p.name for p in signature if p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY))
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in signature)
         self.attrs = {p.name: p.default for p in signature if p.kind is p.KEYWORD_ONLY}
+        self.names = tuple(self.attrs)
         self.sample, self.cases, self.traits = sample, tuple(cases), frozenset(traits)
         self.multiple, self.effect, self.commutative = multiple, effect, "commutative" in self.traits
         self.check = check  # "value": compare numbers; "shape": the body leaves freedom (signs of eigenvectors)
@@ -51,7 +52,7 @@ class Op:
 
     def complete(self, attrs):
         """Attributes in order of declaration, defaults filled in."""
-        if not self.attrs and not attrs:
+        if tuple(attrs) == self.names:
             return attrs
         full = {k: attrs.pop(k) if k in attrs else d for k, d in self.attrs.items()}
         if attrs:

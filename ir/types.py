@@ -36,7 +36,7 @@ class Tensor:
         if dtype.name not in SHORT:
             raise IRTypeError(f"dtype {dtype} has no place in the IR; it knows {', '.join(DTYPES)}")
         self = object.__new__(cls)
-        self.shape, self.dtype = shape, dtype
+        self.shape, self.dtype = shape, DTYPES[SHORT[dtype.name]]  # one of the dtypes that are equal
         self.size = int(np.prod(shape, dtype=object)) if shape else 1
         self.kind = dtype.kind
         return cls._interned.setdefault((shape, dtype), self)

@@ -25,7 +25,7 @@ def agree(got, want, rtol=1e-12):
             assert g == w or g is w
 
 
-def same(function, *args, rtol=1e-12):
+def check_same(function, *args, rtol=1e-12):
     """Run `function` plain and through jit on copies; results, mutated arguments and exception classes must agree."""
     plain, compiled = copy.deepcopy(args), copy.deepcopy(args)
     with np.errstate(all="ignore"):

@@ -136,8 +136,14 @@ CASES = {
     "cotangent": lambda: vjp(np.sin, V)[1](np.ones(2)),
     "tangent": lambda: jvp(np.sin, (V,), (np.ones(3, np.float32),)),
     "casting": lambda: jit(lambda x: np.add(x, 1.5, out=x))(np.arange(3)),
+    "random": lambda: jit(lambda x: x + np.random.normal(size=3))(V),
+    "generator": lambda: jit(numbers)(V),
     "device": lambda: jit(lambda x: x, device="tpu9"),
 }  # fmt: skip
+
+
+def numbers(x):
+    yield x
 
 
 def store_many():
@@ -170,7 +176,7 @@ def test_message(name, golden):
     with pytest.raises(Exception) as caught:
         CASES[name]()
     error = caught.value
-    text = re.sub(r"  at \S*?([\w.]+\.py):", r"  at \1:", str(error))
+    text = re.sub(r"  at \S*?([\w.]+\.py):", r"  at \1:", "\n".join([str(error), *getattr(error, "__notes__", [])]))
     text = re.sub(r"test_errors\.py:\d+", "test_errors.py:LINE", text)
     assert len(text.splitlines()) <= 8
     golden(f"errors/{name}.txt", f"{type(error).__name__} ({', '.join(c.__name__ for c in type(error).__mro__[1:-3])})\n{text}")

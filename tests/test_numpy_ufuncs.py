@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from compare import same
-from table import check
+from compare import check_same
+from sweep import check_sweep
 
 from wengert import grad, jit
+from wengert.tracer.numpy_api import HANDLERS
 from wengert.tracer.promote import UFUNCS
 
 ALL = sorted({getattr(np, n) for n in dir(np) if isinstance(getattr(np, n), np.ufunc)}, key=lambda u: u.__name__)
@@ -21,10 +22,12 @@ EDGES = {
     "l": [0, 1, -1, 2, -2, 3, 7, -8, 63, 65, 2**63 - 1, -(2**63)],
     "L": [0, 1, 2, 3, 7, 8, 63, 65, 2**63, 2**64 - 1],
     **dict.fromkeys("efd", [0.0, -0.0, 0.5, -0.5, 1, -1, 1.5, -2, 2.5, 100, -33, np.inf, -np.inf, np.nan]),
-    **dict.fromkeys("FD", [complex(a, b) for a in (0.0, -0.0, 1.0, -1.5, np.nan) for b in (0.0, -0.0, 2.0, -1.0)]),
+    **dict.fromkeys("FD", [complex(a, b) for a in (0.0, -0.0, 1.0, -1.5) for b in (0.0, -0.0, 2.0, -1.0)]),
 }
+ORDER = {np.maximum, np.minimum, np.fmax, np.fmin, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.isnan, np.sign}
 RTOL = {2: 2e-3, 4: 3e-6, 8: 1e-12, 16: 1e-12}
-SIGNED = {np.copysign, np.negative, np.floor_divide, np.remainder, np.modf, np.trunc, np.ceil, np.floor, np.rint, np.sqrt, np.fmod, np.sign, np.divmod}
+SIGNED = {np.copysign, np.negative, np.sign, np.sqrt, np.trunc, np.ceil, np.floor, np.rint}
+SIGNED |= {np.floor_divide, np.remainder, np.divmod, np.fmod, np.modf}
 
 
 def operands(ufunc, types):
@@ -33,6 +36,8 @@ def operands(ufunc, types):
     if any(c not in EDGES for c in kinds):
         return None
     xs = [np.array(EDGES[c], c) for c in kinds]
+    if ufunc in ORDER:
+        xs = [np.append(x, [complex(np.nan, 1), complex(1, np.nan)]).astype(x.dtype) if x.dtype.kind == "c" else x for x in xs]
     if len(xs) == 2:
         xs = [np.repeat(xs[0], len(xs[1])), np.tile(xs[1], len(xs[0]))]
     if ufunc is np.power and kinds[1] in "bil":
@@ -65,7 +70,8 @@ def alike(g, w, signed):
         return g == w
     if w.dtype.kind == "c" and not np.isfinite(w).all():  # beside an infinite part the other still counts
         near = np.isfinite(w)
-        return np.where(near, alike(np.where(near, g, 0), np.where(near, w, 0), signed), alike(g.real, w.real, signed) & alike(g.imag, w.imag, signed))
+        parts = alike(g.real, w.real, signed) & alike(g.imag, w.imag, signed)
+        return np.where(near, alike(np.where(near, g, 0), np.where(near, w, 0), signed), parts)
     width = w.dtype.itemsize // (2 if w.dtype.kind == "c" else 1)
     tiny = np.finfo(w.dtype).tiny * (width > 2)
     with np.errstate(all="ignore"):
@@ -75,12 +81,12 @@ def alike(g, w, signed):
 
 def test_what_is_not_captured():
     """The whole list of ufuncs of numbers that have no rule is empty; dates are no numbers."""
-    assert {u for u in ALL if u not in UFUNCS} == NOT_NUMBERS
+    assert {u for u in ALL if u not in UFUNCS and (u, "__call__") not in HANDLERS} == NOT_NUMBERS
 
 
 @pytest.mark.parametrize("a, b", [("?", "?"), ("b", "B"), ("i", "L"), ("l", "L"), ("L", "l"), ("l", "f"), ("e", "l"), ("f", "F"), ("i", "D")])
 def test_mixed_dtypes(a, b):
-    check(
+    check_sweep(
         """
         x + y
         x - y
@@ -121,7 +127,7 @@ WEAK = """
     x * 2.0
     x / 2
     2 ** x
-    x ** 2
+    np.power(x, 2)
     x ** 2.0
     x ** 0.5
     x ** -1.0
@@ -154,7 +160,7 @@ WEAK = """
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"])
 def test_python_numbers_are_weak(dtype):
-    check(WEAK, x=np.array([1, 2, 3]).astype(dtype), rtol=1e-12)
+    check_sweep(WEAK, x=np.array([1, 2, 3]).astype(dtype), rtol=1e-12)
 
 
 def test_keywords():
@@ -164,21 +170,21 @@ def test_keywords():
         q, r = np.divmod(x, 2.0, out=(out[:], None))
         return y is out, q is not r, np.add(x, 1, dtype=np.float32), np.sqrt(x, dtype="f4"), r, np.floor(x, casting="unsafe")
 
-    same(f, np.array([1.5, 2.5, 9.0]), np.zeros(3), np.array([True, False, True]))
-    same(lambda x, out: np.add(x, x, out=out), np.array([1.5]), np.zeros(1, int))  # cannot cast
-    same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros(2))
-    same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros((2, 3)))
-    same(lambda x: np.add(x, x, dtype=int), np.ones(3))
-    same(lambda x: np.bitwise_and(x, x), np.ones(3))
-    same(lambda x, y: x + y, np.ones(3), np.ones(2))
-    same(lambda x: -x, np.array([True]))
-    same(lambda x: x - x, np.array([True]))
+    check_same(f, np.array([1.5, 2.5, 9.0]), np.zeros(3), np.array([True, False, True]))
+    check_same(lambda x, out: np.add(x, x, out=out), np.array([1.5]), np.zeros(1, int))  # cannot cast
+    check_same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros(2))
+    check_same(lambda x, out: np.add(x, x, out=out), np.ones(3), np.zeros((2, 3)))
+    check_same(lambda x: np.add(x, x, dtype=int), np.ones(3))
+    check_same(lambda x: np.bitwise_and(x, x), np.ones(3))
+    check_same(lambda x, y: x + y, np.ones(3), np.ones(2))
+    check_same(lambda x: -x, np.array([True]))
+    check_same(lambda x: x - x, np.array([True]))
 
 
 def test_integer_powers_raise():
-    same(lambda x, n: x**n, np.array([2, 3]), np.array([2, -1]))
-    same(lambda x, n: x**n, np.array([2, 3, -2]), np.array([62, 40, 63]))
-    same(lambda x: x**-2, np.array([2, 3]))
+    check_same(lambda x, n: x**n, np.array([2, 3]), np.array([2, -1]))
+    check_same(lambda x, n: x**n, np.array([2, 3, -2]), np.array([62, 40, 63]))
+    check_same(lambda x: x**-2, np.array([2, 3]))
 
 
 METHODS = """
@@ -197,7 +203,9 @@ METHODS = """
     np.subtract.reduce(x, (0, 1))
     np.true_divide.reduce(x, 0)
     np.floor_divide.reduce(x, 1)
-    np.power.reduce(x, 0, dtype=float)
+    np.power.reduce(x, 1, dtype=float)
+    np.power.reduce(x[:, :2], 1)
+    np.power.accumulate(x[:, :2], 1)
     np.remainder.reduce(x, 1)
     np.arctan2.reduce(x, 1)
     np.maximum.reduce(x, 1)
@@ -257,11 +265,11 @@ METHODS = """
 @pytest.mark.parametrize("dtype", ["?", "i4", "u1", "f4", "f8", "c16"])
 def test_ufunc_methods(dtype):
     x = np.array([[3, 1, 2, 5], [1, 7, 1, 2], [2, 2, 6, 1]]).astype(dtype)
-    check(METHODS, x=np.asfortranarray(x), m=np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]], bool))
+    check_sweep(METHODS, x=np.asfortranarray(x), m=np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 0]], bool))
 
 
 def test_reduce_with_nan_and_out():
-    check(
+    check_sweep(
         """
         np.fmax.reduce(x, 1)
         np.fmin.reduce(x, 0)
@@ -305,13 +313,13 @@ def test_at_counts_every_repeat(kind, dtype, other):
     x = np.arange(1, 10).reshape(3, 3).astype(dtype)
     v = np.array([1.5, 2.0, 3.0, 4.5, 2.0]).astype(other)
     i = np.array([0, 2, 0, -1, 1])
-    if kind == "add":
+    if kind in ("add", "outside"):
         v = v[:, None]
-    same(lambda x, i, v: (AT[kind](x, i, v), x[0])[1], x, i, v, rtol=1e-6 if dtype == "f4" else 1e-12)
+    check_same(lambda x, i, v: (AT[kind](x, i, v), x[0])[1], x, i, v, rtol=1e-6 if dtype == "f4" else 1e-12)
 
 
 def test_methods_have_derivatives():
-    x = np.array([0.5, 1.5, 2.0, 0.25])
+    x = np.array([0.6, 1.5, 2.2, 0.3])
     for f in (
         lambda x: np.true_divide.reduce(x),
         lambda x: np.hypot.reduce(x),
@@ -319,7 +327,7 @@ def test_methods_have_derivatives():
         lambda x: np.logaddexp2(x, x[::-1]).sum(),
         lambda x: np.subtract.accumulate(x)[2],
         lambda x: np.frexp(x)[0].sum() + np.ldexp(x, 3).sum(),
-        lambda x: np.remainder(5.0, x).sum(),
+        lambda x: np.remainder(5.3, x).sum(),
     ):
         h = 1e-6
         want = [(f(x + h * d) - f(x - h * d)) / (2 * h) for d in np.eye(4)]

@@ -137,7 +137,7 @@ def closures(n):
         return total
 
     for i in range(n):
-        made.append(lambda k=i: (i, k, add(k)))
+        made.append(lambda k=i: (i, k, add(k)))  # noqa: B023
     return [f() for f in made], total
 
 
@@ -158,7 +158,7 @@ def chains(a, b, c):
 def comprehensions(n):
     last = 0
     squares = [last := i * i for i in range(n) if i % 2 or i > 3]
-    return squares, last, {i: [j for j in range(i)] for i in range(n)}, {i % 3 for i in range(n)}, sum(i for i in range(n)), [*squares, *range(2)]
+    return squares, last, {i: [j + 1 for j in range(i)] for i in range(n)}, {i % 3 for i in range(n)}, sum(i for i in range(n)), [*squares, *range(2)]
 
 
 def unbound(n):
@@ -240,7 +240,7 @@ def matches(x):
 
 def annotated(n: int) -> int:
     total: int = 0
-    step: "unknown"  # noqa: F821
+    step: unknown  # noqa: F821
     for step in range(n):
         total: int = total + step
     return total
@@ -290,7 +290,7 @@ def in_try(n):
 
 def generator(n):
     for i in range(n):
-        yield i
+        yield i * i
 
 
 def uses_generator(n):
@@ -324,8 +324,8 @@ TABLE = [
     (order_of_stores,), (tally,), (closures, 4), (chains, 1, 2, 3), (chains, 3, 2, 1), (chains, 0, 0, 0), (comprehensions, 7), (unbound, 3),
     (unbound, 12), (deletes, {"b": 2}), (global_store, 2), (global_store, 9), (asserts, 2), (asserts, 9), (asserts, 0), (contexts, 4), (contexts, 1),
     (matches, {"k": [1, 2], "l": 3}), (matches, (1, 2, 3)), (matches, [4, 5]), (matches, "s"), (matches, 7), (annotated, 4), (recursion, 9),
-    (defaults, 0), (defaults, 1), (deep, 1), (deep, 31), (deep, 10), (in_try, 0), (in_try, 2), (in_try, 4), (uses_generator, 3), (lambdas, 1), (lambdas, -1),
-    (decorated, 3), (decorated,),
+    (defaults, 0), (defaults, 1), (deep, 1), (deep, 31), (deep, 10), (in_try, 0), (in_try, 2), (in_try, 4), (uses_generator, 3), (lambdas, 1),
+    (lambdas, -1), (decorated, 3), (decorated,),
 ]  # fmt: skip
 
 

@@ -176,7 +176,7 @@ class TracedArray(Traced):
             self._shadow = np.empty(self.type.shape, self.type.dtype)
         return self._shadow
 
-    def view(self, step):
+    def window(self, step):
         """The window `step` of this one, sharing its storage."""
         shadow = step.apply(self.shadow)
         return TracedArray(self.storage, (*self.chain, step), Tensor(shadow.shape, shadow.dtype), shadow)

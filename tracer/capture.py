@@ -25,15 +25,15 @@ ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its typ
 class Kind:
     """One dynamic argument: its IR type, and `kind` ARRAY, SCALAR, or float / complex / int / bool."""
 
-    __slots__ = ("type", "kind", "readonly", "name")
+    __slots__ = ("type", "kind", "readonly", "name", "shadow")
 
-    def __init__(self, type, kind, readonly=False, name=None):
-        self.type, self.kind, self.readonly, self.name = type, kind, readonly, name
+    def __init__(self, type, kind, readonly=False, name=None, shadow=None):
+        self.type, self.kind, self.readonly, self.name, self.shadow = type, kind, readonly, name, shadow
 
     def handle(self, value, trace, index):
         """The traced object that stands for the argument."""
         if self.kind is ARRAY:
-            return TracedArray(Storage(value, trace, index, self.readonly))
+            return TracedArray(Storage(value, trace, index, self.readonly), shadow=self.shadow)
         return TracedScalar(value, None if self.kind is SCALAR else self.kind)
 
 
@@ -45,7 +45,7 @@ def printable(name):
 def kind_of(traced, name=None):
     """The Kind that a traced object would have as an argument of an inner trace."""
     if isinstance(traced, TracedArray):
-        return Kind(traced.type, ARRAY, not traced.writeable, name)
+        return Kind(traced.type, ARRAY, not traced.writeable, name, traced.shadow)
     return Kind(traced.type, traced.weak or SCALAR, False, name)
 
 
@@ -72,14 +72,16 @@ class Captured:
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
     checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
+    layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
     notes:   what could not be captured as it stands, and what was done instead.
     """
 
-    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "outs", "tree", "order", "notes")
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, outs, tree, order, notes=()):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=()):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
-        self.effects, self.checks, self.outs, self.tree, self.order, self.notes = effects, checks, outs, tree, order, notes
+        self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
+        self.notes = notes
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
@@ -107,16 +109,18 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
         values += [trace.bring(s.value) for s in (*writes, *effects)]
         for storage, before in trace.journal.items():
             storage.value = before
-        inputs, checks = [], ()
+        inputs, checks, layout = [], (), ()
         if parent is None:
             checks = tuple(trace.checks)
+            layout = trace.layout_arguments()
             values += [trace.status.value] if checks else []
             captured, local = trace.finish_captures()
             inputs = [array for array, _ in captured]
             trace.build.params += [value for _, value in captured]
             trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
-    return Captured(func, count, inputs, list(trace.lifted), [s.origin for s in writes], effects, checks, outs, tree, order, trace.root.notes)
+    written = [s.origin for s in writes]
+    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, trace.root.notes)
 
 
 def _bind_constant(array, value):

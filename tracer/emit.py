@@ -1,5 +1,7 @@
 """Small IR compositions every part of the tracer needs: broadcasts, casts and constants made explicit."""
 
+import functools
+
 import numpy as np
 
 from ..ir.core import Builder, Constant, Lit, Value
@@ -62,4 +64,9 @@ def counted(shape, axis=0, dtype=INDEX):
 
 def index_start(x):
     """A start of dynamic_slice: an int64 scalar operand."""
-    return cast_to(x, INDEX) if isinstance(x, Value | Lit) else filled(x, (), INDEX)
+    return cast_to(x, INDEX) if isinstance(x, Value | Lit) else known_start(x)
+
+
+@functools.lru_cache(4096)
+def known_start(n):
+    return filled(n, (), INDEX)

@@ -11,11 +11,13 @@ import numpy as np
 
 from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
+from ..ir.source import Source
 from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
-from .errors import UnsupportedError, message, warn_fallback
+from .errors import ConcretizationError, UnsupportedError, message, warn_fallback
 from .frames import without_internals
+from .impure import Draws
 from .signature import kind_for
 
 
@@ -31,7 +33,8 @@ class Version:
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
-        single = len(outs) == 1 and outs[0].how == "value" and len(captured.func.results) == 1 and pytree.is_leaf(captured.tree)
+        alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
+        single = alone and pytree.is_leaf(captured.tree) and not captured.layout
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
@@ -46,7 +49,9 @@ class Version:
                 error, text = captured.checks[status - 1]
                 raise error(text)
         if captured.writes and overlapping(leaves, captured):
-            return again()
+            return again("an argument that is written shares memory with another array")
+        if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):
+            return again("an argument is not in row-major order, which decides what is a view of it")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
@@ -95,6 +100,22 @@ def restore(outside):
     return [array for array, _ in written]
 
 
+def explained(error):
+    """NumPy's words for a traced value stored into a plain array, in ours; every other error as it is."""
+    if type(error) is not ValueError or "setting an array element" not in str(error):
+        return error
+    tb = error.__traceback__
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return ConcretizationError(
+        message(
+            "a traced value was stored into a plain ndarray, one that the function made itself",
+            Source(tb.tb_frame.f_code, tb.tb_lasti),
+            "Make the array from a traced one, np.zeros_like(x), or pass it as an argument: then it is traced too.",
+        )
+    ).with_traceback(error.__traceback__)
+
+
 class World:
     """The traces that are valid while `guard` holds, and the program that jax.jit dispatches among them."""
 
@@ -102,7 +123,13 @@ class World:
         self.guard = guard
         self.versions = {}  # types of the dynamic leaves -> Version
         self.inputs = []  # captured arrays, passed behind the arguments
+        self.plain = None  # the kind of the one result, where all versions have just that
         self.call = dispatch.program(self.find, name)
+
+    def give(self, raw):
+        """The one result of a program that does nothing else, in NumPy's kind."""
+        value = np.array(raw) if self.small else dispatch.owned(raw)
+        return value if self.plain is ARRAY else value[()] if self.plain is SCALAR else value.item()
 
     def find(self, types):
         version = self.versions.get(types[: len(types) - len(self.inputs)])
@@ -120,6 +147,9 @@ class World:
             places.append(arguments + next(i for i, x in enumerate(self.inputs) if x is array))
         version.places = places
         self.versions[version.types] = version
+        kinds = {v.plain for v in self.versions.values()}
+        self.plain = kinds.pop() if len(kinds) == 1 else None
+        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions.values())
 
 
 class Entry:
@@ -142,10 +172,10 @@ class Entry:
         if here is None or not here.guard.holds():
             return self.first(*leaves)
         try:
-            raw = self.launch(leaves)
+            raw = self.launch(here, leaves)
         except Untraced:
             return self.first(*leaves)
-        return self.finish(raw, leaves)
+        return self.finish(here, raw, leaves)
 
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves):
@@ -153,11 +183,11 @@ class Entry:
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
             start = time.perf_counter()
-            raw = self.launch(leaves)
+            raw = self.launch(self.current, leaves)
             if fresh:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
-        return version.finish(raw, leaves, self.numpy, lambda: self.plainly(leaves))
+        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
@@ -195,10 +225,11 @@ class Entry:
             leaves[i] = k
         start = time.perf_counter()
         outside = [(v, v.copy()) for v in guard.values if isinstance(v, np.ndarray)]
+        draws = Draws([*guard.values, *self.static.values()])
         try:
             captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order)
         except Exception as error:
-            raise without_internals(error) from error.__cause__
+            raise without_internals(explained(error)) from error.__cause__
         finally:
             written = restore(outside)
         if written:
@@ -209,25 +240,33 @@ class Entry:
                     "Pass the array as an argument: arguments may be written, and the caller's array then changes at every call.",
                 )
             )
+        draws.refuse(self.compiled.name)
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact)
         return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced)
 
     # -- running -----------------------------------------------------------------------------------
-    def launch(self, leaves):
-        here = self.current
-        with dispatch.wide():
-            leaves = dispatch.put([*leaves, *here.inputs], self.compiled.device)
-            return here.call(*leaves)
+    def launch(self, here, leaves):
+        if dispatch.config.jax_enable_x64:
+            return here.call(*self.placed(leaves, here.inputs))
+        with dispatch.SCOPE:
+            return here.call(*self.placed(leaves, here.inputs))
 
-    def finish(self, raw, leaves):
-        versions = self.current.versions
+    def placed(self, leaves, inputs):
+        """All leaves of the program, on the device asked for."""
+        if inputs:
+            leaves = [*leaves, *inputs]
+        return leaves if self.compiled.device is None else dispatch.put(leaves, self.compiled.device)
+
+    def finish(self, here, raw, leaves):
+        if here.plain is not None:
+            return here.give(raw) if self.numpy else raw
+        versions = here.versions
         version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
-        return version.finish(raw, leaves, self.numpy, lambda: self.plainly(leaves))
+        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
 
-    def plainly(self, leaves):
-        """Run the user's function uncaptured, and say so: arguments that overlap in memory are written."""
-        reason = "an argument that is written shares memory with another array"
+    def plainly(self, leaves, reason):
+        """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)

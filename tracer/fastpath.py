@@ -31,9 +31,10 @@ class Front:
     """The generated function of one Compiled, and the namespace its code lives in."""
 
     def __init__(self, slow, signature):
-        parameters = signature.parameters.values() if signature else ()
+        parameters = list(signature.parameters.values()) if signature else []
         count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        self.count = count if count <= WIDEST else 0
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self.count = 0 if variadic or count > WIDEST else count
         self.numbers = itertools.count()
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": (KeyError, AttributeError, ValueError)}
         self.space |= {"config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned}
@@ -87,22 +88,20 @@ class Front:
         """Launch and result, with nothing that this signature does not need."""
         here = entry.current
         versions = list(here.versions.values())
-        self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry}
+        self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
         arguments = ", ".join([*names, f"*inputs_{k}"] if here.inputs else names)
         launch = f"raw = call_{k}({arguments})"
         if entry.compiled.device is not None:
-            lines = [f"raw = entry_{k}.launch(({', '.join(names)}{',' if names else ''}))"]
+            lines = [f"raw = entry_{k}.launch(here_{k}, ({', '.join(names)}{',' if names else ''}))"]
         elif not all(dispatch.narrow(v.func) for v in versions):
             lines = ["if config.jax_enable_x64:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
         else:
             lines = [launch]
-        plain = {v.plain for v in versions}
-        if len(plain) == 1 and None not in plain:
+        if here.plain is not None:
             if not entry.numpy:
                 result = "raw"
             else:
-                small = all(v.bytes < dispatch.ZERO_COPY for v in versions)
-                result = ("array(raw)" if small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(*plain, ".item()")
+                result = ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")
         else:
-            result = f"entry_{k}.finish(raw, ({', '.join(names)}{',' if names else ''}))"
+            result = f"entry_{k}.finish(here_{k}, raw, ({', '.join(names)}{',' if names else ''}))"
         return ["try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]

@@ -7,7 +7,7 @@ any argument has been changed.
 
 import numpy as np
 
-from ..ir.core import Lit, Value
+from ..ir.core import Lit
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
 from ..ir.types import Tensor
@@ -27,7 +27,7 @@ def getitem(x, key):
     """The view or copy NumPy returns for `x[key]`."""
     key = as_tuple(key)
     if all(is_basic(k) for k in key):
-        view = x.view(basic(x, key))
+        view = x.window(basic(x, key))
         scalar = not view.type.shape and not any(k is Ellipsis for k in key)
         return TracedScalar(view.value) if scalar else view
     mask = whole_mask(x, key)
@@ -57,7 +57,7 @@ def setitem(x, key, value):
     operand = operand_as(operand, x.dtype)
     if all(is_basic(k) for k in key):
         step = basic(x, key)
-        view = x.view(step)
+        view = x.window(step)
         view.write(fitted(operand, view.shape))
         return
     mask = whole_mask(x, key)
@@ -169,7 +169,7 @@ class Moving:
         bounds = interval(start)
         if bounds is None or bounds[0] < 0 or bounds[1] + self.count > n:
             if bounds is not None and len(affine(start)[0]) == 1:
-                raise CannotRoll(message(f"a slice of length {self.count} reaches over the ends of an axis of size {n}, where it is shorter", locate()))
+                raise CannotRoll(message(f"a slice of length {self.count} reaches over the ends of an axis of size {n}: it is shorter there", locate()))
             inside = and_(ge(start, Lit(0, start.type)), lt(start, Lit(n - self.count + 1, start.type)))
             text = f"a slice of length {self.count} with a traced start reaches over the ends of an axis of size {n}"
             hint = "NumPy would give fewer elements, or count from the end; the compiled program has one length."
@@ -211,7 +211,8 @@ def wrapped(index, n):
     zero, size = Lit(0, index.type), Lit(n, index.type)
     above, below = low >= -n, high < n  # the sides that need no check
     if not (above and below):
-        inside = lt(index, size) if above else ge(index, Lit(-n, index.type)) if below else and_(ge(index, Lit(-n, index.type)), lt(index, size))
+        least = Lit(-n, index.type)
+        inside = lt(index, size) if above else ge(index, least) if below else and_(ge(index, least), lt(index, size))
         if index.type.shape:
             inside = OPS["reduce_and"](inside, axes=tuple(range(index.type.ndim)))
         current_trace().check(inside, IndexError, message(f"index out of bounds for an axis of size {n}", locate()))
@@ -233,7 +234,7 @@ def advanced(x, key):
     for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
         full += [slice(None)] * (x.ndim - used) if k is Ellipsis else [k]
     where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
-    view = x.view(basic(x, tuple(slice(None) if i in where else k for i, k in enumerate(full))))
+    view = x.window(basic(x, tuple(slice(None) if i in where else k for i, k in enumerate(full))))
     adjacent = where == list(range(where[0], where[-1] + 1))
     pairs = [(axis, spread_to(index_value(full[axis], view.shape[axis]), shape)) for axis in where]
     place = where[0] if adjacent else 0
@@ -284,7 +285,8 @@ def index_value(k, n):
 
 
 def scalar_item(x, key):
-    """`s[()]` and `s[...]` of a scalar; anything else raises as NumPy does."""
-    if key in ((), Ellipsis):
-        return fresh(x.value) if key is Ellipsis else x
+    """`s[()]`, `s[...]` and `s[None]` of a scalar; anything else raises as NumPy does."""
+    key = as_tuple(key)
+    if all(k is Ellipsis or k is None for k in key) and x.weak is None:
+        return getitem(fresh(x.value), key) if key else x
     raise IndexError(message("invalid index to scalar variable.", locate()))

@@ -10,10 +10,24 @@ from . import pytree
 from .array import Traced
 from .capture import capture
 from .entry import Entry
+from .errors import UnsupportedError, message
 from .explain import explanation
 from .fastpath import Front
-from .source import hooks
 from .signature import check_hashable, kind_for, kind_of_type, names_of
+from .source import hooks
+
+
+class Route:
+    """What the types of the leaves decide: which leaves are static, and the entries by their values."""
+
+    __slots__ = ("static", "dynamic", "inside", "entries")
+
+    def __init__(self, types):
+        kinds = [kind_of_type(t) for t in types]
+        self.static = [i for i, k in enumerate(kinds) if k is None]
+        self.dynamic = [i for i, k in enumerate(kinds) if k is not None]
+        self.inside = Traced in kinds  # called while another function is traced
+        self.entries = {}
 
 
 class Compiled:
@@ -25,39 +39,43 @@ class Compiled:
         self.device, self.exact = dispatch.find_device(device), exact
         self.signature = signature or signature_of(plain or function)
         self.entries = {}  # (structure, leaf types, static values) -> Entry
+        self.routes = {}  # (structure, leaf types) -> Route
         self.lock = threading.RLock()
         self.front = Front(self.slow, self.signature)
 
     def slow(self, args, kwargs):
         """Any call: flatten, find the entry, run it. Inside a trace the function is simply traced through."""
         leaves, tree = pytree.flatten((args, kwargs))
-        kinds = [kind_of_type(type(x)) for x in leaves]
-        if Traced in kinds:
-            return hooks.call(self.function)(*args, **kwargs)
-        entry = self.entry(leaves, tree, kinds, args, kwargs)
-        return entry.run([leaves[i] for i in entry.dynamic])
-
-    def entry(self, leaves, tree, kinds, args, kwargs):
         types = tuple(map(type, leaves))
-        static = tuple([leaves[i] for i, k in enumerate(kinds) if k is None])
+        route = self.routes.get((tree, types))
+        if route is None:
+            route = self.routes[tree, types] = Route(types)
+        if route.inside:
+            return hooks.call(self.function)(*args, **kwargs)
+        if not route.static:
+            entry = route.entries.get(()) or self.enter(route, (), leaves, tree, types, args, kwargs)
+            return entry.run(leaves)
+        static = tuple([leaves[i] for i in route.static])
         try:
-            found = self.entries.get((tree, types, static))
+            entry = route.entries.get(static)
         except TypeError:
-            for x, k, n in zip(leaves, kinds, names_of(self.signature, args, kwargs)):
-                if k is None:
-                    check_hashable(x, n)
+            for i, n in enumerate(names_of(self.signature, args, kwargs)):
+                if i in route.static:
+                    check_hashable(leaves[i], n)
             raise
-        if found is None:
-            with self.lock:
-                found = self.entries.get((tree, types, static))
-                if found is None:
-                    names = names_of(self.signature, args, kwargs)
-                    dynamic = [i for i, k in enumerate(kinds) if k is not None]
-                    flat = not kwargs and len(args) == len(leaves) and all(x is a for x, a in zip(leaves, args))
-                    found = self.entries[tree, types, static] = Entry(
-                        self, leaves, tree, pytree.key_order((args, kwargs)), dynamic, names, types, flat
-                    )
-        return found
+        entry = entry or self.enter(route, static, leaves, tree, types, args, kwargs)
+        return entry.run([leaves[i] for i in route.dynamic])
+
+    def enter(self, route, static, leaves, tree, types, args, kwargs):
+        """The entry of a signature that has none yet."""
+        with self.lock:
+            if static not in route.entries:
+                names = names_of(self.signature, args, kwargs)
+                flat = not kwargs and len(args) == len(leaves) and all(x is a for x, a in zip(leaves, args))
+                order = pytree.key_order((args, kwargs))
+                entry = Entry(self, leaves, tree, order, route.dynamic, names, types, flat)
+                self.entries[tree, types, static] = route.entries[static] = entry
+            return route.entries[static]
 
     def reason_for(self, entry):
         """Why an entry is traced for the first time: what differs from the entries before it."""
@@ -118,6 +136,10 @@ def jit(function=None, *, device=None, exact=False):
         return functools.partial(jit, device=device, exact=exact)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise UnsupportedError(
+            message(f"{function.__name__} is a generator or coroutine, which has no one result to compile", None, "Return a list or an array.")
+        )
     return wrapper(Compiled(function, plain=function, device=device, exact=exact), function)
 
 

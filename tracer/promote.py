@@ -277,8 +277,13 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
     """`ufunc(*inputs, **kwargs)` with NumPy's keywords."""
     if signature is not None:
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
+    outs = (None,) * ufunc.nout if out is None else out if isinstance(out, tuple) else (out,)
+    if out is not None:  # NumPy refuses a cast before it looks at shapes
+        _, gives = loop(ufunc, tuple(read(x)[1] for x in inputs), dtype, casting)
+        for have, target in zip(gives, outs):
+            if isinstance(target, TracedArray) and not np.can_cast(have, target.dtype, casting):
+                raise casting_error(ufunc.__name__, have, target.dtype, casting)
     values = ufunc_values(ufunc, inputs, dtype, casting)
-    outs = (None,) * len(values) if out is None else out if isinstance(out, tuple) else (out,)
     results = []
     for value, target in zip(values, outs, strict=True):
         if target is None:

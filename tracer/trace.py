@@ -45,6 +45,7 @@ class Trace:
             self.bounds = {}  # integer value -> (lowest, highest) it can be
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
+            self.layout = []  # (argument's storage, watched storage, its value then): see `rely_on_layout`
 
     def __enter__(self):
         self.build.__enter__()
@@ -55,6 +56,18 @@ class Trace:
 
     def param(self, type, hint=None):
         return self.build.param(type, hint)
+
+    def rely_on_layout(self, storage, watched=None):
+        """Record that an argument was taken to be in row-major order.
+
+        watched: the storage whose later writes are the only way to tell: what decided was view or copy.
+        """
+        if storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
+            self.root.layout.append((storage, watched, watched and watched.value))
+
+    def layout_arguments(self):
+        """Leaf indices of the arguments whose order of memory the trace depends on."""
+        return tuple({s.origin: None for s, watched, value in self.layout if watched is None or watched.value is not value})
 
     def bring(self, value):
         """`value`, usable in this trace: lifted into a parameter if it belongs to an outer trace."""

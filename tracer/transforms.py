@@ -7,21 +7,18 @@ function's IR and inlined: so they nest in any order, with or without `jit` betw
 import functools
 import inspect
 
-import numpy as np
-
 from ..autodiff.jvp import pushforward
 from ..autodiff.split import halves
 from ..autodiff.vjp import pullback
 from ..autodiff.vjp import vjp as adjoint
-from ..ir.core import Lit, Value
+from ..ir.core import Lit
 from . import pytree
-from .array import Traced, TracedArray, TracedScalar, bring, fresh
-from .capture import ARRAY, SCALAR, capture, kind_of
+from .array import Traced, TracedArray, fresh
+from .capture import kind_of
 from .errors import DerivativeError, message
 from .frames import locate
+from .inner import Inner, like_type, name_of, wrapped
 from .jit import Compiled, signature_of, wrapper
-from .promote import operand_as, read, result_dtype
-from .signature import names_of
 from .storage import current_trace
 
 
@@ -68,85 +65,15 @@ def grad(function, argnums=0, has_aux=False):
 
 
 def _compiled(transformed, function, prefix):
-    name = f"{prefix}_{_name(function)}"
+    name = f"{prefix}_{name_of(function)}"
     own = inspect.signature(transformed) if prefix == "jvp" else None  # jvp takes (primals, tangents), whatever f takes
     transformed.__wrapped__ = function
     return wrapper(Compiled(transformed, name=name, signature=own), function)
 
 
-def _name(function):
-    return getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
-
-
 def _check_function(function, transform):
     if not callable(function):
         raise TypeError(f"{transform} takes a function, got {type(function).__name__}\n  Write {transform}(f)(x), not {transform}(f(x)).")
-
-
-# -- one function inside a trace -------------------------------------------------------------------
-
-
-class Inner:
-    """A function captured inside the current trace: its IR, the operands it is applied to, its leaves."""
-
-    def __init__(self, function, args, kwargs, signature, selected=()):
-        """selected: indices among the leaves of (args, kwargs) that must become traced, being differentiated."""
-        self.leaves, self.tree = pytree.flatten((args, kwargs))
-        self.names = names_of(signature, args, kwargs)
-        for i in selected:
-            self.leaves[i] = _traced(self.leaves[i], self.names[i])
-        stand_ins, kinds, self.places = list(self.leaves), [], {}
-        for i, leaf in enumerate(self.leaves):
-            if isinstance(leaf, Traced):
-                stand_ins[i] = kind_of(leaf, self.names[i])
-                self.places[i] = len(kinds)  # leaf -> parameter
-                kinds.append(stand_ins[i])
-        self.captured = capture(
-            function, stand_ins, self.tree, kinds, _name(function), parent=current_trace(), order=pytree.key_order((args, kwargs))
-        )
-        self.func = self.captured.func
-        self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
-
-    def settle(self, results):
-        """Give the arrays that the inner function wrote their new values."""
-        captured, after = self.captured, list(results[self.captured.values :])
-        leaf_of = {place: i for i, place in self.places.items()}
-        for place, value in zip(captured.writes, after):
-            self.leaves[leaf_of[place]].write(value)
-        for storage, value in zip(captured.effects, after[len(captured.writes) :]):
-            storage.write(value)
-
-    def returned(self, results):
-        """What the function returned, as traced objects of the current trace."""
-        leaf_of = {place: i for i, place in self.places.items()}
-        leaves = [_returned(o, results, self.leaves, leaf_of) for o in self.captured.outs]
-        return self.captured.rebuild(leaves)
-
-
-def _returned(out, results, leaves, leaf_of):
-    if out.how in ("object", "copy"):
-        return out.object
-    array = leaves[leaf_of[out.index]] if out.how == "argument" else _wrapped(results[out.index], out.kind)
-    for step in out.chain:
-        array = array.view(step)
-    return array
-
-
-def _wrapped(value, kind):
-    if kind is ARRAY:
-        return fresh(value)
-    return TracedScalar(value, None if kind is SCALAR else kind)
-
-
-def _traced(leaf, name):
-    """A concrete leaf that is differentiated, as a traced object."""
-    if isinstance(leaf, Traced):
-        return leaf
-    operand, key = read(leaf)
-    dtype = result_dtype([key])
-    weak = key if isinstance(key, type) and key in (float, complex) else None
-    value = operand_as(operand, dtype)
-    return TracedScalar(value, weak) if not value.type.shape and not hasattr(leaf, "flags") else fresh(value)
 
 
 # -- reverse mode ----------------------------------------------------------------------------------
@@ -163,7 +90,7 @@ def _gradient(function, signature, argnums, has_aux, args, kwargs):
     cotangents = dict(zip(selected, slopes))
     inner.settle(results)
     value = inner.returned(results)
-    slopes = tuple(pytree.unflatten(tree, [_wrapped(cotangents[i], kind_of(inner.leaves[i]).kind) for i in span]) for span, tree in spans)
+    slopes = tuple(pytree.unflatten(tree, [wrapped(cotangents[i], kind_of(inner.leaves[i]).kind) for i in span]) for span, tree in spans)
     return value, slopes[0] if single else slopes
 
 
@@ -215,7 +142,7 @@ def _check_floating(inner, selected):
 
 def _loss(inner, has_aux, function):
     """The result index of the loss, or None where it does not depend on anything traced."""
-    name = _name(function)
+    name = name_of(function)
     if has_aux:
         probe = pytree.unflatten(inner.captured.tree, list(range(len(inner.captured.outs))))
         if not isinstance(probe, tuple) or len(probe) != 2:
@@ -282,25 +209,6 @@ def vjp(function, *primals, has_aux=False):
     return (value[0], pull, value[1]) if has_aux else (value, pull)
 
 
-def _like(leaf, type, what):
-    """A tangent or cotangent leaf as a value of `type`, or an error that states both types."""
-    operand, key = read(leaf)
-    dtype = result_dtype([key])
-    weak = key in (bool, int, float, complex)
-    if weak and np.can_cast(dtype, type.dtype, "same_kind"):
-        dtype = type.dtype
-    shape = operand.type.shape if isinstance(operand, Value | Lit) else ()
-    if shape != type.shape or dtype != type.dtype:
-        raise DerivativeError(
-            message(
-                f"the {what} has shape {shape} and dtype {dtype}; its value is {type}",
-                locate(),
-                f"Give np.asarray(g, np.{type.dtype.name}) of shape {type.shape}.",
-            )
-        )
-    return operand_as(operand, type.dtype)
-
-
 class Pullback:
     """The backward half of a vjp: IR from (cotangents, residuals) to the cotangents of the primals."""
 
@@ -310,9 +218,9 @@ class Pullback:
 
     def run(self, cotangents, residuals):
         """Inline the backward half in the current trace."""
-        given = [_like(cotangents[i], t, "cotangent") for i, t in self.seeds.items()]
+        given = [like_type(cotangents[i], t, "cotangent") for i, t in self.seeds.items()]
         results = current_trace().build.inline(self.func, [*given, *(r.value for r in residuals)])
-        return pytree.unflatten(self.tree, [_wrapped(g, k) for g, k in zip(results, self.kinds)])
+        return pytree.unflatten(self.tree, [wrapped(g, k) for g, k in zip(results, self.kinds)])
 
 
 def _vjp(function, signature, primals, has_aux):
@@ -390,7 +298,7 @@ def _jvp(function, signature, primals, tangents):
     selected = list(range(len(pytree.leaves(primals))))
     inner = Inner(function, primals, {}, signature, selected)
     _check_floating(inner, selected)
-    moving = {inner.places[i]: _like(t, inner.leaves[i].type, "tangent") for i, t in zip(selected, pytree.leaves(tangents))}
+    moving = {inner.places[i]: like_type(t, inner.leaves[i].type, "tangent") for i, t in zip(selected, pytree.leaves(tangents))}
     results, out = pushforward(current_trace().build, inner.func, inner.operands, moving)
     inner.settle(results)
     value = inner.returned(results)
@@ -401,5 +309,5 @@ def _jvp(function, signature, primals, tangents):
                 message("a result of the function is its own argument, or does not depend on it", locate(), "Return new values, such as x + 0.0.")
             )
         t = out[o.index]
-        leaves.append(_wrapped(t if t is not None else Lit(0, results[o.index].type), o.kind))
+        leaves.append(wrapped(t if t is not None else Lit(0, results[o.index].type), o.kind))
     return value, inner.captured.rebuild(leaves)

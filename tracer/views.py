@@ -32,13 +32,13 @@ class Permute:
 
 
 class Reshape:
-    """The same elements in row-major order; only where NumPy makes a view of it."""
+    """The same elements in row-major order; made only where NumPy makes a view of the shadow."""
 
     def __init__(self, shape):
         self.shape = tuple(shape)
 
     def apply(self, array):
-        return np.reshape(array, self.shape, copy=False)
+        return np.reshape(array, self.shape)  # of an argument in another memory order: a copy, as NumPy makes
 
     def get(self, x):
         return reshape(x, shape=self.shape)

@@ -106,7 +106,7 @@ def _codes(code):
 def _scan_code(code, space, cells, params, reads, seen):
     """Follow `name.attr.attr` chains that start at a global, a cell or a static parameter."""
     instructions = list(dis.get_instructions(code))
-    stored = {i.argval for i in instructions if i.opname.startswith("STORE_FAST")}
+    stored = {name for i in instructions for name in _fast_names(i, "STORE")}
     chain, line = None, code.co_firstlineno
 
     def step(kind, owner, key, name):
@@ -127,14 +127,23 @@ def _scan_code(code, space, cells, params, reads, seen):
             chain = None if builtin else chain
         elif ins.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and ins.argval in cells:
             chain = step("cell", cells[ins.argval], "", ins.argval)
-        elif ins.opname.startswith("LOAD_FAST") and isinstance(ins.argval, str) and ins.argval in params and ins.argval not in stored:
-            chain = (params[ins.argval], ins.argval)
+        elif (loaded := _fast_names(ins, "LOAD")) and loaded[-1] in params and loaded[-1] not in stored:
+            chain = (params[loaded[-1]], loaded[-1])
         elif ins.opname in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
             chain = _attribute(*chain, ins.argval, step, reads, seen)
         else:
             chain = None
         if chain is not None and callable(chain[0]) and not isinstance(chain[0], type):
             _scan(chain[0], {}, reads, seen)
+
+
+def _fast_names(ins, verb):
+    """The locals that an instruction loads, or stores; Python 3.13 has instructions for two at a time."""
+    verbs = [part for part in ins.opname.split("_") if part in ("LOAD", "STORE")]
+    if "_FAST" not in ins.opname or verb not in verbs:
+        return []
+    names = ins.argval if isinstance(ins.argval, tuple) else (ins.argval,)
+    return [name for name, v in zip(names, verbs) if v == verb]
 
 
 def _attribute(owner, name, key, step, reads, seen):

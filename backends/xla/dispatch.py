@@ -20,16 +20,6 @@ config = jax.config
 SCOPE = jax.enable_x64(True)  # one object, reused: 0.4 us an entry instead of 4; entered only where 64-bit types are off, so it always restores that
 
 
-def wide():
-    """The context in which 64-bit types exist; does nothing to the user's setting outside."""
-    return jax.enable_x64(True)
-
-
-def is_wide():
-    """Whether the user's own jax has 64-bit types on."""
-    return jax.config.jax_enable_x64
-
-
 def program(find, name):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or raises.
 
@@ -84,8 +74,8 @@ def wait(results):
 
 
 def put(leaves, device):
-    """Arrays moved to `device` where they are elsewhere; None leaves them where they are."""
-    return leaves if device is None else [jax.device_put(x, device) for x in leaves]
+    """Arrays moved to `device` where they are elsewhere."""
+    return [jax.device_put(x, device) for x in leaves]
 
 
 def find_device(device):

@@ -1,14 +1,19 @@
 """Run an IR function on jax values: inside a jax trace this is lowering, outside it is eager."""
 
 from jax import lax
+from jax import numpy as jnp
 
-from ...ir.core import Lit
+from ...ir.core import Lit, Value
+from ...ir.ops.shape import dynamic_update_slice, reshape, transpose
 from .table import XLA
+
+SAME_MEMORY = (reshape, transpose)
 
 
 def lower(func, operands):
     """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller."""
     env = dict(zip(func.params, operands, strict=True))
+    apart = overlapping_stores(func)
 
     def read(x):
         found = env.get(x)
@@ -18,7 +23,46 @@ def lower(func, operands):
         return found
 
     for eqn in func.eqns:
-        out = XLA[eqn.op](*[read(x) for x in eqn.operands], **eqn.attrs)
+        rule = store_apart if eqn in apart else XLA[eqn.op]
+        out = rule(*[read(x) for x in eqn.operands], **eqn.attrs)
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             env[r] = value
     return [read(r) for r in func.results]
+
+
+def overlapping_stores(func):
+    """The stores whose update is computed from the array it is stored into, other than element by element.
+
+    XLA's CPU compiler (jax 0.10) fuses such an update into the store and runs it in place where the
+    array comes from a reduce-window or a gather, so that it reads elements it has already written.
+    """
+    place = {r: n for n, e in enumerate(func.eqns) for r in e.results}
+    return {
+        eqn
+        for eqn in func.eqns
+        if eqn.op is dynamic_update_slice and eqn.operands[1].type.size > 1 and _reads(eqn.operands[1], eqn.operands[0], place)
+    }
+
+
+def _reads(update, array, place):
+    """Whether `update` depends on the memory of `array`: only what was computed after it need be looked at."""
+    while isinstance(array, Value) and array.eqn is not None and array.eqn.op in SAME_MEMORY:
+        array = array.eqn.operands[0]
+    if array not in place:
+        return False  # a parameter is never overwritten in place
+    first, todo, seen = place[array], [update], set()
+    while todo:
+        x = todo.pop()
+        if x is array:
+            return True
+        if isinstance(x, Value) and x not in seen and place.get(x, -1) > first:
+            seen.add(x)
+            todo += x.eqn.operands
+    return False
+
+
+def store_apart(x, update, *starts):
+    """dynamic_update_slice as a choice between x and the update put in its place in a fresh array."""
+    placed = lax.dynamic_update_slice(jnp.zeros_like(x), update, starts)
+    written = lax.dynamic_update_slice(jnp.zeros(x.shape, bool), jnp.ones(update.shape, bool), starts)
+    return lax.select(written, placed, x)

@@ -6,11 +6,13 @@
 
 # ruff: noqa: I001, the names fill lines
 
-from . import creation, einsum, fft, joining, linalg, norms, padding, polynomials, products, selecting, shaping
-from . import differences, elementwise, histograms, logic, quantiles, reductions, sorting, ufunc_methods, ufuncs
+from . import along, creation, dtypes, einsum, fft, joining, linalg, memory, norms, padding, polynomials, powers, products
+from . import refused, selecting, shaping
+from . import differences, elementwise, histograms, histograms_nd, logic, quantiles, reductions, sorting, ufunc_methods, ufuncs
 from .registry import HANDLERS, METHODS
 
 __all__ = [
-    "HANDLERS", "METHODS", "creation", "einsum", "fft", "joining", "linalg", "norms", "padding", "polynomials", "products", "selecting", "shaping",
-    "differences", "elementwise", "histograms", "logic", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
+    "HANDLERS", "METHODS", "along", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms", "padding", "polynomials",
+    "powers", "products", "refused", "selecting", "shaping",
+    "differences", "elementwise", "histograms", "histograms_nd", "logic", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
 ]  # fmt: skip

@@ -158,9 +158,8 @@ def observation_weights(weights, count, kind):
         raise RuntimeError(message(f"cannot handle multidimensional {kind}", locate()))
     if w.shape[0] != count:
         raise RuntimeError(message(f"incompatible numbers of samples and {kind}", locate()))
-    w = fresh(cast_to(w.value, np.dtype(np.float64)))
-    must(w >= 0, ValueError, f"{kind} cannot be negative")
-    return w
+    must(np.greater_equal(weights, 0), ValueError, f"{kind} cannot be negative")
+    return fresh(cast_to(w.value, np.dtype(np.float64)))
 
 
 @implements(np.cov)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..array import TracedArray, wrap
+from ..array import TracedArray, fresh, wrap
 from ..emit import cast_to
 from ..promote import write_out
 from .contraction import contract_all
@@ -37,15 +37,22 @@ def read_term(text):
     return [Ellipsis if c == "." else ord(c) for c in text.replace("...", ".")]
 
 
+def replaced(operands, arrays):
+    """The arguments with other arrays in place of their own."""
+    if isinstance(operands[0], str):
+        return [operands[0], *arrays]
+    return [x for pair in zip(arrays, operands[1::2]) for x in pair] + [operands[-1]] * (len(operands) % 2)
+
+
 def checked_path(operands, arrays, optimize):
     """The path NumPy finds on arrays of the same shapes; it raises ValueError where the subscripts do not fit."""
-    dummies = iter(stand_in(x) for x in arrays)
-    if isinstance(operands[0], str):
-        same = [operands[0], *dummies]
-    else:
-        last = [operands[-1]] * (len(operands) % 2)
-        same = [x for labels in operands[1::2] for x in (next(dummies), labels)] + last
-    return np.einsum_path(*same, optimize=optimize)
+    return np.einsum_path(*replaced(operands, [stand_in(x) for x in arrays]), optimize=optimize)
+
+
+def gives_array(operands, arrays, path):
+    """Whether a result without axes is an array all the same: where NumPy's last product is a tensordot."""
+    small = [np.ones([min(n, 2) for n in x.shape]) for x in arrays]
+    return isinstance(np.einsum(*replaced(operands, small), optimize=path), np.ndarray)
 
 
 @implements(np.einsum)
@@ -54,13 +61,15 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     path, _ = checked_path(operands, arrays, optimize or "greedy")
     (x, *others), (labels, *_) = arrays, terms
     if not others and out is None and dtype is None and set(labels) == set(result) and isinstance(x, TracedArray):
-        return x.view(Labelled(numbered(labels, labels), numbered(result, labels)))
+        return x.window(Labelled(numbered(labels, labels), numbered(result, labels)))
     made = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
     for x in arrays:
         if not np.can_cast(x.dtype, made, casting):
             raise TypeError(f"Iterator operand 0 dtype could not be cast from {x.dtype!r} to {made!r} according to the rule {casting!r}")
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
-    return wrap(value) if out is None else write_out("einsum", out, value)
+    if out is not None:
+        return write_out("einsum", out, value)
+    return fresh(value) if result or optimize and gives_array(operands, arrays, path) else wrap(value)
 
 
 def numbered(labels, among):

@@ -40,6 +40,14 @@ def round_integers(x, unit):
     return cast_to(e.round(scaled) * float(unit), x.type.dtype)
 
 
+def builtin_round(x, ndigits=None):
+    """Python's round(x, n) of a scalar; without n it would be a Python int."""
+    return x._number("round") if ndigits is None else TracedScalar(round(x, ndigits).value, x.weak)
+
+
+TracedScalar.__round__ = builtin_round
+
+
 @implements(np.fix)
 def fix(x, out=None):
     return apply_ufunc(np.trunc, (x,), out=out)
@@ -50,7 +58,8 @@ def fix(x, out=None):
 
 @implements(method=("conj", "conjugate"))
 def conj(x):
-    return give(e.conj(x.value) if x.type.kind == "c" else x.value, array=isinstance(x, TracedArray))
+    """The conjugate; an array of real numbers is its own, as in NumPy."""
+    return give(e.conj(x.value), array=isinstance(x, TracedArray)) if x.type.kind == "c" else x
 
 
 @implements(np.angle)

@@ -11,6 +11,7 @@ from ..array import Traced, TracedArray, fresh, wrap
 from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..promote import UFUNCS
 from ..storage import current_trace
 from .arguments import flat, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
@@ -113,7 +114,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     place = places_in(limits, x, "right") - 1
     end = spread_to(reshape_to(value_of(fresh(limits)[n:]), ()), x.type.shape)
     place = e.select(e.eq(x, end), Lit(n - 1, place.type), place)
-    inside = e.and_(e.ge(place, 0), e.le(x, end))
+    inside = e.and_(e.ge(place, 0), UFUNCS[np.less_equal](x, end))
     found = counts(e.select(inside, place, Lit(n, place.type)), n, weights)
     found = fresh(cast_to(found, dtype))
     if not density:

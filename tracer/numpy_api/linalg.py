@@ -5,20 +5,19 @@ that is not positive definite, raises LinAlgError when the program runs. Where N
 on the data, `eig` of a real matrix is complex always, and `lstsq` gives its residuals whatever the rank is.
 """
 
-import operator
 
 import numpy as np
 
 from ...ir.ops import OPS, dense, spectral
 from ..array import fresh, wrap
-from ..emit import cast_to, filled, spread_to
+from ..emit import cast_to, counted, filled, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..promote import broadcast_shapes
 from ..storage import current_trace
 from ..views import Diagonal
 from .handles import handle, value_of
-from .products import dot, matmul
+from .products import matmul
 from .registry import implements
 from .shaping import matrix_transpose
 
@@ -177,12 +176,13 @@ def lstsq(a, b, rcond=None):
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
     x = fresh(matrices(a, square=False))
+    given = value_of(a).type.dtype
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
-        rcond = 1e-15 if rtol is np._NoValue else max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol
+        rcond = 1e-15 if rtol is np._NoValue else max(x.shape[-2:]) * np.finfo(given).eps if rtol is None else rtol
     if not x.size:
-        return matrix_transpose(x).copy()
+        return matrix_transpose(x).astype(given)
     u, s, vt = svd(np.conj(x), full_matrices=False, hermitian=hermitian)
     cutoff = (np.expand_dims(rcond, -1) if np.ndim(rcond) else rcond) * np.max(s, axis=-1, keepdims=True)
     large = s > cutoff
@@ -200,10 +200,11 @@ def adjoint(x):
 def triangular_factors(a):
     """(diagonal of u, sign of the row exchanges) of a matrix's LU factors."""
     packed, pivots, _ = dense.lu(a)
-    n = pivots.type.shape[-1]
-    exchanged = fresh(pivots) != np.arange(n, dtype=np.int32)
-    odd = np.sum(exchanged, axis=-1) % 2
-    return fresh(diagonal_of(packed)), (1 - 2 * odd).astype(packed.type.dtype)
+    shape = pivots.type.shape
+    exchanged = ne(pivots, counted(shape, len(shape) - 1, pivots.type.dtype))
+    odd = OPS["reduce_xor"](exchanged, axes=(len(shape) - 1,))
+    sign = OPS["select"](odd, *(filled(s, odd.type.shape, packed.type.dtype) for s in (-1, 1)))
+    return fresh(diagonal_of(packed)), wrap(sign)
 
 
 @implements(np.linalg.det)
@@ -221,11 +222,7 @@ def slogdet(a):
     if not x.type.size:
         return SlogdetResult(empty(1, x.type.shape[:-2], x.type.dtype), empty(0, x.type.shape[:-2], real_dtype(x)))
     pivots, sign = triangular_factors(x)
-    size = np.abs(pivots)
-    zero = np.any(size == 0, axis=-1)
-    phases = pivots / np.where(size == 0, 1, size)
-    sign = np.where(zero, 0, sign * np.prod(phases, axis=-1))
-    return SlogdetResult(wrap(sign.value), np.sum(np.log(size), axis=-1))
+    return SlogdetResult(sign * np.prod(np.sign(pivots), axis=-1), np.sum(np.log(np.abs(pivots)), axis=-1))
 
 
 # -- factorisations --------------------------------------------------------------------------------
@@ -344,70 +341,3 @@ def eigvals(a):
         return fresh(filled(0, x.type.shape[:-1], complex_dtype(x)))
     demand_finite(x)
     return fresh(spectral.eigvals(x))
-
-
-# -- powers and chains -----------------------------------------------------------------------------
-
-
-@implements(np.linalg.matrix_power)
-def matrix_power(a, n):
-    x = handle(a)
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        matrices(fresh(filled(0, x.shape, float)))  # raises
-    try:
-        n = operator.index(n)
-    except TypeError:
-        raise TypeError("exponent must be an integer") from None
-    if n == 0:
-        return fresh(identity(x.value))
-    if n < 0:
-        x, n = inv(x), -n
-    if n <= 3:
-        return x if n == 1 else matmul(x, x) if n == 2 else matmul(matmul(x, x), x)
-    power, result = x, None
-    while n:
-        n, bit = divmod(n, 2)
-        if bit:
-            result = power if result is None else matmul(result, power)
-        power = matmul(power, power) if n else power
-    return result
-
-
-@implements(np.linalg.multi_dot)
-def multi_dot(arrays, *, out=None):
-    arrays = [handle(x) for x in arrays]
-    if len(arrays) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    if len(arrays) == 2:
-        return dot(*arrays, out=out)
-    first, last = arrays[0].ndim == 1, arrays[-1].ndim == 1
-    if first:
-        arrays[0] = arrays[0][None, :]
-    if last:
-        arrays[-1] = arrays[-1][:, None]
-    for x in arrays:
-        if x.ndim != 2:
-            raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
-    result = chained(arrays, chain_order([x.shape[0] for x in arrays] + [arrays[-1].shape[1]]), 0, len(arrays) - 1, out)
-    if first and last:
-        return result[0, 0]
-    return result.ravel() if first or last else result
-
-
-def chain_order(sizes):
-    """Where to split each chain of matrices so that the products cost least.  [Cormen et al., Introduction to Algorithms]"""
-    n = len(sizes) - 1
-    cost, split = {(i, i): 0 for i in range(n)}, {}
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            options = [(cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
-            cost[i, j], split[i, j] = min(options)
-    return split
-
-
-def chained(arrays, split, i, j, out=None):
-    if i == j:
-        return arrays[i]
-    k = split[i, j]
-    return dot(chained(arrays, split, i, k), chained(arrays, split, k + 1, j), out=out)

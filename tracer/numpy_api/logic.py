@@ -14,7 +14,7 @@ from ..frames import locate
 from ..promote import PYTHON_NUMBERS, apply_ufunc, broadcast_shapes, operand_as, read, result_dtype, shape_of
 from ..storage import current_trace
 from .arguments import NOTHING, flat, give, given, traced, weak_or_traced
-from .handles import dtype_of, value_of
+from .handles import dtype_of, is_traced, value_of
 from .registry import implements
 from .ufuncs import everywhere, is_nan
 
@@ -240,7 +240,7 @@ def choose(a, choices, out=None, mode="raise"):
     """choices[a[i]][i], the choices broadcast against a."""
     a = traced(a)
     reads = [read(c) for c in (choices if isinstance(choices, list | tuple) else list(traced(choices)))]
-    dtype = np.result_type(*[np.asarray(0, k) if isinstance(k, type) else k for _, k in reads])
+    dtype = result_dtype([k for _, k in reads])
     shape = broadcast_shapes([a.shape, *(shape_of(v) for v, _ in reads)])
     index = fresh(spread_to(bounded(a.value, len(reads), mode), shape))
     stacked = concatenate(*[reshape_to(operand_as(v, dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
@@ -330,7 +330,7 @@ def spread_into(x, shape):
 def putmask(a, /, mask, values):
     """a[i] = values[i mod n] for flat i under the mask."""
     a = target_of(a, "putmask")
-    new = flat(operand_as(value_of(values), a.dtype))
+    new = elements(values, a.dtype)
     if new.type.size:
         store(a, mask, cycled(new, constant_of(np.arange(a.size) % new.type.size)) if new.type.size > 1 else new)
 
@@ -339,7 +339,7 @@ def putmask(a, /, mask, values):
 def place(arr, mask, vals):
     """The k-th element under the mask becomes vals[k mod n]."""
     arr = target_of(arr, "place")
-    new = flat(operand_as(value_of(vals), arr.dtype))
+    new = elements(vals, arr.dtype)
     hit = flat(cast_to(value_of(mask), BOOL))
     if not new.type.size:
         current_trace().check(e.not_(r.reduce_or(hit, axes=(0,))), ValueError, message("Cannot insert from an empty array!", locate()))
@@ -348,6 +348,11 @@ def place(arr, mask, vals):
         rank = r.cumsum(cast_to(hit, np.dtype(np.int64)), axis=0) - 1
         new = cycled(new, value_of(np.remainder(fresh(rank), new.type.size)))
     store(arr, mask, new)
+
+
+def elements(values, dtype):
+    """np.ravel(np.asarray(values, dtype)) as a value."""
+    return flat(cast_to(value_of(values if is_traced(values) else np.asarray(values, dtype)), dtype))
 
 
 def cycled(values, places):

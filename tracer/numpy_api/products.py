@@ -12,6 +12,7 @@ from ..emit import cast_to, reshape_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
 from ..promote import loop, operand_as, read, write_out
+from .arguments import verdict
 from .contraction import contract
 from .handles import handle, value_of
 from .registry import implements
@@ -26,6 +27,10 @@ def promoted(*xs):
     values = [value_of(x) for x in xs]
     dtype = np.result_type(*[v.type.dtype for v in values])
     return [cast_to(v, dtype) for v in values]
+
+
+def conjugate(x):
+    return conj(x) if x.type.kind == "c" else x
 
 
 def give(value, out, name):
@@ -84,8 +89,7 @@ def core_product(ufunc, x, y):
             text = f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension {place}, with gufunc signature {ufunc.signature}"
             hint = f"The operands have shapes {x.type.shape} and {y.type.shape}."
             raise ShapeError(message(f"{text} (size {n} is different from {sizes[c]})", locate(), hint))
-    if conjugated and x.type.kind == "c":
-        x = conj(x)
+    x = conjugate(x) if conjugated else x
     lead = [list(range(v.type.ndim - len(core)))[::-1] for v, core in ((x, in_x), (y, in_y))]
     return contract(x, [*lead[0], *in_x], y, [*lead[1], *in_y], [*max(lead, key=len), *out])
 
@@ -151,7 +155,7 @@ def vdot(a, b, /):
     x, y = (reshape_to(v, (v.type.size,)) for v in promoted(a, b))
     if x.type.shape != y.type.shape:
         raise ShapeError(message(f"cannot reshape array of size {x.type.size} into shape {y.type.shape}: np.vdot takes arrays of one size", locate()))
-    return wrap(along_axes(conj(x) if x.type.kind == "c" else x, y, [0], [0]))
+    return wrap(along_axes(conjugate(x), y, [0], [0]))
 
 
 @implements(np.inner)
@@ -218,9 +222,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         raise ValueError("At least one array has zero dimension")
     x = moveaxis(x, normalize_axis_index(axisa, x.ndim, msg_prefix="axisa"), -1)
     y = moveaxis(y, normalize_axis_index(axisb, y.ndim, msg_prefix="axisb"), -1)
+    verdict(np.cross, np.ones(x.shape[-1]), np.ones(y.shape[-1]))  # NumPy 2.5 takes vectors of three alone
     flat = x.shape[-1] == 2, y.shape[-1] == 2
-    if not {x.shape[-1], y.shape[-1]} <= {2, 3}:
-        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if any(flat):
         text = "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. (deprecated in NumPy 2.0)"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
@@ -258,8 +261,8 @@ def correlate(a, v, mode="valid"):
     if not x.size or not w.size:
         raise ValueError("first array argument cannot be empty" if not x.size else "second array argument cannot be empty")
     if w.size > x.size:  # sum x[n + k] conj(w[n]) is the conjugate of sum w[n - k] conj(x[n])
-        return np.conj(correlate(w, x, mode))[::-1].copy()
-    return fresh(slid(x.value, np.conj(w).value, mode))
+        return fresh(conjugate(reverse(correlate(w, x, mode).value, axes=(0,))))
+    return fresh(slid(x.value, conjugate(w.value), mode))
 
 
 @implements(np.convolve)

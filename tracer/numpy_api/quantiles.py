@@ -72,6 +72,8 @@ def read_quantiles(x, n, q, method, dtype):
     if method in DISCRETE:
         return cast_to(nth(x, DISCRETE[method](n, q)), dtype)
     v, change = CONTINUOUS[method](n, q)
+    if v.dtype.kind in "iu":
+        return cast_to(nth(x, v), dtype)
     below, above = v < 0, v >= n - 1
     whole = np.floor(v)
     fraction = v - whole if change is None else change(v, v - whole)
@@ -131,7 +133,8 @@ def quantiles(function, percent, ignore_nan=False):
             end = spread_to(cast_to(end, value.type.dtype), value.type.shape)
             value = e.select(is_nan(end), end, value)
         value = transpose(value, perm=(value.type.ndim - 1, *range(value.type.ndim - 1)))
-        return give(reshape_to(cast_to(value, like.dtype), (*shape, *without(a.shape, axes, keepdims))), out, function.__name__)
+        value = reshape_to(cast_to(value, like.dtype), (*shape, *without(a.shape, axes, keepdims)))
+        return give(value, out, function.__name__, array=weights is not None)
 
     return run
 

@@ -165,7 +165,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     axes = None if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, a.ndim, argname="axis")
     if weights is None:
         result = mean(a, axes, keepdims=keepdims)
-        total = traced(result.dtype.type(a.size / np.maximum(result.size, 1)))
+        total = traced(result.dtype.type(a.size / result.size))
     else:
         w = weights_of(weights, a, axes)
         dtype = np.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "biu" else []))
@@ -184,9 +184,9 @@ def position(op, function):
     def run(a, axis=None, out=None, *, keepdims=False):
         a, keepdims = traced(a), given(keepdims, False)
         verdict(function, sample_of(a), axis)
-        axes = axes_of(axis, a.ndim)
-        x = flat(a.value) if axis is None else a.value
-        at = 0 if axis is None else axes[0]
+        whole = axis is None or not a.ndim  # NumPy, just asked, lets a scalar have axis 0 here
+        axes = axes_of(None if whole else axis, a.ndim)
+        x, at = (flat(a.value), 0) if whole else (a.value, axes[0])
         value = op(x if x.type.kind != "c" else rank(x, at, function), axis=at)
         return give(reshape_to(value, without(a.shape, axes, keepdims)), out, function.__name__)
 
@@ -212,7 +212,8 @@ argmin = implements(np.argmin, method="argmin")(position(r.argmin, np.argmin))
 def cumulative(ufunc):
     def run(a, axis=None, dtype=None, out=None):
         a = traced(a)
-        return accumulate(ufunc, fresh(flat(a.value)) if axis is None else a, 0 if axis is None else axis, dtype, out)
+        whole = axis is None or not a.shape
+        return accumulate(ufunc, fresh(flat(a.value)) if whole else a, 0 if axis is None else axis, dtype, out)
 
     return run
 

@@ -17,8 +17,9 @@ from ..promote import broadcast_shapes, write_out
 from ..storage import current_trace
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
+from .memory import Flat
 from .registry import implements
-from .shaping import Flat, diagonal, ravel, resize
+from .shaping import diagonal, ravel, resize
 
 add, rem, select, lt, ge, clamp, and_, mul, quotient, reduce_and, reduce_sum = (
     OPS[n] for n in ("add", "rem", "select", "lt", "ge", "clamp", "and", "mul", "quotient", "reduce_and", "reduce_sum")

@@ -1,19 +1,19 @@
 """Shapes and views: what NumPy returns as a view is a view here, and NumPy's answer on the shadow decides."""
 
-import functools
 import warnings
 
 import numpy as np
 
-from ..array import Traced, TracedArray, TracedScalar, fresh
-from ..emit import cast_to, reshape_to
+from ..array import Traced, TracedScalar, fresh
+from ..emit import cast_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..promote import checked
-from ..views import Diagonal, Part, Permute, Repeat, Reshape
+from ..storage import current_trace
+from ..views import Diagonal, Permute, Repeat, Reshape
 from .handles import as_given, handle, is_traced, laid_out, stand_in, value_of
 from .registry import implements
-from .steps import Bits, Windows
+from .steps import Windows
 
 # -- shape -----------------------------------------------------------------------------------------
 
@@ -25,22 +25,36 @@ def reshape(a, /, shape, order="C", *, copy=None):
     steps = (Reshape(target),)
     if order in ("F", "f") or order in ("A", "a") and x.shadow.flags.fnc:
         steps = Permute(range(x.ndim)[::-1]), Reshape(target[::-1]), Permute(range(len(target))[::-1])
-    if copy is not True:
-        try:
-            return as_given(a, through(x, steps))
-        except ValueError:
-            if copy is False:
-                raise ValueError("Unable to avoid creating a copy while reshaping.") from None
+    same = [n for n in target if n != 1] == [n for n in x.shape if n != 1]
+    if order in ("A", "a") or copy is False:
+        current_trace().rely_on_layout(x.storage)
+    if copy is not True and is_view(x.shadow, target, order):
+        if not same:
+            current_trace().rely_on_layout(x.storage, x.storage)
+        return as_given(a, through(x, steps))
+    if copy is False:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
     value = x.value
     for step in steps:
         value = step.get(value)
-    return laid_out(value, np.empty(target, x.dtype, "C" if len(steps) == 1 else "F"))
+    out = laid_out(value, np.empty(target, x.dtype, "C" if len(steps) == 1 else "F"))
+    if copy is None:
+        current_trace().rely_on_layout(x.storage, out.storage)
+    return out
+
+
+def is_view(array, shape, order):
+    try:
+        np.reshape(array, shape, order=order, copy=False)
+    except ValueError:
+        return False
+    return True
 
 
 def through(x, steps):
     """The view of x that a chain of steps leads to."""
     for step in steps:
-        x = x.view(step)
+        x = x.window(step)
     return x
 
 
@@ -53,7 +67,8 @@ def reshape_method(x, *shape, order="C", copy=None):
 def ravel(a, order="C"):
     x = handle(a)
     if order in ("K", "k"):  # the order of the elements in memory
-        x, order = x.view(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d])))), "C"
+        current_trace().rely_on_layout(x.storage)
+        x, order = x.window(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d])))), "C"
     return reshape(x, -1, order)
 
 
@@ -65,13 +80,13 @@ def flatten(x, order="C"):
 @implements(np.squeeze, method="squeeze")
 def squeeze(a, axis=None):
     x = handle(a)
-    return as_given(a, x.view(Reshape(np.squeeze(x.shadow, axis).shape)))
+    return as_given(a, x.window(Reshape(np.squeeze(x.shadow, axis).shape)))
 
 
 @implements(np.expand_dims)
 def expand_dims(a, axis):
     x = handle(a)
-    return x.view(Reshape(np.expand_dims(x.shadow, axis).shape))
+    return x.window(Reshape(np.expand_dims(x.shadow, axis).shape))
 
 
 def at_least(function):
@@ -79,7 +94,7 @@ def at_least(function):
         out = []
         for x in map(handle, arys):
             shape = function(x.shadow).shape
-            out.append(x if shape == x.shape else x.view(Reshape(shape)))
+            out.append(x if shape == x.shape else x.window(Reshape(shape)))
         return out[0] if len(out) == 1 else tuple(out)
 
     implements(function)(several)
@@ -92,14 +107,14 @@ atleast_1d, atleast_2d, atleast_3d = map(at_least, (np.atleast_1d, np.atleast_2d
 @implements(np.broadcast_to)
 def broadcast_to(array, shape, subok=False):
     x = handle(array)
-    return x.view(Repeat(np.broadcast_to(x.shadow, shape).shape))
+    return x.window(Repeat(np.broadcast_to(x.shadow, shape).shape))
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args, subok=False):
     arrays = [handle(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
-    return tuple(x if x.shape == shape else x.view(Repeat(shape)) for x in arrays)
+    return tuple(x if x.shape == shape else x.window(Repeat(shape)) for x in arrays)
 
 
 @implements(np.resize)
@@ -133,7 +148,7 @@ def size(a, axis=None):
 
 def permuted(x, function, *args):
     """x with its axes in the order `function` puts them: sizes that number the axes come out as the permutation."""
-    return x.view(Permute(function(np.empty(tuple(range(x.ndim)), bool), *args).shape))
+    return x.window(Permute(function(np.empty(tuple(range(x.ndim)), bool), *args).shape))
 
 
 @implements(np.transpose)
@@ -205,7 +220,7 @@ def rot90(m, k=1, axes=(0, 1)):
 
 @implements(np.diagonal, method="diagonal")
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    return handle(a).view(Diagonal(offset, axis1, axis2))
+    return handle(a).window(Diagonal(offset, axis1, axis2))
 
 
 @implements(np.linalg.diagonal)
@@ -225,7 +240,7 @@ def unstack(x, /, *, axis=0):
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
     if writeable:
         raise UnsupportedError(message("sliding_window_view(writeable=True) is not captured: its windows overlap in memory", locate()))
-    return handle(x).view(Windows(window_shape, axis))
+    return handle(x).window(Windows(window_shape, axis))
 
 
 # -- copies and conversions ------------------------------------------------------------------------
@@ -269,148 +284,3 @@ def astype(x, dtype, /, *, copy=True, device=None):
 @implements(method="fill")
 def fill(x, value):
     x[...] = value
-
-
-window = TracedArray.view
-
-
-def view(x, dtype=None, type=None):
-    """ndarray.view(dtype): the same memory read as another dtype. (Tracing calls it with a view step.)"""
-    if hasattr(dtype, "apply"):
-        return window(x, dtype)
-    if dtype is np.ndarray or dtype is None and type in (None, np.ndarray):
-        return TracedArray(x.storage, x.chain, x.type, x.shadow)
-    if type is not None or dtype in np.ndarray.__subclasses__():
-        raise UnsupportedError(message("views as subclasses of ndarray are not captured", locate()))
-    dtype = checked(np.dtype(dtype))
-    if dtype == x.dtype:
-        return TracedArray(x.storage, x.chain, x.type, x.shadow)
-    x.shadow.view(dtype)  # NumPy's own words where sizes do not fit
-    if not Bits.possible(x.dtype, dtype):
-        hint = "Captured are views as a dtype of the same width, and of complex numbers as pairs of floats."
-        raise UnsupportedError(message(f"an array of {x.dtype} cannot be viewed as {dtype}", locate(), hint))
-    return window(x, Bits(dtype))
-
-
-TracedArray.view = view
-
-
-# -- parts -----------------------------------------------------------------------------------------
-
-
-@implements(np.real)
-def real(val):
-    return part(val if isinstance(val, Traced) else handle(val), "real")
-
-
-@implements(np.imag)
-def imag(val):
-    return part(val if isinstance(val, Traced) else handle(val), "imag")
-
-
-def part(x, name):
-    """x.real or x.imag: views of a complex array; of a real one itself, and zeros."""
-    if type(x) is TracedArray:
-        if x.dtype.kind == "c":
-            return x.view(Part(name))
-        return x if name == "real" else zeros(x)
-    weak = {complex: float, bool: int}.get(x.weak, x.weak)
-    value = part(fresh(x.value), name).value
-    return TracedScalar(cast_to(value, np.dtype(np.int64)) if x.weak is bool else value, weak)
-
-
-def zeros(x):
-    out = np.zeros_like(x)
-    out.storage.readonly = True
-    return out
-
-
-def set_real(x, value):
-    real(x)[...] = value
-
-
-def set_imag(x, value):
-    if x.dtype.kind != "c":
-        raise TypeError("array does not have imaginary part to set")
-    imag(x)[...] = value
-
-
-def transposed(x):
-    return transpose(x)
-
-
-def matrix_transposed(x):
-    if x.ndim < 2:
-        raise ValueError("matrix transpose with ndim < 2 is undefined")
-    return swapaxes(x, -1, -2)
-
-
-# -- attributes ------------------------------------------------------------------------------------
-
-
-class Flat:
-    """x.flat: the elements in row-major order, read and written through the array."""
-
-    def __init__(self, x):
-        self.base = x
-
-    def _line(self):
-        return fresh(reshape_to(self.base.value, (self.base.size,)))
-
-    def __len__(self):
-        return self.base.size
-
-    def __iter__(self):
-        return iter(self._line())
-
-    def __getitem__(self, key):
-        out = self._line()[key]
-        return fresh(out.value) if type(out) is TracedArray else out
-
-    def __setitem__(self, key, value):
-        """The values are used in turn, as often as there are places for them."""
-        line, values = self._line(), ravel(value)
-        places = line[key]
-        if values.size:
-            line[key] = values[0] if values.size == 1 else resize(values, places.shape)
-            self.base.write(reshape_to(line.value, self.base.shape))
-
-    def copy(self):
-        return self._line()
-
-
-def set_flat(x, value):
-    Flat(x)[:] = value
-
-
-def flags(x):
-    """The flags of the array's memory layout; writeable as the array itself is."""
-    shadow = x.shadow[...]
-    shadow.flags.writeable = x.writeable
-    return shadow.flags
-
-
-def base(x):
-    return TracedArray(x.storage) if x.chain else None
-
-
-Traced.T = property(transposed, doc="The array with its axes reversed.")
-Traced.mT = property(matrix_transposed, doc="The array with its last two axes exchanged.")
-Traced.real = property(real, doc="The real part.")
-Traced.imag = property(imag, doc="The imaginary part.")
-Traced.device = property(lambda x: "cpu", doc="Where NumPy would hold it.")
-TracedArray.real = property(real, set_real, doc="The real part, a view.")
-TracedArray.imag = property(imag, set_imag, doc="The imaginary part, a view.")
-TracedArray.flat = property(Flat, set_flat, doc=Flat.__doc__)
-TracedArray.flags = property(flags, doc=flags.__doc__)
-TracedArray.strides = property(lambda x: x.shadow.strides, doc="Bytes from one element to the next along each axis.")
-TracedArray.base = property(base, doc="The array that owns the memory; None if it is this one.")
-TracedScalar.flat = property(lambda x: Flat(handle(x)), doc=Flat.__doc__)
-
-
-@implements(np.may_share_memory, np.shares_memory)
-def shares_memory(a, b, /, max_work=None):
-    if not (type(a) is type(b) is TracedArray and a.storage is b.storage):
-        return False
-    whole = np.empty(a.storage.value.type.shape, a.storage.value.type.dtype)
-    return bool(np.shares_memory(*[functools.reduce(lambda array, step: step.apply(array), x.chain, whole) for x in (a, b)]))

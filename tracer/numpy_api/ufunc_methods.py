@@ -17,8 +17,9 @@ from ..indexing import advanced, as_tuple, basic, fitted, is_basic, whole_mask
 from ..promote import UFUNCS, apply_ufunc, operand_as, read, unknown
 from ..promote import loop as loop_of
 from .arguments import NOTHING, axes_of, axis_of, flat, give, given, last, sample_of, traced, verdict, without
-from .handles import is_traced
+from .handles import cut, is_traced
 from .registry import HANDLERS
+from .ufuncs import check_exponents
 
 REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis
 SCATTERED = {np.add: "add", np.subtract: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
@@ -133,6 +134,8 @@ def in_turn(ufunc, x, mask=None, start=None):
         raise unknown(ufunc)
     lead, n = x.type.shape[:-1], x.type.shape[-1]
     skip = 0 if start is not None else 1
+    if ufunc is np.power:
+        check_exponents(cut(x, x.type.ndim - 1, skip, n))
     first = spread_to(start, lead) if start is not None else reshape_to(every_other(x, 0, 1), lead) if n else Lit(0, x.type.like(lead))
     if n <= skip:
         return first
@@ -151,6 +154,9 @@ def accumulate_in_turn(ufunc, x):
     if ufunc not in UFUNCS:
         raise unknown(ufunc)
 
+    if ufunc is np.power:
+        check_exponents(cut(x, x.type.ndim - 1, 1, x.type.shape[-1]))
+
     def body(i, xs, done):
         return with_item(done, i + 1, combine(ufunc, item(done, i), item(xs, i + 1)))
 
@@ -158,6 +164,21 @@ def accumulate_in_turn(ufunc, x):
 
 
 # -- the methods -----------------------------------------------------------------------------------
+
+
+def judged(ufunc, a, axis, dtype, keepdims, keywords):
+    """The dtype of a reduction, or NumPy's exception; asked once per kind of call."""
+    plain = not keywords and not isinstance(axis, list)
+    key = (ufunc, a.dtype, tuple([n > 0 for n in a.shape]), axis, dtype, keepdims)
+    found = _judged.get(key) if plain else None
+    if found is None:
+        found = verdict(ufunc.reduce, sample_of(a), axis, dtype, keepdims=keepdims, **keywords).dtype
+        if plain:
+            _judged[key] = found
+    return found
+
+
+_judged = {}  # the kind of a reduction -> the dtype of its result
 
 
 def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=NOTHING, where=True):
@@ -168,10 +189,11 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
         keywords["where"] = np.array(True)
     if out is not None and dtype is None:
         dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
-    like = verdict(ufunc.reduce, sample_of(a), axis, dtype, keepdims=keepdims, **keywords)
-    x, axes = cast_to(a.value, like.dtype), axes_of(axis, a.ndim)
+    like = judged(ufunc, a, axis, dtype, keepdims, keywords)
+    x = cast_to(a.value, like)
+    axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else operand_as(read(where)[0], np.dtype(bool), x.type.shape)
-    start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like.dtype)
+    start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like)
     return give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
 
 
@@ -210,7 +232,7 @@ def at(ufunc, a, indices, *operands):
         apply_ufunc(ufunc, (a, *operands), out=a, where=where, casting="unsafe")
         return
     if all(is_basic(k) for k in key):
-        view = a.view(basic(a, key))
+        view = a.window(basic(a, key))
         apply_ufunc(ufunc, (view, *operands), out=view, casting="unsafe")
         return
     view, pairs, place = advanced(a, key)
@@ -233,6 +255,8 @@ def at_in_turn(ufunc, x, pairs, place, updates, work):
     """x after the stores of `at`, one after another."""
     if ufunc not in UFUNCS:
         raise unknown(ufunc)
+    if ufunc is np.power:
+        check_exponents(updates[0])
     count = x.type.size
     places = flat(index_arrays(reshape_to(counted((count,)), x.type.shape), pairs, place))
 

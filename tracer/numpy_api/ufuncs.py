@@ -14,7 +14,7 @@ from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.reduction import reduce_and, reduce_or
 from ..emit import cast_to, filled
-from ..errors import UnsupportedError, message
+from ..errors import message
 from ..frames import locate
 from ..promote import UFUNCS
 from ..storage import current_trace
@@ -118,6 +118,11 @@ def modf(x):
     return e.copysign(fraction, x), whole
 
 
+def reciprocal_complex(x):
+    """1 / x, by NumPy's formula NaN in both parts at 0."""
+    return e.select(e.eq(x, 0), complex(np.nan, np.nan), 1 / x)
+
+
 def reciprocal_integers(x):
     """1 / x truncated: 0 beyond +-1, and at 0 what the machine makes of an infinity."""
     at_zero = np.iinfo(x.type.dtype).min if x.type.kind == "i" and x.type.dtype.itemsize >= 4 else 0
@@ -128,19 +133,23 @@ def reciprocal_integers(x):
 # -- powers, exponents and bits of floats ----------------------------------------------------------
 
 
+NEGATIVE = "Integers to negative integer powers are not allowed."
+
+
+def check_exponents(y):
+    """That no integer exponent is negative; a region has no trace, there the caller has checked."""
+    trace = current_trace()
+    if trace is not None and y.type.kind == "i":
+        trace.check(everywhere(e.ge(y, 0)), ValueError, message(NEGATIVE, locate()))
+
+
 def power_integers(x, y):
     """x to a power y >= 0, wrapping; a negative y raises ValueError, as in NumPy."""
-    text = "Integers to negative integer powers are not allowed."
     if isinstance(y, Lit):
         if y.value < 0 and y.type.size:
-            raise ValueError(message(text, locate()))
+            raise ValueError(message(NEGATIVE, locate()))
         return e.integer_pow(x, n=max(int(y.value), 0))
-    if y.type.kind == "i":
-        trace = current_trace()
-        if trace is None:
-            situation = "np.power of integers, element after element: a negative exponent could not raise"
-            raise UnsupportedError(message(situation, locate(), "Convert the exponents to an unsigned dtype."))
-        trace.check(everywhere(e.ge(y, 0)), ValueError, message(text, locate()))
+    check_exponents(y)
 
     def body(i, z, base, rest):
         return e.select(e.ne(e.and_(rest, 1), 0), z * base, z), base * base, e.shift_right(rest, 1)
@@ -196,7 +205,7 @@ def spacing(x):
     """The distance to the next float away from zero, negative below it; in float16, to the next float upwards."""
     up = Lit(np.inf, x.type)
     if x.type.dtype == np.float16:
-        return e.nextafter(x, up) - x
+        return e.select(e.is_finite(x), e.nextafter(x, up) - x, np.nan)
     size = e.abs(x)
     gap = e.nextafter(size, up) - size
     return e.select(e.lt(x, 0), -gap, gap)
@@ -330,7 +339,7 @@ UFUNCS.update({
     np.sign:           e.sign,
     np.conjugate:      by_kind(c=e.conj,  rest=same),
     np.square:         lambda x: x * x,
-    np.reciprocal:     by_kind(iu=reciprocal_integers, rest=lambda x: 1 / x),
+    np.reciprocal:     by_kind(iu=reciprocal_integers, c=reciprocal_complex, rest=lambda x: 1 / x),
     np.power:          by_kind(iu=power_integers, rest=in_single(power_floats)),
     np.floor_divide:   floor_divide,
     np.remainder:      remainder,

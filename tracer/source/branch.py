@@ -144,7 +144,8 @@ def ran(name, body, slots, held):
             last = last.tb_next
         if internal(last.tb_frame.f_code) and last.tb_frame.f_code not in TRANSPARENT:
             raise
-        return Run(name, lambda: thrown(error), slots)
+        raised = error
+    return Run(name, lambda: thrown(raised), slots)
 
 
 def thrown(error):

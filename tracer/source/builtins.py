@@ -96,16 +96,9 @@ def complex_(real=0, imag=0, /):
 
 @replaces(round)
 def round_(x, ndigits=None):
-    if not isinstance(x, Traced) or ndigits is not None or x.type.shape:
-        if isinstance(x, TracedScalar) and x.weak is float:
-            raise UnsupportedError(message("round(x, n) of a traced Python float is not captured", locate(), "Use np.round(x, n)."))
-        return builtins.round(x) if ndigits is None else np.round(x, ndigits) if isinstance(x, Traced) else builtins.round(x, ndigits)
+    if not isinstance(x, TracedScalar) or ndigits is not None:
+        return builtins.round(x) if ndigits is None else builtins.round(x, ndigits)
     return int_(np.rint(x)) if x.type.kind == "f" else int_(x)
-
-
-@replaces(abs)
-def abs_(x, /):
-    return builtins.abs(x)
 
 
 # -- choices ---------------------------------------------------------------------------------------
@@ -219,5 +212,5 @@ def _math_whole(real, ufunc):
 
 for _names, _make in ((MATH, _math), (TESTS, _math_test), (WHOLE, _math_whole)):
     for _name, _ufunc in _names.items():
-        if hasattr(math, _name) and _ufunc in UFUNCS:
+        if hasattr(math, _name):
             REPLACED[getattr(math, _name)] = _make(getattr(math, _name), _ufunc)

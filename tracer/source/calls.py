@@ -3,6 +3,7 @@
 import builtins
 import collections
 import functools
+import inspect
 import random
 import types
 
@@ -43,7 +44,7 @@ def call(f):
         return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
     if isinstance(f, type):
         return _class(f)
-    run = getattr(kind, "__call__", None)
+    run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
         return types.MethodType(convert(run), f)
     return f
@@ -123,25 +124,21 @@ def settled(x):
 
 
 def _creation(real):
-    handler = HANDLERS.get(real)
-
     def stand_in(*args, **kwargs):
-        if handler is not None and (mentions(args) or mentions(list(kwargs.values()))):
-            return handler(*args, **kwargs)
+        if real in HANDLERS and (mentions(args) or mentions(list(kwargs.values()))):
+            return HANDLERS[real](*args, **kwargs)
         return lifted(real(*map(settled, args), **kwargs))
 
     return stand_in
 
 
 def _conversion(real):
-    handler = HANDLERS[real]
-
     def stand_in(x, *args, **kwargs):
         if type(x) is np.ndarray and real is not np.array:
             made = real(x, *args, **kwargs)
-            return made if made is x else handler(handle(x), *args, **kwargs)
+            return made if made is x else HANDLERS[real](handle(x), *args, **kwargs)
         x = with_inputs(x)
-        return handler(x, *args, **kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
+        return HANDLERS[real](x, *args, **kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
 
     return stand_in
 

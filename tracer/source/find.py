@@ -55,7 +55,8 @@ def bare(node):
     """The function without decorators, defaults and annotations: they are the function object's affair."""
     a = node.args
     strip = lambda arg: arg and ast.copy_location(ast.arg(arg.arg), arg)
-    args = ast.arguments([*map(strip, a.posonlyargs)], [*map(strip, a.args)], strip(a.vararg), [*map(strip, a.kwonlyargs)], [None] * len(a.kwonlyargs), strip(a.kwarg), [])
+    first, named, only = (list(map(strip, group)) for group in (a.posonlyargs, a.args, a.kwonlyargs))
+    args = ast.arguments(first, named, strip(a.vararg), only, [None] * len(only), strip(a.kwarg), [])
     if isinstance(node, ast.Lambda):
         return ast.copy_location(ast.Lambda(args, node.body), node)
     kind = type(node)

@@ -6,7 +6,7 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 """
 
 from ..array import TracedScalar
-from ..errors import CannotRoll, ConcretizationError, UnsupportedError, message
+from ..errors import CannotRoll, ConcretizationError, message
 from ..frames import locate
 from ..storage import current_trace
 from . import series
@@ -193,8 +193,8 @@ class For(Loop):
         if self.count - k > FEW:
             raise CannotRoll(f"this loop of {self.count} trips cannot be captured: {reason}")
         self.told(f"{self.count - k} trips are written out one by one", reason)
-        for k in range(k, self.count):
-            code = self.trip(k)
+        for j in range(k, self.count):
+            code = self.trip(j)
             if code is not None and code.open:
                 stuck()
             over, code = ended(code)

@@ -44,7 +44,8 @@ class Run:
                 restore(x, had)
         self.before = {**trace.region.heap, **before}
         if changed:
-            raise CannotRoll(message(f"a {type(changed[0][0]).__name__} made outside it is changed, inside a loop or branch that is captured as a whole", locate()))
+            kind = type(changed[0][0]).__name__
+            raise CannotRoll(message(f"a {kind} made outside it is changed, inside a loop or branch that is captured as a whole", locate()))
 
     def _read(self, values):
         for value in values:

@@ -25,7 +25,7 @@ class TracedRange:
             message(
                 "range() of a traced number has a length known only when the program runs",
                 locate(),
-                "It can be the iterable of a `for` statement; for lists and sums write such a loop, or pass the bound as an int argument, which is static.",
+                "A `for` statement can run over it; for lists and sums write such a loop, or pass the bound as an int\nargument, which is static.",
             )
         )
 

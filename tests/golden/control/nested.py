@@ -7,7 +7,7 @@ def cast(x, *, dtype):
 def program(r, x):
     x_1, total = x, np.float64(0.0)
     for i in np.arange(4):
-        v6 = np.sum(x_1, axis=(0,), dtype=x_1.dtype)
+        v6 = np.sum(x_1)
         v7 = 0.0 < v6
         if v7:
             y = x_1
@@ -22,7 +22,7 @@ def program(r, x):
             v8 = x_1 * r
         v25 = np.tanh(v8)
         v26 = v8 * x_1
-        v27 = np.sum(v26, axis=(0,), dtype=v26.dtype)
+        v27 = np.sum(v26)
         v28 = total + v27
         x_1, total = v25, v28
     return (x_1, total)

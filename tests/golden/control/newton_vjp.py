@@ -1,12 +1,14 @@
 import numpy as np
 
 def dynamic_update_slice(x, u, *starts):
+    inside = [min(max(int(i), 0), n - k) for i, n, k in zip(starts, x.shape, u.shape)]
     out = np.array(x)
-    out[tuple([slice(i, i + k) for i, k in [(min(max(int(i), 0), n - k), k) for i, n, k in zip(starts, x.shape, u.shape)]])] = u
+    out[tuple((slice(i, i + k) for i, k in zip(inside, u.shape)))] = u
     return out
 
 def dynamic_slice(x, *starts, sizes):
-    return x[tuple([slice(i, i + k) for i, k in [(min(max(int(i), 0), n - k), k) for i, n, k in zip(starts, x.shape, sizes)]])]
+    inside = [min(max(int(i), 0), n - k) for i, n, k in zip(starts, x.shape, sizes)]
+    return x[tuple((slice(i, i + k) for i, k in zip(inside, sizes)))]
 
 def d_program(a, v1):
     x = a

@@ -14,7 +14,7 @@ def program(w, xs):
         for _ in np.arange(2):
             x_1 = wave(w, x_1)
         v9 = x_1 * x
-        v10 = np.sum(v9, axis=(0,), dtype=v9.dtype)
+        v10 = np.sum(v9)
         v11.append(x_1)
         v12.append(v10)
     v11 = np.stack(v11)

@@ -1,0 +1,77 @@
+"""Counting in boxes: np.histogramdd and np.histogram2d."""
+
+import operator
+
+import numpy as np
+
+from ..array import fresh
+from ..emit import INDEX, cast_to, reshape_to
+from ..errors import ShapeError, message
+from ..frames import locate
+from .handles import handle, is_traced, value_of
+from .histograms import counts, must, outer_edges
+from .registry import implements
+
+
+@implements(np.histogramdd)
+def histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    columns = columns_of(sample)
+    d = len(columns)
+    if np.iterable(bins) and len(bins) != d:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    bins = bins if np.iterable(bins) else [bins] * d
+    if range is None:
+        range = (None,) * d
+    elif len(range) != d:
+        raise ValueError("range argument must have one entry per dimension")
+    edges = [edges_of(x, b, r, i) for i, (x, b, r) in enumerate(zip(columns, bins, range))]
+    shape = [len(e) + 1 for e in edges]  # the outermost boxes hold what lies outside
+    places = [np.searchsorted(e, x, side="right") - (x == e[-1]) for e, x in zip(edges, columns)]
+    place = value_of(np.ravel_multi_index(places, shape), INDEX)
+    weights = None if weights is None else value_of(weights, float)
+    if weights is not None and weights.type.shape != place.type.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    found = cast_to(counts(place, int(np.prod(shape)), weights), np.dtype(float))
+    found = fresh(reshape_to(found, shape))[(slice(1, -1),) * d].copy()
+    if density:
+        total = np.sum(found)
+        for i, e in enumerate(edges):
+            found = found / np.diff(e).reshape([-1 if k == i else 1 for k in np.arange(d)])
+        found = found / total
+    return found, edges
+
+
+def columns_of(sample):
+    """The coordinates of [N, D] points, or of D lists of N."""
+    if hasattr(sample, "shape") and len(sample.shape) == 2:
+        return [handle(sample)[:, i] for i in np.arange(sample.shape[1])]
+    rows = [handle(x) for x in sample] if isinstance(sample, list | tuple) else [handle(sample)]
+    return [x.ravel() for x in rows]
+
+
+def edges_of(x, bins, range, i):
+    """The edges along one coordinate: given, or evenly spaced over a range or over the data's own."""
+    if is_traced(bins) or np.ndim(bins) == 1:
+        edges = handle(bins) if is_traced(bins) else np.asarray(bins)
+        must(edges[:-1] <= edges[1:], ValueError, f"`bins[{i}]` must be monotonically increasing, when an array")
+        return edges
+    if np.ndim(bins) != 0:
+        raise ValueError(f"`bins[{i}]` must be a scalar or 1d array")
+    if bins < 1:
+        raise ValueError(f"`bins[{i}]` must be positive, when an integer")
+    try:
+        n = operator.index(bins)
+    except TypeError:
+        raise TypeError(f"`bins[{i}]` must be an integer, when a scalar") from None
+    return np.linspace(*outer_edges(x, range), n + 1)
+
+
+@implements(np.histogram2d)
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    x, y = handle(x), handle(y)
+    if len(x) != len(y):
+        raise ShapeError(message(f"x and y must have the same length, not {len(x)} and {len(y)}.", locate()))
+    if np.iterable(bins) and len(bins) not in (1, 2):
+        bins = [bins, bins]
+    found, edges = histogramdd([x, y], bins, range, density, weights)
+    return found, edges[0], edges[1]

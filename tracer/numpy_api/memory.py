@@ -1,0 +1,177 @@
+"""What an ndarray shows of its memory: other dtypes, real and imaginary parts, flat order, flags and strides."""
+
+import functools
+
+import numpy as np
+
+from ..array import Traced, TracedArray, TracedScalar, fresh
+from ..emit import cast_to, reshape_to
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from ..promote import checked
+from ..storage import current_trace
+from ..views import Part, Reshape
+from .handles import handle
+from .registry import implements
+from .shaping import ravel, resize, swapaxes, transpose
+from .steps import Bits
+
+# -- another dtype ---------------------------------------------------------------------------------
+
+
+@implements(method="view")
+def view(x, dtype=None, type=None):
+    """ndarray.view(dtype): the same memory read as another dtype."""
+    if isinstance(x, TracedScalar):
+        return TracedScalar(view(handle(x), dtype, type).value)
+    if dtype is np.ndarray or dtype is None and type in (None, np.ndarray):
+        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+    if type is not None or dtype in np.ndarray.__subclasses__():
+        raise UnsupportedError(message("views as subclasses of ndarray are not captured", locate()))
+    dtype = checked(np.dtype(dtype))
+    if dtype == x.dtype:
+        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+    x.shadow.view(dtype)  # NumPy's own words where sizes do not fit
+    if not Bits.possible(x.dtype, dtype):
+        hint = "Captured are views as a dtype of the same width, and of complex numbers as pairs of floats."
+        raise UnsupportedError(message(f"an array of {x.dtype} cannot be viewed as {dtype}", locate(), hint))
+    return x.window(Bits(dtype))
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+@implements(np.real)
+def real(val):
+    return part(val if isinstance(val, Traced) else handle(val), "real")
+
+
+@implements(np.imag)
+def imag(val):
+    return part(val if isinstance(val, Traced) else handle(val), "imag")
+
+
+def part(x, name):
+    """x.real or x.imag: views of a complex array; of a real one itself, and zeros."""
+    if type(x) is TracedArray:
+        if x.dtype.kind == "c":
+            return x.window(Part(name))
+        return x if name == "real" else zeros(x)
+    weak = {complex: float, bool: int}.get(x.weak, x.weak)
+    value = part(fresh(x.value), name).value
+    return TracedScalar(cast_to(value, np.dtype(np.int64)) if x.weak is bool else value, weak)
+
+
+def zeros(x):
+    out = np.zeros_like(x)
+    out.storage.readonly = True
+    return out
+
+
+def set_real(x, value):
+    real(x)[...] = value
+
+
+def set_imag(x, value):
+    if x.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    imag(x)[...] = value
+
+
+def transposed(x):
+    return transpose(x)
+
+
+def matrix_transposed(x):
+    if x.ndim < 2:
+        raise ValueError("matrix transpose with ndim < 2 is undefined")
+    return swapaxes(x, -1, -2)
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+class Flat:
+    """x.flat: the elements in row-major order, read and written through the array."""
+
+    def __init__(self, x):
+        self.base = x
+
+    def _line(self):
+        return fresh(reshape_to(self.base.value, (self.base.size,)))
+
+    def __len__(self):
+        return self.base.size
+
+    def __iter__(self):
+        return iter(self._line())
+
+    def __getitem__(self, key):
+        out = self._line()[key]
+        return fresh(out.value) if type(out) is TracedArray else out
+
+    def __setitem__(self, key, value):
+        """The values are used in turn, as often as there are places for them."""
+        line, values = self._line(), ravel(value)
+        places = line[key]
+        if values.size:
+            line[key] = values[0] if values.size == 1 else resize(values, places.shape)
+            self.base.write(reshape_to(line.value, self.base.shape))
+
+    def copy(self):
+        return self._line()
+
+
+def set_flat(x, value):
+    Flat(x)[:] = value
+
+
+def flags(x):
+    """The flags of the array's memory layout; writeable as the array itself is."""
+    current_trace().rely_on_layout(x.storage)
+    shadow = x.shadow[...]
+    shadow.flags.writeable = x.writeable
+    return shadow.flags
+
+
+def strides(x):
+    current_trace().rely_on_layout(x.storage)
+    return x.shadow.strides
+
+
+def base(x):
+    return TracedArray(x.storage) if x.chain else None
+
+
+def set_shape(x, shape):
+    """`x.shape = ...`: the same memory in another shape, never a copy; NumPy judges on the shadow."""
+    if x.storage.origin is not None and not x.chain:
+        text = "x.shape = ... would change the shape of the caller's own array"
+        raise UnsupportedError(message(text, locate(), "Work on a view: x = x.reshape(...)."))
+    trial = x.shadow.view()
+    trial.shape = shape
+    seen = x.window(Reshape(trial.shape))
+    x.chain, x.type, x._shadow = seen.chain, seen.type, seen._shadow
+
+
+Traced.T = property(transposed, doc="The array with its axes reversed.")
+Traced.mT = property(matrix_transposed, doc="The array with its last two axes exchanged.")
+Traced.real = property(real, doc="The real part.")
+Traced.imag = property(imag, doc="The imaginary part.")
+Traced.device = property(lambda x: "cpu", doc="Where NumPy would hold it.")
+TracedArray.shape = property(lambda x: x.type.shape, set_shape, doc="Sizes of the axes.")
+TracedArray.real = property(real, set_real, doc="The real part, a view.")
+TracedArray.imag = property(imag, set_imag, doc="The imaginary part, a view.")
+TracedArray.flat = property(Flat, set_flat, doc=Flat.__doc__)
+TracedArray.flags = property(flags, doc=flags.__doc__)
+TracedArray.strides = property(strides, doc="Bytes from one element to the next along each axis.")
+TracedArray.base = property(base, doc="The array that owns the memory; None if it is this one.")
+TracedScalar.flat = property(lambda x: Flat(handle(x)), doc=Flat.__doc__)
+
+
+@implements(np.may_share_memory, np.shares_memory)
+def shares_memory(a, b, /, max_work=None):
+    if not (type(a) is type(b) is TracedArray and a.storage is b.storage):
+        return False
+    whole = np.empty(a.storage.value.type.shape, a.storage.value.type.dtype)
+    return bool(np.shares_memory(*[functools.reduce(lambda array, step: step.apply(array), x.chain, whole) for x in (a, b)]))
