@@ -169,7 +169,8 @@ class Moving:
         bounds = interval(start)
         if bounds is None or bounds[0] < 0 or bounds[1] + self.count > n:
             if bounds is not None and len(affine(start)[0]) == 1:
-                raise CannotRoll(message(f"a slice of length {self.count} reaches over the ends of an axis of size {n}: it is shorter there", locate()))
+                text = f"a slice of length {self.count} reaches over the ends of an axis of size {n}: it is shorter there"
+                raise CannotRoll(message(text, locate()))
             inside = and_(ge(start, Lit(0, start.type)), lt(start, Lit(n - self.count + 1, start.type)))
             text = f"a slice of length {self.count} with a traced start reaches over the ends of an axis of size {n}"
             hint = "NumPy would give fewer elements, or count from the end; the compiled program has one length."
