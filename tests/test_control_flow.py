@@ -570,12 +570,13 @@ def lambda_in_loop(v):
 LOOPS = [
     (accumulate, V), (accumulate, np.arange(5)), (windows, V), (matmul, X, X.T), (recurrence, V), (in_place, V), (backwards, V), (rows, X),
     (pairs, X, V[:5]), (swap, V, V * 2), (rebinding, V), (uses_after, V), (kinds, V), (float32_sum, V), (float32_sum, V.astype(np.float32)),
-    (float32_sum, np.arange(4)), (state_in_tuple, V), (layers, X, W), (listed, V), (setup, V), (break_on_data, V, 1.0), (break_on_data, V, 1e9), (continue_on_data, V),
-    (return_from_loop, V, 1.5), (return_from_loop, V, 99.0), (return_from_nested, X, 1.0), (return_from_nested, X, 99.0), (static_break, V, 4),
-    (static_break, V, 40), (while_tolerance, V + 3, 1e-9), (while_counter, V), (while_break, 100.0), (while_walrus, np.arange(-3.0, 5.0)),
-    (while_zero_trips, 0.5, V), (while_zero_trips, 50.0, V), (collatz, np.int64(27)), (sometimes, V), (branch_stores, S), (object_state, V),
-    (closure_state, V), (view_of_row, S), (cholesky_like, S), (negative_indices, V), (gather_table, V), (integers, np.arange(50, 60)),
-    (last_is_alias, X), (empty_range, V), (unpacking, X), (in_try, V), (dynamic_range, V), (two_loops, V, X), (lambda_in_loop, V),
+    (float32_sum, np.arange(4)), (state_in_tuple, V), (layers, X, W), (listed, V), (setup, V), (break_on_data, V, 1.0), (break_on_data, V, 1e9),
+    (continue_on_data, V), (return_from_loop, V, 1.5), (return_from_loop, V, 99.0), (return_from_nested, X, 1.0), (return_from_nested, X, 99.0),
+    (static_break, V, 4), (static_break, V, 40), (while_tolerance, V + 3, 1e-9), (while_counter, V), (while_break, 100.0),
+    (while_walrus, np.arange(-3.0, 5.0)), (while_zero_trips, 0.5, V), (while_zero_trips, 50.0, V), (collatz, np.int64(27)), (sometimes, V),
+    (branch_stores, S), (object_state, V), (closure_state, V), (view_of_row, S), (cholesky_like, S), (negative_indices, V), (gather_table, V),
+    (integers, np.arange(50, 60)), (last_is_alias, X), (empty_range, V), (unpacking, X), (in_try, V), (dynamic_range, V), (two_loops, V, X),
+    (lambda_in_loop, V),
 ]  # fmt: skip
 
 

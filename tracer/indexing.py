@@ -168,7 +168,8 @@ class Moving:
         start = cast_to(self.start, INDEX)
         bounds = interval(start)
         if bounds is None or bounds[0] < 0 or bounds[1] + self.count > n:
-            if bounds is not None and len(affine(start)[0]) == 1:
+            terms = affine(start)[0]
+            if bounds is not None and len(terms) == 1 and terms.keys() <= current_trace().root.bounds.keys():
                 text = f"a slice of length {self.count} reaches over the ends of an axis of size {n}: it is shorter there"
                 raise CannotRoll(message(text, locate()))
             inside = and_(ge(start, Lit(0, start.type)), lt(start, Lit(n - self.count + 1, start.type)))
