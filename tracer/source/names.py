@@ -76,11 +76,12 @@ class Liveness:
 
     after: statement -> names that may be read once it is done.
     head:  loop -> names that may be read when a trip begins.
+    done:  loop -> names that may be read when no further trip comes, by its `else` or later.
     Names that nested functions, handlers or enclosing scopes may read are live everywhere.
     """
 
     def __init__(self, statements):
-        self.after, self.head = {}, {}
+        self.after, self.head, self.done = {}, {}, {}
         self.always = declared(statements, ast.Nonlocal) | declared(statements, ast.Global)
         for node in walk(statements):
             if isinstance(node, SCOPES):
@@ -144,4 +145,5 @@ class Liveness:
                 break
             head = more
         self.head[s] = head | self.always
+        self.done[s] = done | out | self.always
         return head | (loads(s.iter) if isinstance(s, ast.For) else set())

@@ -25,7 +25,7 @@ class Site:
     """One `if`, `for` or `while`.
 
     names: what its body and rest bind; head: what a trip may read of the state before it;
-    after: what may be read once body and rest are done; middle: between the two.
+    middle: what may be read when a loop ends; after: once the rest is done too.
     """
 
     __slots__ = ("kind", "names", "shared", "head", "middle", "after", "tail", "exits", "targets")
@@ -76,7 +76,7 @@ class Statements(Expressions):
         after = self.live.after[rest[-1] if rest else s]
         plain = lambda group: frozenset(mangled(n, self.private) for n in group)
         targets = bound([s.target]) if isinstance(s, ast.For) else set()
-        shared, head, middle = bound([s, *rest]) & self.globals, self.live.head.get(s, ()), self.live.after[s]
+        shared, head, middle = bound([s, *rest]) & self.globals, self.live.head.get(s, ()), self.live.done.get(s, ())
         site = Site(kind, *map(plain, (names, shared, head, middle, after)), tail, exits(s), plain(targets))
         SITES.append(site)
         number = ast.Constant(len(SITES) - 1)

@@ -2,27 +2,24 @@
 
 from ...ir.core import Func, Value
 from ...ir.ops import OPS
-from .. import pytree
-from ..array import TracedArray
 from ..errors import CannotRoll, message
 from ..frames import locate
-from ..storage import current_trace
+from ..storage import Blend, current_trace
 from ..trace import Trace
-from .codes import THROWN, Code
-from .state import UNBOUND, Region, items, restore
+from .codes import THROWN
+from .state import Region, items, restore
 
 EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
 
 
 class Run:
-    """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after; reads: see `operand`."""
+    """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after"""
 
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False):
         before = {s: s.get() for s in slots}
         held = [(x, items(x)) for x in watched]
         self.trace = trace = Trace(name, current_trace())
         trace.region = Region(trial)
-        self.reads = {}
         try:
             with trace:
                 if prepare is not None:
@@ -30,7 +27,6 @@ class Run:
                 self.code = body()
                 self.values = {s: s.get() for s in slots}
                 self.heap = {s: s.get() for s in trace.region.heap}
-                self._read([*self.values.values(), *self.heap.values(), self.code.value if isinstance(self.code, Code) else None])
                 self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
         finally:
             for storage, value in trace.journal.items():
@@ -46,12 +42,6 @@ class Run:
         if changed:
             kind = type(changed[0][0]).__name__
             raise CannotRoll(message(f"a {kind} made outside it is changed, inside a loop or branch that is captured as a whole", locate()))
-
-    def _read(self, values):
-        for value in values:
-            for leaf in pytree.leaves(value) if value is not UNBOUND else ():
-                if isinstance(leaf, TracedArray):
-                    self.reads[id(leaf)] = leaf, leaf.value
 
     @property
     def thrown(self):
@@ -77,12 +67,17 @@ class Run:
 
     def array(self, leaf):
         """The value of an array leaf at the end of the body, in the body's trace."""
-        found = self.reads.get(id(leaf))
-        return found[1] if found is not None else leaf.value
+        value = self.written(leaf.storage)
+        with self.trace:
+            for step in leaf.chain:
+                value = step.get(value)
+        return value
 
     def written(self, storage):
-        """The value of a storage at the end of the body, in the body's trace."""
-        return self.writes[storage] if storage in self.writes else self.trace.bring(storage.value)
+        """The value of a memory at the end of the body, in the body's trace."""
+        if storage in self.writes:
+            return self.writes[storage]
+        return self.trace.bring(storage.given(self.writes) if isinstance(storage, Blend) else storage.value)
 
     @property
     def trifling(self):
