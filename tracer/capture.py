@@ -71,7 +71,7 @@ class Captured:
     lifted:  values of the enclosing trace.
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
-    checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
+    checks:  the Check behind each nonzero status, from 1; empty when there is no status result.
     layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
     notes:   what could not be captured as it stands, and what was done instead.
     """

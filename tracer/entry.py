@@ -19,6 +19,7 @@ from .errors import ConcretizationError, UnsupportedError, message, warn_fallbac
 from .frames import without_internals
 from .impure import Draws
 from .signature import kind_for
+from .status import failure
 
 
 class Untraced(Exception):
@@ -44,10 +45,8 @@ class Version:
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
         if captured.checks:
-            status = int(np.asarray(results[-1]))
-            if status:
-                error, text = captured.checks[status - 1]
-                raise error(text)
+            if np.asarray(results[-1]):
+                raise failure(captured.checks, results[-1])[1]
         if captured.writes and overlapping(leaves, captured):
             return again("an argument that is written shares memory with another array")
         if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):

@@ -28,7 +28,7 @@ def _version(number, entry, world, version):
     if version.captured.writes:
         lines.append(f"    writes       {', '.join(entry.names[i] for i in version.captured.writes)}")
     if version.captured.checks:
-        lines.append(f"    may raise    {', '.join(sorted({e.__name__ for e, _ in version.captured.checks}))}")
+        lines.append(f"    may raise    {', '.join(sorted({c.error.__name__ for c in version.captured.checks}))}")
     lines += [f"    note         {note}" for note in version.captured.notes]
     first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to compile and run first"
     before, after = version.captured.func.count(), version.func.count()
