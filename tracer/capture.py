@@ -14,6 +14,7 @@ from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
 from . import pytree
 from .array import TracedArray, TracedScalar
+from .assume import attempts
 from .source import hooks
 from .storage import Storage
 from .trace import Trace
@@ -88,9 +89,19 @@ class Captured:
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None):
-    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`."""
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None):
+    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
+
+    choices: which decisions on data are made by value, and the arguments that decide.
+    """
+    if choices is None:
+        return _captured(function, leaves, tree, kinds, name, parent, order, None)
+    return attempts(choices, lambda: _captured(function, leaves, tree, kinds, name, parent, order, choices))
+
+
+def _captured(function, leaves, tree, kinds, name, parent, order, choices):
     trace = Trace(name, parent)
+    trace.choices = choices
     with trace:
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = tuple(trace.build.params)
@@ -102,6 +113,8 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
         outs, values, tree = describe(result, trace)
         order = pytree.key_order(result)
         del result
+        if choices is not None:
+            choices.undo.clear()
         own_copies(outs)
         count = len(values)
         writes = [s for s in storages if s.value is not params[s.origin]]

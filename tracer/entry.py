@@ -14,6 +14,7 @@ from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
 from . import pytree, world
+from .assume import Choices, Chosen, Missing, Tree, Trees, Undecided, Untraced, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .errors import ConcretizationError, UnsupportedError, message, warn_fallback
 from .frames import without_internals
@@ -22,14 +23,12 @@ from .signature import kind_for
 from .status import failure
 
 
-class Untraced(Exception):
-    """jax.jit met types for which there is no trace yet."""
-
-
 class Version:
     """One trace: the function as captured and as compiled, and what explain() tells of it."""
 
-    def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds):
+    def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
+        self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
+        self.tree = self.program = None  # the Tree it belongs to then, and its own program
         self.captured, self.func, self.types, self.reason = captured, func, types, reason
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
         self.places = None  # which leaves of the call the function takes
@@ -145,10 +144,28 @@ class World:
                 self.inputs.append(array)
             places.append(arguments + next(i for i, x in enumerate(self.inputs) if x is array))
         version.places = places
+        if version.assumed:
+            self.grow(version)
         self.versions[version.types] = version
         kinds = {v.plain for v in self.versions.values()}
         self.plain = kinds.pop() if len(kinds) == 1 else None
         self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions.values())
+
+
+    def grow(self, version):
+        """One more trace for its types: each has a program of its own, and the data of a call says which is right."""
+        other = self.versions.get(version.types)
+        version.tree = other.tree if other is not None else Tree()
+        version.tree.add(version)
+        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name)
+        if not isinstance(self.call, Trees):
+            self.call = Trees(self.call, self.version_of)
+
+    def version_of(self, leaves):
+        types = tuple(kind_for(x, None).type for x in leaves[: len(leaves) - len(self.inputs)])
+        if types not in self.versions:
+            raise Untraced
+        return self.versions[types]
 
 
 class Entry:
@@ -181,12 +198,34 @@ class Entry:
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
-            start = time.perf_counter()
-            raw = self.launch(self.current, leaves)
-            if fresh:
+            try:
+                while True:
+                    try:
+                        start = time.perf_counter()
+                        raw = self.launch(self.current, leaves)
+                        break
+                    except Missing as missing:
+                        version, fresh = self.branched(leaves, missing.path), True
+            except Undecided:
+                return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides")
+            if isinstance(raw, Chosen):
+                version, raw = raw.version, raw.raw
+            if fresh and version.first_seconds is None:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
         return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
+
+    def branched(self, leaves, path):
+        """The trace for data that goes the way `path` through the choices made by value."""
+        guard = world.Guard(self.reads)
+        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        version = self.trace(guard, kinds, tuple(k.type for k in kinds), "data took another way", leaves, path)
+        if version.path[: len(path)] != path:
+            raise UnsupportedError(message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None))
+        self.current.add(version)
+        if self.flat:
+            self.compiled.front.install(self)
+        return version
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
@@ -206,7 +245,7 @@ class Entry:
         if fresh:
             if reason is None:
                 reason = self._new_types(types, here) if here.versions else self.compiled.reason_for(self)
-            version = self.trace(guard, kinds, types, reason)
+            version = self.trace(guard, kinds, types, reason, leaves)
             here.add(version)
         if fresh or here is not self.current:
             self.worlds[guard.key] = self.current = here
@@ -218,7 +257,8 @@ class Entry:
         last = next(reversed(here.versions))
         return "new " + ", ".join(f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last) if t is not u)
 
-    def trace(self, guard, kinds, types, reason):
+    def trace(self, guard, kinds, types, reason, given, path=()):
+        choices = Choices(given, path)
         leaves = list(self.leaves)
         for i, k in zip(self.dynamic, kinds):
             leaves[i] = k
@@ -226,7 +266,7 @@ class Entry:
         outside = [(v, v.copy()) for v in guard.values if isinstance(v, np.ndarray)]
         draws = Draws([*guard.values, *self.static.values()])
         try:
-            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order)
+            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices)
         except Exception as error:
             raise without_internals(explained(error)) from error.__cause__
         finally:
@@ -240,9 +280,10 @@ class Entry:
                 )
             )
         draws.refuse(self.compiled.name)
+        refuse_effects(captured.func, choices.taken)
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact)
-        return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced)
+        return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
 
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, leaves):
@@ -260,6 +301,8 @@ class Entry:
     def finish(self, here, raw, leaves):
         if here.plain is not None:
             return here.give(raw) if self.numpy else raw
+        if type(raw) is Chosen:
+            return raw.version.finish(raw.raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
         versions = here.versions
         version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
         return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))

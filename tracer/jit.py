@@ -8,6 +8,7 @@ from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
 from . import pytree
 from .array import Traced
+from .assume import Choices
 from .capture import capture
 from .entry import Entry
 from .errors import UnsupportedError, message
@@ -96,8 +97,9 @@ class Compiled:
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
+        dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name).func
+        func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic)).func
         return optimise(func, exact=self.exact) if passes else func
 
     def explain(self):

@@ -41,6 +41,7 @@ class Trace:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
+            self.choices = None  # the Choices of a trace that can make some by value
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
             self.sites = {}  # what earlier visits found out about a loop
             self.bounds = {}  # integer value -> (lowest, highest) it can be

@@ -12,6 +12,7 @@ import numpy as np
 from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..array import Traced, TracedScalar, fresh
+from ..assume import remember
 from ..emit import constant_of, counted
 from ..errors import CannotRoll, message
 from ..frames import locate
@@ -21,7 +22,7 @@ from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import convert, is_user
 from .series import enumerate_, range_, zip_
-from .state import inside, own, refuse
+from .state import inside, items, own, refuse, restore
 
 DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
@@ -58,8 +59,11 @@ def _builtin(f, kind):
         return _class(f)
     if kind is types.BuiltinFunctionType:
         owner = f.__self__
-        if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS and inside():
-            refuse(owner, f"a {type(owner).__name__} made outside it is changed ({f.__name__})")
+        if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS:
+            if inside():
+                refuse(owner, f"a {type(owner).__name__} made outside it is changed ({f.__name__})")
+            else:
+                remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
             return getattr(fresh(current_trace().capture(owner)), f.__name__)
         elif (f in IMPURE or isinstance(owner, random.Random)) and inside():
