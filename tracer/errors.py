@@ -33,6 +33,10 @@ class DerivativeError(WengertError, TypeError):
     """A derivative was asked of something that has none."""
 
 
+class CheckError(WengertError, AssertionError):
+    """`jit(check=True)`: the compiled program did something else than plain Python; the message names the first line that did."""
+
+
 class Fallback(UserWarning):
     """A call ran as plain Python, uncompiled; the message says why."""
 
