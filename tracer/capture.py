@@ -7,19 +7,27 @@ very argument that was returned, or a view of it.
 
 import re
 import sys
+import types
 
 import numpy as np
 
 from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
+from ..ir.source import Source
 from . import pytree
 from .array import TracedArray, TracedScalar
 from .assume import attempts
+from .errors import UnsupportedError, message
 from .source import hooks
 from .storage import Storage
 from .trace import Trace
 from .unmerged import Unmerged
 
+SUSPENDED = (
+    (types.GeneratorType, "the generator", "gi_code"),
+    (types.CoroutineType, "the coroutine", "cr_code"),
+    (types.AsyncGeneratorType, "the async generator", "ag_code"),
+)
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
 
@@ -141,8 +149,19 @@ def _bind_constant(array, value):
     return value.eqn
 
 
+def refuse_suspended(leaf):
+    """A generator or coroutine that is returned would go on when the trace has ended."""
+    kind, code = next(((k, getattr(leaf, a)) for t, k, a in SUSPENDED if isinstance(leaf, t)), (None, None))
+    if kind is not None:
+        if not isinstance(leaf, types.AsyncGeneratorType):
+            leaf.close()
+        hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
+        raise UnsupportedError(message(f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended", Source(code, 0), hint))
+
+
 def describe(result, trace):
     """-> (Out per leaf, result values, tree) of what a traced function returned."""
+    refuse_suspended(result)
     leaves, tree = pytree.flatten(result)
     shared = {}  # storage -> how many leaves show it
     for leaf in leaves:
@@ -156,6 +175,7 @@ def describe(result, trace):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
         elif not isinstance(leaf, TracedArray):
+            refuse_suspended(leaf)
             outs.append(Out("object", object=leaf))
         elif leaf.storage.trace is not trace:
             outs.append(Out("object", object=leaf))

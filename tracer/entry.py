@@ -16,8 +16,8 @@ from ..ir.types import type_of
 from . import pytree, world
 from .assume import Choices, Chosen, Missing, Tree, Trees, Undecided, Untraced, refuse_effects
 from .capture import ARRAY, SCALAR, capture
-from .errors import ConcretizationError, UnsupportedError, message, warn_fallback
-from .frames import without_internals
+from .errors import ConcretizationError, DeepRecursion, UnsupportedError, message, warn_fallback
+from .frames import internal, without_internals
 from .impure import Draws
 from .signature import kind_for
 from .status import failure
@@ -99,7 +99,9 @@ def restore(outside):
 
 
 def explained(error):
-    """NumPy's words for a traced value stored into a plain array, in ours; every other error as it is."""
+    """NumPy's words for a traced value stored into a plain array, and Python's for endless recursion, in ours; other errors as they are."""
+    if type(error) is RecursionError:
+        return too_deep(error)
     if type(error) is not ValueError or "setting an array element" not in str(error):
         return error
     tb = error.__traceback__
@@ -112,6 +114,26 @@ def explained(error):
             "Make the array from a traced one, np.zeros_like(x), or pass it as an argument: then it is traced too.",
         )
     ).with_traceback(error.__traceback__)
+
+
+def too_deep(error):
+    """Endless recursion: the function that calls itself, the line where it does, and why tracing does not end."""
+    calls, last, tb = {}, {}, error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if not internal(code):
+            name, _, part = code.co_qualname.partition(".@")  # a part is a body within the function
+            key = code.co_filename, name
+            if not part and key in last:
+                calls.setdefault(key, []).append(last[key])
+            last[key] = Source(code, tb.tb_lasti)
+        tb = tb.tb_next
+    if not calls:
+        return error
+    (_, name), (*_, source) = max(calls.items(), key=lambda found: len(found[1]))
+    text = f"{name} calls itself until Python's stack is full: recursion on traced data does not end while tracing"
+    hint = "Both sides of a choice are followed, whatever the data. Write a loop: `while test: x = ...`.\nA depth given by an int argument, which is static, ends too."
+    return DeepRecursion(message(text, source, hint))
 
 
 class World:

@@ -25,6 +25,10 @@ class CannotRoll(UnsupportedError):
     """A loop or branch on data whose body does what one traced body cannot stand for."""
 
 
+class DeepRecursion(UnsupportedError, RecursionError):
+    """A function calls itself while it is traced until Python's stack is full."""
+
+
 class ShapeError(WengertError, ValueError):
     """Shapes that do not fit, where NumPy raises ValueError."""
 

@@ -6,6 +6,7 @@ import threading
 
 from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
+from ..ir.source import Source
 from . import pytree
 from .array import Traced
 from .assume import Choices
@@ -141,12 +142,23 @@ def jit(function=None, *, device=None, exact=False, check=False):
         return functools.partial(jit, device=device, exact=exact, check=check)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise UnsupportedError(
-            message(f"{function.__name__} is a generator or coroutine, which has no one result to compile", None, "Return a list or an array.")
-        )
+    refuse_suspended(function)
     compiled = Compiled(function, plain=function, device=device, exact=exact)
     return wrapper(compiled, function, checked(compiled, function) if check else None)
+
+
+def refuse_suspended(function):
+    """A generator or an async function stops half-way and goes on later, which a program does not."""
+    if inspect.isgeneratorfunction(function):
+        kind, hint = "a generator", "Return all it yields, as a list or an array; inside a compiled function generators may be used."
+    elif inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        kind, hint = "an async function", "Write `def`, and await what it needs before calling it; results are there when it returns."
+    else:
+        return
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    text = f"{name} is {kind}: it stops half-way and goes on later, and a compiled program runs from end to end"
+    raise UnsupportedError(message(text, code and Source(code, 0), hint))
 
 
 def wrapper(compiled, like, call=None):

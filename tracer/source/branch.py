@@ -144,7 +144,7 @@ def ran(name, body, slots, held):
     """One side run. An exception of the user's there is one the program raises when data takes that side."""
     try:
         return Run(name, body, slots, watched=held, choice=True)
-    except WengertError:
+    except (WengertError, RecursionError):
         raise
     except Exception as error:
         last = error.__traceback__

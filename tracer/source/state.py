@@ -123,7 +123,7 @@ def note(slot):
     remember(slot, lambda: functools.partial(slot.set, slot.get()))
 
 
-def refuse(owner, what):
+def refuse(owner, what, hint=None):
     """A change that no region can undo or carry: allowed only on objects made inside."""
     for region in regions():
         if id(owner) in region.owned:
@@ -135,7 +135,7 @@ def refuse(owner, what):
             message(
                 f"{what}, inside a loop or branch that is captured as a whole",
                 locate(),
-                "Write results into an array made before it (ys = np.zeros(n); ys[i] = y), or rebind a name.",
+                hint or "Write results into an array made before it (ys = np.zeros(n); ys[i] = y), or rebind a name.",
             )
         )
 
