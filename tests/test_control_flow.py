@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from compare import agree, check_same
 
-import wengert
 from wengert import grad, jit
 
 X = np.random.default_rng(0).normal(size=(5, 6))

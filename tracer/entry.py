@@ -132,7 +132,7 @@ def too_deep(error):
         return error
     (_, name), (*_, source) = max(calls.items(), key=lambda found: len(found[1]))
     text = f"{name} calls itself until Python's stack is full: recursion on traced data does not end while tracing"
-    hint = "Both sides of a choice are followed, whatever the data. Write a loop: `while test: x = ...`.\nA depth given by an int argument, which is static, ends too."
+    hint = "Both sides of a choice are followed, whatever the data. Write a loop, or give the depth as an int argument."
     return DeepRecursion(message(text, source, hint))
 
 
