@@ -28,17 +28,18 @@ def decided(test):
 
 def branch(test, body, orelse, rest, number):
     """`if test: body else: orelse`, then `rest`; -> how it ended."""
+    site = SITES[number]
+    if isinstance(test, Traced) and test.known() is None:
+        refuse_globals(site)
     known = decided(test)
     if known is not None:
         code = body() if known else orelse() if orelse is not None else None
         return follow(code, rest, number)
-    site = SITES[number]
     named = cells(body, orelse, rest)
     slots = [named[n] for n in sorted(site.names) if n in named]
     then = lambda: follow(body(), rest, number)
     other = lambda: follow(orelse() if orelse is not None else None, rest, number)
     with capturing(test):
-        refuse_globals(site)
         return settled(either_way(test, then, other, slots, site.after, watched(named)), site)
 
 
