@@ -92,7 +92,8 @@ def called(path, text):
         want = eval(run, spaces[0])
     spaces[1][name] = compiled = jit(spaces[1][name])
     try:
-        got = eval(run, spaces[1])
+        with contextlib.redirect_stdout(io.StringIO()):
+            got = eval(run, spaces[1])
     except Exception as error:
         return {name: failure(error)}
     changed = [k for k, v in spaces[0].items() if isinstance(v, np.ndarray) and not same(spaces[1].get(k), v)]
@@ -108,12 +109,13 @@ def examples(path, text):
     for name, f in functions.items():
         if not f.__doc__ or ">>>" not in f.__doc__ or examined(f, vars(module)):
             continue
-        space = {**vars(module), name: jit(f)}
         try:
             with limit(SECONDS):
-                bad = examined(f, space)
+                bad = examined(f, {**vars(module), name: jit(f)})
         except TooLong:
             bad = ["takes too long"]
+        except Exception as error:
+            bad = [failure(error)]
         outcomes[name] = bad[0] if bad else "runs"
     return outcomes
 
@@ -124,7 +126,7 @@ def examined(f, space):
 
     class Runner(doctest.DocTestRunner):
         def report_failure(self, out, test, example, got):
-            bad.append(f"DIFFERS: {example.source.strip()} gives {got.strip()}")
+            bad.append(f"DIFFERS: {example.source.strip()} gives {got.strip()[-200:]}")
 
         def report_unexpected_exception(self, out, test, example, exc_info):
             bad.append(failure(exc_info[1]))
