@@ -21,6 +21,7 @@ from ..numpy_api.registry import HANDLERS
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import convert, is_user
+from .sequences import LIST_METHODS
 from .series import enumerate_, range_, zip_
 from .state import inside, items, own, refuse, restore
 
@@ -61,6 +62,9 @@ def _builtin(f, kind):
         return _class(f)
     if kind is types.BuiltinFunctionType:
         owner = f.__self__
+        if f.__name__ in LIST_METHODS and isinstance(owner, list | tuple) and any(isinstance(i, Traced) for i in owner):
+            f = functools.partial(LIST_METHODS[f.__name__], owner)
+            f.__name__ = f.func.__name__
         if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS:
             if inside():
                 refuse(owner, changed(owner, f.__name__), GROWS if f.__name__ in GROWING else None)
