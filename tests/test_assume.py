@@ -171,6 +171,20 @@ def test_objects_changed_before_the_trace_began_again_are_put_back():
     assert len(box.log) == box.count == 1
 
 
+def test_no_except_of_the_users_stops_the_trace_from_beginning_again():
+    def f(x, i):
+        try:
+            y = x[i]
+            z = [y] if y > 2 else None
+            return z is None
+        except:  # noqa: E722
+            return "caught"
+
+    alike(f, (UP, np.int64(0)), (UP, np.int64(2)), traces=2)
+    with pytest.raises(IndexError, match="index 9"):  # Python's own `except` would see it: a program raises when it has run
+        jit(f)(UP, np.int64(9))
+
+
 def test_too_many_ways():
     def bits(x):
         out = []

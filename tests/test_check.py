@@ -109,6 +109,8 @@ def test_a_wrong_capture(monkeypatch):
     captured_as(monkeypatch, OPS["cos"])
     text = fails(wave, X)
     assert line(wave, 2) in text and "There z, as captured" in text
+    text = fails(looped, X)
+    assert line(looped, 2) in text and "After this loop s, as captured" in text
 
 
 def test_a_wrong_pass(monkeypatch):

@@ -73,13 +73,16 @@ class Choices:
         """A trace starts, or starts again."""
         self.numbers = {}  # predicate -> number of the choice
         self.taken = []
+        self.again = self.error = None  # whether to begin again, or what to raise: an `except:` of the user's does not stop either
         self.open = None  # number of the choice that is being captured as a `cond`
         self.seen = None  # value -> its contents in this call, as far as worked out
         self.undo = {}  # places and containers changed at the top of the trace -> a function that puts back what they held
 
-    @property
-    def path(self):
-        return tuple(t.step for t in self.taken)
+    def signal(self, number, cause=None):
+        """Begin again, with this choice made by value."""
+        self.again = True
+        self.wanted.add(number)
+        return ByValue(number, cause)
 
 
 # -- while tracing ---------------------------------------------------------------------------------
@@ -123,7 +126,7 @@ def decide(test):
         while inner.parent is not None and inner.region is not None and inner.region.choice:
             inner = inner.parent
         if inner is root and made.open is not None and made.open not in made.wanted:
-            raise ByValue(made.open, None)
+            raise made.signal(made.open)
         return None
     value = predicate(test)
     made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
@@ -174,6 +177,7 @@ def concrete(made, value):
     if failed:
         check, error = status.failure(tuple(trace.checks), failed)
         if check.error is not Assumption:
+            made.error = error
             raise Raised(error)
     return bool(made.seen[value])
 
@@ -194,7 +198,7 @@ def capturing(test):
     except WengertError as error:
         if number in made.wanted:
             raise
-        raise ByValue(number, error) from None
+        raise made.signal(number, error) from None
     finally:
         made.open = before
 
@@ -212,7 +216,7 @@ def unmerged(choice, error):
     made = trace.root.choices if trace is not None else None
     if choice is None or made is None or choice in made.wanted:
         raise error
-    raise ByValue(choice, error)
+    raise made.signal(choice, error)
 
 
 def remember(place, restorer):
@@ -225,12 +229,18 @@ def remember(place, restorer):
 def attempts(made, once):
     """`once()`, again for every choice that turns out to need to be made by value."""
     while True:
+        result = None
         try:
-            return once()
-        except ByValue as signal:
-            made.wanted.add(signal.choice)
-        except Raised as signal:
-            raise signal.error from None
+            result = once()
+        except (ByValue, Raised):
+            pass
+        except Exception:
+            if not made.again and made.error is None:
+                raise
+        if made.error is not None:
+            raise made.error
+        if not made.again:
+            return result
         for put_back in reversed(made.undo.values()):
             put_back()
         made.begin()

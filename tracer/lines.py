@@ -14,7 +14,7 @@ class Lines:
     """The numbers and arrays that each line of the user's binds or changes while `function` runs: (code, line, name, value), in order."""
 
     def __init__(self, function, args, kwargs):
-        self.events, self.frames = [], {}
+        self.events, self.frames, self.finals, self.code = [], {}, {}, getattr(function, "__code__", None)
         before = sys.gettrace()
         sys.settrace(self.enter)
         try:
@@ -39,6 +39,8 @@ class Lines:
         self.frames[id(frame)] = frame.f_lineno, now
         if event == "return":
             del self.frames[id(frame)]
+            if frame.f_code is self.code:
+                self.finals = now
         return self.step
 
     def locals(self, frame):
@@ -70,5 +72,11 @@ class Lines:
             if found:
                 return source, f"There {name}, as captured, {found} in plain Python. The program runs as it was captured."
             agreed = source
+        last = {hint_name(r): (eqn, values[r]) for eqn in func.eqns for r in eqn.results if hint_name(r)}
+        for name, (eqn, got) in last.items():  # what a loop or branch leaves, where nothing binds it again
+            value = self.finals.get(name)
+            found = "region" in eqn.op.traits and value is not None and got.shape == value.shape and difference(got.astype(value.dtype), value)
+            if found:
+                return eqn.source, f"After this {eqn.op.name} {name}, as captured, {found} in plain Python. The program runs as it was captured."
         known = f"variables agree up to {agreed}" if agreed else "no variable could be compared"
         return None, f"The program runs as it was captured, and was captured wrongly; {known}."
