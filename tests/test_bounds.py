@@ -1,0 +1,105 @@
+"""Indices out of range, found when the program runs: NumPy's own words, our line, and nothing written."""
+
+import numpy as np
+import pytest
+
+from wengert import grad, jit
+
+X, I = np.arange(120.0).reshape(4, 5, 6), np.array([0, 9, -30, 2])
+FAR = np.tile(I * 30, 100)  # more indices than are searched at every call
+
+
+def same_words(function, *args):
+    """Both raise IndexError; the first line is NumPy's, the second tells the place; the arguments stay."""
+    with pytest.raises(IndexError) as plain:
+        function(*[x.copy() for x in args])
+    ours = [x.copy() for x in args]
+    with pytest.raises(IndexError) as caught:
+        jit(function)(*ours)
+    first, place, *_ = str(caught.value).splitlines()
+    assert first == str(plain.value) and "test_bounds.py:" in place
+    assert all(np.array_equal(x, y) for x, y in zip(ours, args))
+
+
+@pytest.mark.parametrize("function, index", [
+    (lambda x, i: x[i], np.int64(-9)), (lambda x, i: x[1, i], np.int64(9)), (lambda x, i: x[:, None, i], I), (lambda x, i: x[..., i], I),
+    (lambda x, i: x[i, :, i], I), (lambda x, i: x[None, :, i], I), (lambda x, i: x[i[:, None], i], I), (lambda x, i: np.take(x, i, axis=1), I),
+    (lambda x, i: x.take(i), I * 100), (lambda x, i: x.ravel()[i], FAR), (lambda x, i: x[1:][:, i], I), (lambda x, i: x.T[i], I),
+    (lambda x, i: np.take_along_axis(x, i, 2), np.full((4, 5, 1), 7)), (lambda x, i: x[i], np.array([1, 200], np.uint8)),
+])  # fmt: skip
+def test_reads(function, index):
+    same_words(function, X, index)
+
+
+def store(x, i):
+    x[0] = 7.0
+    x[i] = 3.0
+    return x
+
+
+def add(x, i):
+    x[2, i] += 1.0
+
+
+def test_stores_write_nothing():
+    for index in (np.int64(4), I, np.array([1, -5])):
+        same_words(store, X, index)
+    same_words(add, X, np.int64(-6))
+    same_words(store, X.reshape(-1), FAR)
+
+
+def gathered(x, ii):
+    s = 0.0
+    for i in ii:
+        s += x[i]
+    return s
+
+
+def walk(x, n):
+    k = n
+    while x[k] < 99:
+        k += 1
+    return k
+
+
+def sides(x, i, j):
+    return x[i] if x[0] > 0 else x[j]
+
+
+def nested(x, i):
+    for a in range(3):
+        for b in range(2):
+            if x[a] > 0:
+                x[i + a + b] += 1
+    return x
+
+
+def test_the_first_in_program_order_speaks():
+    x = np.arange(5.0)
+    same_words(gathered, x, np.array([1, 4, 7, 9]))
+    same_words(walk, x, np.array(1))
+    same_words(sides, x, np.array(8), np.array(9))
+    same_words(sides, x + 1, np.array(8), np.array(9))
+    same_words(lambda x, i, j: (x[i], x[j]), x, np.array(8), np.array(9))
+    same_words(nested, x, np.array(2))
+
+
+def test_lines_of_an_array():
+    same_words(lambda x, i: np.apply_along_axis(lambda r: r[i + r.argmax()], 1, x), np.array([[3.0, 1, 2], [1, 2, 3], [1, 3, 2]]), np.array(1))
+
+
+def test_under_grad_and_in_single_precision():
+    for x in (np.arange(5.0), np.arange(5.0, dtype=np.float32)):
+        with pytest.raises(IndexError, match="index 9 is out of bounds for axis 0 with size 5"):
+            grad(lambda x, i: x[i].sum())(x, np.array([1, 9] * 50))
+
+
+def test_numbers_beyond_what_a_status_holds():
+    with pytest.raises(IndexError, match="or beyond is out of bounds"):
+        jit(lambda x, i: x[i])(X, np.array(2**60))
+
+
+def test_braces_in_the_users_line_stay():
+    with pytest.raises(IndexError) as caught:
+        jit(lambda x, i: {}.get("{}", x[i]))(X, np.array(9))
+    assert 'get("{}"' in str(caught.value)
