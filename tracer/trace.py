@@ -41,6 +41,7 @@ class Trace:
             self.status = Storage(Lit(0, Tensor((), np.dtype(np.int32))), self)
             self.checks = []  # (exception class, message) behind each status number, from 1
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
+            self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach
             self.sites = {}  # what earlier visits found out about a loop
             self.bounds = {}  # integer value -> (lowest, highest) it can be
             self.known = {}  # value -> its contents where constants alone decide them, else None
@@ -129,6 +130,8 @@ class Trace:
         self.root.status.write(select(OPS["eq"](before, Lit(0, before.type)), self._number(error, text), before))
 
     def _number(self, error, text):
+        for around in reversed(self.root.trying):
+            error, text = around(error, text)
         checks = self.root.checks
         if (error, text) not in checks:
             checks.append((error, text))

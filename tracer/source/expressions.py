@@ -6,7 +6,7 @@ be evaluated travel as lambdas. Every new node takes the place, in lines and col
 
 import ast
 
-from .names import walk
+from .names import looks, walk
 
 HOOK = "@w"
 ASIDE = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)  # what may not move into a lambda
@@ -43,13 +43,20 @@ def hook(name, *args):
 
 
 def later(expression):
-    """An expression as a function to be called if its value is wanted."""
-    return at(ast.Lambda(arguments(), expression), expression)
+    """An expression as a function to be called if its value is wanted; its parameter tells it from the user's lambdas."""
+    args = arguments("@")
+    args.defaults = [ast.Constant(None)]
+    return at(ast.Lambda(args, expression), expression)
 
 
 def moves(*expressions):
     """Whether expressions mean the same inside a lambda."""
     return not any(isinstance(n, ASIDE) for e in expressions for n in ast.walk(e))
+
+
+def fixed(node):
+    """Whether an expression is made of numbers and strings alone: the compiler's own affair."""
+    return all(isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for n in ast.walk(node))
 
 
 def is_generator(node):
@@ -101,17 +108,28 @@ class Expressions(ast.NodeTransformer):
         return result
 
     def visit_UnaryOp(self, node):
+        if fixed(node):
+            return node
         self.generic_visit(node)
-        return at(hook("negated", node.operand), node) if isinstance(node.op, ast.Not) else node
+        name = "negated" if isinstance(node.op, ast.Not) else type(node.op).__name__
+        return at(hook(name, node.operand), node)
+
+    def visit_BinOp(self, node):
+        if fixed(node):
+            return node
+        self.generic_visit(node)
+        return at(hook(type(node.op).__name__, node.left, node.right), node)
 
     def visit_Compare(self, node):
-        if len(node.ops) == 1 or not moves(*node.comparators):
+        if fixed(node) or len(node.ops) > 1 and not moves(*node.comparators):
             return self.generic_visit(node)
         self.generic_visit(node)
+        names = [type(op).__name__ for op in node.ops]
+        if len(names) == 1:
+            return node if names[0] in ("Is", "IsNot") else at(hook(names[0], node.left, node.comparators[0]), node)
         steps = []
-        for op, right in zip(node.ops, node.comparators):
-            test = at(ast.Lambda(arguments("@l", "@r"), ast.Compare(load("@l"), [op], [load("@r")])), node)
-            steps += [test, later(right)]
+        for name, right in zip(names, node.comparators):
+            steps += [at(ast.Attribute(load(HOOK), name, ast.Load()), node), later(right)]
         return at(hook("chain", node.left, *steps), node)
 
     def visit_IfExp(self, node):
@@ -127,7 +145,7 @@ class Expressions(ast.NodeTransformer):
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
 
     def visit_Lambda(self, node):
-        if is_generator(node):
+        if is_generator(node) or looks(node) is not None:
             return node
         node.args = self.defaults(node.args)
         first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)

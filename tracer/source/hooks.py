@@ -16,6 +16,7 @@ from .builtins import truth
 from .calls import call, mentions
 from .convert import CELL, is_user
 from .loops import each, repeat
+from .operators import HOOKS, handled, manager, trying
 
 
 def leave(code):
@@ -150,6 +151,7 @@ CELL.cell_contents = types.SimpleNamespace(
     call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
     delete_attribute=delete_attribute, both=both, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
     own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+    handled=handled, manager=manager, trying=trying, **HOOKS,
 )  # fmt: skip
 
 
