@@ -1,11 +1,13 @@
 """Operators: `a + b` is the operator itself, but the methods behind it, where a class of the user's has them, get hooks."""
 
+import contextlib
 import operator
 import sys
 import types
 
 import numpy as np
 
+from ...ir.ops import OPS
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import ConcretizationError, DerivativeError, LeakError, UnsupportedError, message
 from ..frames import locate
@@ -48,13 +50,20 @@ def binary(plain, name, mirror):
         if first is not None:
             found = call(first)(a, b)
         else:
-            own = getattr(left, name, None) if left.__module__ != "builtins" else None  # those know no class of the user's
+            own = None if yields(left, b) else getattr(left, name, None)
             found = own(a, b) if own is not None else NotImplemented
         if found is NotImplemented and second is not None:
             found = call(second)(b, a)
         return plain(a, b) if found is NotImplemented else found
 
     return stand_in
+
+
+def yields(kind, other):
+    """Whether a value of a type leaves an operator to an object of a class of the user's: numbers and lists do, arrays where they are told."""
+    if kind.__module__ == "builtins" or kind is TracedScalar:
+        return True
+    return kind is TracedArray and (getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0)
 
 
 def inplace(plain, name, otherwise):
@@ -92,7 +101,7 @@ def contained(a, b):
 def missing(a, b):
     """`a not in b`."""
     found = contained(a, b)
-    return ~found if isinstance(found, Traced) else not found
+    return TracedScalar(OPS["not"](found.value), bool) if isinstance(found, Traced) else not found
 
 
 for _node, _name in {
@@ -101,7 +110,8 @@ for _node, _name in {
 }.items():  # fmt: skip
     HOOKS[_node] = binary(getattr(operator, f"__{_name}__"), f"__{_name}__", f"__r{_name}__")
     HOOKS[f"I{_node}"] = inplace(getattr(operator, f"__i{_name}__"), f"__i{_name}__", HOOKS[_node])
-for _node, _name, _mirror in (("Lt", "lt", "gt"), ("LtE", "le", "ge"), ("Gt", "gt", "lt"), ("GtE", "ge", "le"), ("Eq", "eq", "eq"), ("NotEq", "ne", "ne")):
+for _node, _pair in {"Lt": "lt gt", "LtE": "le ge", "Gt": "gt lt", "GtE": "ge le", "Eq": "eq eq", "NotEq": "ne ne"}.items():
+    _name, _mirror = _pair.split()
     HOOKS[_node] = binary(getattr(operator, _name), f"__{_name}__", f"__{_mirror}__")
 for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
     HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
@@ -119,15 +129,18 @@ def handled(types=BaseException):
 class Manager:
     """A context manager whose methods have hooks, and which does not suppress what says that tracing cannot go on."""
 
-    __slots__ = ("real",)
+    __slots__ = ("real", "around")
 
     def __init__(self, real):
         self.real = real
+        self.around = trying(lambda: real._exceptions if type(real) is contextlib.suppress else ())
 
     def __enter__(self):
+        self.around.__enter__()
         return call(type(self.real).__enter__)(self.real)
 
     def __exit__(self, kind, error, traceback):
+        self.around.__exit__()
         left = call(type(self.real).__exit__)(self.real, kind, error, traceback)
         return False if isinstance(error, REFUSALS) else left
 
@@ -159,7 +172,8 @@ class trying:
         """What the program says in place of `error`, where a handler would have caught that."""
         if not issubclass(error, flat(self.types())):
             return error, text
-        said = f"{text.splitlines()[0]}: Python goes on in the `except` around this line; a compiled program cannot" if text else "an exception is caught"
+        said = f"{error.__name__}: {text}".splitlines()[0]
+        said += "\n  Python would go on in the `except` around it; a compiled program cannot."
         return UnsupportedError, message(said, locate(), "Test for it beforehand: y = a / b if b != 0 else 0.0.")
 
 

@@ -29,6 +29,7 @@ class Site:
 
     names: what its body and rest bind; head: what a trip may read of the state before it;
     middle: what may be read when a loop ends; after: once the rest is done too.
+    targets: what the head of the statement itself binds.
     """
 
     __slots__ = ("kind", "names", "shared", "head", "middle", "after", "tail", "exits", "targets")
@@ -78,7 +79,7 @@ class Statements(Expressions):
         names = (bound([s, *rest]) | self.foreign) - self.globals
         after = self.live.after[rest[-1] if rest else s]
         plain = lambda group: frozenset(mangled(n, self.private) for n in group)
-        targets = bound([s.target]) if isinstance(s, ast.For) else set()
+        targets = bound([s.target if isinstance(s, ast.For) else s.test])
         shared, head, middle = bound([s, *rest]) & self.globals, self.live.head.get(s, ()), self.live.done.get(s, ())
         site = Site(kind, *map(plain, (names, shared, head, middle, after)), tail, exits(s), plain(targets))
         number = ast.Constant(next(NUMBERS))
