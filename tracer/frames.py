@@ -18,6 +18,7 @@ INTERNAL = (
     "<__array_function__",
 )
 PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
+ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 _internal = {}  # code -> bool
 
 

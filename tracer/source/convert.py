@@ -5,16 +5,18 @@ import os
 import sysconfig
 import types
 
-from ..frames import PART, internal
+from ..frames import ITERATED, PART, internal
 from .expressions import HOOK, is_generator
 from .find import build, find
 from .names import looks
 from .rewrite import function as rewrite
 
 CELL = types.CellType()  # holds the hooks; filled by `hooks`
+FALLBACK = types.CellType()  # what to do with functions that have no source; likewise
 STDLIB = tuple({sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib")})
 SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
 LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in ("numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest"))
+UNKNOWN = "is not at hand, or is no longer what was compiled"
 _codes = {}  # (code, file) -> the code with hooks, or why there is none
 _users = {}  # file -> bool
 
@@ -36,7 +38,7 @@ def convert(function):
         return function
     made = converted(code, function.__globals__)
     if type(made) is str:
-        return function
+        return FALLBACK.cell_contents(function) if made.endswith(UNKNOWN) else function
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
     cells[HOOK] = CELL
     twin = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, tuple([cells[n] for n in made.co_freevars]))
@@ -57,6 +59,8 @@ def converted(code, space):
 
 def unconverted(code):
     """Why a function whose code is running has no hooks; None where it has, or where nobody asked for them."""
+    if code in ITERATED:
+        return f"the source of {code.co_name} {UNKNOWN}"
     found = _codes.get((code, code.co_filename))
     return found if type(found) is str else None
 
@@ -64,7 +68,7 @@ def unconverted(code):
 def _converted(code, space):
     found = find(code, space)
     if found is None:
-        return f"the source of {code.co_name} is not at hand, or is no longer what was compiled"
+        return f"the source of {code.co_name} {UNKNOWN}"
     node, private, imports = found
     if is_generator(node):
         return f"{code.co_name} is a generator or coroutine"

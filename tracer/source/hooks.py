@@ -14,7 +14,8 @@ from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
 from .calls import call, mentions
-from .convert import CELL, is_user
+from .convert import CELL, FALLBACK, is_user
+from .frame import hooked
 from .loops import each, repeat
 from .operators import HOOKS, handled, manager, trying
 
@@ -147,6 +148,7 @@ def asserted(test, *text):
 
 
 state.TRANSPARENT |= {f.__code__ for f in (item, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
+FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
     delete_attribute=delete_attribute, both=both, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
