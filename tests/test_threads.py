@@ -82,8 +82,8 @@ def test_one_compiled_function():
 
 def test_functions_first_converted_at_once():
     """Each thread is the first to meet a body of many branches: their regions must not be mixed up."""
-    lines = ["def f(x):", "    s = 0.0", *(f"    if x[{k % 4}] > {k}:\n        s += {k}.0\n    else:\n        s -= x[{k % 4}]" for k in range(20)), "    return s"]
-    text = "\n".join(lines)
+    branches = [f"    if x[{k % 4}] > {k}:\n        s += {k}.0\n    else:\n        s -= x[{k % 4}]" for k in range(20)]
+    text = "\n".join(["def f(x):", "    s = 0.0", *branches, "    return s"])
     spaces = []
     for k in range(COUNT):
         spaces.append({})

@@ -6,7 +6,7 @@ import sysconfig
 import types
 
 from ..frames import ITERATED, PART, internal
-from .expressions import HOOK, is_generator
+from .expressions import HOOK, is_generator, one_line
 from .find import build, find
 from .names import looks
 from .rewrite import function as rewrite
@@ -75,7 +75,7 @@ def _converted(code, space):
     if (name := looks(node)) is not None:
         return f"{code.co_name} looks at its own variables by {name}()"
     try:
-        made = build(rewrite(node, private), private, imports, code, (HOOK,))
+        made = build(one_line(rewrite(node, private)), private, imports, code, (HOOK,))
     except RecursionError:
         return f"{code.co_name} is too deeply nested"
     return renamed(made, code.co_name, code.co_qualname).replace(co_firstlineno=code.co_firstlineno)

@@ -42,16 +42,27 @@ def hook(name, *args):
     return ast.Call(ast.Attribute(load(HOOK), name, ast.Load()), list(args), [])
 
 
-def later(expression):
-    """An expression as a function to be called if its value is wanted; its parameter tells it from the user's lambdas."""
+def later(expression, first):
+    """An expression as a function to be called if its value is wanted; its parameter tells it from the user's lambdas.
+
+    first: what is evaluated before it, on whose line the function is made: the expression's own line may not be reached.
+    """
     args = arguments("@")
     args.defaults = [ast.Constant(None)]
-    return at(ast.Lambda(args, expression), expression)
+    return at(ast.Lambda(args, expression), first)
 
 
 def moves(*expressions):
     """Whether expressions mean the same inside a lambda."""
     return not any(isinstance(n, ASIDE) for e in expressions for n in ast.walk(e))
+
+
+def one_line(node):
+    """Put the names of hooks on the first line of what they stand for: Python calls a method on the last line of its name."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == HOOK and n.lineno != n.end_lineno:
+            n.end_lineno, n.end_col_offset = n.lineno, n.col_offset + 1
+    return node
 
 
 def fixed(node):
@@ -79,7 +90,10 @@ class Expressions(ast.NodeTransformer):
                 return node
             return at(ast.Call(node.func, [load("__class__"), load(self.first)], []), node)
         self.generic_visit(node)
-        node.func = at(hook("call", node.func), node.func)
+        f = node.func
+        node.func = at(hook("call", f), f)
+        if isinstance(f, ast.Attribute) and f.lineno != f.end_lineno:  # the call of a method is on the line of its name
+            node.lineno, node.col_offset = f.end_lineno, max(f.end_col_offset - len(f.attr), 0)
         return node
 
     def visit_Subscript(self, node):
@@ -104,7 +118,7 @@ class Expressions(ast.NodeTransformer):
         name = "both" if isinstance(node.op, ast.And) else "either"
         result = node.values[-1]
         for value in reversed(node.values[:-1]):
-            result = at(hook(name, value, later(result)), node)
+            result = at(hook(name, value, later(result, value)), node)
         return result
 
     def visit_UnaryOp(self, node):
@@ -129,14 +143,14 @@ class Expressions(ast.NodeTransformer):
             return node if names[0] in ("Is", "IsNot") else at(hook(names[0], node.left, node.comparators[0]), node)
         steps = []
         for name, right in zip(names, node.comparators):
-            steps += [at(ast.Attribute(load(HOOK), name, ast.Load()), node), later(right)]
+            steps += [at(ast.Attribute(load(HOOK), name, ast.Load()), node), later(right, node.left)]
         return at(hook("chain", node.left, *steps), node)
 
     def visit_IfExp(self, node):
         if not moves(node.body, node.orelse):
             return self.generic_visit(node)
         self.generic_visit(node)
-        return at(hook("choose", node.test, later(node.body), later(node.orelse)), node)
+        return at(hook("choose", node.test, later(node.body, node.test), later(node.orelse, node.test)), node)
 
     def _made(self, node):
         self.generic_visit(node)

@@ -272,7 +272,7 @@ class Statements(Expressions):
         final = [t or at(hook("handled"), h) for t, h in zip(caught, s.handlers) if exits(h.body) or not isinstance(h.body[-1], ast.Raise)]
         if final:  # what would end there in Python, but not in a program
             every = ast.Tuple([copy.deepcopy(t) for t in final], ast.Load())
-            body = [at(ast.With([ast.withitem(at(hook("trying", later(at(every, s))), s))], body), s)]
+            body = [at(ast.With([ast.withitem(at(hook("trying", later(at(every, s), s)), s))], body), s)]
         for handler, kind in zip(s.handlers, caught):
             handler.type = at(hook("handled", *([kind] if kind else [])), kind or handler)
             handler.body = self.block(handler.body, tail=False)
