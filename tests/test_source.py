@@ -388,7 +388,7 @@ def in_loop(n):
 def test_what_cannot_be_converted_is_left_alone():
     space = {}
     exec("def f(x):\n    return x if x else -x", space)
-    assert rewritten(space["f"]) is None and convert(space["f"])(-2) == 2 and convert(generator) is generator
+    assert rewritten(space["f"]) is None and convert(space["f"])(0) == 0 and convert(generator) is generator
     assert convert(sees_frame) is sees_frame
     assert call(np.sin) is np.sin and call(len) is len and call(inspect.signature) is inspect.signature
 
