@@ -16,6 +16,7 @@ from .branch import decided
 from .builtins import truth
 from .calls import call
 from .convert import is_user
+from .sequences import contains
 
 OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
 REFUSALS = (ConcretizationError, DerivativeError, LeakError, UnsupportedError)  # about the tracing, not about the program
@@ -92,7 +93,7 @@ def contained(a, b):
     """`a in b`."""
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
-        return a in b
+        return contains(a, b)
     found = call(own)(b, a)
     known = decided(found)
     return truth(found) if known is None else known
