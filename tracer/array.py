@@ -6,6 +6,7 @@ which NumPy itself decides shape, strides and IndexError. A `TracedScalar` is Nu
 """
 
 import operator
+import sys
 
 import numpy as np
 
@@ -13,8 +14,9 @@ from ..ir.core import Builder
 from ..ir.types import Tensor
 from .assume import decide
 from .errors import ConcretizationError, LeakError, UnsupportedError, message
-from .frames import locate
+from .frames import ITERATED, locate
 from .known import known
+from .source.convert import unconverted
 from .storage import Storage, current_trace
 
 WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
@@ -140,9 +142,11 @@ def _concrete(x, happened, instead):
                 "Return it from the traced function instead of storing it elsewhere.",
             )
         )
-    return ConcretizationError(
-        message(f"a traced value of type {x.type} {happened}; its number is known only when the program runs", locate(), instead)
-    )
+    where = locate()
+    reason = where and unconverted(where.code)
+    if reason:
+        instead += f"\nA function whose source can be read and rewritten has its loops and branches captured, but {reason}."
+    return ConcretizationError(message(f"a traced value of type {x.type} {happened}; its number is known only when the program runs", where, instead))
 
 
 class TracedArray(Traced):
@@ -203,6 +207,10 @@ class TracedArray(Traced):
     def __iter__(self):
         if not self.type.shape:
             raise TypeError("iteration over a 0-d array")
+        frame = sys._getframe(1)
+        captured = ITERATED.get(frame.f_code)
+        if captured is not None and (found := captured(self, frame)) is not None:
+            return found
         return (self[i] for i in range(self.type.shape[0]))
 
 

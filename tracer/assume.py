@@ -78,6 +78,14 @@ class Choices:
         self.seen = None  # value -> its contents in this call, as far as worked out
         self.undo = {}  # places and containers changed at the top of the trace -> a function that puts back what they held
 
+    def truth(self, value):
+        """What a bool scalar was, or must now be, taken to be; None where it is not to be known."""
+        number = self.numbers.setdefault(value, len(self.numbers))
+        for t in self.taken:
+            if t.choice == number:
+                return t.truth
+        return take(self, value, number) if number in self.wanted else None
+
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
         self.again = True
@@ -104,18 +112,16 @@ def predicate(test):
 def by_value(test):
     """The truth of a test if it was chosen, or must now be chosen, by value; None where it is not known."""
     made = choices()
-    if made is None:
-        return None
-    value = predicate(test)
-    number = made.numbers.setdefault(value, len(made.numbers))
-    for t in made.taken:
-        if t.choice == number:
-            return t.truth
-    return take(made, value, number) if number in made.wanted else None
+    return None if made is None else made.truth(predicate(test))
 
 
 def decide(test):
     """The truth of a test that Python itself asks for: by value where that can be. None where it cannot."""
+    return holds(predicate(test)) if current_trace() is not None else None
+
+
+def holds(value):
+    """Likewise for a bool scalar operand."""
     trace = current_trace()
     root = trace and trace.root
     if root is None or root.choices is None:
@@ -128,9 +134,10 @@ def decide(test):
         if inner is root and made.open is not None and made.open not in made.wanted:
             raise made.signal(made.open)
         return None
-    value = predicate(test)
+    if isinstance(value, Lit):
+        return bool(value.value)
     made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
-    return by_value(test)
+    return made.truth(value)
 
 
 def take(made, value, number):

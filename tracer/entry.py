@@ -18,7 +18,7 @@ from .assume import Choices, Chosen, Missing, Tree, Trees, Undecided, Untraced, 
 from .capture import ARRAY, SCALAR, capture
 from .containers import settle
 from .errors import ConcretizationError, DeepRecursion, UnsupportedError, message, warn_fallback
-from .frames import internal, without_internals
+from .frames import PART, internal, without_internals
 from .impure import Draws
 from .signature import kind_for
 from .status import failure
@@ -124,7 +124,7 @@ def too_deep(error):
     while tb is not None:
         code = tb.tb_frame.f_code
         if not internal(code):
-            name, _, part = code.co_qualname.partition(".@")  # a part is a body within the function
+            name, part, _ = code.co_qualname.partition(PART)  # a part is a body within the function
             key = code.co_filename, name
             if not part and key in last:
                 calls.setdefault(key, []).append(last[key])

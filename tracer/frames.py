@@ -17,6 +17,8 @@ INTERNAL = (
     "<frozen ",
     "<__array_function__",
 )
+PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
+ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 _internal = {}  # code -> bool
 
 
@@ -53,13 +55,28 @@ def name_of(thing):
 
 
 def without_internals(error):
-    """`error` with our own frames taken out of its traceback; the user's stay."""
+    """`error`, and those it came from, with our own frames taken out of the tracebacks; the user's stay."""
+    todo, seen = [error], set()
+    while todo:
+        e = todo.pop()
+        if e is None or id(e) in seen:
+            continue
+        seen.add(id(e))
+        todo += [e.__cause__, e.__context__]
+        _strip(e)
+    return error
+
+
+def _strip(error):
     kept = []
     tb = error.__traceback__
     while tb is not None:
-        if not internal(tb.tb_frame.f_code):
+        code = tb.tb_frame.f_code
+        if not internal(code):
+            if kept and code.co_qualname.endswith(PART):  # the function is here, not where it ran this part of itself
+                kept.pop()
             kept.append(tb)
         tb = tb.tb_next
     for tb, following in zip(kept, [*kept[1:], None]):
         tb.tb_next = following
-    return error.with_traceback(kept[0] if kept else None)
+    error.__traceback__ = kept[0] if kept else None

@@ -6,7 +6,9 @@ import numpy as np
 
 from ..ir.core import Builder, Lit, Value
 from ..ir.ops import OPS
+from ..ir.ops.control import TRUTH
 from ..ir.types import type_of
+from .assume import Assumption, holds
 from .errors import LeakError, UnsupportedError, message
 from .frames import locate
 from .status import BITS, PASSED, Check, failed, passed
@@ -43,6 +45,7 @@ class Trace:
             self.checks = {}  # Check -> its number, from 1
             self.choices = None  # the Choices of a trace that can make some by value
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
+            self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach
             self.sites = {}  # what earlier visits found out about a loop
             self.bounds = {}  # integer value -> (lowest, highest) it can be
             self.known = {}  # value -> its contents where constants alone decide them, else None
@@ -124,6 +127,12 @@ class Trace:
             if not ok.value:
                 raise error(text.replace("{}", str(value.value), 1) if isinstance(value, Lit) else text)
             return
+        if self.caught(error, text):
+            held = holds(ok)  # by value, it comes to the handler
+            if held is False:
+                raise error(text.replace("{}", "that", 1))
+            if held:
+                return
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
@@ -131,15 +140,24 @@ class Trace:
 
     def fail(self, error, text):
         """Record that the program, if it comes here, raises `error(text)`."""
+        if self.caught(error, text):
+            holds(Lit(False, TRUTH))
         before = self.bring(self.root.status.value)
         now = self._failed(error, text)
         self.root.status.write(now if before is PASSED else select(passed(before), now, before))
+
+    def caught(self, error, text):
+        """Whether a handler of the user's waits for an exception."""
+        return error is not Assumption and any(around(error, text)[0] is not error for around in self.root.trying)
 
     def passed(self):
         """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never end."""
         return passed(self.bring(self.root.status.value))
 
     def _failed(self, error, text, value=None):
+        for around in reversed(self.root.trying) if error is not Assumption else ():
+            (error, text), was = around(error, text), error
+            value = value if error is was else None
         checks = self.root.checks
         number = checks.setdefault(Check(error, text, value is not None), len(checks) + 1)
         if number >> BITS:

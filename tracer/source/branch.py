@@ -86,15 +86,15 @@ def watched(named):
     return [x for slot in named.values() if isinstance(x := slot.get(), CONTAINERS)]
 
 
-def choose(test, body, orelse):
-    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be."""
+def choose(test, body, orelse, slots=(), live=()):
+    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be, and the `slots` it binds."""
     known = decided(test)
     if known is not None:
         return body() if known else orelse()
     a, b = (lambda: Code(codes.RETURNS, {codes.RETURNS}, body())), (lambda: Code(codes.RETURNS, {codes.RETURNS}, orelse()))
     named = cells(body, orelse)
     with capturing(test):
-        return either_way(test, a, b, [], (), watched(named), simple=True).value
+        return either_way(test, a, b, slots, live, watched(named), simple=not slots).value
 
 
 # -- both ways -------------------------------------------------------------------------------------

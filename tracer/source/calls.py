@@ -25,6 +25,7 @@ from .sequences import LIST_METHODS
 from .series import enumerate_, range_, zip_
 from .state import inside, items, own, refuse, restore
 
+CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
 GROWING = set("append extend insert add appendleft extendleft".split())
@@ -48,10 +49,18 @@ def call(f):
         return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
     if isinstance(f, type):
         return _class(f)
+    if kind is CACHED and Builder.building() is not None:
+        return functools.partial(_uncached, f)
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
         return types.MethodType(convert(run), f)
     return f
+
+
+def _uncached(f, /, *args, **kwargs):
+    """A call of a function behind functools.cache, which must not keep what is traced."""
+    held = [c.cell_contents for c in getattr(f.__wrapped__, "__closure__", None) or () if c != EMPTY]
+    return call(f.__wrapped__)(*args, **kwargs) if mentions([*args, *kwargs.values(), *held]) else f(*args, **kwargs)
 
 
 def _builtin(f, kind):
@@ -87,6 +96,9 @@ def changed(owner, how):
 def _class(f):
     """A class, called: the user's `__init__` gets hooks too."""
     init = f.__init__
+    after = getattr(f, "__post_init__", None)
+    if hasattr(f, "__dataclass_fields__") and type(after) is types.FunctionType and getattr(f, "__dictoffset__", 0):
+        return functools.partial(_dataclass, f, init, after)
     if type(f) is type and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
         return functools.partial(_construct, f, init)
     return f if f.__module__ == "builtins" and f not in CONTAINERS else lambda *args, **kwargs: own(f(*args, **kwargs))
@@ -95,6 +107,17 @@ def _class(f):
 def _construct(f, init, /, *args, **kwargs):
     made = own(object.__new__(f))
     convert(init)(made, *args, **kwargs)
+    return made
+
+
+def _dataclass(f, init, after, /, *args, **kwargs):
+    """The `__init__` of a dataclass has no source, but what it calls has."""
+    made = own(f.__new__(f))
+    made.__dict__["__post_init__"] = types.MethodType(convert(after), made)
+    try:
+        init(made, *args, **kwargs)
+    finally:
+        del made.__dict__["__post_init__"]
     return made
 
 

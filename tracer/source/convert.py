@@ -1,21 +1,23 @@
 """A function -> its twin with hooks: the same globals, cells, defaults and lines, other code."""
 
+import inspect
 import os
 import sysconfig
 import types
 
-from ..frames import internal
-from .expressions import HOOK, is_generator
+from ..frames import ITERATED, PART, internal
+from .expressions import HOOK, is_generator, one_line
 from .find import build, find
-from .names import walk
+from .names import looks
 from .rewrite import function as rewrite
 
 CELL = types.CellType()  # holds the hooks; filled by `hooks`
-REFLECTIVE = {"locals", "vars", "dir", "eval", "exec", "_getframe"}  # see the function's own frame, which bodies are not
+FALLBACK = types.CellType()  # what to do with functions that have no source; likewise
 STDLIB = tuple({sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib")})
 SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
 LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in ("numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest"))
-_codes = {}  # (code, file) -> the code with hooks, or None
+UNKNOWN = "is not at hand, or is no longer what was compiled"
+_codes = {}  # (code, file) -> the code with hooks, or why there is none
 _users = {}  # file -> bool
 
 
@@ -30,16 +32,13 @@ def is_user(code):
 
 
 def convert(function):
-    """`function` with hooks; itself where it has no source, is a generator, or looks at its own frame."""
+    """`function` with hooks; itself where there is a reason to leave it alone."""
     code = function.__code__
     if HOOK in code.co_freevars:
         return function
-    key = code, code.co_filename
-    made = _codes.get(key, False)
-    if made is False:
-        made = _codes[key] = _convert(code, function.__globals__)
-    if made is None:
-        return function
+    made = converted(code, function.__globals__)
+    if type(made) is str:
+        return FALLBACK.cell_contents(function) if made.endswith(UNKNOWN) else function
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
     cells[HOOK] = CELL
     twin = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, tuple([cells[n] for n in made.co_freevars]))
@@ -49,26 +48,54 @@ def convert(function):
     return twin
 
 
-def _convert(code, space):
+def converted(code, space):
+    """The code with hooks, or the reason why there is none."""
+    key = code, code.co_filename
+    made = _codes.get(key)
+    if made is None:
+        made = _codes[key] = _converted(code, space)
+    return made
+
+
+def unconverted(code):
+    """Why a function whose code is running has no hooks; None where it has, or where nobody asked for them."""
+    if code in ITERATED:
+        return f"the source of {code.co_name} {UNKNOWN}"
+    found = _codes.get((code, code.co_filename))
+    return found if type(found) is str else None
+
+
+def _converted(code, space):
     found = find(code, space)
     if found is None:
-        return None
+        return f"the source of {code.co_name} {UNKNOWN}"
     node, private, imports = found
-    if is_generator(node) or any(getattr(n, "id", None) in REFLECTIVE or getattr(n, "attr", None) in REFLECTIVE for n in walk(node.body)):
-        return None
+    if is_generator(node):
+        return f"{code.co_name} is a generator or coroutine"
+    if (name := looks(node)) is not None:
+        return f"{code.co_name} looks at its own variables by {name}()"
     try:
-        made = build(rewrite(node, private), private, imports, code, (HOOK,))
+        made = build(one_line(rewrite(node, private)), private, imports, code, (HOOK,))
     except RecursionError:
-        return None
-    return renamed(made, code).replace(co_firstlineno=code.co_firstlineno)
+        return f"{code.co_name} is too deeply nested"
+    return renamed(made, code.co_name, code.co_qualname).replace(co_firstlineno=code.co_firstlineno)
 
 
-def renamed(made, code):
-    """`made` under the names of `code`; the bodies in it, as parts of the same function."""
+def renamed(made, name, qualified):
+    """`made` under the names its source gives it; bodies and operands that moved into functions are parts of theirs."""
     inner = []
     for const in made.co_consts:
         if isinstance(const, types.CodeType):
-            const = renamed(const, code if const.co_name.startswith("@") else const)
+            if is_part(const):
+                const = renamed(const, name, qualified if qualified.endswith(PART) else qualified + PART)
+            else:
+                around = qualified.removesuffix(PART) + (".<locals>." if made.co_flags & inspect.CO_OPTIMIZED else ".")
+                const = renamed(const, const.co_name, const.co_name if const.co_qualname == const.co_name else around + const.co_name)
+        elif const == made.co_qualname and not made.co_flags & inspect.CO_OPTIMIZED:
+            const = qualified  # a class body names its class
         inner.append(const)
-    part = f"{code.co_qualname}.{made.co_name}" if made.co_name.startswith("@") else code.co_qualname
-    return made.replace(co_name=code.co_name, co_qualname=part, co_consts=tuple(inner))
+    return made.replace(co_name=name, co_qualname=qualified, co_consts=tuple(inner))
+
+
+def is_part(code):
+    return code.co_name.startswith("@") or code.co_name == "<lambda>" and code.co_varnames[:1] == ("@",)

@@ -6,7 +6,7 @@ be evaluated travel as lambdas. Every new node takes the place, in lines and col
 
 import ast
 
-from .names import walk
+from .names import looks, walk
 
 HOOK = "@w"
 ASIDE = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)  # what may not move into a lambda
@@ -42,14 +42,32 @@ def hook(name, *args):
     return ast.Call(ast.Attribute(load(HOOK), name, ast.Load()), list(args), [])
 
 
-def later(expression):
-    """An expression as a function to be called if its value is wanted."""
-    return at(ast.Lambda(arguments(), expression), expression)
+def later(expression, first):
+    """An expression as a function to be called if its value is wanted; its parameter tells it from the user's lambdas.
+
+    first: what is evaluated before it, on whose line the function is made: the expression's own line may not be reached.
+    """
+    args = arguments("@")
+    args.defaults = [ast.Constant(None)]
+    return at(ast.Lambda(args, expression), first)
 
 
 def moves(*expressions):
     """Whether expressions mean the same inside a lambda."""
     return not any(isinstance(n, ASIDE) for e in expressions for n in ast.walk(e))
+
+
+def one_line(node):
+    """Put the names of hooks on the first line of what they stand for: Python calls a method on the last line of its name."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == HOOK and n.lineno != n.end_lineno:
+            n.end_lineno, n.end_col_offset = n.lineno, n.col_offset + 1
+    return node
+
+
+def fixed(node):
+    """Whether an expression is made of numbers and strings alone: the compiler's own affair."""
+    return all(isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for n in ast.walk(node))
 
 
 def is_generator(node):
@@ -72,7 +90,10 @@ class Expressions(ast.NodeTransformer):
                 return node
             return at(ast.Call(node.func, [load("__class__"), load(self.first)], []), node)
         self.generic_visit(node)
-        node.func = at(hook("call", node.func), node.func)
+        f = node.func
+        node.func = at(hook("call", f), f)
+        if isinstance(f, ast.Attribute) and f.lineno != f.end_lineno:  # the call of a method is on the line of its name
+            node.lineno, node.col_offset = f.end_lineno, max(f.end_col_offset - len(f.attr), 0)
         return node
 
     def visit_Subscript(self, node):
@@ -97,36 +118,45 @@ class Expressions(ast.NodeTransformer):
         name = "both" if isinstance(node.op, ast.And) else "either"
         result = node.values[-1]
         for value in reversed(node.values[:-1]):
-            result = at(hook(name, value, later(result)), node)
+            result = at(hook(name, value, later(result, value)), node)
         return result
 
     def visit_UnaryOp(self, node):
+        if fixed(node):
+            return node
         self.generic_visit(node)
-        return at(hook("negated", node.operand), node) if isinstance(node.op, ast.Not) else node
+        name = "negated" if isinstance(node.op, ast.Not) else type(node.op).__name__
+        return at(hook(name, node.operand), node)
+
+    def visit_BinOp(self, node):
+        if fixed(node):
+            return node
+        self.generic_visit(node)
+        return at(hook(type(node.op).__name__, node.left, node.right), node)
 
     def visit_Compare(self, node):
-        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
-            self.generic_visit(node)
-            found = at(hook("contains", node.left, *node.comparators), node)
-            return found if isinstance(node.ops[0], ast.In) else at(hook("negated", found), node)
-        chained = len(node.ops) > 1 and moves(*node.comparators)
+        if fixed(node):
+            return self.generic_visit(node)
+        moved = len(node.ops) == 1 or moves(*node.comparators)
         self.generic_visit(node)
         if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):  # identity calls no method that could tell
             one_thing = lambda x: x if isinstance(x, ast.Constant) else at(hook("one_thing", x), x)
             node.left, node.comparators = one_thing(node.left), [one_thing(x) for x in node.comparators]
-        if not chained:
+        if not moved:
             return node
+        names = [type(op).__name__ for op in node.ops]
+        if len(names) == 1:
+            return node if names[0] in ("Is", "IsNot") else at(hook(names[0], node.left, node.comparators[0]), node)
         steps = []
-        for op, right in zip(node.ops, node.comparators):
-            test = at(ast.Lambda(arguments("@l", "@r"), ast.Compare(load("@l"), [op], [load("@r")])), node)
-            steps += [test, later(right)]
+        for name, right in zip(names, node.comparators):
+            steps += [at(ast.Attribute(load(HOOK), name, ast.Load()), node), later(right, node.left)]
         return at(hook("chain", node.left, *steps), node)
 
     def visit_IfExp(self, node):
         if not moves(node.body, node.orelse):
             return self.generic_visit(node)
         self.generic_visit(node)
-        return at(hook("choose", node.test, later(node.body), later(node.orelse)), node)
+        return at(hook("choose", node.test, later(node.body, node.test), later(node.orelse, node.test)), node)
 
     def _made(self, node):
         self.generic_visit(node)
@@ -135,7 +165,7 @@ class Expressions(ast.NodeTransformer):
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
 
     def visit_Lambda(self, node):
-        if is_generator(node):
+        if is_generator(node) or looks(node) is not None:
             return node
         node.args = self.defaults(node.args)
         first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)

@@ -38,8 +38,15 @@ def _functions(text):
 
 def find(code, space):
     """-> (a fresh copy of the function's node, name of the class around it, names its module imports), or None where there is no source that fits."""
-    text = "".join(linecache.getlines(code.co_filename, space))
-    found, imports = _functions(text)
+    result = _find(code, space)
+    if result is None:  # what is cached may be older than the function
+        linecache.checkcache(code.co_filename)
+        result = _find(code, space)
+    return result
+
+
+def _find(code, space):
+    found, imports = _functions("".join(linecache.getlines(code.co_filename, space)))
     for node, private in found.get((code.co_name, code.co_firstlineno), ()):
         node = bare(copy.deepcopy(node))
         try:
@@ -96,16 +103,33 @@ def alike(made, code):
         return False
     if any(n.startswith("@py_") for n in code.co_varnames):
         known = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
-        return set(made.co_names) <= known | {"AssertionError"} and set(made.co_varnames) <= known and lines(made) <= lines(code)
+        same = set(made.co_names) <= known | {"AssertionError"} and set(made.co_varnames) <= known and lines(made) <= lines(code)
+        return same and set(constants(made)) <= set(constants(code))
     if made.co_code != code.co_code or made.co_names != code.co_names or made.co_varnames != code.co_varnames:
         return False
-    ours, theirs = ([c for c in m.co_consts if not isinstance(c, types.CodeType)] for m in (made, code))
-    if [(type(c), repr(c)) for c in ours] != [(type(c), repr(c)) for c in theirs]:
+    if constants(made) != constants(code):
         return False
     if code.co_name == "<lambda>" and set(made.co_positions()) != set(code.co_positions()):
         return False
     inner = [[c for c in m.co_consts if isinstance(c, types.CodeType)] for m in (made, code)]
     return len(inner[0]) == len(inner[1]) and all(alike(a, b) for a, b in zip(*inner))
+
+
+def constants(code):
+    """The constants of a code object, told apart as the compiler does: 1, 1.0 and True differ, so do 0.0 and -0.0.
+
+    A class body names itself among them, as a part of what surrounds it.
+    """
+    own = None if code.co_flags & inspect.CO_OPTIMIZED else code.co_qualname
+    return [spelled(c) for c in code.co_consts if not isinstance(c, types.CodeType) and (own is None or c != own)]
+
+
+def spelled(constant):
+    if isinstance(constant, tuple):
+        return tuple(map(spelled, constant))
+    if isinstance(constant, frozenset):
+        return frozenset(map(spelled, constant))
+    return type(constant), repr(constant)
 
 
 def lines(code):

@@ -15,9 +15,10 @@ from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
 from .calls import call, mentions
-from .convert import CELL, is_user
+from .convert import CELL, FALLBACK, is_user
+from .frame import hooked
 from .loops import each, repeat
-from .sequences import contains
+from .operators import HOOKS, handled, manager, trying
 
 
 def leave(code):
@@ -155,11 +156,13 @@ def asserted(test, *text):
 
 
 state.TRANSPARENT |= {f.__code__ for f in (item, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
+FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
-    delete_attribute=delete_attribute, both=both, contains=contains, either=either, negated=negated, one_thing=one_thing, chain=chain,
+    delete_attribute=delete_attribute, both=both, either=either, negated=negated, one_thing=one_thing, chain=chain,
     choose=choose, asserted=asserted,
     own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+    handled=handled, manager=manager, trying=trying, **HOOKS,
 )  # fmt: skip
 
 

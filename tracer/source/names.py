@@ -4,6 +4,8 @@ import ast
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
+FRAME = {"_getframe", "currentframe"}  # attributes that give a function its own frame
+SPACE = {"locals": 9, "vars": 1, "dir": 1, "eval": 2, "exec": 2}  # builtins that look into it when given fewer arguments
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -15,6 +17,20 @@ def walk(node, inside=lambda n: not isinstance(n, SCOPES)):
         yield node
         if inside(node):
             todo.extend(ast.iter_child_nodes(node))
+
+
+def looks(function):
+    """What a function looks at its own variables by, so that its body may not be moved; None if it does not."""
+    fine = set()
+    for node in walk(function.body):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) + len(node.keywords) >= SPACE.get(node.func.id, 0):
+            fine.add(node.func)
+        elif isinstance(node, ast.Attribute):
+            if node.attr in FRAME or node.attr in SPACE and isinstance(node.value, ast.Name) and node.value.id == "builtins":
+                return node.attr
+        elif isinstance(node, ast.Name) and node.id in SPACE and node not in fine:
+            return node.id
+    return None
 
 
 def bound(statements):
@@ -84,7 +100,7 @@ class Liveness:
         self.after, self.head, self.done = {}, {}, {}
         self.always = declared(statements, ast.Nonlocal) | declared(statements, ast.Global)
         for node in walk(statements):
-            if isinstance(node, SCOPES):
+            if isinstance(node, (*SCOPES, ast.GeneratorExp)):
                 self.always |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
             if isinstance(node, ast.Try | ast.TryStar):
                 for part in (*node.handlers, *node.finalbody, *node.orelse):
@@ -117,14 +133,13 @@ class Liveness:
         if isinstance(s, ast.AugAssign):
             return out | stored(s.target) | loads([s.target, s.value])
         if isinstance(s, ast.With):
-            inner = self.block(s.body, out, leave, again)
+            inner = self.broken(out, [s.body], out, leave, again) | out
             for item in s.items:
                 inner = inner - (stored(item.optional_vars) if item.optional_vars else set())
                 inner |= loads([item.context_expr, item.optional_vars])
             return inner
         if isinstance(s, ast.Try | ast.TryStar):
-            for part in (s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody):
-                self.block(part, out | self.always, leave | self.always, again | self.always)
+            self.broken(out | leave | again, [s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody], out, leave, again)
             return out | loads(s)
         if isinstance(s, ast.Match):
             for case in s.cases:
@@ -133,6 +148,13 @@ class Liveness:
         if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return (out - {s.name}) | loads(s)
         return out | loads(s) | (bound([s]) if isinstance(s, ast.Delete) else set())
+
+    def broken(self, always, parts, out, leave, again):
+        """What is live before the first of `parts`, any statement of which may be the last to run before `always` is read."""
+        kept, self.always = self.always, self.always | always
+        before = [self.block(part, out | self.always, leave, again) for part in parts]
+        self.always = kept
+        return before[0]
 
     def loop(self, s, out, leave, again):
         done = self.block(s.orelse, out, leave, again)

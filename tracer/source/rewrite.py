@@ -14,11 +14,14 @@ The bodies share the function's own cells, through which the hooks read, replace
 """
 
 import ast
+import copy
+import itertools
 
-from .expressions import Expressions, at, hook, is_generator, load, mangled, store
-from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits
+from .expressions import Expressions, at, hook, is_generator, later, load, mangled, store
+from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, looks
 
-SITES = []  # what the rewriter knows about each region, by the number it handed to the hook
+SITES = {}  # what the rewriter knows about each region, by the number it handed to the hook
+NUMBERS = itertools.count()
 
 
 class Site:
@@ -26,6 +29,7 @@ class Site:
 
     names: what its body and rest bind; head: what a trip may read of the state before it;
     middle: what may be read when a loop ends; after: once the rest is done too.
+    targets: what the head of the statement itself binds.
     """
 
     __slots__ = ("kind", "names", "shared", "head", "middle", "after", "tail", "exits", "targets")
@@ -75,11 +79,11 @@ class Statements(Expressions):
         names = (bound([s, *rest]) | self.foreign) - self.globals
         after = self.live.after[rest[-1] if rest else s]
         plain = lambda group: frozenset(mangled(n, self.private) for n in group)
-        targets = bound([s.target]) if isinstance(s, ast.For) else set()
+        targets = bound([s.target if isinstance(s, ast.For) else s.test])
         shared, head, middle = bound([s, *rest]) & self.globals, self.live.head.get(s, ()), self.live.done.get(s, ())
         site = Site(kind, *map(plain, (names, shared, head, middle, after)), tail, exits(s), plain(targets))
-        SITES.append(site)
-        number = ast.Constant(len(SITES) - 1)
+        number = ast.Constant(next(NUMBERS))
+        SITES[number.value] = site
 
         out, made = [], []
         for what, body in zip(("body", "orelse", "rest"), parts):
@@ -151,7 +155,7 @@ class Statements(Expressions):
     def on_FunctionDef(self, s):
         s.decorator_list = [self.visit(d) for d in s.decorator_list]
         s.args = self.defaults(s.args)
-        if not is_generator(s):
+        if not is_generator(s) and looks(s) is None:
             function(s, self.private)
         return [s]
 
@@ -212,15 +216,15 @@ class Statements(Expressions):
         return out
 
     def on_AnnAssign(self, s):
-        if s.value is None:
-            return []
+        if s.value is None:  # a name alone is thereby local; of any other target the parts are evaluated
+            parts = [] if isinstance(s.target, ast.Name) else [s.target.value, *([s.target.slice] if isinstance(s.target, ast.Subscript) else [])]
+            return [at(ast.Expr(self.visit(p)), s) for p in parts] or ([] if self.deep else [s])
         return self.on_Assign(at(ast.Assign([s.target], s.value), s))
 
     def on_AugAssign(self, s):
         target = s.target
         if isinstance(target, ast.Name):
-            s.value = self.visit(s.value)
-            return [s]
+            return [at(ast.Assign([target], at(self.inplace(load(target.id), s), s)), s)]
         owner, now = self.temporary("owner"), self.temporary("now")
         out = [at(ast.Assign([store(owner)], self.visit(target.value)), target)]
         if isinstance(target, ast.Attribute):
@@ -231,8 +235,11 @@ class Statements(Expressions):
             out.append(at(ast.Assign([store(key)], self.key(self.visit(target.slice))), target))
             out.append(at(ast.Assign([store(now)], at(hook("item", load(owner), load(key)), target)), target))
             end = hook("set_item", load(now), load(owner), load(key))
-        out.append(at(ast.AugAssign(store(now), s.op, self.visit(s.value)), s))
+        out.append(at(ast.Assign([store(now)], at(self.inplace(load(now), s), s)), s))
         return [*out, at(ast.Expr(end), s)]
+
+    def inplace(self, now, s):
+        return hook(f"I{type(s.op).__name__}", at(now, s.target), self.visit(s.value))
 
     def on_Delete(self, s):
         out = []
@@ -250,7 +257,7 @@ class Statements(Expressions):
     def on_With(self, s):
         lead = []
         for item in s.items:
-            item.context_expr = self.visit(item.context_expr)
+            item.context_expr = at(hook("manager", self.visit(item.context_expr)), item.context_expr)
             target = item.optional_vars
             if target is not None and any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
                 name = self.temporary("entered")
@@ -260,10 +267,16 @@ class Statements(Expressions):
         return [s]
 
     def on_Try(self, s):
-        s.body = self.block(s.body, tail=False)
-        for handler in s.handlers:
-            handler.type = handler.type and self.visit(handler.type)
+        body = self.block(s.body, tail=False)
+        caught = [h.type and self.visit(h.type) for h in s.handlers]
+        final = [t or at(hook("handled"), h) for t, h in zip(caught, s.handlers) if exits(h.body) or not isinstance(h.body[-1], ast.Raise)]
+        if final:  # what would end there in Python, but not in a program
+            every = ast.Tuple([copy.deepcopy(t) for t in final], ast.Load())
+            body = [at(ast.With([ast.withitem(at(hook("trying", later(at(every, s), s)), s))], body), s)]
+        for handler, kind in zip(s.handlers, caught):
+            handler.type = at(hook("handled", *([kind] if kind else [])), kind or handler)
             handler.body = self.block(handler.body, tail=False)
+        s.body = body
         s.orelse = self.block(s.orelse, tail=False) if s.orelse else []
         s.finalbody = self.block(s.finalbody, tail=False) if s.finalbody else []
         return [s]

@@ -95,7 +95,9 @@ class Roll:
             self.leaving = self.test() if self.test is not None else True
         else:
             status = code.status
-            goes = (status < codes.BREAKS) if self.test is None else choose(status < codes.BREAKS, self.test, lambda: False)
+            named = [s for s in self.slots if s.name in self.site.targets]  # by `:=` in the test
+            going_on = lambda: choose(status < codes.BREAKS, self.test, lambda: False, named, self.site.head)
+            goes = (status < codes.BREAKS) if self.test is None else going_on()
             self.leaving = goes
         if not isinstance(self.leaving, bool):
             known = decided(self.leaving)
@@ -104,7 +106,7 @@ class Roll:
 
     def hint(self):
         names = sorted(self.site.targets)
-        return names[0] if len(names) == 1 else None
+        return names[0] if len(names) == 1 and self.test is None else None
 
     def hint_of(self, storage):
         for name, slot in self.loop.named.items():

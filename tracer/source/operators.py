@@ -1,0 +1,182 @@
+"""Operators: `a + b` is the operator itself, but the methods behind it, where a class of the user's has them, get hooks."""
+
+import contextlib
+import operator
+import sys
+import types
+
+import numpy as np
+
+from ...ir.ops import OPS
+from ..array import Traced, TracedArray, TracedScalar
+from ..errors import ConcretizationError, DerivativeError, LeakError, UnsupportedError, message
+from ..frames import locate
+from ..storage import current_trace
+from .branch import decided
+from .builtins import truth
+from .calls import call
+from .convert import is_user
+from .sequences import contains
+
+OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
+REFUSALS = (ConcretizationError, DerivativeError, LeakError, UnsupportedError)  # about the tracing, not about the program
+HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
+
+
+def special(kind, name):
+    """The user's own function behind an operator of a type; None for all other types."""
+    for owner in kind.__mro__:
+        if name in owner.__dict__:
+            found = owner.__dict__[name]
+            return found if type(found) is types.FunctionType and is_user(found.__code__) else None
+    return None
+
+
+def binary(plain, name, mirror):
+    """An operator of two operands, whose methods are `name` and, of the right operand, `mirror`."""
+
+    def stand_in(a, b):
+        left, right = type(a), type(b)
+        if left in OWN and right in OWN:
+            return plain(a, b)
+        first = None if left in OWN else special(left, name)
+        second = None if right in OWN or left is right else special(right, mirror)
+        if first is None and second is None:
+            return plain(a, b)
+        if second is not None and issubclass(right, left) and getattr(right, mirror) is not getattr(left, mirror, None):
+            found = call(second)(b, a)
+            if found is not NotImplemented:
+                return found
+            second = None
+        if first is not None:
+            found = call(first)(a, b)
+        else:
+            own = None if yields(left, b) else getattr(left, name, None)
+            found = own(a, b) if own is not None else NotImplemented
+        if found is NotImplemented and second is not None:
+            found = call(second)(b, a)
+        return plain(a, b) if found is NotImplemented else found
+
+    return stand_in
+
+
+def yields(kind, other):
+    """Whether a value of a type leaves an operator to an object of a class of the user's: numbers and lists do, arrays where they are told."""
+    if kind.__module__ == "builtins" or kind is TracedScalar:
+        return True
+    return kind is TracedArray and (getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0)
+
+
+def inplace(plain, name, otherwise):
+    def stand_in(a, b):
+        kind = type(a)
+        if kind in OWN:
+            return plain(a, b) if type(b) in OWN else plain(a, b) if hasattr(kind, name) else otherwise(a, b)
+        own = special(kind, name)
+        if own is None:
+            return plain(a, b) if hasattr(kind, name) else otherwise(a, b)
+        found = call(own)(a, b)
+        return otherwise(a, b) if found is NotImplemented else found
+
+    return stand_in
+
+
+def unary(plain, name):
+    def stand_in(a):
+        own = None if type(a) in OWN else special(type(a), name)
+        return plain(a) if own is None else call(own)(a)
+
+    return stand_in
+
+
+def contained(a, b):
+    """`a in b`."""
+    own = None if type(b) in OWN else special(type(b), "__contains__")
+    if own is None:
+        return contains(a, b)
+    found = call(own)(b, a)
+    known = decided(found)
+    return truth(found) if known is None else known
+
+
+def missing(a, b):
+    """`a not in b`."""
+    found = contained(a, b)
+    return TracedScalar(OPS["not"](found.value), bool) if isinstance(found, Traced) else not found
+
+
+for _node, _name in {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow", "MatMult": "matmul",
+    "LShift": "lshift", "RShift": "rshift", "BitAnd": "and", "BitOr": "or", "BitXor": "xor",
+}.items():  # fmt: skip
+    HOOKS[_node] = binary(getattr(operator, f"__{_name}__"), f"__{_name}__", f"__r{_name}__")
+    HOOKS[f"I{_node}"] = inplace(getattr(operator, f"__i{_name}__"), f"__i{_name}__", HOOKS[_node])
+for _node, _pair in {"Lt": "lt gt", "LtE": "le ge", "Gt": "gt lt", "GtE": "ge le", "Eq": "eq eq", "NotEq": "ne ne"}.items():
+    _name, _mirror = _pair.split()
+    HOOKS[_node] = binary(getattr(operator, _name), f"__{_name}__", f"__{_mirror}__")
+for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
+    HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
+HOOKS |= {"In": contained, "NotIn": missing, "Is": operator.is_, "IsNot": operator.is_not}
+
+
+# -- exceptions ------------------------------------------------------------------------------------
+
+
+def handled(types=BaseException):
+    """What an `except` catches: as it says, but never what says that tracing cannot go on."""
+    return () if isinstance(sys.exception(), REFUSALS) else types
+
+
+class Manager:
+    """A context manager whose methods have hooks, and which does not suppress what says that tracing cannot go on."""
+
+    __slots__ = ("real", "around")
+
+    def __init__(self, real):
+        self.real = real
+        self.around = trying(lambda: real._exceptions if type(real) is contextlib.suppress else ())
+
+    def __enter__(self):
+        self.around.__enter__()
+        return call(type(self.real).__enter__)(self.real)
+
+    def __exit__(self, kind, error, traceback):
+        self.around.__exit__()
+        left = call(type(self.real).__exit__)(self.real, kind, error, traceback)
+        return False if isinstance(error, REFUSALS) else left
+
+
+def manager(real):
+    kind = type(real)
+    return Manager(real) if current_trace() is not None and hasattr(kind, "__enter__") and hasattr(kind, "__exit__") else real
+
+
+class trying:
+    """A `try` whose handlers, `types()`, end what they catch: an exception that only the running program meets does not come to them."""
+
+    __slots__ = ("types", "root")
+
+    def __init__(self, types):
+        self.types, self.root = types, None
+
+    def __enter__(self):
+        trace = current_trace()
+        if trace is not None:
+            self.root = trace.root
+            self.root.trying.append(self.catches)
+
+    def __exit__(self, *error):
+        if self.root is not None:
+            self.root.trying.pop()
+
+    def catches(self, error, text):
+        """What the program says in place of `error`, where a handler would have caught that."""
+        if not issubclass(error, flat(self.types())):
+            return error, text
+        said = f"{error.__name__}: {text}".splitlines()[0]
+        said += "\n  Python would go on in the `except` around it; a compiled program cannot."
+        return UnsupportedError, message(said, locate(), "Test for it beforehand: y = a / b if b != 0 else 0.0.")
+
+
+def flat(types):
+    return tuple(t for part in types for t in (flat(part) if isinstance(part, tuple) else (part,)))
