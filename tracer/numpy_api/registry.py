@@ -5,7 +5,9 @@ import numpy as np
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import locate
-from ..indexing import getitem, scalar_item, setitem
+from ..indexing import scalar_item
+from ..extents.bounded import Bounded, mentioned
+from ..extents.indexing import getitem, setitem
 from ..promote import UFUNCS, apply_ufunc, call_ufunc, operate, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
@@ -28,6 +30,8 @@ def implements(*functions, method=None):
 
 
 def call_function(function, args, kwargs):
+    if mentioned((*args, *kwargs.values())) is not None:
+        return Bounded.function_handler(function, args, kwargs)
     handler = HANDLERS.get(function)
     if handler is None:
         raise unknown(function)
@@ -37,6 +41,8 @@ def call_function(function, args, kwargs):
 def call_ufunc_method(ufunc, method, inputs, kwargs):
     if method == "__call__" and not kwargs and ufunc in UFUNCS:
         return call_ufunc(ufunc, *inputs)
+    if mentioned((*inputs, *kwargs.values())) is not None:
+        return Bounded.ufunc_handler(ufunc, method, inputs, kwargs)
     handler = HANDLERS.get((ufunc, method)) or HANDLERS.get(method)
     if handler is None and method == "__call__":
         return apply_ufunc(ufunc, inputs, **kwargs)
@@ -81,6 +87,7 @@ def _define_operators():
         setattr(Traced, f"__{name}__", forward(ufunc))
         setattr(Traced, f"__r{name}__", reflected(ufunc))
         setattr(TracedArray, f"__i{name}__", in_place(ufunc))
+        setattr(Bounded, f"__i{name}__", in_place(ufunc))
     for name, ufunc in COMPARE.items():
         setattr(Traced, f"__{name}__", forward(ufunc))
     for name, ufunc in UNARY.items():

@@ -16,7 +16,7 @@ from ..emit import constant_of, counted
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..numpy_api.handles import handle, laid_out
-from ..numpy_api.registry import HANDLERS
+from ..numpy_api.registry import HANDLERS, call_function
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import convert, is_user
@@ -126,7 +126,7 @@ def settled(x):
 def _creation(real):
     def stand_in(*args, **kwargs):
         if real in HANDLERS and (mentions(args) or mentions(list(kwargs.values()))):
-            return HANDLERS[real](*args, **kwargs)
+            return call_function(real, args, kwargs)
         return lifted(real(*map(settled, args), **kwargs))
 
     return stand_in
@@ -136,9 +136,9 @@ def _conversion(real):
     def stand_in(x, *args, **kwargs):
         if type(x) is np.ndarray and real is not np.array:
             made = real(x, *args, **kwargs)
-            return made if made is x else HANDLERS[real](handle(x), *args, **kwargs)
+            return made if made is x else call_function(real, (handle(x), *args), kwargs)
         x = with_inputs(x)
-        return HANDLERS[real](x, *args, **kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
+        return call_function(real, (x, *args), kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
 
     return stand_in
 

@@ -11,6 +11,7 @@ from .. import pytree
 from ..array import TracedArray
 from ..errors import CannotRoll, message
 from ..frames import locate
+from ..ranges import interval
 from ..storage import Storage
 from ..unmerged import Unmerged
 from . import codes, merge
@@ -68,7 +69,7 @@ class Roll:
 
         def prepare(trace):
             self.counter = trace.param(COUNTER, self.hint())
-            trace.root.bounds[self.counter] = (0, 2**62 if self.turns is None else self.turns - 1)
+            trace.root.bounds[self.counter] = (0, self.last())
             self.leaving = None
             for slot, c in self.carried.items():
                 if slot.kind != "cell":
@@ -101,6 +102,13 @@ class Roll:
             known = decided(self.leaving)
             self.leaving = truth(self.leaving) if known is None else known
         return code
+
+    def last(self):
+        """What the counter is at most."""
+        if self.turns is not None:
+            return self.turns - 1
+        bounds = self.limit is not None and interval(self.limit)
+        return bounds[1] - 1 if bounds else 2**62
 
     def hint(self):
         names = sorted(self.site.targets)
