@@ -97,7 +97,7 @@ def masked_ufunc(ufunc, inputs, out, where, kwargs):
 
 def stored(name, result, out, casting="same_kind"):
     """The result, put into `out=` where that was given."""
-    if out is None or out == (None,):
+    if out is None or isinstance(out, tuple) and all(o is None for o in out):
         return result
     outs = out if isinstance(out, tuple) else (out,)
     for value, target in zip(result if isinstance(result, tuple) else (result,), outs):

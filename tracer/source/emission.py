@@ -8,6 +8,7 @@ from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
 from ..errors import message
+from ..extents.bounded import Bounded
 from ..storage import Blend, Storage, current_trace
 from ..unmerged import Unmerged
 from ..views import Index
@@ -99,11 +100,15 @@ class Emission:
         """Whether nobody but the place itself sees the array it held before the loop."""
         roll = self.roll
         value = roll.before.pop(slot, None) if slot.kind == "cell" else None
-        if not isinstance(value, TracedArray):
+        if not isinstance(value, TracedArray | Bounded):
             return False
         self.run.before.pop(slot, None)
         slot.set(UNBOUND)
-        seen = sys.getrefcount(value) > 2 or sys.getrefcount(value.storage) > 2
+        seen = sys.getrefcount(value) > 2
+        if type(value) is Bounded:
+            seen = seen or sys.getrefcount(value.array) > 2 or sys.getrefcount(value.array.storage) > 2
+        else:
+            seen = seen or sys.getrefcount(value.storage) > 2
         slot.set(value)
         roll.before[slot] = self.run.before[slot] = value
         return not seen

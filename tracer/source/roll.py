@@ -135,8 +135,8 @@ class Roll:
                 more |= self.widen(slot, after)
             elif self.begins(slot, run, after):
                 more |= self.carry(slot, self.first(slot, run), after, run)
-        for s in run.writes:
-            if s not in self.phis and run.writes[s] is not run.trace.journal[s]:
+        for s in run.writes if not more else ():  # what is carried now may be written in place of the memory it was
+            if s not in self.phis:
                 self.stores.append(s)
                 more = True
         return more
