@@ -9,7 +9,7 @@ handler of its own for it is refused.
 import numpy as np
 
 from .. import pytree
-from ..array import Traced, TracedArray, TracedScalar
+from ..array import Traced, TracedScalar
 from ..errors import ConcretizationError, UnsupportedError, message
 from ..frames import locate
 from . import numbers
@@ -149,7 +149,8 @@ def mentioned(xs):
 
 
 def refused(name, x):
-    return UnsupportedError(message(f"{name} is not captured on {x!r}, an array whose length is known only when the program runs", locate(), SPELLING))
+    text = f"{name} is not captured on {x!r}, an array whose length is known only when the program runs"
+    return UnsupportedError(message(text, locate(), SPELLING))
 
 
 # -- as nodes of trees: loops and branches carry the parts, results are cut on the host --------------

@@ -7,6 +7,7 @@ from ..array import TracedArray, fresh
 from ..emit import counted, reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..numpy_api.handles import handle
 from ..numpy_api.registry import HANDLERS, METHODS
 from ..promote import apply_ufunc, call_ufunc, casting_error
 from .align import met, ranks
@@ -120,8 +121,9 @@ def array_function(function, fill=None, method=None, operands=1):
     return handles(function, method=method)(handler)
 
 
-for _f, _m in ((np.real, None), (np.imag, None), (np.copy, "copy"), (np.isreal, None), (np.iscomplex, None), (np.isposinf, None), (np.isneginf, None)):
-    array_function(_f, method=_m)
+array_function(np.copy, method="copy")
+for _f in (np.real, np.imag, np.isreal, np.iscomplex, np.isposinf, np.isneginf):
+    array_function(_f)
 for _f, _m in ((np.round, "round"), (np.around, None), (np.nan_to_num, None), (np.angle, calm), (np.sinc, calm), (np.fix, None)):
     array_function(_f, fill=_m if callable(_m) else None, method=_m if isinstance(_m, str) else None)
 for _f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
@@ -269,14 +271,9 @@ def extract(condition, arr):
     return getitem(np.ravel(arr), np.not_equal(np.ravel(condition), 0))
 
 
-def places_of(x, *args):
-    """`nonzero` and its like on a whole traced array: the number of places is data's."""
-    return x if isinstance(x, TracedArray) else fresh(x.value)
-
-
 for _f, _run in ((np.nonzero, nonzero), (np.flatnonzero, flatnonzero), (np.argwhere, argwhere)):
-    HANDLERS[_f] = lambda a, run=_run: run(places_of(a))
-METHODS["nonzero"] = lambda a: nonzero(places_of(a))
+    HANDLERS[_f] = lambda a, run=_run: run(handle(a))
+METHODS["nonzero"] = lambda a: nonzero(handle(a))
 FUNCTIONS[np.take] = lambda a, indices, axis=None, out=None, mode="raise": take(a, indices, axis, out, mode)
 
 

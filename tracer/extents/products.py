@@ -5,8 +5,8 @@ import numpy as np
 from ..array import TracedArray, fresh
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..numpy_api.handles import handle
 from ..numpy_api.registry import HANDLERS
-from ..promote import read
 from .align import harmless, meeting, moved, parts, value_of
 from .bounded import Bounded, made, refused
 from .functions import handles, stored
@@ -43,7 +43,7 @@ def product(name, run, x, y, a, b, out=None):
 
 def ready(name, x, y):
     """Both as traced arrays of one or two axes."""
-    x, y = (v if isinstance(v, TracedArray | Bounded) else fresh(read(v)[0]) for v in (x, y))
+    x, y = (v if type(v) is Bounded else handle(v) for v in (x, y))
     if not 0 < x.ndim < 3 or not 0 < y.ndim < 3:
         raise refused(f"np.{name} of scalars or of more than two axes", x if type(x) is Bounded else y)
     return x, y
@@ -71,8 +71,7 @@ def inner(a, b):
 
 
 def flat(name, x):
-    x = x if isinstance(x, TracedArray | Bounded) else fresh(read(x)[0])
-    return np.ravel(x)
+    return np.ravel(x if type(x) is Bounded else handle(x))
 
 
 @handles(np.vdot)

@@ -14,7 +14,21 @@ from ..indexing import Moving, basic, concrete
 from .align import inside, ranks
 from .bounded import Bounded, Chosen, Mask, Span, made
 from .numbers import (
-    between, both, choose, compare, greatest, least, minus, number, operand, plus, quotient, require, traced,
+    between,
+    both,
+    bounded,
+    choose,
+    compare,
+    ends,
+    greatest,
+    least,
+    minus,
+    number,
+    operand,
+    plus,
+    quotient,
+    require,
+    traced,
 )  # fmt: skip
 
 FLIP = slice(None, None, -1)
@@ -84,7 +98,7 @@ def position(k, n, extent):
     else:
         order = ranks(extent.mask.value)
         at = OPS["argmax"](OPS["ge"](order, spread_to(operand(at), (n,))), axis=0) if n else 0
-    return traced(least(greatest(at, 0), n - 1)) if n else 0
+    return traced(clipped(at, 0, n - 1)) if n else 0
 
 
 def bound(k, length, low, high, default):
@@ -97,7 +111,13 @@ def bound(k, length, low, high, default):
     least_, most = between(k)
     if least_ < 0:
         k = plus(k, length) if most < 0 else choose(compare("lt", k, 0), plus(k, length), k)
-    return least(greatest(k, low), high)
+    return clipped(k, low, high)
+
+
+def clipped(k, low, high):
+    """k, or the end of [low, high] that it is beyond."""
+    first, last = ends(low)[0], ends(high)[1]
+    return low if first == last else bounded(least(greatest(k, low), high), first, last)
 
 
 def sliced(k, n, extent):
@@ -118,7 +138,7 @@ def sliced(k, n, extent):
         last = minus(length, 1)
         a, b = (minus(last, bound(p, length, -1, last, d)) for p, d in ((start, last), (stop, -1)))
         extent = flipped(extent, n)
-    count = greatest(minus(b, a), 0)
+    count = bounded(greatest(minus(b, a), 0), 0, n)
     steps = abs(step)
     count = quotient(plus(count, steps - 1), steps) if steps > 1 else count
     cut, extent = cut_out(a, b, count, steps, n, extent, nominal(start, stop, step))
@@ -150,9 +170,9 @@ def cut_out(a, b, count, step, n, extent, size):
     size = count if isinstance(count, int) else size
     if size is None or size >= n and not isinstance(count, int):
         return WHOLE, Span(traced(start), traced(count))
-    low = least(greatest(start, 0), n - size)
+    low = clipped(start, 0, n - size)
     cut = slice(low, low + size) if isinstance(low, int) else Moving(low, size)
-    return cut, None if isinstance(count, int) else Span(traced(minus(start, low)), traced(count), size)
+    return cut, None if isinstance(count, int) else Span(traced(bounded(minus(start, low), 0, size)), traced(count), size)
 
 
 def subset(a, b, count, step, n, extent):

@@ -4,10 +4,10 @@ import numpy as np
 
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..indexing import scalar_item
 from ..extents.bounded import Bounded, mentioned
 from ..extents.indexing import getitem, setitem
+from ..frames import locate
+from ..indexing import scalar_item
 from ..promote import UFUNCS, apply_ufunc, call_ufunc, operate, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature

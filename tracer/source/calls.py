@@ -13,7 +13,8 @@ from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..array import Traced, TracedScalar, fresh
 from ..emit import constant_of, counted
-from ..errors import CannotRoll, message
+from ..errors import CannotRoll, ConcretizationError, message
+from ..extents import making
 from ..frames import locate
 from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import HANDLERS, call_function
@@ -125,6 +126,8 @@ def settled(x):
 
 def _creation(real):
     def stand_in(*args, **kwargs):
+        if real in (np.ones, np.full) and args and mentions(settled(args[0])):
+            return making.sized(real, settled(args[0]), *args[1:], **kwargs)
         if real in HANDLERS and (mentions(args) or mentions(list(kwargs.values()))):
             return call_function(real, args, kwargs)
         return lifted(real(*map(settled, args), **kwargs))
@@ -152,8 +155,18 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 
 
 def _sized(real):
-    """Creation from sizes alone, which must be known."""
-    return lambda *args, **kwargs: lifted(real(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()}))
+    """Creation from sizes alone, which must be known, or bounded where `making` says so."""
+
+    def stand_in(*args, **kwargs):
+        args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
+        if mentions(args) or mentions(list(kwargs.values())):
+            if real in (np.eye, np.identity, np.tri):
+                text = f"np.{real.__name__} gets a size that is traced"
+                raise ConcretizationError(message(text, locate(), "Sizes must be known while tracing: pass them as int arguments."))
+            return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
+        return lifted(real(*args, **kwargs))
+
+    return stand_in
 
 
 for _f in (np.zeros, np.eye, np.identity, np.tri):
@@ -162,6 +175,8 @@ for _f in (np.zeros, np.eye, np.identity, np.tri):
 
 @replaces(np.empty)
 def empty(*args, **kwargs):
+    if mentions([settled(x) for x in (*args, *kwargs.values())]):
+        return REPLACED[np.zeros](*args, **kwargs)
     made = np.empty(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()})
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
 
@@ -169,6 +184,8 @@ def empty(*args, **kwargs):
 @replaces(np.arange)
 def arange(*args, **kwargs):
     args = tuple(map(settled, args))
+    if mentions(args):
+        return making.arange(*args, **kwargs)
     made = np.arange(*args, **kwargs)
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
         return fresh(counted(made.shape))

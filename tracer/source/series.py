@@ -40,6 +40,9 @@ class Zipped:
         return self
 
     def __next__(self):
+        if self.plain is None:
+            for part in self.parts:
+                iter(part)  # one of them says why it has no end that is known
         self.parts = None  # begun: from here on a plain iterator
         return next(self.plain)
 
@@ -60,13 +63,16 @@ def range_(*args):
 
 
 def zip_(*parts, strict=False):
-    plain = builtins.zip(*parts, strict=strict)
-    return Zipped(parts, plain) if parts and not strict and all(map(rollable, parts)) else plain
+    if parts and not strict and all(map(rollable, parts)):
+        return Zipped(parts, None if any(length(p) is None for p in parts) else builtins.zip(*parts))
+    return builtins.zip(*parts, strict=strict)
 
 
 def enumerate_(iterable, start=0):
     if not rollable(iterable):
         return builtins.enumerate(iterable, start)
+    if length(iterable) is None:
+        return Zipped((TracedRange(start, start + numbers.traced(count_of(iterable)), 1), iterable), None)
     count = builtins.range(start, start + length(iterable))
     return Zipped((count, iterable), builtins.enumerate(iterable, start))
 
@@ -75,7 +81,9 @@ def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
     if isinstance(x, Zipped):
         return x.parts is not None and all(map(rollable, x.parts))
-    return isinstance(x, range | TracedArray | TracedRange | Bounded) and (not isinstance(x, TracedArray) or x.ndim > 0) or type(x) is np.ndarray and x.ndim > 0
+    if isinstance(x, TracedArray | Bounded) or type(x) is np.ndarray:
+        return x.ndim > 0
+    return isinstance(x, range | TracedRange)
 
 
 def length(x):
