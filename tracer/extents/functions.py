@@ -41,7 +41,8 @@ def call_function(function, args, kwargs):
     """A NumPy function of which an argument is bounded."""
     handler = FUNCTIONS.get(function)
     if handler is None:
-        raise refused(f"np.{getattr(function, '__name__', function)}", mentioned((*args, *kwargs.values())))
+        name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}".replace("numpy", "np", 1)
+        raise refused(name, mentioned((*args, *kwargs.values())))
     return handler(*args, **kwargs)
 
 
