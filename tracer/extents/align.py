@@ -140,7 +140,7 @@ def from_zero(x, axis):
     extent = x.extents[axis]
     if extent is None or isinstance(extent, Span) and number(extent.start) == 0:
         return x
-    target = Span(0, extent.length, extent.nominal)
+    target = Span(0, extent.length)
     value = placed(x.array.value, axis, extent, target, x.array.shape[axis])
     return Bounded(fresh(value), [target if a == axis else e for a, e in enumerate(x.extents)])
 

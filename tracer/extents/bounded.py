@@ -24,30 +24,24 @@ class Mask(TracedScalar):
 
 
 class Span:
-    """`length` elements from `start` on; both Python ints, traced or not.
+    """`length` elements from `start` on; both Python ints, traced or not."""
 
-    nominal: the length that the user's slice has wherever it does not reach over an end, where that is known.
-    """
+    kind = "span"
+    __slots__ = ("start", "length")
 
-    __slots__ = ("start", "length", "nominal")
-
-    def __init__(self, start, length, nominal=None):
-        self.start, self.length, self.nominal = start, length, nominal
+    def __init__(self, start, length):
+        self.start, self.length = start, length
 
     @property
     def leaves(self):
         return self.start, self.length
 
-    @property
-    def kind(self):
-        return ("span", self.nominal)
-
 
 class Chosen:
     """The elements where `mask` holds, in their order; `length` is how many they are."""
 
+    kind = "chosen"
     __slots__ = ("mask", "length")
-    nominal = None
 
     def __init__(self, mask, length):
         self.mask, self.length = mask, length
@@ -55,10 +49,6 @@ class Chosen:
     @property
     def leaves(self):
         return self.mask, self.length
-
-    @property
-    def kind(self):
-        return ("chosen",)
 
 
 class Bounded(Traced):
@@ -163,7 +153,7 @@ def _flatten(x):
 def _unflatten(kinds, leaves):
     array, *rest = leaves
     rest = iter(rest)
-    extents = [None if k is None else Span(next(rest), next(rest), k[1]) if k[0] == "span" else Chosen(next(rest), next(rest)) for k in kinds]
+    extents = [None if k is None else {"span": Span, "chosen": Chosen}[k](next(rest), next(rest)) for k in kinds]
     if isinstance(array, Traced) or not hasattr(array, "shape"):
         return Bounded(array, extents)
     for axis, e in enumerate(extents):

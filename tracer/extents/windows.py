@@ -156,7 +156,7 @@ def nominal(start, stop, step):
 def flipped(extent, n):
     """An extent seen from the other end of the axis."""
     if isinstance(extent, Span):
-        return Span(traced(minus(minus(n, number(extent.start)), number(extent.length))), extent.length, extent.nominal)
+        return Span(traced(minus(minus(n, number(extent.start)), number(extent.length))), extent.length)
     return extent and Chosen(Mask(OPS["reverse"](extent.mask.value, axes=(0,))), extent.length)
 
 
@@ -172,7 +172,7 @@ def cut_out(a, b, count, step, n, extent, size):
         return WHOLE, Span(traced(start), traced(count))
     low = clipped(start, 0, n - size)
     cut = slice(low, low + size) if isinstance(low, int) else Moving(low, size)
-    return cut, None if isinstance(count, int) else Span(traced(bounded(minus(start, low), 0, size)), traced(count), size)
+    return cut, None if isinstance(count, int) else Span(traced(bounded(minus(start, low), 0, size)), traced(count))
 
 
 def subset(a, b, count, step, n, extent):

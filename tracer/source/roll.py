@@ -14,7 +14,7 @@ from ..frames import locate
 from ..ranges import interval
 from ..storage import Storage
 from ..unmerged import Unmerged
-from . import codes, merge
+from . import codes, merge, selections
 from .branch import choose, decided
 from .builtins import truth
 from .emission import Emission
@@ -31,9 +31,11 @@ class Carried:
         self.tree, self.specs, self.order = tree, specs, pytree.key_order(value)
         self.values = None  # the placeholders of the present pass
         self.memory = None  # Storage of each placeholder that is an array
+        self.shared = selections.keys(pytree.leaves(value))  # what leaves have in common with those of other places
 
-    def placeholders(self, trace, name):
-        self.values = [trace.param(merge.type_of(s), name) for s in self.specs]
+    def placeholders(self, trace, name, shared):
+        fresh = [trace.param(merge.type_of(s), name) if k is None or k not in shared else shared[k] for s, k in zip(self.specs, self.shared)]
+        self.values = [v if k is None else shared.setdefault(k, v) for v, k in zip(fresh, self.shared)]
         leaves = [TracedArray(Storage(v, trace)) if s[0] == "array" else merge.made(v, s) for v, s in zip(self.values, self.specs)]
         self.memory = [x.storage if isinstance(x, TracedArray) else None for x in leaves]
         return pytree.unflatten(self.tree, leaves, self.order)
@@ -70,11 +72,11 @@ class Roll:
         def prepare(trace):
             self.counter = trace.param(COUNTER, self.hint())
             trace.root.bounds[self.counter] = (0, self.last())
-            self.leaving = None
+            self.leaving, shared = None, {}
             for slot, c in self.carried.items():
                 if slot.kind != "cell":
                     note(slot)
-                slot.set(c.placeholders(trace, slot.name if slot.kind == "cell" else None))
+                slot.set(c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared))
             for slot in self.slots:
                 if slot not in self.carried and slot.name not in self.site.head:
                     slot.set(UNBOUND)
@@ -135,6 +137,7 @@ class Roll:
                 more |= self.widen(slot, after)
             elif self.begins(slot, run, after):
                 more |= self.carry(slot, self.first(slot, run), after, run)
+        more = more or selections.parted(self.carried, run.after)
         for s in run.writes if not more else ():  # what is carried now may be written in place of the memory it was
             if s not in self.phis:
                 self.stores.append(s)
