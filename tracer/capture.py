@@ -7,19 +7,28 @@ very argument that was returned, or a view of it.
 
 import re
 import sys
+import types
 
 import numpy as np
 
 from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
+from ..ir.source import Source
 from . import pytree
 from .array import TracedArray, TracedScalar
+from .assume import attempts
 from .containers import Containers
+from .errors import UnsupportedError, message
 from .source import hooks
 from .storage import Storage
 from .trace import Trace
 from .unmerged import Unmerged
 
+SUSPENDED = (
+    (types.GeneratorType, "the generator", "gi_code"),
+    (types.CoroutineType, "the coroutine", "cr_code"),
+    (types.AsyncGeneratorType, "the async generator", "ag_code"),
+)
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
 
@@ -72,7 +81,7 @@ class Captured:
     lifted:  values of the enclosing trace.
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
-    checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
+    checks:  the Check behind each nonzero status, from 1; empty when there is no status result.
     layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
     notes:   what could not be captured as it stands, and what was done instead.
     given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
@@ -90,9 +99,19 @@ class Captured:
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None):
-    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`."""
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None):
+    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
+
+    choices: which decisions on data are made by value, and the arguments that decide.
+    """
+    if choices is None:
+        return _captured(function, leaves, tree, kinds, name, parent, order, None)
+    return attempts(choices, lambda: _captured(function, leaves, tree, kinds, name, parent, order, choices))
+
+
+def _captured(function, leaves, tree, kinds, name, parent, order, choices):
     trace = Trace(name, parent)
+    trace.choices = choices
     with trace:
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = tuple(trace.build.params)
@@ -111,6 +130,8 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
         outs, values, tree = describe(result, trace)
         order = pytree.key_order(result)
         del result
+        if choices is not None:
+            choices.undo.clear()
         own_copies(outs)
         count = len(values)
         writes = [s for s in storages if s.value is not params[s.origin]]
@@ -137,8 +158,19 @@ def _bind_constant(array, value):
     return value.eqn
 
 
+def refuse_suspended(leaf):
+    """A generator or coroutine that is returned would go on when the trace has ended."""
+    kind, code = next(((k, getattr(leaf, a)) for t, k, a in SUSPENDED if isinstance(leaf, t)), (None, None))
+    if kind is not None:
+        if not isinstance(leaf, types.AsyncGeneratorType):
+            leaf.close()
+        hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
+        raise UnsupportedError(message(f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended", Source(code, 0), hint))
+
+
 def describe(result, trace):
     """-> (Out per leaf, result values, tree) of what a traced function returned."""
+    refuse_suspended(result)
     leaves, tree = pytree.flatten(result)
     shared = {}  # storage -> how many leaves show it
     for leaf in leaves:
@@ -152,6 +184,7 @@ def describe(result, trace):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
         elif not isinstance(leaf, TracedArray):
+            refuse_suspended(leaf)
             outs.append(Out("object", object=leaf))
         elif leaf.storage.trace is not trace:
             outs.append(Out("object", object=leaf))

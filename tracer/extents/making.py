@@ -23,7 +23,7 @@ from .reductions import sort_
 MOST = 2**27  # elements that a size known only by its bound may make room for
 
 
-def extent_of(size, name):
+def extent_of(size):
     """(room, extent) of an axis of this size."""
     if not isinstance(size, Traced) or size.known() is not None:
         return operator.index(size), None
@@ -34,9 +34,10 @@ def extent_of(size, name):
     if high >= min(FAR, MOST):
         raise ConcretizationError(
             message(
-                f"{name} gets a size that is traced, and nothing shows how large it can be",
+                "a shape depends on data: how large the array is would be known only when the program runs, and nothing bounds it",
                 locate(),
-                "Sizes must be known while tracing, or bounded: pass them as int arguments, which are static, or write np.minimum(n, 100).",
+                "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x)); bound the size: np.zeros(np.minimum(n, 100));\n"
+                "or pass the size as an int, which is static.",
             )
         )
     require(compare("le", 0, n), ValueError, message("negative dimensions are not allowed", locate()))
@@ -46,7 +47,7 @@ def extent_of(size, name):
 def sized(real, shape, *args, **kwargs):
     """np.zeros and its like of a shape with traced sizes."""
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
-    rooms = [extent_of(n, f"np.{real.__name__}") for n in sizes]
+    rooms = [extent_of(n) for n in sizes]
     if real is np.full:
         fill, *rest = args or (kwargs.pop("fill_value"),)
         dtype = rest[0] if rest else kwargs.get("dtype")
@@ -65,7 +66,7 @@ def arange(*args, dtype=None, **kwargs):
     if kwargs or isinstance(step, Traced) or step != 1 or any(isinstance(x, Traced) and x.type.kind not in "iu" for x in (start, stop)):
         text = "np.arange of traced numbers is captured for integers and a step of one"
         raise ConcretizationError(message(text, locate(), "Write start + step * np.arange(count)."))
-    room, extent = extent_of(TracedScalar(operand(greatest(minus(number(stop), number(start)), 0)), int), "np.arange")
+    room, extent = extent_of(TracedScalar(operand(greatest(minus(number(stop), number(start)), 0)), int))
     out = np.add(fresh(counted((room,))), start) if not (isinstance(start, int) and start == 0) else fresh(counted((room,)))
     out = fresh(cast_to(out.value, np.dtype(np.int64 if dtype is None else dtype)))
     return made(out, [extent])

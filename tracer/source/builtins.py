@@ -18,6 +18,7 @@ from ..extents.bounded import Bounded
 from ..frames import locate
 from ..promote import UFUNCS, operand_as, read
 from ..storage import current_trace
+from ..unmerged import Unmerged
 from .merge import pick
 
 FEW = 64  # Python-level folds over a traced array write out at most so many steps
@@ -163,11 +164,15 @@ def sample(x):
 
 @replaces(isinstance)
 def isinstance_(x, kinds, /):
+    if builtins.type(x) is Unmerged:
+        x.fail()
     return builtins.isinstance(x, kinds) or (isinstance(x, Traced) and builtins.isinstance(sample(x), kinds))
 
 
 @replaces(type)
 def type_(*args, **kwargs):
+    if len(args) == 1 and builtins.type(args[0]) is Unmerged:
+        args[0].fail()
     return builtins.type(sample(args[0])) if len(args) == 1 and isinstance(args[0], Traced) else builtins.type(*args, **kwargs)
 
 

@@ -12,10 +12,11 @@ import numpy as np
 from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..array import Traced, TracedScalar, fresh
+from ..assume import remember
 from ..emit import constant_of, counted
 from ..errors import CannotRoll, ConcretizationError, message
 from ..extents import making
-from ..frames import locate
+from ..frames import locate, name_of
 from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import HANDLERS, call_function
 from ..storage import current_trace
@@ -23,10 +24,12 @@ from .builtins import REPLACED, replaces
 from .convert import convert, is_user
 from .sequences import LIST_METHODS
 from .series import enumerate_, range_, zip_
-from .state import inside, own, refuse
+from .state import inside, items, own, refuse, restore
 
 DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
+GROWING = set("append extend insert add appendleft extendleft".split())
+GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
 IMPURE = {print, input, next, open, *(getattr(random, n) for n in ("random", "randint", "choice", "uniform", "shuffle", "seed", "gauss"))}
 REPLACED.update({range: range_, enumerate: enumerate_, zip: zip_})
 
@@ -63,13 +66,23 @@ def _builtin(f, kind):
         if f.__name__ in LIST_METHODS and isinstance(owner, list | tuple) and any(isinstance(i, Traced) for i in owner):
             f = functools.partial(LIST_METHODS[f.__name__], owner)
             f.__name__ = f.func.__name__
-        if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS and inside():
-            refuse(owner, f"a {type(owner).__name__} made outside it is changed ({f.__name__})")
+        if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS:
+            if inside():
+                refuse(owner, changed(owner, f.__name__), GROWS if f.__name__ in GROWING else None)
+            else:
+                remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
             return getattr(fresh(current_trace().capture(owner)), f.__name__)
         elif (f in IMPURE or isinstance(owner, random.Random)) and inside():
             raise CannotRoll(message(f"{f.__name__}() acts each time it is called, inside a loop or branch that is captured as a whole", locate()))
     return f
+
+
+def changed(owner, how):
+    """A container in which a captured body changes how many items there are, as the user would say it."""
+    name, kind = name_of(owner), type(owner).__name__
+    happens = f"grows ({how})" if how in GROWING else f"is changed ({how})"
+    return f"{name}, a {kind} made outside it, {happens}" if name else f"a {kind} made outside it {happens}"
 
 
 def _class(f):
@@ -158,17 +171,24 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
     REPLACED[_f] = _conversion(_f)
 
 
+def size(x):
+    """A size, which must be known: NumPy would take a traced number for no number at all."""
+    x = settled(x)
+    if mentions(x):
+        text = "a shape depends on data: how large the array is would be known only when the program runs"
+        hint = "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x));\nor pass the size as an int, which is static."
+        raise ConcretizationError(message(text, locate(), hint))
+    return x
+
+
 def _sized(real):
     """Creation from sizes alone, which must be known, or bounded where `making` says so."""
 
     def stand_in(*args, **kwargs):
         args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
-        if mentions(args) or mentions(list(kwargs.values())):
-            if real in (np.eye, np.identity, np.tri):
-                text = f"np.{real.__name__} gets a size that is traced"
-                raise ConcretizationError(message(text, locate(), "Sizes must be known while tracing: pass them as int arguments."))
+        if real is np.zeros and (mentions(args) or mentions(list(kwargs.values()))):
             return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
-        return lifted(real(*args, **kwargs))
+        return lifted(real(*map(size, args), **{k: size(v) for k, v in kwargs.items()}))
 
     return stand_in
 

@@ -10,6 +10,7 @@ from ..errors import CannotRoll, message
 from ..frames import locate
 from ..numpy_api.handles import handle
 from ..storage import current_trace
+from ..unmerged import Unmerged
 from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
@@ -124,6 +125,13 @@ def either(a, b):
     return a if known else b()
 
 
+def one_thing(x):
+    """`x` itself, whose identity or kind is asked for: data must not have left it one of several things."""
+    if type(x) is Unmerged:
+        x.fail()
+    return x
+
+
 def negated(a):
     """`not a`."""
     known = decided(a)
@@ -149,7 +157,8 @@ def asserted(test, *text):
 state.TRANSPARENT |= {f.__code__ for f in (item, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
 CELL.cell_contents = types.SimpleNamespace(
     call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
-    delete_attribute=delete_attribute, both=both, contains=contains, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
+    delete_attribute=delete_attribute, both=both, contains=contains, either=either, negated=negated, one_thing=one_thing, chain=chain,
+    choose=choose, asserted=asserted,
     own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
 )  # fmt: skip
 
