@@ -140,7 +140,8 @@ def require(ok, error, text):
 
 
 def bounded(value, low, high):
-    """Note what a new value can be."""
+    """Note what a value can be, beside what is known of it."""
     if not isinstance(value, int | Lit):
-        current_trace().root.bounds.setdefault(value, (low, high))
+        first, last = ends(value) if not value.type.shape else interval(value) or (-FAR, FAR)
+        current_trace().root.bounds[value] = max(low, first), min(high, last)
     return value
