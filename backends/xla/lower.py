@@ -5,29 +5,47 @@ from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
 from ...ir.ops.shape import dynamic_update_slice, reshape, transpose
+from .fence import Fence
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
 
 
-def lower(func, operands):
-    """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller."""
+def lower(func, operands, order=None):
+    """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller.
+
+    order: its equations as `fence.schedule` puts them; those of a fence are run in a branch that is always
+    taken, which the counter of the loop, the first operand, decides in a way that XLA does not see.
+    """
     env = dict(zip(func.params, operands, strict=True))
     apart = overlapping_stores(func)
 
-    def read(x):
+    def read(x, env):
         found = env.get(x)
         if found is None:
             assert isinstance(x, Lit), f"{func.name}: an operand is not bound"
             found = env[x] = lax.full(x.type.shape, x.value, x.type.dtype)
         return found
 
-    for eqn in func.eqns:
+    def run(eqn, env):
         rule = store_apart if eqn in apart else XLA[eqn.op]
-        out = rule(*[read(x) for x in eqn.operands], **eqn.attrs)
+        out = rule(*[read(x, env) for x in eqn.operands], **eqn.attrs)
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             env[r] = value
-    return [read(r) for r in func.results]
+
+    def fenced(fence):
+        inner = dict(env)
+        for eqn in fence.eqns:
+            run(eqn, inner)
+        return [read(r, inner) for r in fence.results]
+
+    for item in func.eqns if order is None else order:
+        if isinstance(item, Fence):
+            nothing = lambda item=item: [lax.full(r.type.shape, 0, r.type.dtype) for r in item.results]
+            env.update(zip(item.results, lax.cond(operands[0] >= 0, lambda item=item: fenced(item), nothing), strict=True))
+        else:
+            run(item, env)
+    return [read(r, env) for r in func.results]
 
 
 def overlapping_stores(func):
