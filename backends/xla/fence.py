@@ -9,9 +9,10 @@ after it, inside a branch that is always taken: nothing is fused into or out of 
 
 from ...ir.core import Value
 from ...ir.ops.control import call, cond, host, loop, map_
-from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape, slice_
+from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape
 
 LEAST = 512  # elements of an array from which a copy costs more than a branch
+MANY = 3  # parts of the array an update is computed from, other than the one it replaces, from which a branch is the faster code
 SHARE = 4  # an update of more than one part in so many is no less work than a copy
 REGIONS = (call, cond, host, loop, map_)
 
@@ -110,7 +111,8 @@ class Body:
         feeding = self.above([u])
         before = self.above(store.operands, through=True)
         crossing = [eqn for eqn in loads if self.outlives(eqn, store, before)]
-        if not crossing and all(self.harmless(eqn, store, x) for eqn in loads if eqn in feeding):
+        elsewhere = [eqn for eqn in loads if eqn in feeding and not self.replaced(eqn, store)]
+        if not crossing and not (elsewhere and self.fused(x)) and sum(eqn.results[0].type.size > 1 for eqn in elsewhere) < MANY:
             return None
         derived = set(loads)
         for eqn in loads:
@@ -132,11 +134,14 @@ class Body:
             else:
                 yield eqn
 
-    def harmless(self, load, store, x):
-        """Whether a load that feeds the store reads the very elements that it replaces, or one number of what the trip began with."""
-        if load.op is dynamic_slice and load.operands[1:] == store.operands[2:] and load.results[0].type is store.operands[1].type:
-            return load.operands[0] is store.operands[0]
-        return load.op in (dynamic_slice, slice_) and load.results[0].type.size == 1 and x in self.params
+    def replaced(self, load, store):
+        """Whether a load reads the very elements that the store replaces."""
+        at = load.op is dynamic_slice and load.operands[1:] == store.operands[2:]
+        return at and load.results[0].type is store.operands[1].type and load.operands[0] is store.operands[0]
+
+    def fused(self, x):
+        """Whether x is made by another store of the same trip, which XLA would make again for its readers."""
+        return x.eqn is not None and x.eqn.op is dynamic_update_slice
 
     def outlives(self, load, store, before):
         """Whether what a load gives is used by something that need not come before the store."""
