@@ -81,6 +81,7 @@ def _reads(update, array, place):
 
 def store_apart(x, update, *starts):
     """dynamic_update_slice as a choice between x and the update put in its place in a fresh array."""
-    placed = lax.dynamic_update_slice(jnp.zeros_like(x), update, starts)
-    written = lax.dynamic_update_slice(jnp.zeros(x.shape, bool), jnp.ones(update.shape, bool), starts)
+    store = XLA[dynamic_update_slice]
+    placed = store(jnp.zeros_like(x), update, *starts)
+    written = store(jnp.zeros(x.shape, bool), jnp.ones(update.shape, bool), *starts)
     return lax.select(written, placed, x)

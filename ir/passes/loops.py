@@ -54,16 +54,15 @@ def emitted(build, attrs, operands, wanted, hints):
         return out
     wide = [*invariants, *(x for f, x in zip(fixed, state) if f)]
     places = [*range(1, first), *(first + k for k, f in enumerate(fixed) if f)]
-    ends = [body.results[k] for k in keep]
-    used = needed(body, ends) | (needed(test, test.results) if test is not None else set())
     same = {f.params[p]: x for f in (body, test) if f is not None for p, x in zip(places, wide) if isinstance(x, Lit)}
-    reading = [any(f is not None and f.params[p] in used for f in (body, test)) and not isinstance(x, Lit) for p, x in zip(places, wide)]
-    order = [0, *(p for p, r in zip(places, reading) if r), *(first + k for k in keep)]
-    invariants = [x for x, r in zip(wide, reading) if r]
+    order = [0, *(p for p, x in zip(places, wide) if not isinstance(x, Lit)), *(first + k for k in keep)]
+    ends = [body.results[k] for k in keep]
     state = [state[k] for k in keep]
     body = narrowed(body, order, ends, same)
     test = test and narrowed(test, order, test.results, same)
+    invariants = [x for x in wide if not isinstance(x, Lit)]
     body, test, invariants = hoisted(build, body, test, invariants, trips is not None and trips > 0 and test is None)
+    body, test, invariants = without_unread(body, test, invariants)
     new = attrs | {"body": body, "test": test, "carried": len(keep)}
     results = build.emit(loop, (*limit, *invariants, *state), new, None, tuple(hints[k] for k in keep))
     for k, r in zip(keep, results):
@@ -111,6 +110,15 @@ def narrowed(func, order, results, same):
     return build.finish(tuple(env.get(r, r) for r in results))
 
 
+def without_unread(body, test, invariants):
+    """(body, test, invariants) without the invariants that neither reads."""
+    used = needed(body, body.results) | (needed(test, test.results) if test is not None else set())
+    read = [any(f is not None and f.params[1 + k] in used for f in (body, test)) for k in range(len(invariants))]
+    order = [0, *(1 + k for k, r in enumerate(read) if r), *range(1 + len(invariants), len(body.params))]
+    pick = lambda f: f and narrowed(f, order, f.results, {})
+    return pick(body), pick(test), [x for x, r in zip(invariants, read) if r]
+
+
 def hoisted(build, body, test, invariants, surely):
     """What is the same in every trip computed before the loop -> (body, test, invariants).
 
@@ -126,7 +134,7 @@ def hoisted(build, body, test, invariants, surely):
         behind = sum(weight.get(x, 0) for x in eqn.operands)
         if eqn.op in MOVES:
             weight[eqn.results[0]] = min(behind, eqn.results[0].type.size)
-        elif (surely if eqn.regions() else sum(r.type.size for r in eqn.results) <= max(behind, FEW)):
+        elif surely if eqn.regions() else sum(r.type.size for r in eqn.results) <= max(behind, FEW):
             weight.update((r, r.type.size) for r in eqn.results)
             moved.add(eqn)
         else:
