@@ -14,6 +14,7 @@ from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
 from . import pytree
 from .array import TracedArray, TracedScalar
+from .containers import Containers
 from .source import hooks
 from .storage import Storage
 from .trace import Trace
@@ -74,14 +75,15 @@ class Captured:
     checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
     layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
     notes:   what could not be captured as it stands, and what was done instead.
+    given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
     """
 
-    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes", "given")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=()):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=(), given=None):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes = notes
+        self.notes, self.given = notes, given
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
@@ -97,8 +99,15 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
+        containers = Containers(args, kwargs)
         result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
+        if parent is not None:
+            containers.refuse(name)
+        given = containers.plans(result) if parent is None else None
+        del containers
+        if given is not None:
+            result = given[0]
         outs, values, tree = describe(result, trace)
         order = pytree.key_order(result)
         del result
@@ -120,7 +129,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
             trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
-    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, trace.root.notes)
+    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, trace.root.notes, given)
 
 
 def _bind_constant(array, value):

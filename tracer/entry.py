@@ -15,6 +15,7 @@ from ..ir.source import Source
 from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
+from .containers import settle
 from .errors import ConcretizationError, UnsupportedError, message, warn_fallback
 from .frames import without_internals
 from .impure import Draws
@@ -34,12 +35,12 @@ class Version:
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
         alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
-        single = alone and pytree.is_leaf(captured.tree) and not captured.layout
+        single = alone and pytree.is_leaf(captured.tree) and not captured.layout and captured.given is None
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
-    def finish(self, raw, leaves, numpy, again):
+    def finish(self, raw, leaves, numpy, again, given):
         """Turn raw results into what the function returns; changed arguments are written last, all or none."""
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
@@ -56,7 +57,8 @@ class Version:
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
         made = {}
-        return captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        return result if captured.given is None else settle(result, captured.given, given)
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
@@ -153,7 +155,7 @@ class World:
 
 
 class Entry:
-    """See the module. `run(leaves)` takes the flat dynamic leaves."""
+    """See the module. `run(leaves, given)` takes the flat dynamic leaves, and the (args, kwargs) they come from where those have containers."""
 
     def __init__(self, compiled, leaves, tree, order, dynamic, names, types, flat):
         self.order = order  # of the keys of dicts among the arguments
@@ -166,19 +168,19 @@ class Entry:
         self.worlds = {}  # guard key -> World
         self.current = None
 
-    def run(self, leaves):
+    def run(self, leaves, given=None):
         """The call, on any thread: guard, program, result; a trace first where there is none."""
         here = self.current
         if here is None or not here.guard.holds():
-            return self.first(*leaves)
+            return self.first(*leaves, given=given)
         try:
             raw = self.launch(here, leaves)
         except Untraced:
-            return self.first(*leaves)
-        return self.finish(here, raw, leaves)
+            return self.first(*leaves, given=given)
+        return self.finish(here, raw, leaves, given)
 
     # -- making traces -----------------------------------------------------------------------------
-    def first(self, *leaves):
+    def first(self, *leaves, given=None):
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
@@ -187,7 +189,7 @@ class Entry:
             if fresh:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
-        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
+        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason, given), given)
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
@@ -258,18 +260,20 @@ class Entry:
             leaves = [*leaves, *inputs]
         return leaves if self.compiled.device is None else dispatch.put(leaves, self.compiled.device)
 
-    def finish(self, here, raw, leaves):
+    def finish(self, here, raw, leaves, given=None):
         if here.plain is not None:
             return here.give(raw) if self.numpy else raw
         versions = here.versions
         version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
-        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
+        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason, given), given)
 
-    def plainly(self, leaves, reason):
+    def plainly(self, leaves, reason, given=None):
         """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
+        if given is not None:
+            return self.compiled.plain(*given[0], **given[1])
         full = list(self.leaves)
         for i, x in zip(self.dynamic, leaves):
             full[i] = x

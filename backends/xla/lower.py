@@ -5,6 +5,7 @@ from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
 from ...ir.ops.shape import dynamic_update_slice, reshape, transpose
+from .division import divide, exact_divisions
 from .fence import Fence
 from .table import XLA
 
@@ -17,8 +18,10 @@ def lower(func, operands, order=None):
     order: its equations as `fence.schedule` puts them; those of a fence are run in a branch that is always
     taken, which the counter of the loop, the first operand, decides in a way that XLA does not see.
     """
-    env = dict(zip(func.params, operands, strict=True))
-    apart = overlapping_stores(func)
+    env, order = dict(zip(func.params, operands, strict=True)), func.eqns if order is None else order
+    ready = {r for item in order if isinstance(item, Fence) for r in item.results}  # nothing is fused with these, so their stores are safe
+    stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
+    special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide)
 
     def read(x, env):
         found = env.get(x)
@@ -28,7 +31,7 @@ def lower(func, operands, order=None):
         return found
 
     def run(eqn, env):
-        rule = store_apart if eqn in apart else XLA[eqn.op]
+        rule = special.get(eqn) or XLA[eqn.op]
         out = rule(*[read(x, env) for x in eqn.operands], **eqn.attrs)
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             env[r] = value
@@ -39,7 +42,7 @@ def lower(func, operands, order=None):
             run(eqn, inner)
         return [read(r, inner) for r in fence.results]
 
-    for item in func.eqns if order is None else order:
+    for item in order:
         if isinstance(item, Fence):
             nothing = lambda item=item: [lax.full(r.type.shape, 0, r.type.dtype) for r in item.results]
             env.update(zip(item.results, lax.cond(operands[0] >= 0, lambda item=item: fenced(item), nothing), strict=True))

@@ -16,6 +16,7 @@ from .builtins import truth
 from .calls import call, mentions
 from .convert import CELL, is_user
 from .loops import each, repeat
+from .sequences import contains
 
 
 def leave(code):
@@ -148,7 +149,7 @@ def asserted(test, *text):
 state.TRANSPARENT |= {f.__code__ for f in (item, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
 CELL.cell_contents = types.SimpleNamespace(
     call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
-    delete_attribute=delete_attribute, both=both, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
+    delete_attribute=delete_attribute, both=both, contains=contains, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
     own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
 )  # fmt: skip
 
