@@ -24,7 +24,7 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, verify=False):
     log: a list that receives (rule, source) for each rule that fires.
     verify: check the types and the bindings of every intermediate function.
     """
-    options = {fold: {"log": log}, simplify: {"log": log, "rules": EXACT if exact else RULES}}
+    options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": EXACT if exact else RULES}}
     watch = print_text if watch is print else watch
     for step in passes:
         func = step(func, **options.get(step, {}))

@@ -120,8 +120,8 @@ class Body:
         inside = (feeding & derived) | {*crossing}
         inside = [eqn for eqn in self.body.eqns if eqn in inside]
         results = [r for eqn in inside for r in eqn.results if r in self.ends or any(e not in inside for e in self.users.get(r, ()))]
-        if isinstance(u, Value) and u not in results:
-            results.append(u)
+        if u not in results:
+            results.append(u)  # even a number: the store is to wait for the branch
         if sum(r.type.size for r in results) * SHARE > x.type.size * 2:
             return None
         return Fence(inside, results)

@@ -7,15 +7,17 @@ from ..ops.elementwise import add
 from ..ops.shape import dynamic_slice, dynamic_update_slice, reshape, slice_
 from ..rewrite import readers
 
+SHARE = 4  # a part is small if it is at most one in so many of the whole
 SMALL = 64  # elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep
 
 
-def memory(func):
+def memory(func, exact=False):
     """No load reads back what a store before it holds, if that is small or at a place that moves with a loop; no store is
     wholly overwritten unread; none puts back what is there. Parts of parts are parts of the whole; comparisons of
-    integers that the bounds of loop counters decide are literals. Regions too.
+    integers that the bounds of loop counters decide are literals. What is added to a small part of an array, as cotangents
+    are, is added there alone; not where `exact`, since -0.0 + 0.0 elsewhere is 0.0. Regions too.
     """
-    return _Memory().rebuild(func)
+    return _Memory(exact).rebuild(func)
 
 
 class Window:
@@ -68,8 +70,8 @@ class Window:
 
 
 class _Memory:
-    def __init__(self):
-        self.known = Affine()
+    def __init__(self, exact):
+        self.exact, self.known = exact, Affine()
         self.windows = {}  # result of a load or store -> its window
         self.calls = {}
 
@@ -130,6 +132,8 @@ class _Memory:
             return self.load(build, operands[0], [number_of(a) for a in attrs["start"]], sizes)
         if op is dynamic_update_slice:
             return self.store(build, operands[0], operands[1], operands[2:])
+        if op is add and not self.exact:
+            return self.added(build, *operands) or self.added(build, *operands[::-1])
         if op is reshape:
             return self.reshaped(build, operands[0], attrs["shape"])
         if op.name in ("lt", "le", "gt", "ge", "eq", "ne") and not eqn.results[0].type.shape:
@@ -145,6 +149,17 @@ class _Memory:
         if isinstance(x, Lit):
             return Lit(x.value, x.type.like(shape))
         return x if x.type.shape == tuple(shape) else build.emit(reshape, (x,), {"shape": tuple(shape)}, None, self.hints)
+
+    def added(self, build, x, part):
+        """x + part, where part is zero but for a small window, as a store into x; else None."""
+        window = self.stored(part)
+        if window is None or isinstance(x, Lit):
+            return None
+        zeros, u = part.eqn.operands[:2]
+        if not isinstance(zeros, Lit) or zeros.value != 0 or u.type.size * SHARE > x.type.size:
+            return None
+        total = build.emit(add, (self.load(build, x, window.starts, window.sizes), u), {})
+        return self.store(build, x, total, window.starts)
 
     # -- loads -------------------------------------------------------------------------------------
     def load(self, build, x, starts, sizes):
