@@ -7,7 +7,7 @@ from compare import check_same
 from random_windows import arguments, program
 
 from wengert import grad
-from wengert.backends.xla import dispatch, fence
+from wengert.backends.xla import fence
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
 from wengert.ir.core import Builder, Lit, verify
@@ -19,7 +19,7 @@ from wengert.ir.text import parse
 
 
 def compiled(func, xs, **options):
-    with dispatch.SCOPE:
+    with jax.enable_x64(True):
         return jax.jit(lambda *xs: tuple(lower(func, xs)), **options).lower(*xs).compile()
 
 
@@ -38,7 +38,7 @@ def test_fences_keep_what_random_windows_mean(seed, monkeypatch):
     for name, value in {"LEAST": 1, "SHARE": 0.1, "MANY": 1}.items():  # a fence wherever one is possible
         monkeypatch.setattr(fence, name, value)
     func, xs = program(seed, inside=True), arguments(seed)
-    with dispatch.SCOPE:
+    with jax.enable_x64(True):
         found = compiled(run(func), xs)(*xs)
     assert all(map(np.array_equal, map(np.asarray, found), evaluate(func, xs)))
 
@@ -132,7 +132,7 @@ def test_a_fence_keeps_the_store_in_place(text, monkeypatch):
     rng = np.random.default_rng(0)
     xs = [rng.normal(size=p.type.shape) for p in func.params]
     assert copies(func, xs, "[60,60]") == 0
-    with dispatch.SCOPE:
+    with jax.enable_x64(True):
         for found, want in zip(compiled(func, xs)(*xs), evaluate(func, xs)):
             np.testing.assert_array_equal(found, want)
     monkeypatch.setattr(fence, "LEAST", 10**9)
@@ -177,6 +177,6 @@ def test_a_store_apart_clamps_a_start_below_zero():
       return %2
     }""")
     xs = [np.arange(6), np.int64(-1)]
-    with dispatch.SCOPE:
+    with jax.enable_x64(True):
         (found,) = compiled(func, xs)(*xs)
     np.testing.assert_array_equal(found, evaluate(func, xs)[0])
