@@ -228,6 +228,11 @@ def empty(*args, **kwargs):
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
 
 
+@replaces(np.ndarray)
+def ndarray(*args, **kwargs):
+    return empty(*args, **kwargs) if not {"buffer", "offset", "strides"} & kwargs.keys() and len(args) < 3 else np.ndarray(*args, **kwargs)
+
+
 @replaces(np.arange)
 def arange(*args, **kwargs):
     args = tuple(map(settled, args))
