@@ -9,7 +9,7 @@ from ..ir.ops import OPS
 from ..ir.types import Tensor, type_of
 from .errors import LeakError, UnsupportedError, message
 from .frames import locate
-from .storage import Storage
+from .storage import Blend, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
 select, eq = OPS["select"], OPS["eq"]
@@ -62,7 +62,13 @@ class Trace:
 
         watched: the storage whose later writes are the only way to tell: what decided was view or copy.
         """
-        if storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
+        if isinstance(storage, Blend):
+            if storage.mixed:
+                text = "an array that data chose from several, which lie differently in memory, is asked how it lies"
+                raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
+            for base in memories(storage):
+                self.rely_on_layout(base, watched)
+        elif storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
             self.root.layout.append((storage, watched, watched and watched.value))
 
     def layout_arguments(self):

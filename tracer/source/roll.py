@@ -11,13 +11,14 @@ from .. import pytree
 from ..array import TracedArray
 from ..errors import CannotRoll, message
 from ..frames import locate
-from ..storage import Storage
+from ..storage import Blend, Storage
 from ..unmerged import Unmerged
 from . import codes, merge
 from .branch import choose, decided
 from .builtins import truth
 from .emission import Emission
 from .run import Run
+from .sharing import arrays
 from .state import UNBOUND, note
 
 PASSES = 12
@@ -46,6 +47,8 @@ class Roll:
         self.turns, self.limit, self.going = turns, limit, going
         self.slots = loop.slots
         self.before = {s: s.get() for s in self.slots}
+        for x in [x for value in self.before.values() for x in arrays(value) if isinstance(x.storage, Blend)]:
+            x.storage.settle()
         self.carried, self.stores = {}, []
         self.where = locate()
         self.surely = turns is not None or decided(going) and limit is None  # whether there is a first trip
