@@ -16,6 +16,7 @@ from .leaving import Leaving, handle
 from .run import closed, emit
 from .sharing import Sharing, arrays
 from .state import UNBOUND
+from .tags import Tags
 
 
 class Emission:
@@ -36,8 +37,9 @@ class Emission:
 
     def emit(self):
         roll, run = self.roll, self.run
-        self.sharing = Sharing(roll, run)
+        self.sharing = Sharing(roll, run, self.leaving)
         self.sharing.check()
+        self.tags = Tags(self)
         finals = self.finals()
         self.bases(finals)
         for slot, c in roll.carried.items():
@@ -107,7 +109,8 @@ class Emission:
         if isinstance(x, TracedArray):
             before = () if roll.surely or roll.first(slot, run) is UNBOUND else self.sharing.visible(slot, n)
             carried = lambda: self.params.index(roll.carried[slot].values[n])
-            return self.array(x, slot.name, carried if slot in roll.carried else None, before)
+            memory = roll.carried[slot].memory[n] if slot in roll.carried else None
+            return self.array(x, slot.name, carried if slot in roll.carried else None, before, memory)
         if s[0] == "object" or slot not in roll.carried and not isinstance(x, TracedScalar):
             if slot not in roll.carried and not roll.surely and roll.first(slot, run) is not UNBOUND:
                 return lambda out: Unmerged(f"{slot.name} is what it was, or {x!r:.40}, as data decides at {roll.where}")
@@ -121,7 +124,7 @@ class Emission:
     def fresh(self, s):
         return Value(merge.type_of(s))
 
-    def array(self, x, name, carried=None, before=()):
+    def array(self, x, name, carried=None, before=(), memory=None):
         """A plan for an array that a place holds after the last trip. carried: -> its row, if it goes from trip to trip."""
         run, sharing = self.run, self.sharing
         choices = self.leaving.choices(x)
@@ -138,9 +141,33 @@ class Emission:
                 raise self.roll.refused(f"{name} shares an array with another name after a trip, and there may be none")
             parts = self.leaving.parts(choices, name)
             return lambda out: handle(resolved(parts, out), x.type, seen=x._shadow)
+        told = None if common else self.told(choices, memory)
+        if told is not None:
+            return self.tagged(x, told, carried or self.result_row(x, name))
         sources = [self.leaving.memory(b, name) for b in common]
         at = carried or self.result_row(x, name)
         return lambda out: TracedArray(Shared(out[at()], [*others, *(s(out) for s in sources)]), (), x.type, x._shadow)
+
+    def told(self, choices, memory):
+        """(row of the number that says which window it is, the numbers it can be); None where no number says."""
+        tags = self.tags
+        if memory is not None:
+            return None if memory in tags.unknown else (tags.carried(memory), tags.may[memory])
+        may = tags.numbered(choices)
+        if None in may:
+            return None
+        return self.row(self.fresh(("weak", int)), Lit(0, COUNTER), tags.result(choices)), may
+
+    def tagged(self, x, told, at):
+        row, may = told
+
+        def plan(out):
+            which = out[row]
+            choices = [(OPS["eq"](which, Lit(n, COUNTER)), *self.tags.windows[n - 1]) for n in sorted(may)]
+            own = Storage(out[at()], current_trace())
+            return handle([*choices, (None, own, ())], x.type, out[at()], mixed=any(chain for _, _, chain in choices))
+
+        return plan
 
     def own(self, x, name, carried):
         at = carried or self.result_row(x, name)

@@ -6,6 +6,8 @@ the same thing as Python's sharing unless somebody could tell: `check` refuses t
 
 import sys
 
+import numpy as np
+
 from .. import pytree
 from ..array import TracedArray
 from ..storage import Storage, memories
@@ -22,8 +24,8 @@ def arrays(value):
 class Sharing:
     """stands: placeholder's memory -> the memories from before the loop that it may stand for, so far as anybody else sees them."""
 
-    def __init__(self, roll, run):
-        self.roll, self.run = roll, run
+    def __init__(self, roll, run, leaving):
+        self.roll, self.run, self.leaving = roll, run, leaving
         self.carried = [(slot, n, m) for slot, c in roll.carried.items() for n, m in enumerate(c.memory) if m is not None]
         self.reach = {m: memories(pytree.leaves(run.after(slot))[n].storage) for slot, n, m in self.carried}
         self.stands = {m: set(self.visible(slot, n)) for slot, n, m in self.carried}
@@ -40,7 +42,9 @@ class Sharing:
     def visible(self, slot, n):
         """The memories a place had before the loop, if anybody else sees them."""
         x = pytree.leaves(self.roll.first(slot, self.run))[n]
-        return memories(x.storage) if isinstance(x, TracedArray) and not self.alone(slot) else []
+        if isinstance(x, TracedArray):
+            return [] if self.alone(slot) else memories(x.storage)
+        return [s for _, s, _ in self.leaving.choices(x)] if isinstance(x, np.ndarray) else []
 
     def alone(self, slot):
         """Whether nobody but the place itself sees the array it held before the loop."""
