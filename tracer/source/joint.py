@@ -1,7 +1,5 @@
 """What a `cond` gives back: every place, array and way out of its two sides, as one that the program chooses."""
 
-import numpy as np
-
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from .. import pytree
