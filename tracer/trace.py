@@ -40,6 +40,7 @@ class Trace:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(Lit(0, Tensor((), np.dtype(np.int32))), self)
             self.checks = []  # (exception class, message) behind each status number, from 1
+            self.handlers = []  # the exception classes that each `try` being run catches
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
             self.sites = {}  # what earlier visits found out about a loop
             self.bounds = {}  # integer value -> (lowest, highest) it can be
@@ -125,14 +126,27 @@ class Trace:
             if not ok.value:
                 raise error(text)
             return
+        self.refuse_handled(error)
         before = self.bring(self.root.status.value)
         first = OPS["and"](OPS["not"](ok), eq(before, 0))
         self.root.status.write(select(first, self._number(error, text), before))
 
     def fail(self, error, text):
         """Record that the program, if it comes here, raises `error(text)`."""
+        self.refuse_handled(error)
         before = self.bring(self.root.status.value)
         self.root.status.write(select(OPS["eq"](before, Lit(0, before.type)), self._number(error, text), before))
+
+    def refuse_handled(self, error):
+        """The program can raise only what leaves the function: an exception that a handler around it catches is control flow."""
+        if any(issubclass(error, kinds) for kinds in self.root.handlers):
+            raise UnsupportedError(
+                message(
+                    f"whether {error.__name__} is raised here depends on data, and a handler around it catches that",
+                    locate(),
+                    "Test for the condition with `if` instead of catching the exception.",
+                )
+            )
 
     def _number(self, error, text):
         checks = self.root.checks

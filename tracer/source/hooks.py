@@ -1,12 +1,13 @@
 """The hooks that rewritten code calls, gathered under the one name it knows them by."""
 
+import contextlib
 import types
 
 import numpy as np
 
 from ...ir.ops import OPS
 from ..array import Traced, TracedArray, TracedScalar
-from ..errors import CannotRoll, message
+from ..errors import CannotRoll, WengertError, message
 from ..frames import locate
 from ..numpy_api.handles import handle
 from ..storage import current_trace
@@ -145,10 +146,26 @@ def asserted(test, *text):
     return True
 
 
+@contextlib.contextmanager
+def handled(kinds):
+    """The body of a `try`, with what its handlers catch."""
+    trace = current_trace()
+    if trace is None:
+        yield
+        return
+    caught = tuple(k for kind in kinds() for k in (kind if isinstance(kind, tuple) else (kind,)))
+    trace.root.handlers.append(caught)
+    try:
+        yield
+    finally:
+        trace.root.handlers.pop()
+
+
 state.TRANSPARENT |= {f.__code__ for f in (item, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
 CELL.cell_contents = types.SimpleNamespace(
     call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
     delete_attribute=delete_attribute, both=both, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
+    handled=handled, WengertError=WengertError,
     own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
 )  # fmt: skip
 

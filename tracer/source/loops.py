@@ -5,13 +5,15 @@ rest captured; two trips as one (`a, b = b, a`); all trips written out, if they 
 the first is told by `explain()`. Only CannotRoll and ConcretizationError lead from one to the next.
 """
 
+import functools
+
 from ..array import TracedScalar
-from ..errors import CannotRoll, ConcretizationError, message
+from ..errors import CannotRoll, ConcretizationError
 from ..frames import locate
 from ..storage import current_trace
 from . import series
 from .branch import decided, either_way, follow, refuse_globals, settled, watched
-from .codes import BREAK, BREAKS, CONTINUE, CONTINUES, FALLS, LEFT, Code
+from .codes import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Code
 from .merge import pick
 from .rewrite import SITES
 from .roll import Roll
@@ -122,6 +124,10 @@ class Trial(Run):
                 restore(container, had)
 
 
+def nothing():
+    """No further trip."""
+
+
 GONE = Code(LEFT, {LEFT})
 
 
@@ -184,7 +190,7 @@ class For(Loop):
                     return self.unrolled(k, reason)
                 if not written:
                     self.told("the first trip is written out", reason)
-            over, code = self.ended(self.trip(k), lambda k=k: self.onward(k + 1, written + 1))
+            over, code = self.ended(self.trip(k), functools.partial(self.onward, k + 1, written + 1))
             if over:
                 return code
             k, written = k + 1, written + 1
@@ -214,7 +220,7 @@ class For(Loop):
 
     def trips(self, k):
         for j in range(k, self.count):
-            over, code = self.ended(self.trip(j), lambda j=j: self.trips(j + 1))
+            over, code = self.ended(self.trip(j), functools.partial(self.trips, j + 1))
             if over:
                 return code
         return None
@@ -253,15 +259,15 @@ class While(Loop):
                 raise CannotRoll(f"this loop, whose test depends on data, cannot be captured: {reason}")
             if written > FEW:
                 raise CannotRoll(f"this loop cannot be captured, and has gone on for {FEW} trips: {reason}")
-            onward = lambda: self.run(written + 1, nested + 1)
+            onward = functools.partial(self.run, written + 1, nested + 1)
             if known is None:
-                trip = lambda: self.after(self.body(), onward)
-                return either_way(going, trip, lambda: None, self.slots, self.site.middle | self.site.head, self.held)
+                return either_way(going, functools.partial(self.after, onward), nothing, self.slots, self.site.middle | self.site.head, self.held)
             written += 1
             over, code = self.ended(self.body(), onward)
             if over:
                 return code
 
-    def after(self, code, onward):
-        over, code = self.ended(code, onward)
+    def after(self, onward):
+        """A trip and those behind it."""
+        over, code = self.ended(self.body(), onward)
         return code if over else onward()

@@ -14,6 +14,7 @@ The bodies share the function's own cells, through which the hooks read, replace
 """
 
 import ast
+import copy
 
 from .expressions import Expressions, at, hook, is_generator, load, mangled, store
 from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits
@@ -261,9 +262,16 @@ class Statements(Expressions):
 
     def on_Try(self, s):
         s.body = self.block(s.body, tail=False)
+        if s.handlers:
+            caught = [ast.Name("BaseException", ast.Load()) if h.type is None else copy.deepcopy(h.type) for h in s.handlers]
+            kinds = ast.Lambda(ast.arguments([], [], None, [], [], None, []), ast.Tuple(caught, ast.Load()))
+            s.body = [at(ast.With([ast.withitem(at(hook("handled", kinds), s), None)], s.body), s)]
         for handler in s.handlers:
             handler.type = handler.type and self.visit(handler.type)
             handler.body = self.block(handler.body, tail=False)
+        if s.handlers and isinstance(s, ast.Try):  # what we cannot capture is no exception of the user's
+            refusal = at(ast.Attribute(load("@w"), "WengertError", ast.Load()), s)
+            s.handlers.insert(0, at(ast.ExceptHandler(refusal, None, [at(ast.Raise(), s)]), s))
         s.orelse = self.block(s.orelse, tail=False) if s.orelse else []
         s.finalbody = self.block(s.finalbody, tail=False) if s.finalbody else []
         return [s]

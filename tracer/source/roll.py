@@ -44,14 +44,15 @@ class Roll:
 
     def __init__(self, loop, turn, turns=None, limit=None, going=True, test=None):
         self.loop, self.site, self.turn, self.test = loop, loop.site, turn, test
-        self.turns, self.limit, self.going = turns, limit, going
+        known = decided(going)
+        self.turns, self.limit, self.going = turns, limit, going if known is None else known
         self.slots = loop.slots
         self.before = {s: s.get() for s in self.slots}
         for x in [x for value in self.before.values() for x in arrays(value) if isinstance(x.storage, Blend)]:
             x.storage.settle()
         self.carried, self.stores = {}, []
         self.where = locate()
-        self.surely = turns is not None or decided(going) and limit is None  # whether there is a first trip
+        self.surely = turns is not None or known and limit is None  # whether there is a first trip
 
     # -- passes ------------------------------------------------------------------------------------
     def emit(self):
