@@ -100,7 +100,7 @@ def row_kept(v, t):
 
 def first_trip_sees_the_store(v, t):
     x, s = v, 0.0
-    for i in range(3):
+    for _ in range(3):
         v[0] += 1
         s += x[0]
         x = x * 2

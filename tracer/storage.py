@@ -126,9 +126,10 @@ def distinct(choices):
 
 
 class Shared(Storage):
-    """Memory that a loop left behind, which may be that of other arrays: of which, no value in the program says.
+    """Memory that may be that of other arrays: of which, no value in the program says.
 
-    Reading is fine while those arrays stay as they were when the loop ended.
+    A loop may leave such an array behind, and a choice among very many. Reading is fine while those
+    arrays stay as they were.
     """
 
     __slots__ = ("sources", "now")
@@ -152,7 +153,7 @@ class Shared(Storage):
         raise self._unknown("is written in place")
 
     def _unknown(self, happened):
-        text = f"an array of type {self.now.type}, which a loop may have left as one of several arrays, {happened}"
+        text = f"an array of type {self.now.type}, which is one of several arrays, as data decided, {happened}"
         return UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
 
 

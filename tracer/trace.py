@@ -41,6 +41,7 @@ class Trace:
             self.status = Storage(Lit(0, Tensor((), np.dtype(np.int32))), self)
             self.checks = []  # (exception class, message) behind each status number, from 1
             self.handlers = []  # the exception classes that each `try` being run catches
+            self.copies = 1  # how often the code being run is written out, for loops that are
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
             self.sites = {}  # what earlier visits found out about a loop
             self.bounds = {}  # integer value -> (lowest, highest) it can be

@@ -4,8 +4,10 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ..array import TracedArray
-from ..storage import Blend, Plain, Shared, Storage, current_trace
+from ..storage import Blend, Plain, Shared, Storage, current_trace, memories
 from ..views import Index
+
+MANY = 6  # so many arrays are told apart where data chose one of them
 
 
 class Leaving:
@@ -84,4 +86,7 @@ def handle(choices, kind, value=None, mixed=False, seen=None):
     if len(choices) == 1 and not mixed:
         _, storage, chain = choices[0]
         return TracedArray(storage, chain, kind, seen)
-    return TracedArray(Blend(choices, kind, value, mixed), (), kind, seen)
+    blend = Blend(choices, kind, value, mixed)
+    if len(blend.choices) > MANY:
+        return TracedArray(Shared(blend.value, memories(blend)), (), kind, seen)
+    return TracedArray(blend, (), kind, seen)

@@ -215,8 +215,15 @@ class For(Loop):
     def unrolled(self, k, reason):
         if self.count - k > FEW:
             raise CannotRoll(f"this loop of {self.count} trips cannot be captured: {reason}")
-        self.told(f"{self.count - k} trips are written out one by one", reason)
-        return self.trips(k)
+        root = current_trace().root
+        outer, root.copies = root.copies, root.copies * (self.count - k)
+        try:
+            if root.copies > FEW:
+                raise CannotRoll(f"this loop of {self.count} trips, in a loop whose trips are written out, cannot be captured: {reason}")
+            self.told(f"{self.count - k} trips are written out one by one", reason)
+            return self.trips(k)
+        finally:
+            root.copies = outer
 
     def trips(self, k):
         for j in range(k, self.count):
