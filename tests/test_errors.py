@@ -13,9 +13,10 @@ kept = []
 
 
 def branch(x):
-    if x.sum() > 0:
-        return x[1:]
-    return -x
+    for i in range(3):
+        y = x[1:] if x[i] > 0 else -x
+        x = x + y.sum()
+    return x
 
 
 def loop(x):
@@ -25,11 +26,56 @@ def loop(x):
 
 
 def use_unmerged(x):
-    if x.sum() > 0:
-        y = x
-    else:
-        y = None
-    return x + y
+    for i in range(3):
+        if x[i] > 0:
+            y = x
+        else:
+            y = None
+        x = x + y
+    return x
+
+
+def recursive(x):
+    if x.sum() < 1:
+        return x
+    return recursive(x / 2)
+
+
+def grows_on_data(x):
+    ys = []
+    while x > 1:
+        ys.append(x)
+        x = x / 2
+    return ys
+
+
+def size_of_data(x):
+    return np.zeros(int(x.sum()))
+
+
+async def awaited(x):
+    return x
+
+
+def returns_coroutine(x):
+    return [awaited(x)]
+
+
+def returns_generator(x):
+    return numbers(x)
+
+
+def many_ways(x):
+    for i in (0, 1, 2, 3, 4):
+        y = (x[i], None) if x[i] > 0 else (x[i],)
+        x = x + len(y)
+    return x
+
+
+def calls_many_ways():
+    f = jit(many_ways)
+    for n in range(32):
+        f(np.array([20.0 if n >> k & 1 else -20.0 for k in range(5)]))
 
 
 def choice(x):
@@ -101,6 +147,13 @@ CASES = {
     "while": lambda: jit(loop)(V),
     "unmerged": lambda: jit(use_unmerged)(V),
     "grows": lambda: jit(grows)(V),
+    "grows_on_data": lambda: jit(grows_on_data)(5.0),
+    "recursive": lambda: jit(recursive)(V),
+    "size_of_data": lambda: jit(size_of_data)(V),
+    "async": lambda: jit(awaited),
+    "returns_coroutine": lambda: jit(returns_coroutine)(V),
+    "returns_generator": lambda: jit(returns_generator)(V),
+    "many_ways": calls_many_ways,
     "stores_outside": lambda: jit(stores_outside)(V),
     "window_over_the_end": lambda: jit(window_over_the_end)(V),
     "leaves_try": lambda: jit(leaves_try)(V),

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..ir.core import Builder
 from ..ir.types import Tensor
+from .assume import decide
 from .errors import ConcretizationError, LeakError, UnsupportedError, message
 from .frames import locate
 from .known import known
@@ -58,6 +59,9 @@ class Traced:
                     "Use x.any() or x.all(), or np.where(test, a, b).",
                 )
             )
+        truth = decide(self) if self.type.size == 1 else None
+        if truth is not None:
+            return truth
         raise _concrete(
             self,
             "decided a Python `if`, `while`, `and`, `or`, `not` or `assert`",
@@ -89,12 +93,6 @@ class Traced:
             "was used as a Python integer (a size, a range, or an index into a list or a plain array)",
             "Sizes and loop counts must be known while tracing: pass them as int arguments, which are static.",
         )
-
-    def item(self, *args):
-        return self._number("item").item(*args)
-
-    def tolist(self):
-        return self._number("tolist").tolist()
 
     @property
     def shape(self):

@@ -7,18 +7,28 @@ very argument that was returned, or a view of it.
 
 import re
 import sys
+import types
 
 import numpy as np
 
 from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
+from ..ir.source import Source
 from . import pytree
 from .array import TracedArray, TracedScalar
+from .assume import attempts
+from .containers import Containers
+from .errors import UnsupportedError, message
 from .source import hooks
 from .storage import Storage
 from .trace import Trace
 from .unmerged import Unmerged
 
+SUSPENDED = (
+    (types.GeneratorType, "the generator", "gi_code"),
+    (types.CoroutineType, "the coroutine", "cr_code"),
+    (types.AsyncGeneratorType, "the async generator", "ag_code"),
+)
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
 
@@ -71,37 +81,57 @@ class Captured:
     lifted:  values of the enclosing trace.
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
-    checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
+    checks:  the Check behind each nonzero status, from 1; empty when there is no status result.
     layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
     notes:   what could not be captured as it stands, and what was done instead.
+    given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
     """
 
-    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes", "given")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=()):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=(), given=None):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes = notes
+        self.notes, self.given = notes, given
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None):
-    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`."""
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None):
+    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
+
+    choices: which decisions on data are made by value, and the arguments that decide.
+    """
+    if choices is None:
+        return _captured(function, leaves, tree, kinds, name, parent, order, None)
+    return attempts(choices, lambda: _captured(function, leaves, tree, kinds, name, parent, order, choices))
+
+
+def _captured(function, leaves, tree, kinds, name, parent, order, choices):
     trace = Trace(name, parent)
+    trace.choices = choices
     with trace:
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = tuple(trace.build.params)
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
+        containers = Containers(args, kwargs)
         result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
+        if parent is not None:
+            containers.refuse(name)
+        given = containers.plans(result) if parent is None else None
+        del containers
+        if given is not None:
+            result = given[0]
         outs, values, tree = describe(result, trace)
         order = pytree.key_order(result)
         del result
+        if choices is not None:
+            choices.undo.clear()
         own_copies(outs)
         count = len(values)
         writes = [s for s in storages if s.value is not params[s.origin]]
@@ -120,7 +150,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None):
             trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
-    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, trace.root.notes)
+    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, trace.root.notes, given)
 
 
 def _bind_constant(array, value):
@@ -128,8 +158,19 @@ def _bind_constant(array, value):
     return value.eqn
 
 
+def refuse_suspended(leaf):
+    """A generator or coroutine that is returned would go on when the trace has ended."""
+    kind, code = next(((k, getattr(leaf, a)) for t, k, a in SUSPENDED if isinstance(leaf, t)), (None, None))
+    if kind is not None:
+        if not isinstance(leaf, types.AsyncGeneratorType):
+            leaf.close()
+        hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
+        raise UnsupportedError(message(f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended", Source(code, 0), hint))
+
+
 def describe(result, trace):
     """-> (Out per leaf, result values, tree) of what a traced function returned."""
+    refuse_suspended(result)
     leaves, tree = pytree.flatten(result)
     shared = {}  # storage -> how many leaves show it
     for leaf in leaves:
@@ -143,6 +184,7 @@ def describe(result, trace):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
         elif not isinstance(leaf, TracedArray):
+            refuse_suspended(leaf)
             outs.append(Out("object", object=leaf))
         elif leaf.storage.trace is not trace:
             outs.append(Out("object", object=leaf))

@@ -25,12 +25,20 @@ class CannotRoll(UnsupportedError):
     """A loop or branch on data whose body does what one traced body cannot stand for."""
 
 
+class DeepRecursion(UnsupportedError, RecursionError):
+    """A function calls itself while it is traced until Python's stack is full."""
+
+
 class ShapeError(WengertError, ValueError):
     """Shapes that do not fit, where NumPy raises ValueError."""
 
 
 class DerivativeError(WengertError, TypeError):
     """A derivative was asked of something that has none."""
+
+
+class CheckError(WengertError, AssertionError):
+    """`jit(check=True)`: the compiled program did something else than plain Python; the message names the first line that did."""
 
 
 class Fallback(UserWarning):

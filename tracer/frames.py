@@ -40,6 +40,18 @@ def locate():
     return None
 
 
+def name_of(thing):
+    """The variable that holds an object in the user's function now running, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not internal(frame.f_code):
+            for name, value in frame.f_locals.items():
+                if value is thing and name.isidentifier():
+                    return name
+        frame = frame.f_back
+    return None
+
+
 def without_internals(error):
     """`error` with our own frames taken out of its traceback; the user's stay."""
     kept = []

@@ -17,6 +17,7 @@ from .errors import CannotRoll, ConcretizationError, ShapeError, UnsupportedErro
 from .frames import locate
 from .promote import broadcast_shapes, operand_as, read, shape_of
 from .ranges import affine, distance, interval
+from .status import first_outside, within
 from .storage import current_trace
 from .views import Index
 
@@ -143,14 +144,14 @@ def basic(x, key):
     for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
         expanded += [slice(None)] * (x.ndim - used) if k is Ellipsis else [] if k is None else [k]
     axes = []
-    for k, n in zip(expanded, x.shape, strict=True):
+    for axis, (k, n) in enumerate(zip(expanded, x.shape, strict=True)):
         if isinstance(k, slice):
             start, stop, step = k.indices(n)
             axes.append((start, len(range(start, stop, step)), step))
         elif isinstance(k, Moving):
             axes.append((k.within(n), k.count, None))
         elif isinstance(k, TracedScalar):
-            axes.append((wrapped(k.value, n), 1, None))
+            axes.append((wrapped(k.value, n, axis), 1, None))
         else:
             axes.append((int(k) % n, 1, 1))
     whole = static if any(k is Ellipsis for k in static) else (*static, Ellipsis)  # a view, even where all axes are dropped
@@ -200,24 +201,23 @@ def settled(k):
     return Moving(first, max(count, 0))
 
 
-def wrapped(index, n):
-    """A traced index made non-negative, with the check that it is within `n`."""
+def wrapped(index, n, axis=0):
+    """A traced index into axis `axis`, made non-negative, with the check that it is within `n`."""
     index = cast_to(index, INDEX)
     if isinstance(index, Lit):
         return Lit(int(index.value) % n if n else 0, index.type)
-    low, high = interval(index) or (-n - 1, n)
+    low, high = (interval(index) or (-n - 1, n)) if index.type.size else (0, -1)
     if low >= 0 and high < n:
         return index
     if low >= -n and high < 0:
         return add(index, Lit(n, index.type))
     zero, size = Lit(0, index.type), Lit(n, index.type)
-    above, below = low >= -n, high < n  # the sides that need no check
-    if not (above and below):
-        least = Lit(-n, index.type)
-        inside = lt(index, size) if above else ge(index, least) if below else and_(ge(index, least), lt(index, size))
+    if low < -n or high >= n:
+        inside, bad = within(index, n, low < -n, high >= n), index
         if index.type.shape:
             inside = OPS["reduce_and"](inside, axes=tuple(range(index.type.ndim)))
-        current_trace().check(inside, IndexError, message(f"index out of bounds for an axis of size {n}", locate()))
+            bad = first_outside(index, n, inside)
+        current_trace().check(inside, IndexError, message(f"index {{}} is out of bounds for axis {axis} with size {n}", locate()), bad)
     if low >= 0:
         return index
     return select(lt(index, zero), add(index, size), index)
@@ -238,7 +238,7 @@ def advanced(x, key):
     where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
     view = x.window(basic(x, tuple(slice(None) if i in where else k for i, k in enumerate(full))))
     adjacent = where == list(range(where[0], where[-1] + 1))
-    pairs = [(axis, spread_to(index_value(full[axis], view.shape[axis]), shape)) for axis in where]
+    pairs = [(axis, spread_to(index_value(full[axis], view.shape[axis], axis - sum(k is None for k in full[:axis])), shape)) for axis in where]
     place = where[0] if adjacent else 0
     return view, pairs, place
 
@@ -267,14 +267,14 @@ def expand_masks(key, x):
     return tuple(out)
 
 
-def index_value(k, n):
+def index_value(k, n, axis):
     """An integer index, array or scalar, as a non-negative int64 value; checked."""
     if isinstance(k, Traced):
         if k.type.kind not in "iu":
             raise IndexError(
                 message(f"arrays used as indices must be of integer (or boolean) type, got {k.type}", locate(), "Convert with x.astype(int).")
             )
-        return wrapped(k.value, n)
+        return wrapped(k.value, n, axis)
     k = np.asarray(k)
     if k.size == 0:
         k = k.astype(INDEX)
@@ -282,7 +282,7 @@ def index_value(k, n):
         raise IndexError(message(f"arrays used as indices must be of integer (or boolean) type, got {k.dtype}", locate()))
     bad = (k < -n) | (k >= n)
     if bad.any():
-        raise IndexError(message(f"index {k[bad].flat[0]} is out of bounds for an axis of size {n}", locate()))
+        raise IndexError(message(f"index {k[bad].flat[0]} is out of bounds for axis {axis} with size {n}", locate()))
     return constant_of(np.where(k < 0, k + n, k).astype(INDEX))
 
 

@@ -6,9 +6,12 @@ import threading
 
 from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
+from ..ir.source import Source
 from . import pytree
 from .array import Traced
+from .assume import Choices
 from .capture import capture
+from .check import checked
 from .entry import Entry
 from .errors import UnsupportedError, message
 from .explain import explanation
@@ -54,7 +57,7 @@ class Compiled:
             return hooks.call(self.function)(*args, **kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, tree, types, args, kwargs)
-            return entry.run(leaves)
+            return entry.run(leaves, (args, kwargs))
         static = tuple([leaves[i] for i in route.static])
         try:
             entry = route.entries.get(static)
@@ -64,7 +67,7 @@ class Compiled:
                     check_hashable(leaves[i], n)
             raise
         entry = entry or self.enter(route, static, leaves, tree, types, args, kwargs)
-        return entry.run([leaves[i] for i in route.dynamic])
+        return entry.run([leaves[i] for i in route.dynamic], (args, kwargs))
 
     def enter(self, route, static, leaves, tree, types, args, kwargs):
         """The entry of a signature that has none yet."""
@@ -96,8 +99,9 @@ class Compiled:
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
+        dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name).func
+        func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic)).func
         return optimise(func, exact=self.exact) if passes else func
 
     def explain(self):
@@ -113,7 +117,7 @@ def signature_of(function):
         return None
 
 
-def jit(function=None, *, device=None, exact=False):
+def jit(function=None, *, device=None, exact=False, check=False):
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
@@ -121,6 +125,8 @@ def jit(function=None, *, device=None, exact=False):
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
     exact:  leave out rewrites that may change a result by rounding.
+    check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside objects and
+            errors. On a difference beyond rounding raise CheckError, which names the first line that differs and both values.
 
     The result has `.explain()`, the traces made and why, and `.ir(*args, passes=True)`, the IR for given arguments.
 
@@ -133,19 +139,31 @@ def jit(function=None, *, device=None, exact=False):
     np.float64(0.0)
     """
     if function is None:
-        return functools.partial(jit, device=device, exact=exact)
+        return functools.partial(jit, device=device, exact=exact, check=check)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise UnsupportedError(
-            message(f"{function.__name__} is a generator or coroutine, which has no one result to compile", None, "Return a list or an array.")
-        )
-    return wrapper(Compiled(function, plain=function, device=device, exact=exact), function)
+    refuse_suspended(function)
+    compiled = Compiled(function, plain=function, device=device, exact=exact)
+    return wrapper(compiled, function, checked(compiled, function) if check else None)
 
 
-def wrapper(compiled, like):
-    """The function a user calls in front of a Compiled; it binds as a method does."""
-    call = compiled.front.call
+def refuse_suspended(function):
+    """A generator or an async function stops half-way and goes on later, which a program does not."""
+    if inspect.isgeneratorfunction(function):
+        kind, hint = "a generator", "Return all it yields, as a list or an array; inside a compiled function generators may be used."
+    elif inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        kind, hint = "an async function", "Write `def`, and await what it needs before calling it; results are there when it returns."
+    else:
+        return
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    text = f"{name} is {kind}: it stops half-way and goes on later, and a compiled program runs from end to end"
+    raise UnsupportedError(message(text, code and Source(code, 0), hint))
+
+
+def wrapper(compiled, like, call=None):
+    """The function a user calls in front of a Compiled, `call` or the generated one; it binds as a method does."""
+    call = call or compiled.front.call
     if hasattr(like, "__name__") or isinstance(like, functools.partial):
         functools.update_wrapper(call, like)
     call.__wrapped__ = like

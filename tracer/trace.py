@@ -6,13 +6,14 @@ import numpy as np
 
 from ..ir.core import Builder, Lit, Value
 from ..ir.ops import OPS
-from ..ir.types import Tensor, type_of
+from ..ir.types import type_of
 from .errors import LeakError, UnsupportedError, message
 from .frames import locate
+from .status import BITS, PASSED, Check, failed, passed
 from .storage import Blend, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
-select, eq = OPS["select"], OPS["eq"]
+select = OPS["select"]
 
 
 class Capture:
@@ -38,8 +39,9 @@ class Trace:
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         if parent is None:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
-            self.status = Storage(Lit(0, Tensor((), np.dtype(np.int32))), self)
-            self.checks = []  # (exception class, message) behind each status number, from 1
+            self.status = Storage(PASSED, self)
+            self.checks = {}  # Check -> its number, from 1
+            self.choices = None  # the Choices of a trace that can make some by value
             self.handlers = []  # the exception classes that each `try` being run catches
             self.copies = 1  # how often the code being run is written out, for loops that are
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
@@ -121,26 +123,31 @@ class Trace:
         self.root.known[outer] = self.root.captures[id(array)][-1].contents
         return value
 
-    def check(self, ok, error, text):
-        """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing."""
+    def check(self, ok, error, text, value=None):
+        """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing.
+
+        value: an integer scalar, whose number when the program runs takes the place of the first `{}` in the text.
+        """
         if isinstance(ok, Lit):
             if not ok.value:
-                raise error(text)
+                raise error(text.replace("{}", str(value.value), 1) if isinstance(value, Lit) else text)
             return
         self.refuse_handled(error)
         before = self.bring(self.root.status.value)
-        first = OPS["and"](OPS["not"](ok), eq(before, 0))
-        self.root.status.write(select(first, self._number(error, text), before))
+        bad = OPS["not"](ok)
+        first = bad if before is PASSED else OPS["and"](bad, passed(before))
+        self.root.status.write(select(first, self._failed(error, text, value), before))
 
     def fail(self, error, text):
         """Record that the program, if it comes here, raises `error(text)`."""
         self.refuse_handled(error)
         before = self.bring(self.root.status.value)
-        self.root.status.write(select(OPS["eq"](before, Lit(0, before.type)), self._number(error, text), before))
+        now = self._failed(error, text)
+        self.root.status.write(now if before is PASSED else select(passed(before), now, before))
 
     def refuse_handled(self, error):
         """The program can raise only what leaves the function: an exception that a handler around it catches is control flow."""
-        if any(issubclass(error, kinds) for kinds in self.root.handlers):
+        if not getattr(error, "internal", False) and any(issubclass(error, kinds) for kinds in self.root.handlers):
             raise UnsupportedError(
                 message(
                     f"whether {error.__name__} is raised here depends on data, and a handler around it catches that",
@@ -149,11 +156,16 @@ class Trace:
                 )
             )
 
-    def _number(self, error, text):
+    def passed(self):
+        """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never end."""
+        return passed(self.bring(self.root.status.value))
+
+    def _failed(self, error, text, value=None):
         checks = self.root.checks
-        if (error, text) not in checks:
-            checks.append((error, text))
-        return Lit(checks.index((error, text)) + 1, self.root.status.value.type)
+        number = checks.setdefault(Check(error, text, value is not None), len(checks) + 1)
+        if number >> BITS:
+            raise UnsupportedError(message(f"one program checks more than {1 << BITS} things while it runs", locate(), "Write a loop over an array."))
+        return failed(number, value)
 
     def finish_captures(self):
         """Decide what each captured array is -> [(array, value)] that become inputs, re-read at every call.

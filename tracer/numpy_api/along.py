@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from ...autodiff.batch import batch
+from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
 from .. import pytree
@@ -46,8 +47,10 @@ def on_every(function, lines):
         raise UnsupportedError(message(text, locate(), "Return what it computes instead."))
     func = batch(captured.func, (True, *(False for _ in captured.lifted)), lines.type.shape[0])
     result, *failed = trace.build.inline(func, (lines, *map(bring, captured.lifted)))
-    if failed:  # the status of the whole is that of any line that failed
-        status.write(OPS["reduce_max"](failed[0], axes=(0,)))
+    if failed:  # the status of the whole is that of the first line that failed
+        bad = OPS["ne"](failed[0], Lit(0, failed[0].type))
+        first = OPS["dynamic_slice"](failed[0], OPS["argmax"](bad, axis=0), sizes=(1,))
+        status.write(reshape_to(first, ()))
     return result
 
 

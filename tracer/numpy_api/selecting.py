@@ -35,7 +35,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     x, axis = along(a, axis) if axis is not None or np.ndim(a) else (ravel(a), 0)
     n = x.shape[axis]
     if is_traced(indices):
-        value = take_along(x.value, positions(value_of(indices), n, mode), axis, mode="promise")
+        value = take_along(x.value, positions(value_of(indices), n, mode, axis), axis, mode="promise")
     else:
         places = np.take(np.arange(n), indices, mode=mode)
         flat = picked(x.value, places.ravel(), axis)
@@ -43,7 +43,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     return wrap(value) if out is None else write_out("take", out, value, casting="unsafe")
 
 
-def positions(index, n, mode):
+def positions(index, n, mode, axis=0):
     """Traced indices made to lie in [0, n): checked, wrapped around or clipped."""
     if index.type.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'")
@@ -52,7 +52,7 @@ def positions(index, n, mode):
     if not n and index.type.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode == "raise":
-        return wrapped(index, n)
+        return wrapped(index, n, axis)
     if mode == "wrap":
         size = filled(n, shape, INDEX)
         return rem(add(rem(index, size), size), size)
@@ -127,7 +127,7 @@ def aligned(arr, indices, axis):
     axis = normalize_axis_index(operator.index(axis), x.ndim)
     if index.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    return x, index_value(index, x.shape[axis]), axis
+    return x, index_value(index, x.shape[axis], axis), axis
 
 
 def common(a, b):

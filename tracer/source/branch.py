@@ -3,6 +3,7 @@
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..array import Traced, TracedScalar
+from ..assume import by_value, capturing
 from ..errors import UnsupportedError, WengertError, message
 from ..frames import internal, locate
 from ..storage import current_trace
@@ -17,27 +18,29 @@ from .state import CONTAINERS, TRANSPARENT, cells
 
 
 def decided(test):
-    """Whether a test holds, as a bool; None where only the running program knows."""
+    """Whether a test holds, as a bool; None where only the running program knows, and the choice is not made by value."""
     if not isinstance(test, Traced):
         return bool(test)
     if test.type.size == 1 and test.known() is None:
-        return None
+        return by_value(test)
     return bool(test)
 
 
 def branch(test, body, orelse, rest, number):
     """`if test: body else: orelse`, then `rest`; -> how it ended."""
+    site = SITES[number]
+    if isinstance(test, Traced) and test.known() is None:
+        refuse_globals(site)
     known = decided(test)
     if known is not None:
         code = body() if known else orelse() if orelse is not None else None
         return follow(code, rest, number)
-    site = SITES[number]
     named = cells(body, orelse, rest)
     slots = [named[n] for n in sorted(site.names) if n in named]
-    refuse_globals(site)
     then = lambda: follow(body(), rest, number)
     other = lambda: follow(orelse() if orelse is not None else None, rest, number)
-    return settled(either_way(test, then, other, slots, site.after, watched(named)), site)
+    with capturing(test):
+        return settled(either_way(test, then, other, slots, site.after, watched(named)), site)
 
 
 def follow(code, rest, number, live=None):
@@ -51,7 +54,12 @@ def follow(code, rest, number, live=None):
     slots = [named[n] for n in sorted(site.names) if n in named]
     gone = Code(code.status, code.may - {codes.FALLS}, code.value)
     gone = gone if gone.open else Code(*gone.may, gone.may, gone.value)
-    return either_way(code.status == codes.FALLS, rest, lambda: gone, slots, site.after if live is None else live, watched(named))
+    falls = code.status == codes.FALLS
+    known = decided(falls)
+    if known is not None:
+        return rest() if known else gone
+    with capturing(falls):
+        return either_way(falls, rest, lambda: gone, slots, site.after if live is None else live, watched(named))
 
 
 def settled(code, site):
@@ -85,7 +93,8 @@ def choose(test, body, orelse):
         return body() if known else orelse()
     a, b = (lambda: Code(codes.RETURNS, {codes.RETURNS}, body())), (lambda: Code(codes.RETURNS, {codes.RETURNS}, orelse()))
     named = cells(body, orelse)
-    return either_way(test, a, b, [], (), watched(named), simple=True).value
+    with capturing(test):
+        return either_way(test, a, b, [], (), watched(named), simple=True).value
 
 
 # -- both ways -------------------------------------------------------------------------------------
@@ -135,8 +144,8 @@ def either_way(test, then, other, slots, live, held, simple=False):
 def ran(name, body, slots, held):
     """One side run. An exception of the user's there is one the program raises when data takes that side."""
     try:
-        return Run(name, body, slots, watched=held)
-    except WengertError:
+        return Run(name, body, slots, watched=held, choice=True)
+    except (WengertError, RecursionError):
         raise
     except Exception as error:
         last = error.__traceback__
@@ -145,7 +154,7 @@ def ran(name, body, slots, held):
         if internal(last.tb_frame.f_code) and last.tb_frame.f_code not in TRANSPARENT:
             raise
         raised = error
-    return Run(name, lambda: thrown(raised), slots)
+    return Run(name, lambda: thrown(raised), slots, choice=True)
 
 
 def thrown(error):

@@ -12,19 +12,23 @@ import numpy as np
 from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..array import Traced, TracedScalar, fresh
+from ..assume import remember
 from ..emit import constant_of, counted
-from ..errors import CannotRoll, message
-from ..frames import locate
+from ..errors import CannotRoll, ConcretizationError, message
+from ..frames import locate, name_of
 from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import HANDLERS
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import convert, is_user
+from .sequences import LIST_METHODS
 from .series import enumerate_, range_, zip_
-from .state import inside, own, refuse
+from .state import inside, items, own, refuse, restore
 
 DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
+GROWING = set("append extend insert add appendleft extendleft".split())
+GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
 IMPURE = {print, input, next, open, *(getattr(random, n) for n in ("random", "randint", "choice", "uniform", "shuffle", "seed", "gauss"))}
 REPLACED.update({range: range_, enumerate: enumerate_, zip: zip_})
 
@@ -58,13 +62,26 @@ def _builtin(f, kind):
         return _class(f)
     if kind is types.BuiltinFunctionType:
         owner = f.__self__
-        if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS and inside():
-            refuse(owner, f"a {type(owner).__name__} made outside it is changed ({f.__name__})")
+        if f.__name__ in LIST_METHODS and isinstance(owner, list | tuple) and any(isinstance(i, Traced) for i in owner):
+            f = functools.partial(LIST_METHODS[f.__name__], owner)
+            f.__name__ = f.func.__name__
+        if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS:
+            if inside():
+                refuse(owner, changed(owner, f.__name__), GROWS if f.__name__ in GROWING else None)
+            else:
+                remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
             return getattr(fresh(current_trace().capture(owner)), f.__name__)
         elif (f in IMPURE or isinstance(owner, random.Random)) and inside():
             raise CannotRoll(message(f"{f.__name__}() acts each time it is called, inside a loop or branch that is captured as a whole", locate()))
     return f
+
+
+def changed(owner, how):
+    """A container in which a captured body changes how many items there are, as the user would say it."""
+    name, kind = name_of(owner), type(owner).__name__
+    happens = f"grows ({how})" if how in GROWING else f"is changed ({how})"
+    return f"{name}, a {kind} made outside it, {happens}" if name else f"a {kind} made outside it {happens}"
 
 
 def _class(f):
@@ -151,9 +168,19 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
     REPLACED[_f] = _conversion(_f)
 
 
+def size(x):
+    """A size, which must be known: NumPy would take a traced number for no number at all."""
+    x = settled(x)
+    if mentions(x):
+        text = "a shape depends on data: how large the array is would be known only when the program runs"
+        hint = "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x));\nor pass the size as an int, which is static."
+        raise ConcretizationError(message(text, locate(), hint))
+    return x
+
+
 def _sized(real):
     """Creation from sizes alone, which must be known."""
-    return lambda *args, **kwargs: lifted(real(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()}))
+    return lambda *args, **kwargs: lifted(real(*map(size, args), **{k: size(v) for k, v in kwargs.items()}))
 
 
 for _f in (np.zeros, np.eye, np.identity, np.tri):
@@ -162,13 +189,13 @@ for _f in (np.zeros, np.eye, np.identity, np.tri):
 
 @replaces(np.empty)
 def empty(*args, **kwargs):
-    made = np.empty(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()})
+    made = np.empty(*map(size, args), **{k: size(v) for k, v in kwargs.items()})
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
 
 
 @replaces(np.arange)
 def arange(*args, **kwargs):
-    args = tuple(map(settled, args))
+    args = tuple(map(size, args))
     made = np.arange(*args, **kwargs)
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
         return fresh(counted(made.shape))

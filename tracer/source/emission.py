@@ -6,6 +6,7 @@ from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
 from ..errors import message
+from ..status import passed
 from ..storage import Shared, Storage, current_trace, memories
 from ..unmerged import Unmerged
 from . import codes, merge
@@ -17,6 +18,11 @@ from .run import closed, emit
 from .sharing import Sharing, arrays
 from .state import UNBOUND
 from .tags import Tags
+
+
+def also(a, b):
+    """`a and b`, of which either may be known to hold."""
+    return b if isinstance(a, Lit) and a.value else a if isinstance(b, Lit) and b.value else OPS["and"](a, b)
 
 
 class Emission:
@@ -188,11 +194,13 @@ class Emission:
         if roll.leaving is True:
             raise roll.refused("nothing in the trip can end it")
         first = truth(roll.going).value if not isinstance(roll.going, bool) else Lit(roll.going, TRUTH)
+        if roll.turns is None:
+            first = also(first, current_trace().passed())
         with self.run.trace:
             last = Lit(False, TRUTH) if roll.leaving is False else roll.leaving.value
             status = current_trace().root.status
             if roll.turns is None and status in self.run.writes:  # a loop that has failed goes on no longer
-                last = OPS["and"](last, OPS["eq"](self.run.writes[status], Lit(0, status.value.type)))
+                last = OPS["and"](last, passed(self.run.writes[status]))
         return self.row(Value(TRUTH), first, last)
 
     def code(self):
@@ -260,7 +268,8 @@ class Emission:
             operands = [*extra, *operands]
             test = self.test(body, going, bool(extra))
         elif roll.limit is not None:
-            limit = [roll.limit]
+            sound = current_trace().passed()
+            limit = [roll.limit if isinstance(sound, Lit) else OPS["select"](sound, roll.limit, Lit(0, COUNTER))]
         return emit("loop", [*limit, *operands, *self.inits], self.names, body=body, carried=len(self.inits), test=test, trips=roll.turns)
 
     def test(self, body, going, limited):

@@ -105,9 +105,17 @@ class Expressions(ast.NodeTransformer):
         return at(hook("negated", node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node):
-        if len(node.ops) == 1 or not moves(*node.comparators):
-            return self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+            self.generic_visit(node)
+            found = at(hook("contains", node.left, *node.comparators), node)
+            return found if isinstance(node.ops[0], ast.In) else at(hook("negated", found), node)
+        chained = len(node.ops) > 1 and moves(*node.comparators)
         self.generic_visit(node)
+        if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):  # identity calls no method that could tell
+            one_thing = lambda x: x if isinstance(x, ast.Constant) else at(hook("one_thing", x), x)
+            node.left, node.comparators = one_thing(node.left), [one_thing(x) for x in node.comparators]
+        if not chained:
+            return node
         steps = []
         for op, right in zip(node.ops, node.comparators):
             test = at(ast.Lambda(arguments("@l", "@r"), ast.Compare(load("@l"), [op], [load("@r")])), node)

@@ -11,12 +11,14 @@ from ..errors import CannotRoll, WengertError, message
 from ..frames import locate
 from ..numpy_api.handles import handle
 from ..storage import current_trace
+from ..unmerged import Unmerged
 from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
 from .calls import call, mentions
 from .convert import CELL, is_user
 from .loops import each, repeat
+from .sequences import contains
 
 
 def leave(code):
@@ -124,6 +126,13 @@ def either(a, b):
     return a if known else b()
 
 
+def one_thing(x):
+    """`x` itself, whose identity or kind is asked for: data must not have left it one of several things."""
+    if type(x) is Unmerged:
+        x.fail()
+    return x
+
+
 def negated(a):
     """`not a`."""
     known = decided(a)
@@ -164,8 +173,8 @@ def handled(kinds):
 state.TRANSPARENT |= {f.__code__ for f in (item, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
 CELL.cell_contents = types.SimpleNamespace(
     call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
-    delete_attribute=delete_attribute, both=both, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
-    handled=handled, WengertError=WengertError,
+    delete_attribute=delete_attribute, both=both, contains=contains, either=either, negated=negated, one_thing=one_thing, chain=chain,
+    choose=choose, asserted=asserted, handled=handled, WengertError=WengertError,
     own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 import functools
 
 from ..array import TracedScalar
+from ..assume import capturing
 from ..errors import CannotRoll, ConcretizationError
 from ..frames import locate
 from ..storage import current_trace
@@ -90,7 +91,12 @@ class Loop:
         if not code.may & {FALLS, CONTINUES}:
             return gone
         refuse_globals(self.site)
-        return either_way(code.status < BREAKS, onward, lambda: gone, self.slots, self.site.middle | self.site.head, self.held)
+        goes = code.status < BREAKS
+        known = decided(goes)
+        if known is not None:
+            return onward() if known else gone
+        with capturing(goes):
+            return either_way(goes, onward, lambda: gone, self.slots, self.site.middle | self.site.head, self.held)
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""
@@ -268,7 +274,9 @@ class While(Loop):
                 raise CannotRoll(f"this loop cannot be captured, and has gone on for {FEW} trips: {reason}")
             onward = functools.partial(self.run, written + 1, nested + 1)
             if known is None:
-                return either_way(going, functools.partial(self.after, onward), nothing, self.slots, self.site.middle | self.site.head, self.held)
+                trip = functools.partial(self.after, onward)
+                with capturing(going):
+                    return either_way(going, trip, nothing, self.slots, self.site.middle | self.site.head, self.held)
             written += 1
             over, code = self.ended(self.body(), onward)
             if over:

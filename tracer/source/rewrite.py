@@ -279,7 +279,7 @@ class Statements(Expressions):
     on_TryStar = on_Try
 
     def on_Match(self, s):
-        s.subject = self.visit(s.subject)
+        s.subject = at(hook("one_thing", self.visit(s.subject)), s.subject)
         for case in s.cases:
             case.guard = case.guard and self.visit(case.guard)
             case.body = self.block(case.body, tail=False)

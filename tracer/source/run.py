@@ -15,11 +15,11 @@ EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
 class Run:
     """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after"""
 
-    def __init__(self, name, body, slots, prepare=None, watched=(), trial=False):
+    def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
         before = {s: s.get() for s in slots}
         held = [(x, items(x)) for x in watched]
         self.trace = trace = Trace(name, current_trace())
-        trace.region = Region(trial)
+        trace.region = Region(trial, choice)
         try:
             with trace:
                 if prepare is not None:

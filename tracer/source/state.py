@@ -2,10 +2,12 @@
 
 
 import collections
+import functools
 
 import numpy as np
 
 from ..array import Traced
+from ..assume import remember
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..storage import current_trace
@@ -77,9 +79,13 @@ def restore(container, held):
 
 
 class Region:
-    """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need be."""
+    """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need be.
 
-    def __init__(self, trial=False):
+    choice: the body is one side of a choice.
+    """
+
+    def __init__(self, trial=False, choice=False):
+        self.choice = choice
         self.trial, self.saved = trial, {}  # id -> (container, its items before)
         self.owned = {}  # id -> an object made inside, kept alive
         self.heap = {}  # Slot -> its value before the first store inside
@@ -114,9 +120,10 @@ def note(slot):
             return
         if slot not in region.heap:
             region.heap[slot] = slot.get()
+    remember(slot, lambda: functools.partial(slot.set, slot.get()))
 
 
-def refuse(owner, what):
+def refuse(owner, what, hint=None):
     """A change that no region can undo or carry: allowed only on objects made inside."""
     for region in regions():
         if id(owner) in region.owned:
@@ -128,7 +135,7 @@ def refuse(owner, what):
             message(
                 f"{what}, inside a loop or branch that is captured as a whole",
                 locate(),
-                "Write results into an array made before it (ys = np.zeros(n); ys[i] = y), or rebind a name.",
+                hint or "Write results into an array made before it (ys = np.zeros(n); ys[i] = y), or rebind a name.",
             )
         )
 

@@ -1,0 +1,344 @@
+"""Branches taken by value: where two ways cannot be merged, or only Python can decide, one is followed.
+
+The trace finds out what this call's data says, by running what it has recorded so far, goes on down
+that side only, and records the assumption as a check of the program. A call on other data finds the
+assumption failed before anything of the result is used or written back; it takes another trace, which
+has the same assumptions up to there and then the opposite one. So the traces of one signature are a tree.
+
+A choice is first captured as a `cond`. What that leads to (`Unmerged` in use, an error of ours inside)
+raises `ByValue`, and the trace begins again with this one choice made by value. Only choices of the
+outermost trace can be: those in the body of a captured loop, or of a function being differentiated,
+are made many times, or for values that are not there.
+"""
+
+import contextlib
+
+import numpy as np
+
+from ..backends.numpy import callable_of
+from ..ir.core import Func, Lit
+from ..ir.ops import OPS
+from . import status
+from .errors import LeakError, UnsupportedError, WengertError, message
+from .frames import locate
+from .storage import current_trace
+
+LONGEST = 64  # assumptions of one trace
+MOST = 16  # traces of one signature
+
+
+class Assumption(Exception):
+    """Stands in the list of checks for an assumption; its text is the number of the assumption. Never raised."""
+
+    internal = True  # no handler of the user's is meant to see it
+
+
+class ByValue(BaseException):
+    """Begin the trace again, and make this choice by value. No error, and none of the user's `except` is to see it."""
+
+    def __init__(self, choice, cause):
+        self.choice, self.cause = choice, cause
+
+
+class Raised(BaseException):
+    """This call raises `error`, before the choice that is being made; the function's own `except` is not to see it now."""
+
+    def __init__(self, error):
+        self.error = error
+
+
+class Taken:
+    """An assumption: which choice of the trace, what it was taken to be, and the user's line."""
+
+    __slots__ = ("choice", "truth", "source")
+
+    def __init__(self, choice, truth, source):
+        self.choice, self.truth, self.source = choice, truth, source
+
+    @property
+    def step(self):
+        return self.choice, self.truth
+
+    def __str__(self):
+        return f"{self.source} `{self.source.text}`" if self.source else "a choice outside the user's code"
+
+
+class Choices:
+    """The choices of one trace, numbered in the order it meets them. path: (number, truth) of those made beforehand."""
+
+    def __init__(self, leaves, path=()):
+        self.leaves, self.given = leaves, dict(path)
+        self.wanted = set(self.given)  # the numbers of the choices made by value
+        self.begin()
+
+    def begin(self):
+        """A trace starts, or starts again."""
+        self.numbers = {}  # predicate -> number of the choice
+        self.taken = []
+        self.open = None  # number of the choice that is being captured as a `cond`
+        self.seen = None  # value -> its contents in this call, as far as worked out
+        self.undo = {}  # places and containers changed at the top of the trace -> a function that puts back what they held
+
+    @property
+    def path(self):
+        return tuple(t.step for t in self.taken)
+
+
+# -- while tracing ---------------------------------------------------------------------------------
+
+
+def choices():
+    """The choices of the present trace, if choices can be made by value here."""
+    trace = current_trace()
+    return trace.choices if trace is not None and trace.parent is None else None
+
+
+def predicate(test):
+    """Whether a traced object of one element holds, as a bool scalar operand."""
+    value = test.value
+    value = value if not value.type.shape else OPS["reshape"](value, shape=())
+    return value if value.type.kind == "b" else OPS["ne"](value, Lit(0, value.type))
+
+
+def by_value(test):
+    """The truth of a test if it was chosen, or must now be chosen, by value; None where it is not known."""
+    made = choices()
+    if made is None:
+        return None
+    value = predicate(test)
+    number = made.numbers.setdefault(value, len(made.numbers))
+    for t in made.taken:
+        if t.choice == number:
+            return t.truth
+    return take(made, value, number) if number in made.wanted else None
+
+
+def decide(test):
+    """The truth of a test that Python itself asks for: by value where that can be. None where it cannot."""
+    trace = current_trace()
+    root = trace and trace.root
+    if root is None or root.choices is None:
+        return None
+    made = root.choices
+    if trace is not root:
+        inner = trace
+        while inner.parent is not None and inner.region is not None and inner.region.choice:
+            inner = inner.parent
+        if inner is root and made.open is not None and made.open not in made.wanted:
+            raise ByValue(made.open, None)
+        return None
+    value = predicate(test)
+    made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
+    return by_value(test)
+
+
+def take(made, value, number):
+    """Make a choice: as was said beforehand, or as this call's data has it."""
+    source = locate()
+    if len(made.taken) >= LONGEST:
+        text = f"this decision on data, the {LONGEST + 1}st of one call, cannot be captured: each would be a trace of its own"
+        raise UnsupportedError(message(text, source, "Write np.where(test, a, b), or a loop and branches whose values have one type and shape."))
+    truth = made.given.get(number)
+    if truth is None:
+        truth = concrete(made, value)
+    made.taken.append(Taken(number, truth, source))
+    trace = current_trace()
+    trace.check(value if truth else OPS["not"](value), Assumption, str(len(made.taken) - 1))
+    trace.known[value] = np.array(truth)
+    return truth
+
+
+def concrete(made, value):
+    """What a bool scalar of the outermost trace is for the arguments of this call; an error that comes before it is raised."""
+    trace = current_trace()
+    if made.seen is None:
+        made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
+    for versions in trace.captures.values():
+        made.seen |= {c.value: np.asarray(c.contents) for c in versions}
+    before = trace.status.value
+    needed, todo = set(), [value, before]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Lit) or x in made.seen or x.eqn in needed:
+            continue
+        if x.eqn is None or x.eqn.effect:
+            text = "a Python decision on data that comes from outside the program while it runs"
+            raise UnsupportedError(message(text, locate(), "Write np.where(test, a, b)."))
+        needed.add(x.eqn)
+        todo += x.eqn.operands
+    eqns = [e for e in trace.build.eqns if e in needed]
+    new = [r for e in eqns for r in e.results]
+    params = list({x: None for e in eqns for x in e.operands if x in made.seen})
+    with np.errstate(all="ignore"):
+        results = callable_of(Func("so_far", params, eqns, new))(*(made.seen[p] for p in params))
+    made.seen |= {v: np.asarray(x, v.type.dtype) for v, x in zip(new, results, strict=True)}
+    failed = int(before.value if isinstance(before, Lit) else made.seen[before])
+    if failed:
+        check, error = status.failure(tuple(trace.checks), failed)
+        if check.error is not Assumption:
+            raise Raised(error)
+    return bool(made.seen[value])
+
+
+@contextlib.contextmanager
+def capturing(test):
+    """A choice being captured both ways: an error of ours in there means that it is to be made by value."""
+    made = choices()
+    if made is None:
+        yield
+        return
+    number = made.numbers.setdefault(predicate(test), len(made.numbers))
+    before, made.open = made.open, number
+    try:
+        yield
+    except LeakError:
+        raise
+    except WengertError as error:
+        if number in made.wanted:
+            raise
+        raise ByValue(number, error) from None
+    finally:
+        made.open = before
+
+
+def open_choice():
+    """The number of the choice being captured, for what cannot be merged to name; None where it could not be made by value."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    return made.open if made is not None else None
+
+
+def unmerged(choice, error):
+    """A value that is not one thing is used: choose by value what it is, or raise `error`."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    if choice is None or made is None or choice in made.wanted:
+        raise error
+    raise ByValue(choice, error)
+
+
+def remember(place, restorer):
+    """Note what a place or container holds before the trace changes it at its top: `restorer()` gives what puts it back."""
+    made = choices()
+    if made is not None and place not in made.undo:
+        made.undo[place] = restorer()
+
+
+def attempts(made, once):
+    """`once()`, again for every choice that turns out to need to be made by value."""
+    while True:
+        try:
+            return once()
+        except ByValue as signal:
+            made.wanted.add(signal.choice)
+        except Raised as signal:
+            raise signal.error from None
+        for put_back in reversed(made.undo.values()):
+            put_back()
+        made.begin()
+
+
+def refuse_effects(func, taken):
+    """A program that acts on the world must not run only to find out that it was the wrong one."""
+    acting = next((e for e in func.eqns if e.effect), None)
+    if taken and acting is not None:
+        text = f"this decision on data is made by value, in a function that also acts on the world ({acting.source})"
+        hint = "Let both sides give values of one structure, type and shape: then they are captured together."
+        raise UnsupportedError(message(text, taken[0].source, hint))
+
+
+# -- while calling ---------------------------------------------------------------------------------
+
+
+class Untraced(Exception):
+    """There is no trace yet for a call's types, or for its path through the choices of a tree."""
+
+
+class Missing(Untraced):
+    def __init__(self, tree, path):
+        self.tree, self.path = tree, path
+
+
+class Undecided(Untraced):
+    """Each of two traces says that the other is the right one: rounding differs between them."""
+
+
+class Tree:
+    """The traces of one signature: path -> version. `current` is the one that was right last."""
+
+    def __init__(self):
+        self.versions, self.current = {}, None
+
+    def add(self, version):
+        if len(self.versions) >= MOST:
+            raise self.too_many(version)
+        self.versions[version.path] = self.current = version
+
+    def lines(self, numbers, depth=0, members=None):
+        """The tree as text, a line a decision or trace; `numbers` are those of the versions."""
+        members = list(self.versions.values()) if members is None else members
+        if len(members[0].assumed) == depth:
+            return [f"trace {numbers[members[0]]}"]
+        lines = [str(members[0].assumed[depth])]
+        for truth in (True, False):
+            side = [v for v in members if v.assumed[depth].truth is truth]
+            if side:
+                first, *rest = self.lines(numbers, depth + 1, side)
+                lines += [f"  {'true: ' if truth else 'false:'} {first}", *(f"         {line}" for line in rest)]
+        return lines
+
+    def find(self, prefix):
+        """The trace of the path that begins so, the latest of several."""
+        found = [v for path, v in self.versions.items() if path[: len(prefix)] == prefix]
+        return found[-1] if found else None
+
+    def too_many(self, version):
+        counts = {}
+        for v in (*self.versions.values(), version):
+            for t in v.assumed:
+                counts.setdefault(str(t), [set(), t])[0].add((v.path, t.truth))
+        _, often = max(counts.values(), key=lambda c: len({truth for _, truth in c[0]}) * 1000 + len(c[0]))
+        text = f"data took {MOST} different ways through this function, each a trace of its own; this decision keeps changing"
+        hint = "Let both sides give values of one structure, type and shape, so that they are captured together;\nor write np.where(test, a, b)."
+        return UnsupportedError(message(text, often.source, hint))
+
+    def launch(self, leaves):
+        """Run the right trace -> (it, its raw results)."""
+        version, tried = self.current, set()
+        while True:
+            raw = version.program(*leaves)
+            results = raw if isinstance(raw, tuple) else (raw,)
+            number = int(np.asarray(results[-1])) if version.captured.checks else 0
+            check = status.failure(version.captured.checks, number)[0] if number else None
+            if check is None or check.error is not Assumption:
+                self.current = version
+                return version, raw
+            tried.add(version)
+            k = int(check.text)
+            choice, truth = version.path[k]
+            path = (*version.path[:k], (choice, not truth))
+            version = self.find(path)
+            if version is None:
+                raise Missing(self, path)
+            if version in tried:
+                raise Undecided
+
+
+class Chosen:
+    """Raw results, with the version that gave them."""
+
+    __slots__ = ("version", "raw")
+
+    def __init__(self, version, raw):
+        self.version, self.raw = version, raw
+
+
+class Trees:
+    """Stands for the program of a world in which some signatures have trees."""
+
+    def __init__(self, program, find):
+        self.program, self.find = program, find
+
+    def __call__(self, *leaves):
+        version = self.find(leaves)
+        return Chosen(version, self.program(*leaves)) if version.tree is None else Chosen(*version.tree.launch(leaves))

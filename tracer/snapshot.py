@@ -1,0 +1,93 @@
+"""What mutable objects hold, to be put back or compared: arrays, containers, attributes, and the states of random generators."""
+
+import random
+import types
+
+import numpy as np
+
+from .compare import difference, kinds_differ
+
+ATOMS = (int, float, complex, str, bytes, type(None), types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.generic, range)
+
+
+class Snapshot:
+    """Everything that can be reached from `roots` through containers and the attributes of users' objects."""
+
+    def __init__(self, roots):
+        self.held = {}  # id -> (object, what it held)
+        self.random = random.getstate(), np.random.get_state(legacy=False)
+        todo = list(roots)
+        while todo:
+            x = todo.pop()
+            if isinstance(x, ATOMS) or id(x) in self.held:
+                continue
+            if isinstance(x, np.ndarray):
+                self.held[id(x)] = x, x.copy()
+                todo += x.ravel().tolist() if x.dtype == object else []
+            elif isinstance(x, np.random.Generator):
+                self.held[id(x)] = x, x.bit_generator.state
+            elif isinstance(x, np.random.RandomState):
+                self.held[id(x)] = x, x.get_state(legacy=False)
+            elif isinstance(x, dict):
+                self.held[id(x)] = x, dict(x)
+                todo += x.values()
+            elif isinstance(x, list | set | tuple):
+                self.held[id(x)] = x, type(x)(x) if type(x) in (list, set, tuple) else None
+                todo += x
+            elif isinstance(x, types.MethodType):
+                todo.append(x.__self__)
+            elif hasattr(x, "__dict__") and type(x).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib"):
+                self.held[id(x)] = x, None
+                todo.append(vars(x))
+
+    def restore(self):
+        """Give everything back what it held."""
+        random.setstate(self.random[0])
+        np.random.set_state(self.random[1])
+        for x, held in self.held.values():
+            if isinstance(x, np.ndarray):
+                if x.flags.writeable and x.tobytes() != held.tobytes():
+                    x[...] = held
+            elif isinstance(x, np.random.Generator):
+                x.bit_generator.state = held
+            elif isinstance(x, np.random.RandomState):
+                x.set_state(held)
+            elif held is not None and isinstance(x, list):
+                x[:] = held
+            elif held is not None and isinstance(x, dict | set):
+                x.clear()
+                x.update(held)
+
+    def differs(self, other, names):
+        """The first array or attribute that holds something else than in `other`, in words; None where none does."""
+        for key, (x, held) in self.held.items():
+            if key not in other.held:
+                continue
+            was = other.held[key][1]
+            if isinstance(x, np.ndarray):
+                found = x.dtype != object and difference(held, was)
+                if found:
+                    return f"afterwards the {'argument ' + names[key] if key in names else 'array'} {found}"
+            elif isinstance(x, dict):
+                for k in {**held, **was}:
+                    if k not in held or k not in was:
+                        return f"afterwards {k!r} is set in one of them only"
+                    found = _leaf(held[k], was[k])
+                    if found:
+                        return f"afterwards {k!r} {found}"
+            elif isinstance(x, list) and held is not None:
+                if len(held) != len(was):
+                    return f"afterwards a list has {len(held)} items, where plain Python leaves {len(was)}"
+                for i, (p, q) in enumerate(zip(held, was)):
+                    found = _leaf(p, q)
+                    if found:
+                        return f"afterwards item {i} of a list {found}"
+            elif isinstance(x, np.random.Generator | np.random.RandomState) and repr(held) != repr(was):
+                return "afterwards a random generator is in another state"
+        return None
+
+
+def _leaf(x, y):
+    if isinstance(x, np.ndarray | int | float | complex | np.generic) or isinstance(y, np.ndarray | int | float | complex | np.generic):
+        return kinds_differ(x, y) or difference(x, y)
+    return None

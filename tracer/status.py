@@ -1,0 +1,81 @@
+"""The one number a program returns about its checks: 0, or which failed first and the number its message quotes.
+
+The low bits count the checks of the trace from 1, the high ones hold the quoted number, an index out of
+range. What a call relied on without knowing (`assume`) is a check like any other, so that of several
+the first in program order speaks, an assumption before the errors that come only under it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..ir.core import Builder, Lit
+from ..ir.ops import OPS
+from ..ir.types import Tensor
+from .emit import INDEX, cast_to, reshape_to
+
+STATUS = Tensor((), INDEX)
+BITS = 16
+MOST = 2 ** (62 - BITS)  # larger numbers are quoted as this
+SMALL = 64  # arrays of indices up to this many are searched for the bad one at every call, others only where there is one
+PASSED = Lit(0, STATUS)
+
+
+class Check(NamedTuple):
+    """What a failed check raises: `error(text)`, with the quoted number in place of the first `{}` if it `quotes` one."""
+
+    error: type
+    text: str
+    quotes: bool
+
+
+def passed(status):
+    """Whether nothing has failed so far: a bool operand, True itself where there has been nothing to check."""
+    return Lit(True, STATUS.like(dtype=bool)) if status is PASSED else OPS["eq"](status, PASSED)
+
+
+def failed(number, quoted=None):
+    """The status of check `number` with the number it quotes, an integer scalar operand."""
+    if quoted is None:
+        return Lit(number, STATUS)
+    quoted = OPS["clamp"](Lit(-MOST, STATUS), cast_to(quoted, INDEX), Lit(MOST, STATUS))
+    return OPS["add"](OPS["mul"](quoted, Lit(1 << BITS, STATUS)), Lit(number, STATUS))
+
+
+def failure(checks, status):
+    """The Check behind a status other than 0, and the error it stands for."""
+    quoted, number = divmod(int(np.asarray(status)), 1 << BITS)
+    check = checks[number - 1]
+    words = f"{quoted} or beyond" if abs(quoted) == MOST else str(quoted)
+    return check, check.error(check.text.replace("{}", words, 1) if check.quotes else check.text)
+
+
+# -- indices ---------------------------------------------------------------------------------------
+
+
+def within(index, n, below=True, above=True):
+    """Whether each of the indices is in [-n, n), tested on the sides asked for."""
+    shape = index.type.shape
+    least, size = (Lit(v, index.type.like(shape)) for v in (-n, n))
+    tests = [OPS["ge"](index, least)] if below else []
+    tests += [OPS["lt"](index, size)] if above else []
+    return tests[0] if len(tests) == 1 else OPS["and"](*tests)
+
+
+def first_outside(index, n, inside):
+    """The first of an array of indices that is not within an axis of size `n`; anything where `inside` holds for all."""
+    if index.type.size <= SMALL:
+        return _first(index, n)
+    builders = []
+    for name, body in (("outside", lambda x: _first(x, n)), ("inside", lambda x: Lit(0, STATUS))):
+        build = Builder(name)
+        with build:
+            build_result = body(build.param(index.type))
+        builders.append(build.finish((build_result,)))
+    return OPS["cond"](inside, index, branches=tuple(builders))[0]
+
+
+def _first(index, n):
+    flat = reshape_to(index, (index.type.size,))
+    at = OPS["argmax"](OPS["not"](within(flat, n)), axis=0)
+    return reshape_to(OPS["dynamic_slice"](flat, at, sizes=(1,)), ())
