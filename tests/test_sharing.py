@@ -218,3 +218,19 @@ def test_aliases_of_arguments_survive():
         assert compiled(*mine) == f(*plain)
         agree(mine, plain)
     check_same(f, *copy.deepcopy(mine))
+
+
+def test_a_choice_before_a_loop_that_may_end_on_it():
+    def f(v, w, t):
+        x = w if t > 0 else v
+        for i in range(6):
+            if v[i] > t:
+                x = x * 1.5
+        x[0] = 7
+        return x
+
+    compiled = jit(f)
+    for t in (9.0, 1.5, 0.5, -0.5, -2.0):
+        plain, mine = (V.copy(), V * 2, t), (V.copy(), V * 2, t)
+        agree(compiled(*mine), f(*plain))
+        agree(mine, plain)

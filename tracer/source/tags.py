@@ -84,13 +84,14 @@ class Tags:
 
     def result(self, choices):
         """The number at the end of a trip, in the body."""
+        rows = {base: self.carried(base) for _, base, _ in choices if self.may.get(base)}  # their first values belong outside
         with self.run.trace:
             bring = current_trace().bring
             value = None
             for test, base, chain in reversed(choices):
                 if base in self.may:
-                    x = self.emission.params[self.carried(base)] if self.may[base] else Lit(0, COUNTER)
-                    if chain and self.may[base]:
+                    x = self.emission.params[rows[base]] if base in rows else Lit(0, COUNTER)
+                    if chain and base in rows:
                         held, x = x, Lit(0, COUNTER)
                         for n in sorted(self.may[base]):
                             x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(self.composed(n, chain), COUNTER), x)
