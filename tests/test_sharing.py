@@ -234,3 +234,24 @@ def test_a_choice_before_a_loop_that_may_end_on_it():
         plain, mine = (V.copy(), V * 2, t), (V.copy(), V * 2, t)
         agree(compiled(*mine), f(*plain))
         agree(mine, plain)
+
+
+def test_data_inside_a_known_choice_leaves_a_try_only_where_it_says_so():
+    def f(v, t):
+        p = 1.0
+        try:
+            if len(v) > 3:
+                if t > 0:
+                    return p
+            p = 2.0
+        finally:
+            v[0] = 9
+        return p * 2
+
+    compiled = jit(f)
+    for t in (0.5, -0.5):
+        try:
+            got = compiled(V.copy(), t)
+        except UnsupportedError:
+            continue
+        assert got == f(V.copy(), t)

@@ -34,7 +34,7 @@ def branch(test, body, orelse, rest, number):
     known = decided(test)
     if known is not None:
         code = body() if known else orelse() if orelse is not None else None
-        return follow(code, rest, number)
+        return settled(follow(code, rest, number), site)
     named = cells(body, orelse, rest)
     slots = [named[n] for n in sorted(site.names) if n in named]
     then = lambda: follow(body(), rest, number)
