@@ -51,6 +51,8 @@ class Emission:
         for slot, c in roll.carried.items():
             firsts = pytree.leaves(roll.first(slot, run))
             for n, (s, value, x) in enumerate(zip(c.specs, c.values, firsts)):
+                if value in self.params:
+                    continue  # shared with a leaf before it
                 y = pytree.leaves(run.after(slot))[n]
                 self.row(value, merge.operand(x, s), self.result(y, s), slot.name if slot.kind == "cell" else None)
         for slot, after in finals:

@@ -37,6 +37,9 @@ class Merger:
         return row
 
     def row(self, x, y, name):
+        for at, (p, q, _) in enumerate(self.rows):
+            if p is x and q is y:  # one choice, so that what is one value on both sides is one after them
+                return at
         self.rows.append((x, y, name))
         return len(self.rows) - 1
 
@@ -115,7 +118,7 @@ class Merger:
         if not isinstance(x, TracedScalar):
             return lambda out: x
         value = self.leaving[side].value(x._value)
-        return lambda out: TracedScalar(value(out), x.weak)
+        return lambda out: type(x)(value(out), x.weak)
 
     def leaf(self, x, y, name):
         if merge.equal(x, y):

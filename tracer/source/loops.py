@@ -10,6 +10,7 @@ import functools
 from ..array import TracedScalar
 from ..assume import capturing
 from ..errors import CannotRoll, ConcretizationError
+from ..extents.numbers import operand
 from ..frames import locate
 from ..storage import current_trace
 from . import series
@@ -164,7 +165,7 @@ class For(Loop):
     def run(self):
         if self.count is None:
             refuse_globals(self.site)
-            return self.rolled(0, 1, series.count_of(self.items))
+            return self.rolled(0, 1, operand(series.count_of(self.items)))
         return self.onward(0)
 
     def onward(self, k, written=0):

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import pytree
 from ..array import TracedArray
+from ..extents.bounded import Bounded
 from ..storage import Storage, memories
 from ..unmerged import Unmerged
 from . import merge
@@ -41,22 +42,25 @@ class Sharing:
 
     def visible(self, slot, n):
         """The memories a place had before the loop, if anybody else sees them."""
+        if self.alone(slot):
+            return []
         x = pytree.leaves(self.roll.first(slot, self.run))[n]
         if isinstance(x, TracedArray):
-            return [] if self.alone(slot) else memories(x.storage)
+            return memories(x.storage)
         return [s for _, s, _ in self.leaving.choices(x)] if isinstance(x, np.ndarray) else []
 
     def alone(self, slot):
         """Whether nobody but the place itself sees the array it held before the loop."""
         roll, run = self.roll, self.run
         value = roll.before.pop(slot, None) if slot.kind == "cell" else None
-        if not isinstance(value, TracedArray) or type(value.storage) is not Storage:
+        array = value.array if type(value) is Bounded else value
+        if not isinstance(array, TracedArray) or type(array.storage) is not Storage:
             if value is not None:
                 roll.before[slot] = value
             return False
         run.before.pop(slot, None)
         slot.set(UNBOUND)
-        seen = sys.getrefcount(value) > 2 or sys.getrefcount(value.storage) > 2
+        seen = sys.getrefcount(array) > 3 or sys.getrefcount(array.storage) > 2 or array is not value and sys.getrefcount(value) > 2
         slot.set(value)
         roll.before[slot] = run.before[slot] = value
         return not seen

@@ -4,7 +4,6 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from .. import pytree
-from ..array import TracedArray
 from ..storage import Shared, current_trace, either
 from ..views import Index
 
@@ -41,9 +40,9 @@ class Tags:
 
     def initial(self, slot, n):
         """[(test, number)] of what a place held before the loop."""
-        x = pytree.leaves(self.roll.first(slot, self.run))[n]
-        if isinstance(x, TracedArray) and self.sharing.alone(slot):
+        if self.sharing.alone(slot):
             return [(None, 0)]
+        x = pytree.leaves(self.roll.first(slot, self.run))[n]
         found = [(test, self.number(s, chain)) for test, s, chain in self.leaving.choices(x)]
         if any(number is None for _, number in found):
             self.unknown.add(self.roll.carried[slot].memory[n])
