@@ -25,15 +25,57 @@ def f(a, v, w, p, q):
 """
 
 
-class Program:
-    """Writes one function; `r` decides."""
+WIDE = """import numpy as np
+class Box:
+    n = 0
+    def __init__(self, h):
+        self.h, self.t, self.half = h, 0.0, 0.25
+    def push(self, t):
+        if t > 0.2:
+            self.t = self.t + t
+        else:
+            self.n += 1
+        return self.t * 0.5
+    @property
+    def half(self):
+        return self.inner
+    @half.setter
+    def half(self, value):
+        self.inner = value * 0.5
+def clipped(t, top):
+    if t > top:
+        return top
+    if t < -top:
+        return -top
+    return t
+def first(u, t):
+    for n in range(len(u)):
+        if u[n] > t:
+            return n
+    return -1
+def f(a, v, w, m, b, g, p, q):
+    x, y, k, d, o = v * 1.0, w, 0, {'p': 0.0, 'x': v}, Box(w * 0.5)
+    c, l, empty = 0.0, [v * 0.5, w * 2.0], np.zeros(0)
+    def bump(t):
+        nonlocal c
+        if t > 0:
+            c = c + t * 0.5
+        else:
+            c -= 0.125
+        return c
+"""
 
-    def __init__(self, seed):
-        self.r = random.Random(seed)
+
+class Program:
+    """Writes one function; `r` decides. wide: of more kinds of statements."""
+
+    def __init__(self, seed, wide=False):
+        self.r, self.wide = random.Random(seed), wide
         self.names, self.loops, self.size = 0, [], 0
         body = self.block(1, 0, self.r.randint(3, 7))
-        kept = self.r.sample(["x", "y", "p", "q", "k", "d", "o.h", "v", "a"], self.r.randint(2, 5))
-        self.text = HEAD + "\n".join(body) + f"\n    return {', '.join(kept)},\n"
+        names = ["x", "y", "p", "q", "k", "d", "o.h", "v", "a", *(["c", "l", "m", "b", "g", "o.t", "o.n", "o.half"] if wide else [])]
+        kept = self.r.sample(names, self.r.randint(2, 5))
+        self.text = (WIDE if wide else HEAD) + "\n".join(body) + f"\n    return {', '.join(kept)},\n"
 
     def pick(self, *choices):
         return self.r.choice(choices)
@@ -100,6 +142,8 @@ class Program:
             return [f"{pad}if {self.test()}:", f"{pad}    {self.pick('break', 'continue', 'return p, x,' if depth < 3 else 'break')}"]
         if kind > 0.98:
             return [f"{pad}if {self.test()}:", f"{pad}    return x, p"]
+        if self.wide and self.r.random() < 0.5:
+            return [pad + line for line in self.more()]
         name, v = self.pick("x", "y", "x", "w"), self.vec()
         return [
             pad
@@ -132,6 +176,64 @@ class Program:
                 f"y = a[{self.small()}].sum() + {v}",
             )
         ]
+
+    def integer(self):
+        counters = [i for i, kind in self.loops if kind == "index"]
+        return self.pick("k", "m[0]", "m[-2]", f"m[{self.index()}]", "int(p * 2)", "3", "len(l)", "first(v, p)", *counters)
+
+    def more(self):
+        """Statements of the wide kind."""
+        n, v, i = self.number, self.vec(), self.index()
+        return self.pick(
+            [f"k = {self.integer()}"],
+            [f"m[{i}] = {self.integer()}"],
+            [f"m[{i}] += {self.integer()}"],
+            [f"m {self.pick('+=', '-=', '*=')} {self.pick('1', '2', '-1')}"],
+            [f"p = {v}[{self.integer()} % 6]"],
+            [f"{v}[{self.integer()} % 5 + 1] = {n()}"],
+            [f"{v}[{self.integer()}] = {n()}"],
+            [f"k = {self.integer()} // {self.pick('2', '3', 'm[1]', 'm[0] + 2')}"],
+            [f"k = ({self.integer()} * 3 - {self.integer()}) % 7"],
+            [f"b[{i}] = {n()} > {n()}"],
+            [f"b = b {self.pick('&', '|', '^')} ({v} > {n()})"],
+            [f"if b[{i}]:", f"    q = {n()} * 0.5"],
+            [f"if b.any() and not b[{i}]:", f"    {v}[b] = {n()}"],
+            [f"g[{i}] = {n()}"],
+            [f"g {self.pick('+=', '*=')} {self.pick('0.5', 'p', 'g')}"],
+            [f"q = float(g[{i}]) + 0.5"],
+            [f"x = x + g[{i}]"],
+            [f"q = bump({n()})"],
+            [f"bump({n()})"],
+            [f"p = o.push({n()})"],
+            [f"o.half = {n()}"],
+            ["q = o.half + o.n"],
+            ["o.n += 1"],
+            [f"o.t -= {n()} * 0.5"],
+            [f"l[0] = {self.expression()}"],
+            [f"l[1][{i}] = {n()}"],
+            [f"l[1] {self.pick('+=', '*=')} 0.5"],
+            ["l[0], l[1] = l[1], l[0]"],
+            ["l = [t * 0.5 for t in l]"],
+            ["l = [l[1], l[0] * 0.5]"],
+            [f"p = sum({v}[j] * 0.5 for j in range(3))"],
+            [f"p = sum(t[{i}] for t in l)"],
+            [f"q = clipped({n()}, {self.pick('0.5', 'p', '1.0')})"],
+            [f"x = {v}[::2].repeat(2)"],
+            [f"u = {v}[::2]", f"u[{self.pick('0', '-1', 'k % 3')}] = {n()}"],
+            [f"u = a.T[{self.small()}]", f"u[{self.small()}] {self.pick('=', '+=')} {n()}"],
+            [f"u = a[:, {self.small()}]", "u *= 0.5"],
+            [f"a[{self.small()}, 1:] = a[{self.small()}, :-1] * 0.5"],
+            [f"a[{self.small()}] = a[{self.small()}]"],
+            [f"assert {n()} > {self.pick('-9', '-3')}"],
+            ["try:", f"    assert {n()} > -0.5", f"    p = {n()}", "except AssertionError:", f"    q = {n()}"],
+            [f"if {n()} > 2.5:", "    raise ValueError('large')"],
+            [f"p = p if {n()} > 0 else empty.sum()"],
+            ["for e in empty:", "    p = p + e"],
+            [f"fun = lambda t: t * {n()} + p", "p = fun(0.25)"],
+            [f"x, (y, p) = {self.expression()}, (y * 0.5, {n()})"],
+            [f"if {n()} > 0.4:", f"    s{len(self.loops)} = {n()}", "else:", f"    s{len(self.loops)} = 0.5", f"p = s{len(self.loops)} * 0.5"],
+            ["while p > 0.1 and k < 5:", "    p = p * 0.5", "    k += 1"],
+        )  # fmt: skip
 
     def block(self, level, depth, count):
         pad = "    " * level
@@ -175,9 +277,11 @@ class Program:
         return out
 
 
-def arguments(seed):
+def arguments(seed, wide=False):
     r = np.random.default_rng(seed)
-    return r.normal(size=(4, 5)), r.normal(size=6), r.normal(size=6), float(r.normal()), float(r.normal())
+    fields = r.normal(size=(4, 5)), r.normal(size=6), r.normal(size=6)
+    more = (r.integers(-2, 5, size=6), r.normal(size=6) > 0, r.normal(size=6).astype(np.float32)) if wide else ()
+    return *fields, *more, float(r.normal()), float(r.normal())
 
 
 def function(text, seed):
@@ -188,46 +292,63 @@ def function(text, seed):
     return space["f"]
 
 
-def numbers(x):
-    """NumPy's scalars as Python's: where data chooses between the two, the program has NumPy's."""
-    if isinstance(x, tuple | list):
-        return type(x)(map(numbers, x))
-    return {k: numbers(v) for k, v in x.items()} if isinstance(x, dict) else x.item() if isinstance(x, np.generic) else x
+def numbers(got, want):
+    """`got` as Python has it, where data chose between a Python number and a NumPy scalar, or int and float: the program has the wider of the two."""
+    if isinstance(got, tuple | list) and isinstance(want, tuple | list) and len(got) == len(want):
+        return type(got)(numbers(g, w) for g, w in zip(got, want))
+    if isinstance(got, dict) and isinstance(want, dict):
+        return {k: numbers(v, want.get(k)) for k, v in got.items()}
+    got = got.item() if isinstance(got, np.generic) and not isinstance(want, np.generic) else got
+    return int(got) if type(want) is int and type(got) is float and got.is_integer() else got
 
 
-def outcome(seed):
-    f = function(Program(seed).text, seed)
-    plain, compiled = copy.deepcopy(arguments(seed)), copy.deepcopy(arguments(seed))
+def outcome(seed, wide=False, sets=3):
+    """One compiled function on several sets of arguments, which take other ways through it."""
+    f = function(Program(seed, wide).text, seed)
+    compiled = jit(f)
+    found = [call(f, compiled, arguments(seed + 1_000_003 * k, wide)) for k in range(sets)]
+    return next((x for x in found if x not in ("agree", "refused")), "refused" if "refused" in found else "agree")
+
+
+def call(f, compiled, given):
+    plain, mine = copy.deepcopy(given), copy.deepcopy(given)
     error = None
     try:
-        with np.errstate(all="ignore"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
             want = f(*plain)
     except Exception as raised:
         error = raised
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Fallback)
-            got = jit(f)(*compiled)
+            warnings.simplefilter("ignore", RuntimeWarning)
+            got = compiled(*mine)
     except Exception as raised:
+        try:
+            agree(mine, given, 0)
+        except AssertionError:
+            return f"half-written after {raised!r}"
         if error is not None and type(error) is type(raised):
             return "agree"
-        return "refused" if isinstance(raised, WengertError) else f"{type(raised).__name__}: {raised}, where Python gives {error!r}"
+        refused = isinstance(raised, WengertError) or "the loop ran no trip" in str(raised)  # of a name that is perhaps not read then
+        return "refused" if refused else f"{type(raised).__name__}: {raised}, where Python gives {error!r}"
     if error is not None:
         return f"no {error!r}"
     try:
-        agree(numbers(got), numbers(want), 1e-9)
-        agree(compiled, plain, 1e-9)
+        agree(numbers(got, want), want, 1e-9)
+        agree(mine, plain, 1e-9)
     except AssertionError as difference:
         return f"differs: {difference}"
     return "agree"
 
 
 if __name__ == "__main__":
-    first, last = map(int, sys.argv[1:3])
+    first, last, wide = int(sys.argv[1]), int(sys.argv[2]), "wide" in sys.argv[3:]
     tally = collections.Counter()
     for seed in range(first, last):
-        found = outcome(seed)
+        found = outcome(seed, wide)
         tally[found if found in ("agree", "refused") else "different"] += 1
         if found not in ("agree", "refused"):
-            print(seed, found.strip().splitlines()[0][:150], flush=True)
-    print(dict(tally))
+            print(seed, " ".join(found.split())[:180], flush=True)
+    print(first, last, "wide" if wide else "", dict(tally), flush=True)

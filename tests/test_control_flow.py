@@ -630,7 +630,7 @@ def test_explain_tells_what_was_written_out():
     assert "3 trips are written out one by one, since a traced value of type i64[] was used as a Python integer" in f.explain()
     g = jit(swap)
     g(V.copy(), V * 2)
-    assert "two trips are captured as one" in g.explain() and "holds after a trip the array that" in g.explain()
+    assert "two trips are captured as one" in g.explain() and "is written in place while other names may hold the same array" in g.explain()
     h = jit(accumulate)
     h(V)
     assert "note" not in h.explain()

@@ -17,7 +17,7 @@ from .errors import ConcretizationError, LeakError, UnsupportedError, message
 from .frames import ITERATED, locate
 from .known import known
 from .source.convert import unconverted
-from .storage import Storage, current_trace
+from .storage import Blend, Storage, current_trace, placed
 
 WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
@@ -166,7 +166,10 @@ class TracedArray(Traced):
     @property
     def value(self):
         """The SSA value of this window now."""
-        value = self.storage.value
+        storage = self.storage
+        if type(storage) is Blend and self.chain:
+            return bring(storage.given(lambda s: s.value, self.chain))
+        value = storage.value
         build = Builder.building()
         if build is None or value not in build.values:
             value = bring(value)
@@ -194,13 +197,10 @@ class TracedArray(Traced):
         """Replace the whole window by `new`, a value of this type."""
         if not self.writeable:
             raise ValueError(message("assignment destination is read-only", locate(), "Work on a copy: x = x.copy()."))
-        self.storage.write(self._put(bring(self.storage.value), self.chain, new))
-
-    def _put(self, base, chain, new):
-        if not chain:
-            return new
-        step, rest = chain[0], chain[1:]
-        return step.put(base, self._put(step.get(base), rest, new) if rest else new)
+        if type(self.storage) is Blend:
+            self.storage.store(self.chain, new)
+        else:
+            self.storage.write(placed(bring(self.storage.value), self.chain, new))
 
     def __len__(self):
         if not self.type.shape:

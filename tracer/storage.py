@@ -5,15 +5,22 @@ records the outer value first (`Trace.journal`), so the inner function gets an e
 outer storage gets that result: effects pass through transforms like any other value.
 """
 
-import weakref
+import sys
 
-from ..ir.core import Builder
+import numpy as np
+
+from ..ir.core import Builder, Lit
+from ..ir.ops import OPS
+from ..ir.types import Tensor
 from .errors import UnsupportedError, message
 from .frames import locate
 
+SELECT, OR, NOT, BROADCAST = OPS["select"], OPS["or"], OPS["not"], OPS["broadcast"]
+TRUTH = Tensor((), np.dtype(bool))
+
 
 class Storage:
-    __slots__ = ("value", "trace", "origin", "readonly", "__weakref__")
+    __slots__ = ("value", "trace", "origin", "readonly")
 
     def __init__(self, value, trace, origin=None, readonly=False):
         self.value, self.trace = value, trace
@@ -32,46 +39,166 @@ class Storage:
 
 
 class Blend(Storage):
-    """Memory that is one array's or another's, as data decided while the program ran.
+    """Memory that is one of several, as data decided while the program ran; it holds no elements of its own.
 
-    Reading is fine while those arrays stay as they were. A write would have to reach whichever it is:
-    it raises, unless nobody else can see them any more.
+    choices: (test, storage, chain of views); at most one test holds, and the last, None, is for where none
+    does. Reading chooses among what those memories hold at that moment, writing writes to whichever it
+    is: sharing is as exact as in NumPy, however often the choice is made, kept, and made again.
+    memo: what it is while the memories still hold `seen`.
     """
 
-    __slots__ = ("sources", "now", "ambiguous")
+    __slots__ = ("choices", "type", "memo", "mixed")
 
-    def __init__(self, value, trace, sources):
-        self.ambiguous = False  # whether other names may be the same memory, without a source saying so
-        self.sources = [(weakref.ref(s), s.value) for s in sources]
-        super().__init__(value, trace)
+    def __init__(self, choices, type, value=None, mixed=False):
+        self.choices, self.type, self.mixed = distinct(choices), type, mixed  # mixed: the choices differ in their order of memory
+        self.trace, self.origin = current_trace(), None
+        self.readonly = all(s.readonly for _, s, _ in self.choices)
+        self.memo = None if value is None else ([s.value for _, s, _ in self.choices], value)
 
     @property
     def value(self):
-        return self.given({})
+        return self.given(_now)
 
-    def given(self, writes):
-        """The value, if no source has been written since, `writes` being taken as done."""
+    def given(self, now, chain=()):
+        """The value, read through `chain`, while memory holds what the function `now` says."""
+        found = [now(s) for _, s, _ in self.choices]
+        if self.memo is not None and all(a is b for a, b in zip(found, self.memo[0])):
+            return through(current_trace().bring(self.memo[1]), chain)
+        value = None
+        for (test, _, steps), base in reversed(list(zip(self.choices, found))):
+            x = through(current_trace().bring(base), (*steps, *chain))
+            value = x if value is None else either(current_trace().bring(test), x, value)
+        if self.trace is current_trace() and now is _now and not chain:
+            self.memo = found, value
+        return value
+
+    def store(self, chain, new):
+        """Write `new` to the part that `chain` leads to."""
+        self.settle()
+        bring = current_trace().bring
+        for n, (_, storage, steps) in enumerate(self.choices):
+            mine, steps = self.mine(n), (*steps, *chain)
+            if storage.readonly:
+                text = message("assignment destination is read-only", locate())
+                current_trace().check(Lit(False, TRUTH) if mine is None else NOT(mine), ValueError, text)
+                continue
+            base = bring(storage.value)
+            storage.write(placed(base, steps, new if mine is None else either(mine, new, through(base, steps))))
+
+    def mine(self, n):
+        """Whether it is the n-th, as a value of the present trace; None where there is but one."""
+        test = self.choices[n][0]
+        if test is not None:
+            return current_trace().bring(test)
+        found = None
+        for test, _, _ in self.choices[:-1]:
+            test = current_trace().bring(test)
+            found = test if found is None else OR(found, test)
+        return None if found is None else NOT(found)
+
+    def write(self, value):
+        self.store((), value)
+
+    def settle(self):
+        """Become ordinary memory, where nobody else sees any of the memories it may be."""
+        mine = len(self.choices)
+        if self.trace is not current_trace() or mine == 1:
+            return
+        own = {}
+        for _, s, _ in self.choices:
+            own[id(s)] = own.get(id(s), 0) + 1
+        for n in range(mine):
+            s = self.choices[n][1]
+            if s.readonly or s.origin is not None or sys.getrefcount(s) > own[id(s)] + 2:
+                return
+        del s
+        self.choices, self.memo = [(None, Storage(self.value, self.trace), ())], None
+
+
+def distinct(choices):
+    """The choices, each memory and chain once."""
+    found, last = {}, (choices[-1][1], tuple(map(id, choices[-1][2])))
+    for test, storage, chain in choices[:-1]:
+        key = storage, tuple(map(id, chain))
+        if key != last:
+            found[key] = (OR(found[key][0], test) if key in found else test), storage, chain
+    return [*found.values(), choices[-1]]
+
+
+class Shared(Storage):
+    """Memory that may be that of other arrays: of which, no value in the program says.
+
+    A loop may leave such an array behind, and a choice among very many. Reading is fine while those
+    arrays stay as they were.
+    """
+
+    __slots__ = ("sources", "now")
+
+    def __init__(self, value, sources):
+        self.now, self.sources = value, [(s, s.value) for s in sources]
+        self.trace, self.origin, self.readonly = current_trace(), None, False
+
+    @property
+    def value(self):
+        return self.given(_now)
+
+    def given(self, now):
+        """The value while memory holds what the function `now` says."""
         for s, before in self.sources:
-            if s() is not None and (writes[s()] if s() in writes else s().value) is not before:
+            if now(s) is not before:
                 raise self._unknown("was read after one of them was written")
         return self.now
 
-    @value.setter
-    def value(self, value):
-        self.now = value
-
     def write(self, value):
-        if self.ambiguous or any(s() is not None for s, _ in self.sources):
-            raise self._unknown("is written in place")
-        super().write(value)
-
-    def alive(self):
-        """The arrays it may be that others still see."""
-        return [s() for s, _ in self.sources if s() is not None]
+        raise self._unknown("is written in place")
 
     def _unknown(self, happened):
-        text = f"an array of type {self.now.type}, which data made one of several arrays, {happened}"
+        text = f"an array of type {self.now.type}, which is one of several arrays, as data decided, {happened}"
         return UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
+
+
+class Plain(Storage):
+    """A concrete array among those that data chose from: the trace cannot write it."""
+
+    __slots__ = ()
+
+    def write(self, value):
+        text = f"an array of type {self.value.type}, which may be a plain array that the trace does not own, is written in place"
+        raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
+
+
+def either(test, x, y):
+    """`x if test else y`, of whole values, by one bool."""
+    if isinstance(test, Lit):
+        return x if test.value else y
+    shape = x.type.shape
+    return SELECT(BROADCAST(test, shape=shape, dims=()) if shape else test, x, y)
+
+
+def _now(storage):
+    return storage.value
+
+
+def memories(storage):
+    """The memories with elements of their own that one may be."""
+    if isinstance(storage, Blend):
+        return list(dict.fromkeys(s for _, base, _ in storage.choices for s in memories(base)))
+    return [storage, *(m for s, _ in storage.sources for m in memories(s))] if isinstance(storage, Shared) else [storage]
+
+
+def through(value, chain):
+    """The part of a value that a chain of views leads to."""
+    for step in chain:
+        value = step.get(value)
+    return value
+
+
+def placed(base, chain, new):
+    """`base` with the part that a chain of views leads to replaced."""
+    if not chain:
+        return new
+    step, rest = chain[0], chain[1:]
+    return step.put(base, placed(step.get(base), rest, new) if rest else new)
 
 
 def current_trace():

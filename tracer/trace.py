@@ -12,7 +12,7 @@ from .assume import Assumption, holds
 from .errors import LeakError, UnsupportedError, message
 from .frames import locate
 from .status import BITS, PASSED, Check, failed, passed
-from .storage import Storage
+from .storage import Blend, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
 select = OPS["select"]
@@ -45,6 +45,7 @@ class Trace:
             self.checks = {}  # Check -> its number, from 1
             self.numbers = set()  # the parameters that are Python numbers
             self.choices = None  # the Choices of a trace that can make some by value
+            self.copies = 1  # how often the code being run is written out, for loops that are
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
             self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach
             self.sites = {}  # what earlier visits found out about a loop
@@ -68,7 +69,13 @@ class Trace:
 
         watched: the storage whose later writes are the only way to tell: what decided was view or copy.
         """
-        if storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
+        if isinstance(storage, Blend):
+            if storage.mixed:
+                text = "an array that data chose from several, which lie differently in memory, is asked how it lies"
+                raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
+            for base in memories(storage):
+                self.rely_on_layout(base, watched)
+        elif storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
             self.root.layout.append((storage, watched, watched and watched.value))
 
     def layout_arguments(self):

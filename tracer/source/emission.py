@@ -1,28 +1,23 @@
 """A rolled loop closed and appended to the trace around it; then every place and memory as it is afterwards."""
 
-import sys
-
 from ...ir.core import Builder, Func, Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
 from ..errors import message
-from ..extents.bounded import Bounded
 from ..status import passed
-from ..storage import Blend, Storage, current_trace
+from ..storage import Shared, Storage, current_trace, memories
 from ..unmerged import Unmerged
-from ..views import Index
 from . import codes, merge
 from .builtins import truth
 from .codes import Code
+from .joint import resolved
+from .leaving import Leaving, handle
 from .run import closed, emit
+from .sharing import Sharing, arrays
 from .state import UNBOUND
-
-
-def arrays(value):
-    """The array leaves of what a place holds."""
-    return [] if value is UNBOUND or isinstance(value, Unmerged) else [x for x in pytree.leaves(value) if isinstance(x, TracedArray)]
+from .tags import Tags
 
 
 def also(a, b):
@@ -37,6 +32,7 @@ class Emission:
         self.roll, self.run = roll, run
         self.params, self.inits, self.results, self.names = [], [], [], []
         self.plans = []
+        self.leaving = Leaving(run, lambda value, name: self.row(Value(value.type), Lit(0, value.type), value, name))
 
     def row(self, param, init, result, name=None):
         self.params.append(param)
@@ -47,7 +43,9 @@ class Emission:
 
     def emit(self):
         roll, run = self.roll, self.run
-        self.check_memory()
+        self.sharing = Sharing(roll, run, self.leaving)
+        self.sharing.check()
+        self.tags = Tags(self)
         finals = self.finals()
         self.bases(finals)
         for slot, c in roll.carried.items():
@@ -76,51 +74,6 @@ class Emission:
         with self.run.trace:
             return self.run.array(leaf) if isinstance(leaf, TracedArray) else merge.operand(leaf, s)
 
-    # -- memory ------------------------------------------------------------------------------------
-    def check_memory(self):
-        """Refuse what one memory a trip cannot show: placeholders written in place while another name may see the same array."""
-        roll, run = self.roll, self.run
-        mine = {m: slot for slot, c in roll.carried.items() for m in c.memory if m is not None}
-        holders = {}
-        for slot in [*roll.slots, *(s for s in roll.carried if s.kind != "cell")]:
-            for leaf in arrays(run.after(slot)):
-                holders.setdefault(leaf.storage, []).append(slot)
-        for memory, slot in mine.items():
-            written = memory.value is not roll.carried[slot].values[roll.carried[slot].memory.index(memory)]
-            for other in holders.get(memory, ()):
-                if other is not slot and other in roll.carried:
-                    raise roll.refused(f"{other.name} holds after a trip the array that {slot.name} held before it")
-            if not written:
-                continue
-            if not self.alone(slot) or any(len(h) > 1 and slot in h for h in holders.values()):
-                raise roll.refused(f"{slot.name} is written in place while other names may hold the same array, then bound to another")
-            for leaf in arrays(run.after(slot)):
-                if not run.owns(leaf.storage) or leaf.chain:
-                    raise roll.refused(f"{slot.name} is written in place, and may be a part of another array")
-        for slot in roll.carried:
-            for leaf in arrays(run.after(slot)):
-                if not run.owns(leaf.storage) and leaf.storage in roll.phis:
-                    raise roll.refused(f"{slot.name} is a part of an array that the loop writes")
-                if isinstance(leaf.storage, Blend) and any(s in roll.phis for s in leaf.storage.alive()):
-                    raise roll.refused(f"{slot.name} may be an array that the loop writes")
-
-    def alone(self, slot):
-        """Whether nobody but the place itself sees the array it held before the loop."""
-        roll = self.roll
-        value = roll.before.pop(slot, None) if slot.kind == "cell" else None
-        if not isinstance(value, TracedArray | Bounded):
-            return False
-        self.run.before.pop(slot, None)
-        slot.set(UNBOUND)
-        seen = sys.getrefcount(value) > 2
-        if type(value) is Bounded:
-            seen = seen or sys.getrefcount(value.array) > 2 or sys.getrefcount(value.array.storage) > 2
-        else:
-            seen = seen or sys.getrefcount(value.storage) > 2
-        slot.set(value)
-        roll.before[slot] = self.run.before[slot] = value
-        return not seen
-
     def finals(self):
         """[(slot, value after a trip)] of the places whose value changes."""
         roll, run = self.roll, self.run
@@ -132,16 +85,21 @@ class Emission:
         return out
 
     def bases(self, finals):
-        """Memory made in a trip that several places show after it."""
-        self.shown, self.made = {}, {}
-        for _, after in finals:
-            for leaf in arrays(after):
-                self.shown.setdefault(leaf.storage, []).append(leaf)
+        """How many arrays show a memory after the loop."""
+        self.shown = {}
+        value = None if self.run.code is None else self.run.code.value
+        for leaf in [x for v in (*(after for slot, after in finals if self.read(slot)), value) for x in arrays(v)]:
+            for base in memories(leaf.storage):
+                self.shown[base] = self.shown.get(base, 0) + 1
+
+    def read(self, slot):
+        """Whether a place may be read after the loop."""
+        return slot.kind != "cell" or slot.name in self.roll.site.middle
 
     def final(self, slot, after):
         """A plan for what a place holds after the loop."""
         roll = self.roll
-        if slot.kind == "cell" and slot.name not in roll.site.middle:
+        if not self.read(slot):
             return lambda out: Unmerged(f"{slot.name} was not thought to be read after the loop at {roll.where}")
         if after is UNBOUND or isinstance(after, Unmerged):
             return lambda out: after
@@ -157,7 +115,10 @@ class Emission:
     def leaf(self, slot, x, s, n):
         roll, run = self.roll, self.run
         if isinstance(x, TracedArray):
-            return self.array(slot, x, n)
+            before = () if roll.surely or roll.first(slot, run) is UNBOUND else self.sharing.visible(slot, n)
+            carried = lambda: self.params.index(roll.carried[slot].values[n])
+            memory = roll.carried[slot].memory[n] if slot in roll.carried else None
+            return self.array(x, slot.name, carried if slot in roll.carried else None, before, memory)
         if s[0] == "object" or slot not in roll.carried and not isinstance(x, TracedScalar):
             if slot not in roll.carried and not roll.surely and roll.first(slot, run) is not UNBOUND:
                 return lambda out: Unmerged(f"{slot.name} is what it was, or {x!r:.40}, as data decides at {roll.where}")
@@ -171,60 +132,60 @@ class Emission:
     def fresh(self, s):
         return Value(merge.type_of(s))
 
-    def array(self, slot, x, n):
-        roll, run = self.roll, self.run
-        base = x.storage
-        if not run.owns(base):  # memory from before the loop, or a view of it
-            steps = [self.outside(step) for step in x.chain]
-            return lambda out: TracedArray(base, tuple(step(out) for step in steps), x.type)
-        if any(isinstance(step, Index) and step.dynamic for step in x.chain) and len(self.shown[base]) > 1:
-            raise roll.refused(f"{slot.name} is a part, chosen in the trip, of an array that another name holds too")
-        alone_here = len(self.shown[base]) == 1
-        if alone_here and slot in roll.carried:
-            value = roll.carried[slot].values[n]
-            return lambda out: TracedArray(self.memory(slot, base, out[self.params.index(value)]))
-        if base not in self.made:
-            whole = x if alone_here else TracedArray(base)
-            s = merge.spec(whole)
-            with run.trace:
-                value = run.array(x) if alone_here else base.value
-            self.made[base] = [self.row(self.fresh(s), merge.absent(s), value, slot.name), None]
-        found = self.made[base]
+    def array(self, x, name, carried=None, before=(), memory=None):
+        """A plan for an array that a place holds after the last trip. carried: -> its row, if it goes from trip to trip."""
+        run, sharing = self.run, self.sharing
+        choices = self.leaving.choices(x)
+        bases = memories(x.storage)
+        kept = [b for b in bases if b in sharing.stands]
+        others = list(dict.fromkeys([*before, *(s for b in kept for s in sharing.stands[b])]))
+        if kept or before:  # it may be what it was before the loop: then it may be any array from outside
+            others += [b for b in bases if not run.owns(b) and b not in others]
+        common = [b for b in bases if run.owns(b) and self.shown.get(b, 0) > 1]
+        if not others and not common and all(run.owns(b) and type(b) is Storage for b in bases):
+            return self.own(x, name, carried)
+        if not others:
+            if carried is not None and not self.roll.surely and common:
+                raise self.roll.refused(f"{name} shares an array with another name after a trip, and there may be none")
+            parts = self.leaving.parts(choices, name)
+            return lambda out: handle(resolved(parts, out), x.type, seen=x._shadow)
+        told = None if common else self.told(choices, memory)
+        if told is not None:
+            return self.tagged(x, told, carried or self.result_row(x, name))
+        sources = [self.leaving.memory(b, name) for b in common]
+        at = carried or self.result_row(x, name)
+        return lambda out: TracedArray(Shared(out[at()], [*others, *(s(out) for s in sources)]), (), x.type, x._shadow)
+
+    def told(self, choices, memory):
+        """(row of the number that says which window it is, the numbers it can be); None where no number says."""
+        tags = self.tags
+        if memory is not None:
+            return None if memory in tags.unknown else (tags.carried(memory), tags.may[memory])
+        may = tags.numbered(choices)
+        if None in may:
+            return None
+        return self.row(self.fresh(("weak", int)), Lit(0, COUNTER), tags.result(choices)), may
+
+    def tagged(self, x, told, at):
+        row, may = told
 
         def plan(out):
-            if found[1] is None:
-                found[1] = self.memory(slot, base, out[found[0]])
-            return TracedArray(found[1], () if alone_here else x.chain, x.type)
+            which = out[row]
+            choices = [(OPS["eq"](which, Lit(n, COUNTER)), *self.tags.windows[n - 1]) for n in sorted(may)]
+            own = Storage(out[at()], current_trace())
+            return handle([*choices, (None, own, ())], x.type, out[at()], mixed=any(chain for _, _, chain in choices))
 
         return plan
 
-    def memory(self, slot, base, value):
-        """New memory for the time after the loop; where no trip need have come, it may be what was there before."""
-        roll = self.roll
-        others = base.alive() if isinstance(base, Blend) else []
-        others = [s for s in others if not self.run.owns(s)]
-        first = roll.first(slot, self.run)
-        if not roll.surely or isinstance(base, Blend):
-            others += [x.storage for x in arrays(first)]
-        storage = Blend(value, current_trace(), others) if others else Storage(value, current_trace())
-        if isinstance(base, Blend) and base.ambiguous:
-            storage.ambiguous = True
-        return storage
+    def own(self, x, name, carried):
+        at = carried or self.result_row(x, name)
+        readonly = not x.writeable
+        return lambda out: TracedArray(Storage(out[at()], current_trace(), None, readonly), (), x.type, x._shadow)
 
-    def outside(self, step):
-        """A view of outer memory, its traced starts carried out of the loop."""
-        if not (isinstance(step, Index) and step.dynamic):
-            return lambda out: step
-        axes = []
-        for start, size, stride in step.axes:
-            if isinstance(start, Value):
-                with self.run.trace:
-                    start = self.run.trace.bring(start)
-                at = self.row(Value(start.type), Lit(0, start.type), start)
-                axes.append((at, size, stride, True))
-            else:
-                axes.append((start, size, stride, False))
-        return lambda out: Index([(out[a] if carried else a, n, stride) for a, n, stride, carried in axes], step.shape, step.key)
+    def result_row(self, x, name):
+        s = merge.spec(x)
+        at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), name)
+        return lambda: at
 
     # -- the end -----------------------------------------------------------------------------------
     def going(self):
@@ -259,8 +220,9 @@ class Emission:
             if s[0] == "object":
                 plans.append(lambda out, leaf=leaf: leaf)
                 continue
-            if isinstance(leaf, TracedArray) and not self.run.owns(leaf.storage):
-                raise self.roll.refused("an array from outside it is returned from within")
+            if isinstance(leaf, TracedArray):
+                plans.append(self.array(leaf, "what is returned"))
+                continue
             at = self.row(self.fresh(s), merge.absent(s), self.result(leaf, s))
             plans.append(lambda out, at=at, s=s: merge.made(out[at], s))
         order = pytree.key_order(code.value)

@@ -5,14 +5,17 @@ rest captured; two trips as one (`a, b = b, a`); all trips written out, if they 
 the first is told by `explain()`. Only CannotRoll and ConcretizationError lead from one to the next.
 """
 
+import functools
+
 from ..array import TracedScalar
-from ..errors import CannotRoll, ConcretizationError, message
+from ..assume import capturing
+from ..errors import CannotRoll, ConcretizationError
 from ..extents.numbers import operand
 from ..frames import locate
 from ..storage import current_trace
 from . import series
-from .branch import decided, follow, refuse_globals, settled, watched
-from .codes import BREAK, CONTINUE, FALLS, LEFT, Code
+from .branch import decided, either_way, follow, refuse_globals, settled, watched
+from .codes import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Code
 from .merge import pick
 from .rewrite import SITES
 from .roll import Roll
@@ -20,6 +23,7 @@ from .run import Run
 from .state import cells, regions, restore
 
 FEW = 64  # trips written out at most
+NESTED = 8  # trips written out at most where data decides, before each, whether it comes
 RETRY = (CannotRoll, ConcretizationError)
 
 
@@ -42,24 +46,17 @@ def repeat(test, body, orelse, rest, number):
 
 
 def plain(items, body, orelse, rest, number):
-    for item in items:
-        code = body(item)
-        if code is not None and code.open:
-            stuck()
-        over, code = ended(code)
-        if over:
-            return follow(None, rest, number) if code is GONE else code
-    return follow(orelse() if orelse is not None else None, rest, number)
+    """Over anything else: trip by trip."""
+    loop = Loop(body, SITES[number], number, cells(body, orelse, rest))
 
+    def onward():
+        for item in items:
+            over, code = loop.ended(body(item), onward)
+            if over:
+                return code
+        return None
 
-def stuck():
-    raise CannotRoll(
-        message(
-            "data decides whether this loop goes on, but its trips are run one by one",
-            locate(),
-            "Loop over an array or a range, or set a flag instead of leaving the loop.",
-        )
-    )
+    return finished(onward(), orelse, rest, number, loop.site)
 
 
 def finished(code, orelse, rest, number, site):
@@ -77,9 +74,30 @@ class Loop:
 
     def __init__(self, body, site, number, named):
         self.body, self.site, self.number, self.named = body, site, number, named
-        self.memory = current_trace().root.sites.setdefault(number, {})
+        trace = current_trace()
+        self.memory = trace.root.sites.setdefault(number, {}) if trace is not None else {}
         self.slots = [named[n] for n in sorted(site.names) if n in named]
         self.held = watched(named)
+
+    def ended(self, code, onward):
+        """(whether all is done, how it ended) after a trip that ended with `code`; where data decides, both ways are captured."""
+        if code is None or not code.may - {FALLS, CONTINUES}:
+            return False, None
+        if not code.open:
+            return True, GONE if code.may == BREAK.may else code
+        return True, self.fork(code, onward, left(code))
+
+    def fork(self, code, onward, gone):
+        """The other trips where one that ended with `code` leads on, else `gone`."""
+        if not code.may & {FALLS, CONTINUES}:
+            return gone
+        refuse_globals(self.site)
+        goes = code.status < BREAKS
+        known = decided(goes)
+        if known is not None:
+            return onward() if known else gone
+        with capturing(goes):
+            return either_way(goes, onward, lambda: gone, self.slots, self.site.middle | self.site.head, self.held)
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""
@@ -113,14 +131,27 @@ class Trial(Run):
                 restore(container, had)
 
 
+def nothing():
+    """No further trip."""
+
+
 GONE = Code(LEFT, {LEFT})
 
 
-def ended(code):
-    """(whether the loop is over, how it ended) after a trip that ended with a known code."""
-    if code is None or code.may == CONTINUE.may:
-        return False, None
-    return True, GONE if code.may == BREAK.may else code
+def leaving(code):
+    """The ways by which `code` leaves the trip, of those it can be."""
+    may = code.may - {FALLS, CONTINUES}
+    return Code(code.status if len(may) > 1 else min(may), may, code.value)
+
+
+def left(code):
+    """How a loop ended whose last trip left it by `code`."""
+    may = code.may - {FALLS, CONTINUES}
+    status = {BREAKS: LEFT}
+    gone = frozenset(status.get(m, m) for m in may)
+    if len(gone) == 1:
+        return Code(*gone, gone, code.value)
+    return Code(pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value)
 
 
 class For(Loop):
@@ -135,13 +166,15 @@ class For(Loop):
         if self.count is None:
             refuse_globals(self.site)
             return self.rolled(0, 1, operand(series.count_of(self.items)))
-        k, reason = 0, None
-        written = 0
+        return self.onward(0)
+
+    def onward(self, k, written=0):
+        """The trips from the k-th on."""
         while k < self.count:
             if self.count - k > 1 and not self.memory.get("records"):
                 kept, code = self.probe(lambda k=k: self.trip(k))
                 if kept:
-                    over, code = ended(code)
+                    over, code = self.ended(code, None)
                     if over:
                         return code
                     k += 1
@@ -152,22 +185,19 @@ class For(Loop):
                     return self.rolled(k, 1)
                 except RETRY as error:
                     reason = error
-                left = self.count - k
-                if written and left > 3 and left % 2 == 0:
+                count = self.count - k
+                if written and count > 3 and count % 2 == 0:
                     try:
                         found = self.rolled(k, 2)
                         self.told("two trips are captured as one", reason)
                         return found
                     except RETRY:
                         return self.unrolled(k, reason)
-                if written > 1 or left <= 3:
+                if written > 1 or count <= 3:
                     return self.unrolled(k, reason)
                 if not written:
                     self.told("the first trip is written out", reason)
-            code = self.trip(k)
-            if code is not None and code.open:
-                stuck()
-            over, code = ended(code)
+            over, code = self.ended(self.trip(k), functools.partial(self.onward, k + 1, written + 1))
             if over:
                 return code
             k, written = k + 1, written + 1
@@ -182,23 +212,29 @@ class For(Loop):
             k = TracedScalar(counter, int)
             k = k * stride if stride > 1 else k
             code = self.trip(k + first if first else k)
-            if stride == 1:
+            if stride == 1 or code is not None and not code.may & {FALLS, CONTINUES}:
                 return code
-            if code is not None and code.may != CONTINUE.may:
-                stuck()
-            return self.trip(k + (first + 1))
+            second = lambda: self.trip(k + (first + 1))
+            return second() if code is None or not code.may - {FALLS, CONTINUES} else self.fork(code, second, leaving(code))
 
         return Roll(self, turn, turns=turns, limit=limit).emit()
 
     def unrolled(self, k, reason):
         if self.count - k > FEW:
             raise CannotRoll(f"this loop of {self.count} trips cannot be captured: {reason}")
-        self.told(f"{self.count - k} trips are written out one by one", reason)
+        root = current_trace().root
+        outer, root.copies = root.copies, root.copies * (self.count - k)
+        try:
+            if root.copies > FEW:
+                raise CannotRoll(f"this loop of {self.count} trips, in a loop whose trips are written out, cannot be captured: {reason}")
+            self.told(f"{self.count - k} trips are written out one by one", reason)
+            return self.trips(k)
+        finally:
+            root.copies = outer
+
+    def trips(self, k):
         for j in range(k, self.count):
-            code = self.trip(j)
-            if code is not None and code.open:
-                stuck()
-            over, code = ended(code)
+            over, code = self.ended(self.trip(j), functools.partial(self.trips, j + 1))
             if over:
                 return code
         return None
@@ -209,8 +245,8 @@ class While(Loop):
         super().__init__(body, site, number, named)
         self.test = test
 
-    def run(self):
-        written, reason = 0, None
+    def run(self, written=0, nested=0, reason=None):
+        """nested: trips written out behind a test that data decides; reason: why the loop was not captured as one."""
         while True:
             going = self.test()
             known = decided(going)
@@ -219,25 +255,39 @@ class While(Loop):
             if known and not self.memory.get("records"):
                 kept, code = self.probe(self.body)
                 if kept:
-                    over, code = ended(code)
+                    over, code = self.ended(code, None)
                     if over:
                         return code
                     continue
                 self.memory["records"] = True
             refuse_globals(self.site)
-            try:
-                return Roll(self, lambda counter: self.body(), going=going, test=self.test).emit()
-            except RETRY as error:
-                reason = error
-            if known is None:
-                raise CannotRoll(f"this loop, whose test depends on data, cannot be captured: {reason}")
+            if nested < 3:
+                try:
+                    return Roll(self, lambda counter: self.body(), going=going, test=self.test).emit()
+                except RETRY as error:
+                    reason = reason or error
+                    self.told("trips are written out one by one", reason)
+            if nested > NESTED:
+                raise self.stuck(reason)
             if written > FEW:
                 raise CannotRoll(f"this loop cannot be captured, and has gone on for {FEW} trips: {reason}")
-            self.told("trips are written out one by one while the test is known", reason)
+            onward = functools.partial(self.run, written + 1, nested + 1, reason)
+            if known is None:
+                trip = functools.partial(self.after, onward)
+                try:
+                    return either_way(going, trip, nothing, self.slots, self.site.middle | self.site.head, self.held)
+                except RETRY:
+                    raise self.stuck(reason) from None
             written += 1
-            code = self.body()
-            if code is not None and code.open:
-                stuck()
-            over, code = ended(code)
+            over, code = self.ended(self.body(), onward)
             if over:
                 return code
+
+    def stuck(self, reason):
+        said = "this loop, whose test depends on data, cannot be captured: "
+        return CannotRoll(str(reason) if str(reason).startswith(said) else f"{said}{reason}")
+
+    def after(self, onward):
+        """A trip and those behind it."""
+        over, code = self.ended(self.body(), onward)
+        return code if over else onward()

@@ -72,6 +72,12 @@ def equal(x, y):
     return False
 
 
+def containers(x):
+    """The lists and dicts in nested containers: what may be changed in place."""
+    inside = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple) else ()
+    return [*([x] if isinstance(x, list | dict) else []), *(c for v in inside for c in containers(v))]
+
+
 def join(a, b, x=None, y=None):
     """The spec that both leaves can have, or None; `x` and `y` are the leaves, where numbers matter."""
     if a == b and a[0] != "object":

@@ -12,13 +12,14 @@ from ..array import TracedArray
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..ranges import interval
-from ..storage import Storage
+from ..storage import Blend, Storage
 from ..unmerged import Unmerged
 from . import codes, merge, selections
 from .branch import choose, decided
 from .builtins import truth
 from .emission import Emission
 from .run import Run
+from .sharing import arrays
 from .state import UNBOUND, note
 
 PASSES = 12
@@ -46,12 +47,15 @@ class Roll:
 
     def __init__(self, loop, turn, turns=None, limit=None, going=True, test=None):
         self.loop, self.site, self.turn, self.test = loop, loop.site, turn, test
-        self.turns, self.limit, self.going = turns, limit, going
+        known = decided(going)
+        self.turns, self.limit, self.going = turns, limit, going if known is None else known
         self.slots = loop.slots
         self.before = {s: s.get() for s in self.slots}
+        for x in [x for value in self.before.values() for x in arrays(value) if isinstance(x.storage, Blend)]:
+            x.storage.settle()
         self.carried, self.stores = {}, []
         self.where = locate()
-        self.surely = turns is not None or decided(going) and limit is None  # whether there is a first trip
+        self.surely = turns is not None or known and limit is None  # whether there is a first trip
 
     # -- passes ------------------------------------------------------------------------------------
     def emit(self):
@@ -165,8 +169,6 @@ class Roll:
         (xs, tree), (ys, other) = pytree.flatten(before), pytree.flatten(after)
         if tree != other:
             raise self.refused(f"{slot.name} changes from {merge.described(before)} to {merge.described(after)}")
-        if not self.surely and any(isinstance(y, TracedArray) and not run.owns(y.storage) for y in ys):
-            raise self.refused(f"{slot.name} is another array after a trip than before it")
         specs = [self.joined(slot, merge.spec(x), merge.spec(y), x, y) for x, y in zip(xs, ys)]
         if any(s[0] == "object" for s in specs):
             raise self.refused(f"{slot.name} changes from {before!r:.40} to {after!r:.40}")

@@ -4,7 +4,7 @@ from ...ir.core import Func, Value
 from ...ir.ops import OPS
 from ..errors import CannotRoll, message
 from ..frames import locate
-from ..storage import Blend, current_trace
+from ..storage import Blend, Shared, current_trace
 from ..trace import Trace
 from .codes import THROWN
 from .state import Region, items, restore
@@ -76,9 +76,14 @@ class Run:
 
     def written(self, storage):
         """The value of a memory at the end of the body, in the body's trace."""
-        if storage in self.writes:
-            return self.writes[storage]
-        return self.trace.bring(storage.given(self.writes) if isinstance(storage, Blend) else storage.value)
+        with self.trace:
+            return self.trace.bring(self.ended(storage))
+
+    def ended(self, storage):
+        """What a memory holds at the end of the body."""
+        if isinstance(storage, Blend | Shared):
+            return storage.given(self.ended)
+        return self.writes[storage] if storage in self.writes else storage.value
 
     @property
     def trifling(self):

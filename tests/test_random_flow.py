@@ -1,0 +1,18 @@
+"""Random programs with control flow: Python and one compiled function agree on several sets of arguments, or the compiled one refuses."""
+
+import pytest
+from random_flow import outcome
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["plain", "wide"])
+def test_a_sample(wide):
+    found = [outcome(seed, wide) for seed in range(20)]
+    assert {*found} <= {"agree", "refused"}
+    assert found.count("refused") <= 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wide", [False, True], ids=["plain", "wide"])
+def test_many(wide):
+    found = {seed: outcome(seed, wide) for seed in range(10_000, 10_500)}
+    assert {seed: text for seed, text in found.items() if text not in ("agree", "refused")} == {}
