@@ -263,7 +263,7 @@ class Program:
         elif which < 0.85:
             kind, head = "index", f"for {i}, e{i} in {self.pick('enumerate(x)', 'enumerate(a[:, 0])', 'zip(range(5), v)')}:"
         else:
-            kind, head = "index", f"while {i} < {self.pick('5', '3')}{self.pick('', ' and p < 3', ' and ' + self.test())}:"
+            kind, head = "index", f"while {i} < {self.pick('5', '3')}{self.pick('', ' and p < 3', f' and ({self.test()})')}:"
             lead = [f"{pad}{i} = 0"]
         self.loops.append((i, kind))
         body = self.block(level, depth + 1, self.r.randint(1, 4))

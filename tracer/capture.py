@@ -20,6 +20,7 @@ from .assume import attempts
 from .containers import Containers
 from .errors import UnsupportedError, message
 from .source import hooks
+from .status import PASSED
 from .storage import Storage
 from .trace import Trace
 from .unmerged import Unmerged
@@ -142,7 +143,7 @@ def _captured(function, leaves, tree, kinds, name, parent, order, choices):
             storage.value = before
         inputs, checks, layout = [], (), ()
         if parent is None:
-            checks = tuple(trace.checks)
+            checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
             layout = trace.layout_arguments()
             values += [trace.status.value] if checks else []
             captured, local = trace.finish_captures()

@@ -29,6 +29,10 @@ class DeepRecursion(UnsupportedError, RecursionError):
     """A function calls itself while it is traced until Python's stack is full."""
 
 
+class IntegerOverflow(WengertError, OverflowError):
+    """A Python int of the compiled program went beyond 64 bits, where Python's goes on."""
+
+
 class ShapeError(WengertError, ValueError):
     """Shapes that do not fit, where NumPy raises ValueError."""
 

@@ -15,6 +15,7 @@ from .emit import cast_to, constant_of, spread_to
 from .errors import ShapeError, UnsupportedError, message
 from .extents.bounded import Bounded, mentioned
 from .frames import locate
+from .overflow import checked as fits
 from .storage import current_trace
 from .unmerged import Unmerged
 
@@ -368,7 +369,10 @@ def operate(ufunc, *inputs):
         work = WEAK_DTYPES[int]
     values = [operand_as(read(x)[0], work) for x in inputs]
     _python_errors(ufunc, values)
-    return TracedScalar(cast_to(UFUNCS[ufunc](*values), WEAK_DTYPES[python]), python)
+    result = UFUNCS[ufunc](*values)
+    if python is int:
+        fits(ufunc, values, result)
+    return TracedScalar(cast_to(result, WEAK_DTYPES[python]), python)
 
 
 def _python_errors(ufunc, values):

@@ -35,6 +35,9 @@ def interval(value, deep=DEEP):
         return (int(array.min()), int(array.max())) if array.size else None
     if name in ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse") or name == "cast" and xs[0].type.kind in "iu":
         return held(interval(xs[0], deep - 1), value)
+    if name == "cond":
+        at = next(n for n, r in enumerate(eqn.results) if r is value)
+        return union([interval(f.results[at], deep - 1) for f in eqn.attrs["branches"]])
     if name == "iota":
         return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
     if name in BOUNDED:
@@ -68,6 +71,37 @@ def interval(value, deep=DEEP):
     else:
         return None
     return held(found, value)
+
+
+def union(parts):
+    """The interval of what may be any of several; None where one of them is not known."""
+    return None if None in parts else (min(p[0] for p in parts), max(p[1] for p in parts))
+
+
+def drift(value, start, deep=DEEP):
+    """(least, greatest) of value - start, where value is `start` with bounded numbers added; else None."""
+    root = current_trace().root
+    value = original(value, root)
+    if value is start:
+        return 0, 0
+    if isinstance(value, Lit) or not deep:
+        return None
+    if value in root.drifts:
+        first, low, high = root.drifts[value]
+        found = drift(first, start, deep - 1)
+        return found and (found[0] + low, found[1] + high)
+    name, xs = (value.eqn.op.name, value.eqn.operands) if value.eqn is not None else (None, ())
+    if name in ("add", "sub"):
+        for x, y in (xs, xs[::-1]) if name == "add" else (xs,):
+            by, found = interval(y), drift(x, start, deep - 1)
+            if by is not None and found is not None:
+                return (found[0] + by[0], found[1] + by[1]) if name == "add" else (found[0] - by[1], found[1] - by[0])
+    if name == "select":
+        return union([drift(x, start, deep - 1) for x in xs[1:]])
+    if name == "cond":
+        at = next(n for n, r in enumerate(value.eqn.results) if r is value)
+        return union([drift(f.results[at], start, deep - 1) for f in value.eqn.attrs["branches"]])
+    return None
 
 
 def held(found, value):

@@ -9,13 +9,14 @@ from ..ir.ops import OPS
 from ..ir.ops.control import TRUTH
 from ..ir.types import type_of
 from .assume import Assumption, holds
-from .errors import LeakError, UnsupportedError, message
+from .errors import IntegerOverflow, LeakError, UnsupportedError, message
 from .frames import locate
 from .status import BITS, PASSED, Check, failed, passed
 from .storage import Blend, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
 select = OPS["select"]
+UNSEEN = (Assumption, IntegerOverflow)  # what no handler of the user's is meant to see: Python does not raise them
 
 
 class Capture:
@@ -49,7 +50,9 @@ class Trace:
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
             self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach
             self.sites = {}  # what earlier visits found out about a loop
-            self.bounds = {}  # integer value -> (lowest, highest) it can be
+            self.bounds = {}  # integer value -> (lowest, highest) it can be; None where that is not known
+            self.drifts = {}  # what a loop leaves of an int it carries -> (what it was before, least and greatest that was added)
+            self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
             self.layout = []  # (argument's storage, watched storage, its value then): see `rely_on_layout`
@@ -156,14 +159,14 @@ class Trace:
 
     def caught(self, error, text):
         """Whether a handler of the user's waits for an exception."""
-        return error is not Assumption and any(around(error, text)[0] is not error for around in self.root.trying)
+        return error not in UNSEEN and any(around(error, text)[0] is not error for around in self.root.trying)
 
     def passed(self):
         """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never end."""
         return passed(self.bring(self.root.status.value))
 
     def _failed(self, error, text, value=None):
-        for around in reversed(self.root.trying) if error is not Assumption else ():
+        for around in reversed(self.root.trying) if error not in UNSEEN else ():
             (error, text), was = around(error, text), error
             value = value if error is was else None
         checks = self.root.checks

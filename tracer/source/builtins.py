@@ -11,6 +11,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import SHORT
+from .. import overflow
 from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..emit import cast_to
 from ..errors import UnsupportedError, message
@@ -70,6 +71,9 @@ def int_(x=0, /, *base, **more):
     if value.type.kind == "f":
         check(OPS["is_finite"](value), ValueError, "cannot convert float NaN or infinity to integer")
         value = OPS["trunc"](value)
+        overflow.from_float(value)
+    elif value.type.dtype == np.uint64:
+        overflow.from_float(cast_to(value, np.dtype(np.float64)))
     return TracedScalar(cast_to(value, WEAK_DTYPES[int]), int)
 
 

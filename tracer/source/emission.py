@@ -9,7 +9,7 @@ from ..errors import message
 from ..status import passed
 from ..storage import Shared, Storage, current_trace, memories
 from ..unmerged import Unmerged
-from . import codes, merge
+from . import codes, counts, merge
 from .builtins import truth
 from .codes import Code
 from .joint import resolved
@@ -125,9 +125,14 @@ class Emission:
             return lambda out: x
         if slot in roll.carried:
             value = roll.carried[slot].values[n]
-            return lambda out: merge.made(out[self.params.index(value)], s)
+            return lambda out: self.number(slot, n, out[self.params.index(value)], s)
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), slot.name)
         return lambda out: merge.made(out[at], s)
+
+    def number(self, slot, n, value, s):
+        if s == counts.INT:
+            counts.left(self.roll.carried[slot].shown[n], pytree.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
+        return merge.made(value, s)
 
     def fresh(self, s):
         return Value(merge.type_of(s))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..array import Traced, TracedArray, TracedScalar
-from ..errors import ConcretizationError, DerivativeError, LeakError, UnsupportedError, message
+from ..errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..frames import locate
 from ..storage import current_trace
 from .branch import decided
@@ -19,7 +19,7 @@ from .convert import is_user
 from .sequences import contains
 
 OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
-REFUSALS = (ConcretizationError, DerivativeError, LeakError, UnsupportedError)  # about the tracing, not about the program
+REFUSALS = (ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError)  # about the tracing, not about the program
 HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
 
 

@@ -12,9 +12,9 @@ from ..array import TracedArray
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..ranges import interval
-from ..storage import Blend, Storage
+from ..storage import Blend, Storage, current_trace
 from ..unmerged import Unmerged
-from . import codes, merge, selections
+from . import codes, counts, merge, selections
 from .branch import choose, decided
 from .builtins import truth
 from .emission import Emission
@@ -32,6 +32,8 @@ class Carried:
         self.tree, self.specs, self.order = tree, specs, pytree.key_order(value)
         self.values = None  # the placeholders of the present pass
         self.memory = None  # Storage of each placeholder that is an array
+        self.guesses = [counts.GUESS for _ in specs]  # what those that are Python ints are taken to be
+        self.shown = [(None, None) for _ in specs]  # what has been shown of them
         self.shared = selections.keys(pytree.leaves(value))  # what leaves have in common with those of other places
 
     def placeholders(self, trace, name, shared):
@@ -53,7 +55,7 @@ class Roll:
         self.before = {s: s.get() for s in self.slots}
         for x in [x for value in self.before.values() for x in arrays(value) if isinstance(x.storage, Blend)]:
             x.storage.settle()
-        self.carried, self.stores = {}, []
+        self.carried, self.stores, self.rounds = {}, [], 0
         self.where = locate()
         self.surely = turns is not None or known and limit is None  # whether there is a first trip
 
@@ -62,7 +64,7 @@ class Roll:
         """Capture the loop -> how it ended."""
         for _ in range(PASSES):
             run = self.passed()
-            if not self.learn(run):
+            if not self.learn(run) and counts.settled(self, run):
                 break
         else:
             raise self.refused("what it carries does not settle")
@@ -81,6 +83,7 @@ class Roll:
                 if slot.kind != "cell":
                     note(slot)
                 slot.set(c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared))
+                counts.assume(c, trace.root.bounds)
             for slot in self.slots:
                 if slot not in self.carried and slot.name not in self.site.head:
                     slot.set(UNBOUND)
@@ -89,7 +92,11 @@ class Roll:
                 self.phis[s] = trace.param(s.value.type, self.hint_of(s))
                 s.write(self.phis[s])
 
-        return Run("body", self.step, [*self.slots, *(s for s in self.carried if s.kind != "cell")], prepare, self.loop.held)
+        root = current_trace().root
+        before = root.unproven
+        run = Run("body", self.step, [*self.slots, *(s for s in self.carried if s.kind != "cell")], prepare, self.loop.held)
+        self.unproven = root.unproven - before
+        return run
 
     def step(self):
         """A trip, and the question whether another follows -> how it ended; `self.leaving` is the answer."""

@@ -150,8 +150,7 @@ def item(x, k):
     if isinstance(x, range | TracedRange):
         if isinstance(x, range) and not isinstance(k, Traced):
             return x[k]
-        step = k if x.step == 1 else k * x.step
-        return within(step if type(x.start) is int and x.start == 0 else x.start + step, x)
+        return within(numbers.traced(numbers.plus(numbers.number(x.start), numbers.times(numbers.number(k), x.step))), x)
     if type(x) is Bounded:
         return x[k]
     return handle(x)[k] if isinstance(k, Traced) else x[k]

@@ -1,0 +1,69 @@
+"""What the Python ints that a loop carries can be: guessed before a pass, shown by it to hold, so that they need no check.
+
+A guess holds if a trip that starts within it ends within it. What a trip adds, times the trips there can
+be, is such a bound; so is what the trip gives whatever it starts from, like a remainder.
+"""
+
+from .. import pytree
+from ..array import Traced
+from ..ranges import drift, interval
+
+GUESS = (-(2**62), 2**62)
+TRIPS = 2**53  # no program lives to make more
+ROUNDS = 3  # then what has not held is given up
+
+INT = ("weak", int)
+
+
+def assume(carried, bounds):
+    """Note what the placeholders of a pass are taken to be."""
+    for s, value, guess in zip(carried.specs, carried.values, carried.guesses):
+        if s == INT and guess is not None:
+            bounds[value] = guess
+
+
+def settled(roll, run):
+    """Whether a pass has shown what it took the ints to be, and taking them for less would save no check."""
+    roll.rounds += 1
+    trips = min(roll.last() + 1, TRIPS)
+    good = True
+    for slot, c in roll.carried.items():
+        firsts, lasts = pytree.leaves(roll.first(slot, run)), pytree.leaves(run.after(slot))
+        for n, (s, guess) in enumerate(zip(c.specs, c.guesses)):
+            if s != INT or guess is None:
+                continue
+            c.shown[n] = found, added = reached(firsts[n], lasts[n], c.values[n], trips)
+            if found is None or not (guess[0] <= found[0] and found[1] <= guess[1]) or roll.rounds > ROUNDS:
+                c.guesses[n], c.shown[n] = None, (None, None)
+                good = False
+            elif found != guess and roll.unproven:
+                c.guesses[n] = found
+                good = False
+    return good
+
+
+def reached(first, last, value, trips):
+    """(what a carried int can be, (least, greatest) that the loop adds to it); None for what is not known."""
+    before = interval(operand(first)) if isinstance(first, Traced) else (int(first),) * 2
+    after = interval(operand(last)) if isinstance(last, Traced) else (int(last),) * 2
+    step = drift(operand(last), value) if isinstance(last, Traced) else None
+    added = step and (min(step[0], 0) * trips, max(step[1], 0) * trips)
+    if before is None:
+        return None, added
+    found = [(before[0] + added[0], before[1] + added[1])] if added else []
+    if after is not None:
+        found.append((min(before[0], after[0]), max(before[1], after[1])))
+    return (max(f[0] for f in found), min(f[1] for f in found)) if found else None, added
+
+
+def operand(x):
+    return x._value
+
+
+def left(shown, first, value, root):
+    """Note what a loop leaves of an int it carried."""
+    found, added = shown
+    if found is not None:
+        root.bounds[value] = found
+    if added is not None and isinstance(first, Traced):
+        root.drifts[value] = first._value, *added
