@@ -14,6 +14,9 @@ from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
 from . import pytree
 from .array import TracedArray, TracedScalar
+from .errors import UnsupportedError, message
+from .frames import locate
+from .outside import Argument, Original, Outside, items
 from .source import hooks
 from .storage import Storage
 from .trace import Trace
@@ -50,7 +53,7 @@ def kind_of(traced, name=None):
 
 
 class Out:
-    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself.
+    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself; what a Read finds ("outside").
 
     chain: the views that lead from the result or argument to the leaf.
     """
@@ -67,60 +70,110 @@ class Captured:
     func:    parameters are the dynamic arguments, then `lifted` (inner traces) or `inputs` (outermost);
              results are the leaves of kind "value", then one a write, one an effect, then the status.
     values:  how many results are leaves.
-    inputs:  concrete arrays, re-read at every call.
+    inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call.
     lifted:  values of the enclosing trace.
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
     checks:  (exception class, text) behind each nonzero status; empty when there is no status result.
     layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
+             Behind the arguments count the inputs: an outside array may be written, and may be returned.
+    outside: what was read of the world outside (outermost).
+    stores:  the places outside that every call stores to; what it stores comes behind the result.
     notes:   what could not be captured as it stands, and what was done instead.
     """
 
     __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
+    __slots__ += ("outside", "stores")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=()):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=(), outside=None, stores=()):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes = notes
+        self.notes, self.outside, self.stores = notes, outside, stores
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None):
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, outside=None):
     """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`."""
-    trace = Trace(name, parent)
-    with trace:
-        handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
-        params = tuple(trace.build.params)
-        storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
-        args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
-        del leaves
-        result = hooks.call(function)(*args, **kwargs)
-        del args, kwargs, handles
-        outs, values, tree = describe(result, trace)
-        order = pytree.key_order(result)
-        del result
-        own_copies(outs)
-        count = len(values)
-        writes = [s for s in storages if s.value is not params[s.origin]]
-        effects = list(trace.journal)
-        values += [trace.bring(s.value) for s in (*writes, *effects)]
-        for storage, before in trace.journal.items():
-            storage.value = before
-        inputs, checks, layout = [], (), ()
+    if parent is None and outside is None:
+        outside = Outside(len(kinds))
+    trace = Trace(name, parent, outside)
+    try:
+        with trace:
+            return _captured(trace, function, leaves, tree, kinds, order, outside)
+    finally:
         if parent is None:
-            checks = tuple(trace.checks)
-            layout = trace.layout_arguments()
-            values += [trace.status.value] if checks else []
-            captured, local = trace.finish_captures()
-            inputs = [array for array, _ in captured]
-            trace.build.params += [value for _, value in captured]
-            trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
+            outside.restore()
+
+
+def _captured(trace, function, leaves, tree, kinds, order, outside):
+    """The body of `capture`, in its trace."""
+    parent = trace.parent
+    handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
+    params = list(trace.build.params)
+    storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
+    args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
+    given = Given((args, kwargs))
+    del leaves
+    result = hooks.call(function)(*args, **kwargs)
+    del args, kwargs, handles
+    stores = []
+    if parent is None:
+        stores = [*given.changed(), *outside.effects()]
+        outside.finish()
+        result = outside.given(result)
+        result = (result, [value for _, value in stores]) if stores else result
+        params += [value for _, value in outside.inputs]
+        storages += [h.storage for h in outside.arrays.values()]
+    elif given.changed():
+        raise UnsupportedError(message("a container passed to a function that is transformed is changed in it", locate(), "Return the new values."))
+    del given
+    outs, values, tree = describe(result, trace)
+    order = pytree.key_order(result)
+    places = [place for place, _ in stores]
+    del result, stores
+    own_copies(outs)
+    count = len(values)
+    writes = [s for s in storages if s.value is not params[s.origin]]
+    effects = list(trace.journal)
+    values += [trace.bring(s.value) for s in (*writes, *effects)]
+    for storage, before in trace.journal.items():
+        storage.value = before
+    inputs, checks, layout = [], (), ()
+    if parent is None:
+        checks = tuple(trace.checks)
+        layout = trace.layout_arguments()
+        values += [trace.status.value] if checks else []
+        captured, local = trace.finish_captures()
+        inputs = [read for read, _ in outside.inputs] + [array for array, _ in captured]
+        trace.build.params += [value for _, value in (*outside.inputs, *captured)]
+        trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
-    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, trace.root.notes)
+    notes = trace.root.notes
+    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places)
+
+
+class Given:
+    """The containers among the arguments as they were given: what the function does to them is done to the caller's."""
+
+    def __init__(self, given):
+        self.parts = []
+        self.walk(given, ())
+
+    def walk(self, x, path):
+        if type(x) in (list, dict):
+            self.parts.append((path, x, items(x)))
+        if type(x) in (list, dict, tuple):
+            for k in x if isinstance(x, dict) else range(len(x)):
+                self.walk(x[k], (*path, k))
+
+    def changed(self):
+        """[(place, what it holds now)] of the containers that changed."""
+        changed = [(path, x) for path, x, had in self.parts if len(had) != len(x) or any(a is not b for a, b in zip(had, items(x)))]
+        return [(Argument(path), dict(x) if isinstance(x, dict) else list(x)) for path, x in changed if len(path) > 1]
 
 
 def _bind_constant(array, value):
@@ -139,7 +192,9 @@ def describe(result, trace):
     for leaf in leaves:
         if isinstance(leaf, Unmerged):
             leaf.fail()
-        if isinstance(leaf, TracedScalar):
+        if isinstance(leaf, Original):
+            outs.append(Out("outside", object=leaf.read))
+        elif isinstance(leaf, TracedScalar):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
         elif not isinstance(leaf, TracedArray):

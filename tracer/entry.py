@@ -15,10 +15,15 @@ from ..ir.source import Source
 from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
-from .errors import ConcretizationError, UnsupportedError, message, warn_fallback
+from .errors import CannotRoll, ConcretizationError, UnsupportedError, message, warn_fallback
 from .frames import without_internals
 from .impure import Draws
+from .outside import Argument, Outside, changing
 from .signature import kind_for
+
+
+def same_number(a, b):
+    return world.snapshot(a) == world.snapshot(b)
 
 
 class Untraced(Exception):
@@ -39,8 +44,11 @@ class Version:
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
-    def finish(self, raw, leaves, numpy, again):
-        """Turn raw results into what the function returns; changed arguments are written last, all or none."""
+    def finish(self, raw, leaves, numpy, again, given=None):
+        """Turn raw results into what the function returns; what it changes is written last, all or none.
+
+        leaves: the arguments, and behind them what was taken in; given: (args, kwargs) where they hold containers.
+        """
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
         if captured.checks:
@@ -56,7 +64,13 @@ class Version:
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
         made = {}
-        return captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        if not captured.stores:
+            return result
+        result, stored = result
+        for place, value in zip(captured.stores, stored):
+            (place.at(given) if isinstance(place, Argument) else place).set(value)
+        return result
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
@@ -69,6 +83,8 @@ class Version:
             return out.object
         if out.how == "copy":
             return out.object.copy()
+        if out.how == "outside":
+            return out.object.get()
         if out.how == "argument":
             return follow(leaves[out.index], out.chain)
         value = values[out.index]
@@ -88,16 +104,7 @@ def follow(array, chain):
 
 def overlapping(leaves, captured):
     """Whether an array about to be written shares memory with another array the program read."""
-    others = [*leaves, *captured.inputs]
-    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(others))
-
-
-def restore(outside):
-    """Give outside arrays that the trace wrote their contents back -> those arrays."""
-    written = [(array, before) for array, before in outside if array.tobytes() != before.tobytes()]
-    for array, before in written:
-        array[...] = before
-    return [array for array, _ in written]
+    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
 
 
 def explained(error):
@@ -119,12 +126,22 @@ def explained(error):
 class World:
     """The traces that are valid while `guard` holds, and the program that jax.jit dispatches among them."""
 
-    def __init__(self, name, guard):
-        self.guard = guard
-        self.versions = {}  # types of the dynamic leaves -> Version
-        self.inputs = []  # captured arrays, passed behind the arguments
+    def __init__(self, name):
+        self.guard = world.Guard(())
+        self.reads = {}  # what the traces relied on: place -> Read
+        self.versions = []
+        self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.call = dispatch.program(self.find, name)
+
+    @property
+    def live(self):
+        """Whether any input is to be looked up at each call."""
+        return any(isinstance(x, world.Read) for x in self.inputs)
+
+    def gather(self):
+        """The inputs of a call."""
+        return [x.get() if isinstance(x, world.Read) else x for x in self.inputs]
 
     def give(self, raw):
         """The one result of a program that does nothing else, in NumPy's kind."""
@@ -132,24 +149,38 @@ class World:
         return value if self.plain is ARRAY else value[()] if self.plain is SCALAR else value.item()
 
     def find(self, types):
-        version = self.versions.get(types[: len(types) - len(self.inputs)])
+        """The program for the types of arguments and inputs."""
+        version = self.version(types)
         if version is None:
             raise Untraced
         return version.func, version.places
 
+    def version(self, types):
+        return next((v for v in self.versions if all(types[place] is p.type for place, p in zip(v.places, v.captured.func.params))), None)
+
     def add(self, version):
-        """A new trace; the arrays it captured join the inputs."""
+        """A new trace; what it takes in joins the inputs, what it read joins the guard."""
         arguments = len(version.types)
         places = list(range(arguments))
-        for array in version.captured.inputs:
-            if not any(array is x for x in self.inputs):
-                self.inputs.append(array)
-            places.append(arguments + next(i for i, x in enumerate(self.inputs) if x is array))
+        keys = [input_key(x) for x in self.inputs]
+        for x in version.captured.inputs:
+            if input_key(x) not in keys:
+                self.inputs.append(x)
+                keys.append(input_key(x))
+            places.append(arguments + keys.index(input_key(x)))
         version.places = places
-        self.versions[version.types] = version
-        kinds = {v.plain for v in self.versions.values()}
+        self.versions.append(version)
+        for place, read in version.captured.outside.reads.items():
+            if place not in self.reads or self.reads[place].how == "free":
+                self.reads[place] = read
+        self.guard = world.Guard(self.reads.values())
+        kinds = {v.plain for v in self.versions}
         self.plain = kinds.pop() if len(kinds) == 1 else None
-        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions.values())
+        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions)
+
+
+def input_key(x):
+    return x.place if isinstance(x, world.Read) else id(x)
 
 
 class Entry:
@@ -162,108 +193,144 @@ class Entry:
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
-        self.reads = world.scan(compiled.function, self.static)
-        self.worlds = {}  # guard key -> World
+        self.worlds = []
         self.current = None
+        self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
-    def run(self, leaves):
+    def run(self, leaves, given=None):
         """The call, on any thread: guard, program, result; a trace first where there is none."""
         here = self.current
         if here is None or not here.guard.holds():
-            return self.first(*leaves)
+            return self.first(*leaves, given=given)
+        everything = [*leaves, *here.gather()]
         try:
-            raw = self.launch(here, leaves)
+            raw = self.launch(here, everything)
         except Untraced:
-            return self.first(*leaves)
-        return self.finish(here, raw, leaves)
+            return self.first(*leaves, given=given)
+        return self.finish(here, raw, everything, given)
 
     # -- making traces -----------------------------------------------------------------------------
-    def first(self, *leaves):
+    def first(self, *leaves, given=None):
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
+            here = self.current
             start = time.perf_counter()
-            raw = self.launch(self.current, leaves)
+            everything = [*leaves, *here.gather()]
+            raw = self.launch(here, everything)
             if fresh:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
-        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
+        return self.settle(here, version, raw, everything, given)
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
-        guard = world.Guard(self.reads)
-        here = self.worlds.get(guard.key)
-        reason = None
-        if here is None:
-            if self.current is not None:
-                changed = guard.changed(self.current.guard.key)
-                reason = "changed since: " + ", ".join(str(r) for r in changed)
-            here = World(self.compiled.name, guard)
-        here.guard = guard
+        here = next((w for w in (self.current, *self.worlds) if w is not None and w.guard.holds()), None)
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
         types = tuple(k.type for k in kinds)
-        version = here.versions.get(types)
+        version = here and here.version((*types, *(type_of(x) for x in here.gather())))
+        if version is not None and here is self.current:
+            return version, False
         fresh = version is None
         if fresh:
-            if reason is None:
-                reason = self._new_types(types, here) if here.versions else self.compiled.reason_for(self)
-            version = self.trace(guard, kinds, types, reason)
+            reason = self._reason(types, here)
+            version = self.trace(kinds, types, reason)
+            if here is None:
+                here = World(self.compiled.name)
+                self.worlds.append(here)
             here.add(version)
-        if fresh or here is not self.current:
-            self.worlds[guard.key] = self.current = here
-            if self.flat:
-                self.compiled.front.install(self)
+        self.current = here
+        if self.flat:
+            self.compiled.front.install(self)
         return version, fresh
 
-    def _new_types(self, types, here):
-        last = next(reversed(here.versions))
-        return "new " + ", ".join(f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last) if t is not u)
+    def _reason(self, types, here):
+        """Why there must be a new trace."""
+        if here is not None:
+            last = here.versions[-1]
+            changed = [f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last.types) if t is not u]
+            return "new " + ", ".join(changed) if changed else "an outside array has another type"
+        if self.current is not None:
+            return "changed since: " + ", ".join(f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed())
+        return self.compiled.reason_for(self)
 
-    def trace(self, guard, kinds, types, reason):
-        leaves = list(self.leaves)
-        for i, k in zip(self.dynamic, kinds):
-            leaves[i] = k
+    def trace(self, kinds, types, reason):
         start = time.perf_counter()
-        outside = [(v, v.copy()) for v in guard.values if isinstance(v, np.ndarray)]
-        draws = Draws([*guard.values, *self.static.values()])
-        try:
-            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order)
-        except Exception as error:
-            raise without_internals(explained(error)) from error.__cause__
-        finally:
-            written = restore(outside)
-        if written:
-            raise UnsupportedError(
-                message(
-                    f"{self.compiled.name} writes an array that lives outside it, {type_of(written[0])}; its contents were put back",
-                    None,
-                    "Pass the array as an argument: arguments may be written, and the caller's array then changes at every call.",
-                )
-            )
-        draws.refuse(self.compiled.name)
+        captured = self.captured(kinds)
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact)
         return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced)
 
+    def captured(self, kinds):
+        """A trace; another, where the function changes numbers that the first relied on, to take those in at every call."""
+        promoted = self.changing()
+        first = self.attempt(kinds, promoted)
+        if first is None:
+            return self.attempt(kinds, (), final=True)
+        more = [p for p in first.outside.worth_promoting() if p not in self.fixed]
+        if not more:
+            return first
+        second = self.attempt(kinds, {*promoted, *more})
+        if second is None:
+            self.fixed.update(more)
+            return first
+        return second
+
+    def changing(self):
+        """The places of outside numbers that have had a third value by now."""
+        seen = {}
+        for here in self.worlds:
+            for place, read in here.reads.items():
+                if read.how == "value" and changing(read.value) and not same_number(read.get(), read.value):
+                    seen.setdefault(place, set()).add(repr(read.value))
+                elif read.how == "input" and not isinstance(read.value, np.ndarray):
+                    seen[place] = {1, 2}
+        return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
+
+    def attempt(self, kinds, promoted, final=False):
+        """One trace, or None if numbers taken in, and small arrays, must be known while tracing."""
+        outside = Outside(len(kinds), promoted, frozen=final)
+        leaves = list(self.leaves)
+        for i, k in zip(self.dynamic, kinds):
+            leaves[i] = k
+        for name, x in self.static.items():
+            outside.names[id(x)] = x, name
+        draws = Draws(self.static.values())
+        try:
+            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, outside=outside)
+        except (ConcretizationError, CannotRoll) as error:
+            if outside.inputs and not final:
+                self.fixed.update(p for p in promoted)
+                return None
+            raise without_internals(explained(error)) from error.__cause__
+        except Exception as error:
+            raise without_internals(explained(error)) from error.__cause__
+        draws.refuse(self.compiled.name)
+        return captured
+
     # -- running -----------------------------------------------------------------------------------
-    def launch(self, here, leaves):
+    def launch(self, here, everything):
+        """The raw results for arguments and inputs."""
         if dispatch.config.jax_enable_x64:
-            return here.call(*self.placed(leaves, here.inputs))
+            return here.call(*self.placed(everything))
         with dispatch.SCOPE:
-            return here.call(*self.placed(leaves, here.inputs))
+            return here.call(*self.placed(everything))
 
-    def placed(self, leaves, inputs):
-        """All leaves of the program, on the device asked for."""
-        if inputs:
-            leaves = [*leaves, *inputs]
-        return leaves if self.compiled.device is None else dispatch.put(leaves, self.compiled.device)
+    def placed(self, everything):
+        """All that a program takes, on the device asked for."""
+        return everything if self.compiled.device is None else dispatch.put(everything, self.compiled.device)
 
-    def finish(self, here, raw, leaves):
+    def finish(self, here, raw, everything, given=None):
         if here.plain is not None:
             return here.give(raw) if self.numpy else raw
         versions = here.versions
-        version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
-        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason))
+        version = versions[0] if len(versions) == 1 else here.version(tuple(type_of(x) for x in everything))
+        return self.settle(here, version, raw, everything, given)
+
+    def settle(self, here, version, raw, everything, given):
+        count = len(self.dynamic)
+        taken = [everything[p] for p in version.places]
+        return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason), given)
 
     def plainly(self, leaves, reason):
         """Run the user's function uncaptured, and say so."""

@@ -1,18 +1,21 @@
 """What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
 
 
+from .world import MISSING, Read
+
+
 def explanation(compiled):
     """The text of `explain`, one paragraph a trace."""
     lines = [f"{compiled.name}: {_count(compiled)} trace(s)"]
     for entry in compiled.entries.values():
-        for world in entry.worlds.values():
-            for version in world.versions.values():
+        for world in entry.worlds:
+            for version in world.versions:
                 lines += _version(len([x for x in lines if x.startswith("  trace")]) + 1, entry, world, version)
     return "\n".join(lines)
 
 
 def _count(compiled):
-    return sum(len(w.versions) for e in compiled.entries.values() for w in e.worlds.values())
+    return sum(len(w.versions) for e in compiled.entries.values() for w in e.worlds)
 
 
 def _version(number, entry, world, version):
@@ -20,13 +23,15 @@ def _version(number, entry, world, version):
     lines = [f"  trace {number}: ({arguments})", f"    because      {version.reason}"]
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={v!r:.40}' for n, v in entry.static.items())}")
-    outside = [str(r) for r in world.guard.reads if r.kind != "builtin"]
-    if outside:
-        lines.append(f"    relied on    {', '.join(outside)}")
-    if version.captured.inputs:
-        lines.append(f"    re-read      {len(version.captured.inputs)} outside array(s) at every call")
+    reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
+    lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
+    lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]
+    others = sum(not isinstance(x, Read) for x in version.captured.inputs)
+    if others:
+        lines.append(f"    re-read      {others} outside array(s) at every call")
+    lines += [f"    stores       {place.name}" for place in version.captured.stores]
     if version.captured.writes:
-        lines.append(f"    writes       {', '.join(entry.names[i] for i in version.captured.writes)}")
+        lines.append(f"    writes       {', '.join(_named(entry, version, i) for i in version.captured.writes)}")
     if version.captured.checks:
         lines.append(f"    may raise    {', '.join(sorted({e.__name__ for e, _ in version.captured.checks}))}")
     lines += [f"    note         {note}" for note in version.captured.notes]
@@ -36,3 +41,9 @@ def _version(number, entry, world, version):
         f"    cost         {version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left), {first}"
     )
     return lines
+
+
+def _named(entry, version, index):
+    """An argument, or behind those an outside array."""
+    count = len(entry.names)
+    return entry.names[index] if index < count else version.captured.inputs[index - count].name

@@ -21,6 +21,7 @@ import numpy as np
 from ..backends.xla import dispatch
 from .capture import ARRAY, SCALAR
 from .entry import Untraced
+from .world import STALE, Read, namer
 
 MISSING = object()
 WIDEST = 32  # parameters beyond which no inline test is generated
@@ -36,7 +37,7 @@ class Front:
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.count = 0 if variadic or count > WIDEST else count
         self.numbers = itertools.count()
-        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": (KeyError, AttributeError, ValueError)}
+        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
         self.space |= {"config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned}
         self.call = self._compile([])
 
@@ -87,12 +88,18 @@ class Front:
     def _body(self, entry, k, names):
         """Launch and result, with nothing that this signature does not need."""
         here = entry.current
-        versions = list(here.versions.values())
+        versions = here.versions
         self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
-        arguments = ", ".join([*names, f"*inputs_{k}"] if here.inputs else names)
+        lead, behind = [], [f"*inputs_{k}"] if here.inputs else []
+        if here.live:
+            named = namer(f"g{k}", self.space)
+            found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
+            lead, behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
+        arguments = ", ".join([*names, *behind])
         launch = f"raw = call_{k}({arguments})"
+        everything = f"({arguments}{',' if arguments else ''})"
         if entry.compiled.device is not None:
-            lines = [f"raw = entry_{k}.launch(here_{k}, ({', '.join(names)}{',' if names else ''}))"]
+            lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
         elif not all(dispatch.narrow(v.func) for v in versions):
             lines = ["if config.jax_enable_x64:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
         else:
@@ -103,5 +110,5 @@ class Front:
             else:
                 result = ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")
         else:
-            result = f"entry_{k}.finish(here_{k}, raw, ({', '.join(names)}{',' if names else ''}))"
-        return ["try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]
+            result = f"entry_{k}.finish(here_{k}, raw, {everything})"
+        return [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]

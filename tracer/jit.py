@@ -54,7 +54,7 @@ class Compiled:
             return hooks.call(self.function)(*args, **kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, tree, types, args, kwargs)
-            return entry.run(leaves)
+            return entry.run(leaves, (args, kwargs))
         static = tuple([leaves[i] for i in route.static])
         try:
             entry = route.entries.get(static)
@@ -64,7 +64,7 @@ class Compiled:
                     check_hashable(leaves[i], n)
             raise
         entry = entry or self.enter(route, static, leaves, tree, types, args, kwargs)
-        return entry.run([leaves[i] for i in route.dynamic])
+        return entry.run([leaves[i] for i in route.dynamic], (args, kwargs))
 
     def enter(self, route, static, leaves, tree, types, args, kwargs):
         """The entry of a signature that has none yet."""

@@ -27,7 +27,7 @@ class Capture:
 class Trace:
     """Collects one function. `with trace:` makes it the innermost of this thread."""
 
-    def __init__(self, name, parent=None):
+    def __init__(self, name, parent=None, outside=None):
         self.parent = parent
         self.build = Builder(name, locate)
         self.build.trace = self
@@ -37,6 +37,7 @@ class Trace:
         self.stored = False  # whether any memory was made in it
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         if parent is None:
+            self.outside = outside  # what it reads and changes beyond its arguments
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(Lit(0, Tensor((), np.dtype(np.int32))), self)
             self.checks = []  # (exception class, message) behind each status number, from 1
@@ -93,6 +94,8 @@ class Trace:
     def capture(self, array):
         """The value of a concrete ndarray (or device array) met in a traced operation."""
         root = self.root
+        if id(array) in root.outside.paths:
+            return self.bring(root.outside.array(array).storage.value)
         known = root.captures.setdefault(id(array), [])
         for seen in reversed(known):
             if _same(seen.contents, array):

@@ -4,6 +4,7 @@ import builtins
 import collections
 import functools
 import inspect
+import operator
 import random
 import types
 
@@ -19,7 +20,7 @@ from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import HANDLERS
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
-from .convert import convert, is_user
+from .convert import HOOK, convert, is_user
 from .series import enumerate_, range_, zip_
 from .state import inside, own, refuse
 
@@ -33,10 +34,10 @@ def call(f):
     """What to call in place of f."""
     kind = type(f)
     if kind is types.FunctionType:
-        return convert(f) if is_user(f.__code__) else REPLACED.get(f, f)
+        return user(f) if is_user(f.__code__) else REPLACED.get(f, f)
     if kind is types.MethodType:
         g = f.__func__
-        return types.MethodType(convert(g), f.__self__) if type(g) is types.FunctionType and is_user(g.__code__) else f
+        return types.MethodType(user(g), f.__self__) if type(g) is types.FunctionType and is_user(g.__code__) else f
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
     if kind is functools.partial:
@@ -46,8 +47,16 @@ def call(f):
         return _class(f)
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
-        return types.MethodType(convert(run), f)
+        return types.MethodType(user(run), f)
     return f
+
+
+def user(f):
+    """A function of the user's with hooks; what it names outside itself is noted."""
+    made, trace = convert(f), current_trace()
+    if trace is not None and HOOK not in f.__code__.co_freevars:
+        trace.root.outside.function(f, made is not f)
+    return made
 
 
 def _builtin(f, kind):
@@ -77,7 +86,7 @@ def _class(f):
 
 def _construct(f, init, /, *args, **kwargs):
     made = own(object.__new__(f))
-    convert(init)(made, *args, **kwargs)
+    user(init)(made, *args, **kwargs)
     return made
 
 
@@ -123,8 +132,17 @@ def settled(x):
     return x
 
 
+def sizes(x):
+    """A shape whose numbers must be known: NumPy itself would take a traced one for an empty shape."""
+    if isinstance(x, list | tuple):
+        return type(x)(map(sizes, x))
+    return operator.index(x) if isinstance(x, TracedScalar) else x
+
+
 def _creation(real):
     def stand_in(*args, **kwargs):
+        if real in (np.ones, np.full):
+            args, kwargs = (*map(sizes, args[:1]), *args[1:]), {k: sizes(v) if k == "shape" else v for k, v in kwargs.items()}
         if real in HANDLERS and (mentions(args) or mentions(list(kwargs.values()))):
             return HANDLERS[real](*args, **kwargs)
         return lifted(real(*map(settled, args), **kwargs))
@@ -153,7 +171,7 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 
 def _sized(real):
     """Creation from sizes alone, which must be known."""
-    return lambda *args, **kwargs: lifted(real(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()}))
+    return lambda *args, **kwargs: lifted(real(*map(sizes, args), **{k: sizes(v) for k, v in kwargs.items()}))
 
 
 for _f in (np.zeros, np.eye, np.identity, np.tri):
@@ -162,7 +180,7 @@ for _f in (np.zeros, np.eye, np.identity, np.tri):
 
 @replaces(np.empty)
 def empty(*args, **kwargs):
-    made = np.empty(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()})
+    made = np.empty(*map(sizes, args), **{k: sizes(v) for k, v in kwargs.items()})
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
 
 

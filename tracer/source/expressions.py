@@ -60,23 +60,54 @@ def is_generator(node):
     return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith) for n in walk(body))
 
 
-class Expressions(ast.NodeTransformer):
-    """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`."""
+def names_in(node):
+    """The names that a function, or anything inside it, could hold itself."""
+    made = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    for n in ast.walk(node):
+        made |= {v.partition(".")[0] for k in ("arg", "name", "asname", "rest") if isinstance(v := getattr(n, k, None), str)}
+    return made
 
-    def __init__(self, private, first):
-        self.private, self.first = private, first
+
+class Expressions(ast.NodeTransformer):
+    """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`, `outer` the names from around it."""
+
+    def __init__(self, private, first, outer=frozenset()):
+        self.private, self.first, self.outer = private, first, outer
 
     def visit_Call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and not node.keywords:
             if self.first is None:
                 return node
             return at(ast.Call(node.func, [load("__class__"), load(self.first)], []), node)
-        self.generic_visit(node)
-        node.func = at(hook("call", node.func), node.func)
+        name = isinstance(node.func, ast.Name)
+        node.func = at(hook("call", node.func if name else self.visit(node.func)), node.func)
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [self.generic_visit(k) for k in node.keywords]
         return node
 
+    def visit_Name(self, node):
+        if node.id not in self.outer or not isinstance(node.ctx, ast.Load):
+            return node
+        return at(hook("outer", node), node)
+
+    def visit_Attribute(self, node):
+        node.value = self.part(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return at(hook("attribute", node.value, ast.Constant(mangled(node.attr, self.private))), node)
+
+    def part(self, node):
+        """An expression of which an attribute or item is wanted."""
+        if isinstance(node, ast.Name):
+            return node
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
+            node = self.visit(node)
+            node.func.attr += "_of"
+            return node
+        return self.visit(node)
+
     def visit_Subscript(self, node):
-        self.generic_visit(node)
+        node.value, node.slice = self.part(node.value), self.visit(node.slice)
         if not isinstance(node.ctx, ast.Load):
             return node
         return at(hook("item", node.value, self.key(node.slice)), node)
@@ -131,7 +162,7 @@ class Expressions(ast.NodeTransformer):
             return node
         node.args = self.defaults(node.args)
         first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
-        node.body = Expressions(self.private, first).visit(node.body)
+        node.body = Expressions(self.private, first, self.outer - names_in(node)).visit(node.body)
         return node
 
     def defaults(self, args):
