@@ -1,6 +1,7 @@
 """Every message a user can meet, in golden text: the situation, the user's line, and what to write instead."""
 
 import os
+import queue
 import re
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 
 from wengert import grad, jit, jvp, vjp
 
-V, M, OUTSIDE = np.ones(3), np.ones((2, 3)), np.zeros(3)
-kept = []
+V, M = np.ones(3), np.ones((2, 3))
+kept = queue.SimpleQueue()
 
 
 def branch(x):
@@ -45,9 +46,14 @@ def grows(x):
     return ys
 
 
+def plain_array():
+    return np.fromiter((0.0 for _ in range(3)), float)
+
+
 def stores_outside(x):
+    y = plain_array()
     for i in range(3):
-        OUTSIDE[i] = x[i]
+        y[i] = x[i]
 
 
 def window_over_the_end(x):
@@ -73,16 +79,16 @@ def shapes(x, y):
 
 
 def leak(x):
-    kept.append(x * 2)
+    kept.put(x * 2)
     return x
 
 
 def use_leak(x):
-    return x + kept[-1]
+    return x + kept.get()
 
 
 def outside(x):
-    return np.sum(kept[-1])
+    return np.sum(kept.get())
 
 
 def ragged(x):
@@ -121,7 +127,7 @@ CASES = {
     "traced_index": lambda: jit(lambda x, i: x[i])(V, np.array([7])),
     "read_only": lambda: read_only(),
     "complex_store": lambda: complex_store(),
-    "out_untraced": lambda: jit(lambda x: np.add(x, 1, out=OUTSIDE))(V),
+    "out_untraced": lambda: jit(lambda x: np.add(x, 1, out=plain_array()))(V),
     "leak": lambda: (jit(leak)(V), jit(use_leak)(V)),
     "leak_outside": lambda: (jit(leak)(V), outside(V)),
     "zero_division": lambda: jit(lambda a, b: a / b)(1.0, 0.0),
@@ -172,7 +178,8 @@ def complex_store():
 
 @pytest.mark.parametrize("name", CASES)
 def test_message(name, golden):
-    kept.clear()
+    while not kept.empty():
+        kept.get()
     with pytest.raises(Exception) as caught:
         CASES[name]()
     error = caught.value

@@ -16,7 +16,7 @@ from . import pytree
 from .array import TracedArray, TracedScalar
 from .errors import UnsupportedError, message
 from .frames import locate
-from .outside import Argument, Original, Outside, items
+from .outside import Argument, Original, Outside, differ, items
 from .source import hooks
 from .storage import Storage
 from .trace import Trace
@@ -172,8 +172,8 @@ class Given:
 
     def changed(self):
         """[(place, what it holds now)] of the containers that changed."""
-        changed = [(path, x) for path, x, had in self.parts if len(had) != len(x) or any(a is not b for a, b in zip(had, items(x)))]
-        return [(Argument(path), dict(x) if isinstance(x, dict) else list(x)) for path, x in changed if len(path) > 1]
+        changed = [(path, x) for path, x, had in self.parts if differ(had, items(x)) and len(path) > 1]
+        return [(Argument(path), dict(x) if isinstance(x, dict) else list(x)) for path, x in changed]
 
 
 def _bind_constant(array, value):

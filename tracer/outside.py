@@ -375,7 +375,7 @@ class Outside:
             out.append((self.place(slot), after))
         self.written = {place.place for place, _ in out}
         for container, made, had, read in self.mirrors.values():
-            if had is not None and (len(had) != len(made) or any(a is not b for a, b in zip(had, items(made)))):
+            if had is not None and differ(had, items(made)):
                 out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
                 self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
         out += [(call, args) for _, call, args in self.calls]
@@ -410,3 +410,8 @@ class Outside:
 def items(container):
     """What a container holds, in order, keys included."""
     return [x for pair in container.items() for x in pair] if isinstance(container, dict) else list(container)
+
+
+def differ(had, now):
+    """Whether two lists hold other objects."""
+    return len(had) != len(now) or any(a is not b for a, b in zip(had, now))

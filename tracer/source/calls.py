@@ -20,7 +20,7 @@ from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import HANDLERS
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
-from .convert import HOOK, convert, is_user
+from .convert import convert, is_part, is_user
 from .series import enumerate_, range_, zip_
 from .state import inside, own, refuse
 
@@ -54,7 +54,7 @@ def call(f):
 def user(f):
     """A function of the user's with hooks; what it names outside itself is noted."""
     made, trace = convert(f), current_trace()
-    if trace is not None and HOOK not in f.__code__.co_freevars:
+    if trace is not None and not is_part(f.__code__):
         trace.root.outside.function(f, made is not f)
     return made
 

@@ -5,6 +5,7 @@ import sysconfig
 import types
 
 from ..frames import internal
+from ..scan import codes
 from .expressions import HOOK, is_generator
 from .find import build, find
 from .names import walk
@@ -17,6 +18,7 @@ SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
 LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in ("numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest"))
 _codes = {}  # (code, file) -> the code with hooks, or None
 _users = {}  # file -> bool
+_parts = {}  # id -> code of the functions inside converted ones
 
 
 def is_user(code):
@@ -49,6 +51,11 @@ def convert(function):
     return twin
 
 
+def is_part(code):
+    """Whether a code object belongs to a function inside a converted one: that one is what was called."""
+    return HOOK in code.co_freevars or id(code) in _parts
+
+
 def _convert(code, space):
     found = find(code, space)
     if found is None:
@@ -60,7 +67,9 @@ def _convert(code, space):
         made = build(rewrite(node, private), private, imports, code, (HOOK,))
     except RecursionError:
         return None
-    return renamed(made, code).replace(co_firstlineno=code.co_firstlineno)
+    made = renamed(made, code).replace(co_firstlineno=code.co_firstlineno)
+    _parts.update((id(c), c) for c in codes(made))
+    return made
 
 
 def renamed(made, code):
