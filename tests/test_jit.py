@@ -408,16 +408,6 @@ def test_dicts_keep_their_order():
     assert list(got) == list(want) and list(got["inner"][0]) == ["b", "a"] and got["first"] == "w"
 
 
-def test_random_numbers_are_never_frozen():
-    rng = np.random.default_rng(3)
-    before, state = rng.bit_generator.state, np.random.get_state(legacy=False)["state"]["pos"]
-    for draw in (lambda x: x + rng.normal(size=6), lambda x: x + np.random.rand()):
-        with pytest.raises(wengert.UnsupportedError, match="drew random numbers"):
-            jit(draw)(V)
-    assert rng.bit_generator.state == before and np.random.get_state(legacy=False)["state"]["pos"] == state
-    agree(jit(lambda x: x + np.random.default_rng(3).normal(size=6))(V), V + np.random.default_rng(3).normal(size=6))
-
-
 def test_large_constant_results_are_fresh():
     f = jit(lambda x: (np.zeros_like(x), np.full_like(x, 2.0)))
     for _ in range(2):

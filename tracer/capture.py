@@ -18,6 +18,7 @@ from .errors import UnsupportedError, message
 from .frames import locate
 from .outside import Argument, Original, Outside, differ, items
 from .source import hooks
+from .source.printing import Text
 from .storage import Storage
 from .trace import Trace
 from .unmerged import Unmerged
@@ -70,7 +71,7 @@ class Captured:
     func:    parameters are the dynamic arguments, then `lifted` (inner traces) or `inputs` (outermost);
              results are the leaves of kind "value", then one a write, one an effect, then the status.
     values:  how many results are leaves.
-    inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call.
+    inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call; `Draw`s; the call's number, as None.
     lifted:  values of the enclosing trace.
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
@@ -147,8 +148,9 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         layout = trace.layout_arguments()
         values += [trace.status.value] if checks else []
         captured, local = trace.finish_captures()
-        inputs = [read for read, _ in outside.inputs] + [array for array, _ in captured]
-        trace.build.params += [value for _, value in (*outside.inputs, *captured)]
+        captured = [*outside.inputs, *captured, *outside.draws.inputs()]
+        inputs = [what for what, _ in captured]
+        trace.build.params += [value for _, value in captured]
         trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
@@ -192,6 +194,9 @@ def describe(result, trace):
     for leaf in leaves:
         if isinstance(leaf, Unmerged):
             leaf.fail()
+        if isinstance(leaf, Text | np.random.Generator | np.random.RandomState) and (isinstance(leaf, Text) or id(leaf) in trace.root.outside.draws.made):
+            what = "text of traced values" if isinstance(leaf, Text) else "a random generator made in it"
+            raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
         if isinstance(leaf, Original):
             outs.append(Out("outside", object=leaf.read))
         elif isinstance(leaf, TracedScalar):

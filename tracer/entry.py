@@ -15,9 +15,9 @@ from ..ir.source import Source
 from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
+from .draws import Draw, put_back, states
 from .errors import CannotRoll, ConcretizationError, UnsupportedError, message, warn_fallback
 from .frames import without_internals
-from .impure import Draws
 from .outside import Argument, Outside, changing
 from .signature import kind_for
 
@@ -41,6 +41,8 @@ class Version:
         alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
         single = alone and pytree.is_leaf(captured.tree) and not captured.layout
         # the kind of the one result where there is nothing to write, check, share or rebuild
+        self.effects = acts(func)
+        single = single and not self.effects and not captured.outside.draws
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
@@ -51,11 +53,10 @@ class Version:
         """
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
-        if captured.checks:
-            status = int(np.asarray(results[-1]))
-            if status:
-                error, text = captured.checks[status - 1]
-                raise error(text)
+        status = self.status(raw)
+        if status:
+            error, text = captured.checks[status - 1]
+            raise error(text)
         if captured.writes and overlapping(leaves, captured):
             return again("an argument that is written shares memory with another array")
         if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):
@@ -71,6 +72,12 @@ class Version:
         for place, value in zip(captured.stores, stored):
             (place.at(given) if isinstance(place, Argument) else place).set(value)
         return result
+
+    def status(self, raw):
+        """0, or the number of the check that failed, once all has happened."""
+        if self.effects:
+            dispatch.finish_effects()
+        return int(np.asarray(raw[-1] if isinstance(raw, tuple) else raw)) if self.captured.checks else 0
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
@@ -93,6 +100,11 @@ class Version:
         if out.kind is ARRAY:
             return made.setdefault((out.index, out.chain), follow(value, out.chain))
         return value[()] if out.kind is SCALAR else value.item()
+
+
+def acts(func):
+    """Whether a program does more than compute."""
+    return any(e.effect or any(map(acts, e.regions())) for e in func.eqns)
 
 
 def follow(array, chain):
@@ -132,6 +144,7 @@ class World:
         self.versions = []
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
+        self.draws = None  # of the one version that is here, where it draws random numbers
         self.call = dispatch.program(self.find, name)
 
     @property
@@ -139,9 +152,19 @@ class World:
         """Whether any input is to be looked up at each call."""
         return any(isinstance(x, world.Read) for x in self.inputs)
 
-    def gather(self):
-        """The inputs of a call."""
-        return [x.get() if isinstance(x, world.Read) else x for x in self.inputs]
+    def gather(self, env=None, number=None):
+        """The inputs of a call, of which `env` are the draws."""
+        return [x.get() if isinstance(x, world.Read) else env[x.index] if isinstance(x, Draw) else number if x is None else x for x in self.inputs]
+
+    def serves(self, types):
+        """Whether the traces here may be used, or joined by another, for arguments of these types."""
+        if not self.guard.holds():
+            return False
+        if self.draws is None:
+            return True
+        version = self.versions[0]
+        now = [*types, *(type_of(x.get()) for x in self.inputs if isinstance(x, world.Read))]
+        return all(t is p.type for t, p in zip(now, version.captured.func.params))
 
     def give(self, raw):
         """The one result of a program that does nothing else, in NumPy's kind."""
@@ -170,6 +193,7 @@ class World:
             places.append(arguments + keys.index(input_key(x)))
         version.places = places
         self.versions.append(version)
+        self.draws = version.captured.outside.draws or None
         for place, read in version.captured.outside.reads.items():
             if place not in self.reads or self.reads[place].how == "free":
                 self.reads[place] = read
@@ -202,6 +226,8 @@ class Entry:
         here = self.current
         if here is None or not here.guard.holds():
             return self.first(*leaves, given=given)
+        if here.draws is not None:
+            return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
         everything = [*leaves, *here.gather()]
         try:
             raw = self.launch(here, everything)
@@ -215,6 +241,8 @@ class Entry:
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
             here = self.current
+            if here.draws is not None:
+                return self.drawn(here, leaves, given)
             start = time.perf_counter()
             everything = [*leaves, *here.gather()]
             raw = self.launch(here, everything)
@@ -225,22 +253,22 @@ class Entry:
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
-        here = next((w for w in (self.current, *self.worlds) if w is not None and w.guard.holds()), None)
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
         types = tuple(k.type for k in kinds)
-        version = here and here.version((*types, *(type_of(x) for x in here.gather())))
+        here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
+        version = here and (here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather()))))
         if version is not None and here is self.current:
             return version, False
         fresh = version is None
         if fresh:
             reason = self._reason(types, here)
             version = self.trace(kinds, types, reason)
-            if here is None:
+            if here is None or version.captured.outside.draws:
                 here = World(self.compiled.name)
                 self.worlds.append(here)
             here.add(version)
         self.current = here
-        if self.flat:
+        if self.flat and here.draws is None:
             self.compiled.front.install(self)
         return version, fresh
 
@@ -295,7 +323,6 @@ class Entry:
             leaves[i] = k
         for name, x in self.static.items():
             outside.names[id(x)] = x, name
-        draws = Draws(self.static.values())
         try:
             captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, outside=outside)
         except (ConcretizationError, CannotRoll) as error:
@@ -305,7 +332,6 @@ class Entry:
             raise without_internals(explained(error)) from error.__cause__
         except Exception as error:
             raise without_internals(explained(error)) from error.__cause__
-        draws.refuse(self.compiled.name)
         return captured
 
     # -- running -----------------------------------------------------------------------------------
@@ -315,6 +341,35 @@ class Entry:
             return here.call(*self.placed(everything))
         with dispatch.SCOPE:
             return here.call(*self.placed(everything))
+
+    def types_of(self, leaves):
+        return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))
+
+    def drawn(self, here, leaves, given):
+        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included."""
+        draws, version = here.draws, here.versions[0]
+        before = states(draws.sources())
+        env, number = draws.begin()
+        try:
+            everything = [*leaves, *here.gather(env, number)]
+            raw = self.launch(here, everything)
+            status = version.status(raw)
+        except BaseException:
+            put_back(before)
+            raise
+        finally:
+            draws.environments.pop(number, None)
+        if status:
+            put_back(before)
+            draws.run(draws.made_before(status))
+        count = len(self.dynamic)
+        taken = [everything[p] for p in version.places]
+
+        def again(reason):
+            put_back(before)
+            return self.plainly(leaves[:count], reason)
+
+        return version.finish(raw, taken, self.numpy, again, given)
 
     def placed(self, everything):
         """All that a program takes, on the device asked for."""

@@ -1,6 +1,7 @@
 """What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
 
 
+from .draws import Draw
 from .world import MISSING, Read
 
 
@@ -26,7 +27,10 @@ def _version(number, entry, world, version):
     reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
     lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
     lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]
-    others = sum(not isinstance(x, Read) for x in version.captured.inputs)
+    draws = version.captured.outside.draws.list
+    if draws:
+        lines.append(f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order")
+    others = sum(not isinstance(x, Read | Draw) and x is not None for x in version.captured.inputs)
     if others:
         lines.append(f"    re-read      {others} outside array(s) at every call")
     lines += [f"    stores       {place.name}" for place in version.captured.stores]

@@ -19,6 +19,7 @@ import numpy as np
 from ..ir.core import Value
 from ..ir.types import SHORT, Tensor, type_of
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from .draws import Draws
 from .errors import UnsupportedError, message
 from .frames import locate
 from .scan import names
@@ -129,6 +130,7 @@ class Outside:
         self.assigned = set()  # slots of globals and cells that the functions called may assign
         self.made = {}  # id -> weak reference to an instance made while tracing
         self.written = ()
+        self.draws = Draws()
 
     # -- reading -----------------------------------------------------------------------------------
     def read(self, kind, owner, key, name, source=None, parent=None):

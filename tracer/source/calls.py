@@ -5,35 +5,46 @@ import collections
 import functools
 import inspect
 import operator
-import random
+import os
+import time
 import types
+import uuid
 
 import numpy as np
 
 from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..array import Traced, TracedScalar, fresh
+from ..draws import drawing
 from ..emit import constant_of, counted
-from ..errors import CannotRoll, message
+from ..errors import CannotRoll, UnsupportedError, message
 from ..frames import locate
 from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import HANDLERS
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
-from .convert import convert, is_part, is_user
+from .convert import CELL, convert, is_part, is_user
+from .printing import formatted
 from .series import enumerate_, range_, zip_
-from .state import inside, own, refuse
+from .state import UNBOUND, inside, own, refuse
 
 DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
-IMPURE = {print, input, next, open, *(getattr(random, n) for n in ("random", "randint", "choice", "uniform", "shuffle", "seed", "gauss"))}
+FROZEN = {input, open, os.urandom, uuid.uuid1, uuid.uuid4, os.getenv, time.sleep}
+ADVICE = "Call it outside, and pass what it gives as an argument."
 REPLACED.update({range: range_, enumerate: enumerate_, zip: zip_})
 
 
 def call(f):
     """What to call in place of f."""
     kind = type(f)
+    if kind is not types.FunctionType and current_trace() is not None:
+        found = drawing(f)
+        if found is not None:
+            return found
     if kind is types.FunctionType:
+        if f in FROZEN and current_trace() is not None:
+            raise UnsupportedError(message(f"{f.__name__}() gives another answer each time, and is called in a traced function", locate(), ADVICE))
         return user(f) if is_user(f.__code__) else REPLACED.get(f, f)
     if kind is types.MethodType:
         g = f.__func__
@@ -71,8 +82,12 @@ def _builtin(f, kind):
             refuse(owner, f"a {type(owner).__name__} made outside it is changed ({f.__name__})")
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
             return getattr(fresh(current_trace().capture(owner)), f.__name__)
-        elif (f in IMPURE or isinstance(owner, random.Random)) and inside():
-            raise CannotRoll(message(f"{f.__name__}() acts each time it is called, inside a loop or branch that is captured as a whole", locate()))
+        elif f in FROZEN or f.__name__ in ("now", "utcnow", "today") and isinstance(owner, type):
+            raise UnsupportedError(
+                message(f"{f.__name__}() gives another answer each time; traced, every later call would repeat the first", locate(), ADVICE)
+            )
+        elif type(owner) is str and f.__name__ == "format":
+            return formatted(owner)
     return f
 
 
@@ -191,6 +206,37 @@ def arange(*args, **kwargs):
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
         return fresh(counted(made.shape))
     return lifted(made)
+
+
+@replaces(next)
+def next_(iterator, *default):
+    trace = current_trace()
+    if trace is not None and (inside() or id(iterator) in trace.root.outside.names):
+        raise CannotRoll(message("next() takes another item each time it is called; traced, it would be called once", locate(), ADVICE))
+    return builtins.next(iterator, *default)
+
+
+@replaces(getattr)
+def getattr_(owner, name, *default):
+    trace = current_trace()
+    if trace is None or isinstance(owner, Traced) or not isinstance(name, str):
+        return builtins.getattr(owner, name, *default)
+    try:
+        return CELL.cell_contents.attribute(owner, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+@replaces(hasattr)
+def hasattr_(owner, name):
+    return getattr_(owner, name, UNBOUND) is not UNBOUND
+
+
+@replaces(setattr)
+def setattr_(owner, name, value):
+    CELL.cell_contents.set_attribute(value, owner, name)
 
 
 for _f in (functools.reduce, builtins.map, builtins.filter):

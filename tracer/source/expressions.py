@@ -121,6 +121,21 @@ class Expressions(ast.NodeTransformer):
             return at(ast.Tuple([self.key(e) for e in node.elts], ast.Load()), node)
         return node
 
+    def visit_JoinedStr(self, node):
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                spec = self.visit(part.format_spec) if part.format_spec else ast.Constant(None)
+                part = at(ast.Tuple([self.visit(part.value), ast.Constant(part.conversion), spec], ast.Load()), part)
+            parts.append(part)
+        return at(hook("text", *parts), node)
+
+    def visit_BinOp(self, node):
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
+            return at(hook("percent", node.left, node.right), node)
+        return node
+
     def visit_BoolOp(self, node):
         if not moves(*node.values[1:]):
             return self.generic_visit(node)
