@@ -27,7 +27,8 @@ def straight(x):
     y = x * 2
     print(y, y.sum(), y.shape, sep="|", end="!\n")
     print(f"{y[0]:8.3f} {x!r} {'text':>8} {y[1]:{8}.{2}f} {{}}")
-    print("%d items, %s, %5.2f" % (len(x), x, y[0]), "{} {:.1f} {k}".format(x, y[1], k=y.sum()))
+    form, other = "%d items, %s, %5.2f", "{} {:.1f} {k}"
+    print("%d items, %s" % (len(x), x[0]), form % (len(x), x, y[0]), other.format(x, y[1], k=y.sum()))  # noqa: UP031
     print({"y": y, "n": [y[0], (x[1],)]}, str(y[0]) + " joined", repr(x[1]), file=sys.stdout, flush=True)
     print(float(y[0]), int(y[1]), y[0] > 1, bool(x[0]), None)
     return y

@@ -217,7 +217,7 @@ def test_containers_seen_whole_and_changed():
             state["n"] = state["n"] + 1
             state["q"].append(x[0])
             state["s"].add(7)
-            return x, [v for v in a]
+            return x, [v + 1 for v in a]
 
         return f, state
 
@@ -363,3 +363,69 @@ def test_identity_of_what_is_returned():
 
     w, part, cfg, h = jit(f)(X)
     assert w is m.w and np.shares_memory(part, m.w) and cfg is m.cfg and h is m.h
+
+
+# -- ints that keep changing -----------------------------------------------------------------------
+
+
+def decay(x, step):
+    if step > 2:
+        x = x * 0.5
+    return x / (1 + step), step, step + 1, step // 2, x**step
+
+
+def sized(x, n):
+    return np.ones(n) * x[0]
+
+
+def test_a_changing_int_argument_is_promoted():
+    f = jit(decay)
+    for n in (*range(12), -3, 2**40, 2**70, 5):
+        if n < 2**50:
+            agree(f(X, n), decay(X, n))
+    assert traces(f) == 4 and "step keeps changing" in f.explain()
+    f = jit(lambda n: (n, 2**n))
+    for n in (1, 2, 3, 4, 70):
+        agree(f(n), (n, 2**n))
+    f = jit(lambda x, n: x * n)
+    for n in (1, 2, 3, 4, 2**63, 2**70, 5, True, -(2**63)):
+        agree(f(X, n), X * n)
+    assert type(jit(lambda n: n)(3)) is int
+
+
+def test_a_changing_size_stays_static():
+    f = jit(sized)
+    for n in (1, 2, 3, 4, 5, 3):
+        agree(f(X, n), sized(X, n))
+    assert traces(f) == 5
+
+
+def test_promoted_ints_keep_numpys_rules():
+    f = jit(lambda x, n: x + n)
+    small = np.arange(3, dtype=np.uint8)
+    for n in (1, 2, 3, 4, 250):
+        agree(f(small, n), small + n)
+    with pytest.raises(OverflowError):
+        f(small, 300)
+    g = jit(lambda x, n: x**n)
+    for n in (1, 2, 3, 4):
+        agree(g(np.arange(3), n), np.arange(3) ** n)
+    with pytest.raises(ValueError):
+        g(np.arange(3), -1)
+
+
+def test_a_thousand_calls():
+    state = types.SimpleNamespace(step=0, table=np.arange(4.0), rate=1.0)
+
+    def f(x, t, step):
+        state.step += 1
+        return x * t + step * state.table[step % 4] + state.step * state.rate
+
+    g, xs = jit(f), np.ones(2)
+    for k in range(1000):
+        state.table[k % 4] = k
+        state.rate = 1.0 / (k + 1)
+        got = g(xs, k * 0.1, k)
+        assert got[0] == pytest.approx(k * 0.1 + k * state.table[k % 4] + (k + 1) * state.rate, rel=1e-12)
+        assert state.step == k + 1
+    assert traces(g) <= 8, g.explain()

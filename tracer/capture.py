@@ -14,9 +14,10 @@ from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
 from . import pytree
 from .array import TracedArray, TracedScalar
+from .effects import Argument, Original
 from .errors import UnsupportedError, message
 from .frames import locate
-from .outside import Argument, Original, Outside, differ, items
+from .outside import Outside, differ, items
 from .source import hooks
 from .source.printing import Text
 from .storage import Storage
@@ -194,8 +195,9 @@ def describe(result, trace):
     for leaf in leaves:
         if isinstance(leaf, Unmerged):
             leaf.fail()
-        if isinstance(leaf, Text | np.random.Generator | np.random.RandomState) and (isinstance(leaf, Text) or id(leaf) in trace.root.outside.draws.made):
-            what = "text of traced values" if isinstance(leaf, Text) else "a random generator made in it"
+        made = id(leaf) in trace.root.outside.draws.made
+        if made or isinstance(leaf, Text):
+            what = "a random generator made in it" if made else "text of traced values"
             raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
         if isinstance(leaf, Original):
             outs.append(Out("outside", object=leaf.read))

@@ -109,7 +109,8 @@ class Draws:
         if isinstance(generator, random.Random) and name in ("choice", "choices", "sample", "shuffle"):
             raise UnsupportedError(message(f"random.{name}() picks objects", locate(), "Draw an index with random.randrange(n), and pick by it."))
         if name == "shuffle" and not isinstance(args[0], TracedArray):
-            raise UnsupportedError(message(f"a {type(args[0]).__name__} is shuffled", locate(), "Shuffle an array that is traced, or draw rng.permutation(n)."))
+            advice = "Shuffle an array that is traced, or draw rng.permutation(n)."
+            raise UnsupportedError(message(f"a {type(args[0]).__name__} is shuffled", locate(), advice))
         if name in REORDERS and args and isinstance(args[0], TracedArray) and args[0].ndim and not kwargs.get("axis"):
             rows = self.draw(generator, name, (len(args[0]), *args[1:]), kwargs)
             if name != "shuffle":
@@ -144,8 +145,7 @@ class Draws:
             twin = self.made[id(generator)][0]
         else:
             twin = self.copies.setdefault(id(generator), (generator, copy.deepcopy(generator)))[1]
-        plain = [np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else 1 if isinstance(x, Traced) else x for x in args]
-        keyed = {k: np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else 1 if isinstance(x, Traced) else x for k, x in kwargs.items()}
+        plain, keyed = list(map(stand_in, args)), {k: stand_in(x) for k, x in kwargs.items()}
         if function == "shuffle":
             plain = [np.arange(args[0])]
             getattr(twin, function)(*plain)
@@ -225,6 +225,11 @@ class Late:
         return tuple(np.asarray(made, t.dtype) for t in self.result)
 
 
+def stand_in(x):
+    """Something plain of the shape and type of an argument."""
+    return np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else 1 if isinstance(x, Traced) else x
+
+
 def mentions(x):
     return isinstance(x, Traced) or isinstance(x, list | tuple) and any(map(mentions, x))
 
@@ -232,7 +237,8 @@ def mentions(x):
 def checked(sample):
     t = np.asarray(sample).dtype
     if t.name not in SHORT:
-        raise UnsupportedError(message(f"a draw gives {type(sample).__name__} {sample!r:.40}, which is no number", locate(), "Draw an index, and pick by it."))
+        text = f"a draw gives {type(sample).__name__} {sample!r:.40}, which is no number"
+        raise UnsupportedError(message(text, locate(), "Draw an index, and pick by it."))
     return Tensor((), WEAK_DTYPES[type(sample)]) if type(sample) in WEAK_DTYPES else type_of(sample)
 
 

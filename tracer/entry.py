@@ -18,8 +18,9 @@ from .capture import ARRAY, SCALAR, capture
 from .draws import Draw, put_back, states
 from .errors import CannotRoll, ConcretizationError, UnsupportedError, message, warn_fallback
 from .frames import without_internals
-from .outside import Argument, Outside, changing
-from .signature import kind_for
+from .outside import Outside, changing
+from .signature import INT64, kind_for
+from .version import Version
 
 
 def same_number(a, b):
@@ -30,93 +31,12 @@ class Untraced(Exception):
     """jax.jit met types for which there is no trace yet."""
 
 
-class Version:
-    """One trace: the function as captured and as compiled, and what explain() tells of it."""
-
-    def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds):
-        self.captured, self.func, self.types, self.reason = captured, func, types, reason
-        self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
-        self.places = None  # which leaves of the call the function takes
-        outs = captured.outs
-        alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
-        single = alone and pytree.is_leaf(captured.tree) and not captured.layout
-        # the kind of the one result where there is nothing to write, check, share or rebuild
-        self.effects = acts(func)
-        single = single and not self.effects and not captured.outside.draws
-        self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
-        self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
-
-    def finish(self, raw, leaves, numpy, again, given=None):
-        """Turn raw results into what the function returns; what it changes is written last, all or none.
-
-        leaves: the arguments, and behind them what was taken in; given: (args, kwargs) where they hold containers.
-        """
-        captured = self.captured
-        results = raw if isinstance(raw, tuple) else (raw,)
-        status = self.status(raw)
-        if status:
-            error, text = captured.checks[status - 1]
-            raise error(text)
-        if captured.writes and overlapping(leaves, captured):
-            return again("an argument that is written shares memory with another array")
-        if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):
-            return again("an argument is not in row-major order, which decides what is a view of it")
-        values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
-        for index, new in zip(captured.writes, results[captured.values :]):
-            np.copyto(leaves[index], np.asarray(new))
-        made = {}
-        result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
-        if not captured.stores:
-            return result
-        result, stored = result
-        for place, value in zip(captured.stores, stored):
-            (place.at(given) if isinstance(place, Argument) else place).set(value)
-        return result
-
-    def status(self, raw):
-        """0, or the number of the check that failed, once all has happened."""
-        if self.effects:
-            dispatch.finish_effects()
-        return int(np.asarray(raw[-1] if isinstance(raw, tuple) else raw)) if self.captured.checks else 0
-
-    def own(self, result, index):
-        """A result as an ndarray the caller may write."""
-        value = self.func.results[index]
-        shared = value in self.func.params or self.func.results.index(value) != index
-        return np.array(result) if shared else dispatch.owned(result)
-
-    def _leaf(self, out, values, leaves, numpy, made):
-        if out.how == "object":
-            return out.object
-        if out.how == "copy":
-            return out.object.copy()
-        if out.how == "outside":
-            return out.object.get()
-        if out.how == "argument":
-            return follow(leaves[out.index], out.chain)
-        value = values[out.index]
-        if not numpy:
-            return follow(value, out.chain)
-        if out.kind is ARRAY:
-            return made.setdefault((out.index, out.chain), follow(value, out.chain))
-        return value[()] if out.kind is SCALAR else value.item()
-
-
-def acts(func):
-    """Whether a program does more than compute."""
-    return any(e.effect or any(map(acts, e.regions())) for e in func.eqns)
-
-
-def follow(array, chain):
-    """The view that `chain` leads to."""
-    for step in chain:
-        array = step.apply(array)
-    return array
-
-
-def overlapping(leaves, captured):
-    """Whether an array about to be written shares memory with another array the program read."""
-    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
+def narrows(func):
+    """Whether 64 bits may not do for the ints of a program, or too many do: NumPy refuses, by value, what does not fit a narrow dtype."""
+    for e in func.eqns:
+        if e.op.name in ("cast", "pow", "shift_left", "shift_right") and e.operands[0].type is INT64 and e.results[0].type.kind in "iu":
+            return True
+    return any(narrows(r) for e in func.eqns for r in e.regions())
 
 
 def explained(error):
@@ -219,6 +139,7 @@ class Entry:
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         self.worlds = []
         self.current = None
+        self.promoted = ()  # names of the ints among the dynamic leaves
         self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
     def run(self, leaves, given=None):
@@ -318,6 +239,7 @@ class Entry:
     def attempt(self, kinds, promoted, final=False):
         """One trace, or None if numbers taken in, and small arrays, must be known while tracing."""
         outside = Outside(len(kinds), promoted, frozen=final)
+        ints = bool(promoted) or any(k.kind is int for k in kinds)
         leaves = list(self.leaves)
         for i, k in zip(self.dynamic, kinds):
             leaves[i] = k
@@ -332,6 +254,12 @@ class Entry:
             raise without_internals(explained(error)) from error.__cause__
         except Exception as error:
             raise without_internals(explained(error)) from error.__cause__
+        if ints and narrows(captured.func):
+            if promoted and not final:
+                self.fixed.update(promoted)
+                return None
+            if any(k.kind is int for k in kinds):
+                raise ConcretizationError("an int that keeps changing meets integers of fewer bits")
         return captured
 
     # -- running -----------------------------------------------------------------------------------
@@ -384,6 +312,8 @@ class Entry:
 
     def settle(self, here, version, raw, everything, given):
         count = len(self.dynamic)
+        if self.promoted and not version.effects and version.status(raw):
+            return self.compiled.statically(self, everything[:count], given)
         taken = [everything[p] for p in version.places]
         return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason), given)
 
@@ -392,8 +322,12 @@ class Entry:
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
+        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
+        return self.compiled.plain(*args, **kwargs)
+
+    def filled(self, leaves):
+        """All leaves of a call, the static ones among them."""
         full = list(self.leaves)
         for i, x in zip(self.dynamic, leaves):
             full[i] = x
-        args, kwargs = pytree.unflatten(self.tree, full, self.order)
-        return self.compiled.plain(*args, **kwargs)
+        return full

@@ -21,7 +21,7 @@ import numpy as np
 from ..backends.xla import dispatch
 from .capture import ARRAY, SCALAR
 from .entry import Untraced
-from .world import STALE, Read, namer
+from .world import LARGEST, STALE, Read, namer
 
 MISSING = object()
 WIDEST = 32  # parameters beyond which no inline test is generated
@@ -78,7 +78,7 @@ class Front:
     def _test(self, i, leaf, entry, k):
         if i in entry.dynamic:
             self.space[f"t{i}_{k}"] = entry.types[i]
-            return f"type(a{i}) is t{i}_{k}"
+            return f"type(a{i}) is t{i}_{k}" + (f" and -{LARGEST} <= a{i} < {LARGEST}" if entry.types[i] is int else "")
         self.space[f"s{i}_{k}"] = leaf
         if isinstance(leaf, COMPARED):
             self.space[f"t{i}_{k}"] = type(leaf)
@@ -111,4 +111,5 @@ class Front:
                 result = ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")
         else:
             result = f"entry_{k}.finish(here_{k}, raw, {everything})"
-        return [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]
+        lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:"]
+        return [*lines, f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]

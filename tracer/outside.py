@@ -20,12 +20,13 @@ from ..ir.core import Value
 from ..ir.types import SHORT, Tensor, type_of
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from .draws import Draws
+from .effects import Call, Contents, Original
 from .errors import UnsupportedError, message
 from .frames import locate
 from .scan import names
 from .source.state import SEEN_THROUGH, UNBOUND, Slot, inside
 from .storage import Storage, current_trace
-from .world import MISSING, SCALARS, Read, within
+from .world import MISSING, SCALARS, Read, small, within
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
@@ -43,70 +44,8 @@ def library(kind):
 def changing(value):
     """Whether a value could be taken in at every call instead of being relied on."""
     if type(value) is int:
-        return -(1 << 63) <= value < 1 << 63
+        return small(value)
     return type(value) in NUMBERS or isinstance(value, np.generic) and value.dtype.name in SHORT and value.dtype.kind in "iufc"
-
-
-class Original:
-    """Stands, in what is returned or stored, for a container whose copy the trace has seen."""
-
-    def __init__(self, read):
-        self.read = read
-
-
-class Contents:
-    """The place whose container is to be filled anew."""
-
-    def __init__(self, read):
-        self.read, self.name = read, read.name
-
-    def set(self, new):
-        old = self.read.get()
-        if isinstance(old, dict) and list(old) == list(new):
-            for k, v in new.items():
-                if old[k] is not v:
-                    old[k] = v
-        elif isinstance(old, list):
-            old[:] = new
-        else:
-            items = list(new.items()) if isinstance(new, dict) else list(new)
-            old.clear()
-            old.extend(items) if isinstance(old, collections.deque) else old.update(items)
-
-
-class Argument:
-    """A container among the arguments, by its path in (args, kwargs)."""
-
-    def __init__(self, path):
-        self.path, self.name = path, f"an argument's container at {list(path)}"
-
-    def at(self, given):
-        """The place in a call's own arguments."""
-        for k in self.path:
-            given = given[k]
-        return Contents(Known(given))
-
-
-class Known:
-    """A place that is always the same object."""
-
-    name = "argument"
-
-    def __init__(self, object):
-        self.object = object
-
-    def get(self):
-        return self.object
-
-
-class Call:
-    """A method that adds to a container."""
-
-    def __init__(self, read, method):
-        self.read, self.method, self.name = read, method, f"{read.name}.{method}"
-
-    def set(self, args):
-        getattr(self.read.get(), self.method)(*args)
 
 
 class Outside:
@@ -221,7 +160,7 @@ class Outside:
             for k in container:
                 made[k] = self.part(read, k)
         self.mirrors[id(container)] = container, made, items(made), read
-        for owner, call, args in [c for c in self.calls if c[0] is container]:
+        for _, call, args in [c for c in self.calls if c[0] is container]:
             getattr(made, call.method)(*args)
         self.calls = [c for c in self.calls if c[0] is not container]
         return made
@@ -376,7 +315,7 @@ class Outside:
                 raise UnsupportedError(message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead."))
             out.append((self.place(slot), after))
         self.written = {place.place for place, _ in out}
-        for container, made, had, read in self.mirrors.values():
+        for _, made, had, read in self.mirrors.values():
             if had is not None and differ(had, items(made)):
                 out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
                 self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}

@@ -15,6 +15,7 @@ from .errors import UnsupportedError
 
 MISSING = object()
 LIMIT = 1000  # items of a container that are guarded one by one
+LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, dict, tuple)  # exactly these are followed by path
 
@@ -94,7 +95,7 @@ class Read:
             return f"alike({text}, {named(self.other)})"
         if self.how != "value":
             kind = f"type({text}) is {named(type(value))}"
-            return f"{kind} and -{1 << 63} <= {text} < {1 << 63}" if type(value) is int else kind
+            return f"{kind} and -{LARGEST} <= {text} < {LARGEST}" if type(value) is int else kind
         if type(value) in SCALARS[1:6] and value == value and value != 0:
             return f"((x := {text}) is {named(value)} or type(x) is {named(type(value))} and x == {named(value)})"
         if isinstance(value, (*SCALARS[1:6], np.generic)) or self.kind == "contents":
@@ -123,6 +124,11 @@ class Read:
 
     def __str__(self):
         return f"{self.name} ({os.path.basename(self.file)}:{self.line})"
+
+
+def small(n):
+    """Whether an int may become a number of the program: sums and products of two such stay within 64 bits."""
+    return -LARGEST <= n < LARGEST
 
 
 def contents(container):

@@ -132,7 +132,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
-        if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
+        if isinstance(node.op, ast.Mod) and not (isinstance(node.left, ast.Constant) and not isinstance(node.left.value, str)):
             return at(hook("percent", node.left, node.right), node)
         return node
 

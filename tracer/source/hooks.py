@@ -9,6 +9,7 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..numpy_api.handles import handle
+from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import codes, state
@@ -194,11 +195,11 @@ def asserted(test, *text):
     return True
 
 
-state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 CELL.cell_contents = types.SimpleNamespace(
-    call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
-    delete_attribute=delete_attribute, both=both, either=either, negated=negated, chain=chain, choose=choose, asserted=asserted,
-    text=text, percent=percent, own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+    call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
+    set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
+    chain=chain, choose=choose, asserted=asserted, text=text, percent=percent, own=state.own, branch=branch, each=each, repeat=repeat,
+    leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
 )  # fmt: skip
-
-

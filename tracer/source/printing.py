@@ -25,7 +25,7 @@ class Text:
         if current_trace() is None:
             return self.template
         raise UnsupportedError(
-            message("the text of a traced value is needed while tracing; it is known only when the program runs", locate(), "Such text can be printed.")
+            message("the text of a traced value is needed while tracing, and known only when the program runs", locate(), "Such text can be printed.")
         )
 
     __str__ = __format__ = __len__ = __iter__ = __eq__ = __hash__ = __contains__ = __getitem__ = __bool__ = _fail
@@ -74,8 +74,8 @@ def field(value, conversion, spec):
 
 
 def percent(form, values):
-    """`form % values`."""
-    if not open_(values):
+    """`form % values`: text, or a remainder."""
+    if type(form) is not str or not open_(values):
         return form % values
     return Text(lambda v: form % v, [values], form)
 
