@@ -199,6 +199,7 @@ def describe(result, trace):
         if made or isinstance(leaf, Text):
             what = "a random generator made in it" if made else "text of traced values"
             raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
+        trace.root.outside.check_made(leaf)
         if isinstance(leaf, Original):
             outs.append(Out("outside", object=leaf.read))
         elif isinstance(leaf, TracedScalar):

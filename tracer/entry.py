@@ -16,7 +16,7 @@ from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
 from .draws import Draw, put_back, states
-from .errors import CannotRoll, ConcretizationError, UnsupportedError, message, warn_fallback
+from .errors import CannotRoll, ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
 from .frames import without_internals
 from .outside import Outside, changing
 from .signature import INT64, kind_for
@@ -253,6 +253,9 @@ class Entry:
                 return None
             raise without_internals(explained(error)) from error.__cause__
         except Exception as error:
+            if promoted and not final and isinstance(error, WengertError):
+                self.fixed.update(promoted)
+                return None
             raise without_internals(explained(error)) from error.__cause__
         if ints and narrows(captured.func):
             if promoted and not final:

@@ -64,7 +64,7 @@ class Front:
             tests = []
             prelude = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
         tests = [*(self._test(i, leaf, entry, k) for i, leaf in enumerate(entry.leaves)), *tests, "not keywords"]
-        tests += entry.current.guard.inline(k, self.space)
+        tests += entry.current.guard.inline(k, self.space, quick=True)
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
         hot = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
         self.call.__code__ = self._code([*prelude, *("    " + line for line in hot)] if prelude else hot)

@@ -272,6 +272,13 @@ class Outside:
         except TypeError:
             self.made[id(made)] = lambda: made
 
+    def check_made(self, x):
+        """Refuse to give out an instance made in the trace that holds traced values: no call could make another."""
+        made = self.made.get(id(x))
+        if made is not None and made() is x and any(isinstance(v, Traced) for v in getattr(x, "__dict__", {}).values()):
+            text = f"the function returns or stores a {type(x).__name__} that it has made, with traced values in it"
+            raise UnsupportedError(message(text, None, "Return the values, or register the class with jax.tree_util.register_dataclass."))
+
     # -- storing -----------------------------------------------------------------------------------
     def target(self, owner):
         """The container that a store into `owner` reaches: its copy where there is one."""
@@ -310,6 +317,8 @@ class Outside:
             if slot in self.assigned and after is before:
                 if before is not UNBOUND:
                     self.read(slot.kind, slot.owner, slot.key, slot.name)
+                continue
+            if after is UNBOUND and before is UNBOUND:
                 continue
             if after is UNBOUND:
                 raise UnsupportedError(message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead."))

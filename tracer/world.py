@@ -80,8 +80,11 @@ class Read:
             return f"contents({holder})"
         return f"{holder}[{self.key!r}]" if isinstance(self.key, (str, int)) else f"{holder}[{named(self.key)}]"
 
-    def test(self, named):
-        """Python text that is true while the guard holds, or None where there is nothing to test."""
+    def test(self, named, quick=False):
+        """Python text that is true while the guard holds, or None where there is nothing to test.
+
+        quick: false too for a number that is equal, but another object.
+        """
         value = self.value
         if self.how == "free":
             return None
@@ -96,11 +99,23 @@ class Read:
         if self.how != "value":
             kind = f"type({text}) is {named(type(value))}"
             return f"{kind} and -{LARGEST} <= {text} < {LARGEST}" if type(value) is int else kind
+        if self.kind == "contents":
+            return self.test_contents(named)
+        if quick:
+            return f"{text} is {named(value)}"
         if type(value) in SCALARS[1:6] and value == value and value != 0:
             return f"((x := {text}) is {named(value)} or type(x) is {named(type(value))} and x == {named(value)})"
-        if isinstance(value, (*SCALARS[1:6], np.generic)) or self.kind == "contents":
+        if isinstance(value, (*SCALARS[1:6], np.generic)):
             return f"((x := {text}) is {named(value)} or snapshot(x) == {named(snapshot(value))})"
         return f"{text} is {named(value)}"
+
+    def test_contents(self, named):
+        holder, value = self.parent.text(named), self.value
+        if isinstance(value, int):
+            return f"len({holder}) == {value}"
+        if isinstance(self.parent.value, dict) and all(type(k) is str for k in value):
+            return f"[*{holder}] == {named(list(value))}"
+        return f"snapshot(contents({holder})) == {named(snapshot(value))}"
 
     def describe(self):
         """As explain() tells it."""
@@ -154,10 +169,10 @@ class Guard:
         exec(f"def test():\n    return {' and '.join(self.inline(0, space)) or 'True'}", space)
         self._test = space["test"]
 
-    def inline(self, k, space):
+    def inline(self, k, space, quick=False):
         """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`."""
         space |= {"snapshot": snapshot, "contents": contents, "alike": alike}
-        found = [r.test(namer(f"g{k}", space)) for r in self.reads]
+        found = [r.test(namer(f"g{k}", space), quick) for r in self.reads]
         return [t for t in found if t is not None]
 
     def holds(self):
