@@ -90,12 +90,6 @@ class Traced:
             "Sizes and loop counts must be known while tracing: pass them as int arguments, which are static.",
         )
 
-    def item(self, *args):
-        return self._number("item").item(*args)
-
-    def tolist(self):
-        return self._number("tolist").tolist()
-
     @property
     def shape(self):
         return self.type.shape

@@ -14,10 +14,10 @@ from ..ir.core import Constant, Eqn
 from ..ir.ops import OPS
 from . import pytree
 from .array import TracedArray, TracedScalar
-from .effects import Argument, Original
+from .containers import Containers
+from .effects import Original
 from .errors import UnsupportedError, message
-from .frames import locate
-from .outside import Outside, differ, items
+from .outside import Outside
 from .source import hooks
 from .source.printing import Text
 from .storage import Storage
@@ -82,15 +82,16 @@ class Captured:
     outside: what was read of the world outside (outermost).
     stores:  the places outside that every call stores to; what it stores comes behind the result.
     notes:   what could not be captured as it stands, and what was done instead.
+    given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
     """
 
     __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
-    __slots__ += ("outside", "stores")
+    __slots__ += ("outside", "stores", "given")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=(), outside=None, stores=()):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes, self.outside, self.stores = notes, outside, stores
+        self.notes, self.outside, self.stores, self.given = notes, outside, stores, given
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
@@ -117,21 +118,23 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
     params = list(trace.build.params)
     storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
     args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
-    given = Given((args, kwargs))
     del leaves
+    containers = Containers(args, kwargs)
     result = hooks.call(function)(*args, **kwargs)
     del args, kwargs, handles
-    stores = []
-    if parent is None:
-        stores = [*given.changed(), *outside.effects()]
-        outside.finish()
+    stores, plans = [], None
+    if parent is not None:
+        containers.refuse(trace.build.name)
+    else:
+        stores = outside.effects()
         result = outside.given(result)
         result = (result, [value for _, value in stores]) if stores else result
+        outside.finish()
+        plans = containers.plans(result)
+        result = result if plans is None else plans[0]
         params += [value for _, value in outside.inputs]
         storages += [h.storage for h in outside.arrays.values()]
-    elif given.changed():
-        raise UnsupportedError(message("a container passed to a function that is transformed is changed in it", locate(), "Return the new values."))
-    del given
+    del containers
     outs, values, tree = describe(result, trace)
     order = pytree.key_order(result)
     places = [place for place, _ in stores]
@@ -156,27 +159,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
     notes = trace.root.notes
-    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places)
-
-
-class Given:
-    """The containers among the arguments as they were given: what the function does to them is done to the caller's."""
-
-    def __init__(self, given):
-        self.parts = []
-        self.walk(given, ())
-
-    def walk(self, x, path):
-        if type(x) in (list, dict):
-            self.parts.append((path, x, items(x)))
-        if type(x) in (list, dict, tuple):
-            for k in x if isinstance(x, dict) else range(len(x)):
-                self.walk(x[k], (*path, k))
-
-    def changed(self):
-        """[(place, what it holds now)] of the containers that changed."""
-        changed = [(path, x) for path, x, had in self.parts if differ(had, items(x)) and len(path) > 1]
-        return [(Argument(path), dict(x) if isinstance(x, dict) else list(x)) for path, x in changed]
+    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans)
 
 
 def _bind_constant(array, value):

@@ -30,31 +30,6 @@ class Contents:
             old.extend(items) if isinstance(old, collections.deque) else old.update(items)
 
 
-class Argument:
-    """A container among the arguments, by its path in (args, kwargs)."""
-
-    def __init__(self, path):
-        self.path, self.name = path, f"an argument's container at {list(path)}"
-
-    def at(self, given):
-        """The place in a call's own arguments."""
-        for k in self.path:
-            given = given[k]
-        return Contents(Known(given))
-
-
-class Known:
-    """A place that is always the same object."""
-
-    name = "argument"
-
-    def __init__(self, object):
-        self.object = object
-
-    def get(self):
-        return self.object
-
-
 class Call:
     """A method that adds to a container."""
 

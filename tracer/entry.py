@@ -298,7 +298,7 @@ class Entry:
 
         def again(reason):
             put_back(before)
-            return self.plainly(leaves[:count], reason)
+            return self.plainly(leaves[:count], reason, given)
 
         return version.finish(raw, taken, self.numpy, again, given)
 
@@ -318,13 +318,15 @@ class Entry:
         if self.promoted and not version.effects and version.status(raw):
             return self.compiled.statically(self, everything[:count], given)
         taken = [everything[p] for p in version.places]
-        return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason), given)
+        return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given)
 
-    def plainly(self, leaves, reason):
+    def plainly(self, leaves, reason, given=None):
         """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
+        if given is not None:
+            return self.compiled.plain(*given[0], **given[1])
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
         return self.compiled.plain(*args, **kwargs)
 

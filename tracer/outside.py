@@ -336,10 +336,12 @@ class Outside:
         read = self.copies.get(id(x))
         if read is not None:
             return Original(read)
-        if type(x) in (list, tuple) and any(isinstance(v, list | dict | tuple | set) for v in x):
-            return type(x)([self.given(v) for v in x])
+        if type(x) in (list, tuple):
+            inside = [self.given(v) for v in x]
+            return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
         if type(x) is dict:
-            return {k: self.given(v) for k, v in x.items()}
+            inside = {k: self.given(v) for k, v in x.items()}
+            return inside if any(inside[k] is not v for k, v in x.items()) else x
         return x
 
     def restore(self):

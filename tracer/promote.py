@@ -34,7 +34,7 @@ def read(x):
     if kind is TracedArray:
         return x.value, x.type.dtype
     if kind is TracedScalar:
-        return x.value, x.weak or x.type.dtype
+        return x.value, x.weak if x.weak and x.weak is not bool else x.type.dtype
     if kind in PYTHON_NUMBERS:
         return x, kind if kind is not bool else WEAK_DTYPES[bool]
     if isinstance(x, np.generic):

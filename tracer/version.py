@@ -5,7 +5,7 @@ import numpy as np
 from ..backends.xla import dispatch
 from . import pytree
 from .capture import ARRAY, SCALAR
-from .effects import Argument
+from .containers import settle
 
 
 class Version:
@@ -17,7 +17,7 @@ class Version:
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
         alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
-        single = alone and pytree.is_leaf(captured.tree) and not captured.layout
+        single = alone and pytree.is_leaf(captured.tree) and not captured.layout and captured.given is None
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.effects = acts(func)
         single = single and not self.effects and not captured.outside.draws
@@ -44,11 +44,13 @@ class Version:
             np.copyto(leaves[index], np.asarray(new))
         made = {}
         result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        if captured.given is not None:
+            result = settle(result, captured.given, given)
         if not captured.stores:
             return result
         result, stored = result
         for place, value in zip(captured.stores, stored):
-            (place.at(given) if isinstance(place, Argument) else place).set(value)
+            place.set(value)
         return result
 
     def status(self, raw):

@@ -5,6 +5,7 @@ from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
 from ...ir.ops.shape import dynamic_update_slice, reshape, transpose
+from .division import divide, exact_divisions
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
@@ -13,7 +14,7 @@ SAME_MEMORY = (reshape, transpose)
 def lower(func, operands):
     """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller."""
     env = dict(zip(func.params, operands, strict=True))
-    apart = overlapping_stores(func)
+    special = dict.fromkeys(overlapping_stores(func), store_apart) | dict.fromkeys(exact_divisions(func), divide)
 
     def read(x):
         found = env.get(x)
@@ -23,7 +24,7 @@ def lower(func, operands):
         return found
 
     for eqn in func.eqns:
-        rule = store_apart if eqn in apart else XLA[eqn.op]
+        rule = special.get(eqn) or XLA[eqn.op]
         out = rule(*[read(x) for x in eqn.operands], **eqn.attrs)
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             env[r] = value

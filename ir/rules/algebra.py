@@ -152,9 +152,10 @@ def divide_by_power_of_two(f, k):
 
 rule(m * i + m * j,  m * (i + j))
 rule(a * x + a * y,  a * (x + y), exact=False)    # and overflows where x + y does
-rule(a * x - a * y,  a * (x - y), exact=False)
-rule(a * x + b * y,  a * (x - y), exact=False, where=opposite, cases=[{"a": 0.1, "b": -0.1}])
-rule(a * x - b * y,  a * (x + y), exact=False, where=opposite, cases=[{"a": 0.1, "b": -0.1}])
+# `once`: a rounded product that is used beside its difference from another is an error-free transformation's, and stays
+rule(a * x - a * y,  a * (x - y), exact=False, once=True)
+rule(a * x + b * y,  a * (x - y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}])
+rule(a * x - b * y,  a * (x + y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}])
 
 # -- quotients -------------------------------------------------------------------------------------
 

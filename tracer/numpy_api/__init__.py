@@ -6,13 +6,14 @@
 
 # ruff: noqa: I001, the names fill lines
 
-from . import along, creation, dtypes, einsum, fft, joining, linalg, memory, norms, padding, polynomials, powers, products
+from . import operators  # first: others replace some of its operators
+from . import along, creation, dtypes, einsum, fft, joining, linalg, memory, norms, padding, polynomials, numbers, powers, products
 from . import refused, selecting, shaping
 from . import differences, elementwise, histograms, histograms_nd, logic, quantiles, reductions, sorting, ufunc_methods, ufuncs
 from .registry import HANDLERS, METHODS
 
 __all__ = [
     "HANDLERS", "METHODS", "along", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms", "padding", "polynomials",
-    "powers", "products", "refused", "selecting", "shaping",
+    "numbers", "operators", "powers", "products", "refused", "selecting", "shaping",
     "differences", "elementwise", "histograms", "histograms_nd", "logic", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
 ]  # fmt: skip

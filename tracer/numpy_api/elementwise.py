@@ -40,14 +40,6 @@ def round_integers(x, unit):
     return cast_to(e.round(scaled) * float(unit), x.type.dtype)
 
 
-def builtin_round(x, ndigits=None):
-    """Python's round(x, n) of a scalar; without n it would be a Python int."""
-    return x._number("round") if ndigits is None else TracedScalar(round(x, ndigits).value, x.weak)
-
-
-TracedScalar.__round__ = builtin_round
-
-
 @implements(np.fix)
 def fix(x, out=None):
     return apply_ufunc(np.trunc, (x,), out=out)

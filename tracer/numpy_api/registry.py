@@ -6,7 +6,7 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import getitem, scalar_item, setitem
-from ..promote import UFUNCS, apply_ufunc, call_ufunc, operate, unknown
+from ..promote import UFUNCS, apply_ufunc, call_ufunc, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
 METHODS = {}  # ndarray method name -> handler taking the array first
@@ -47,49 +47,6 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
 
 Traced.function = staticmethod(call_function)
 Traced.ufunc = staticmethod(call_ufunc_method)
-
-
-# -- operators -------------------------------------------------------------------------------------
-
-BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
-COMPARE = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
-UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-
-def _define_operators():
-    def forward(ufunc):
-        return lambda self, other: operate(ufunc, self, other)
-
-    def reflected(ufunc):
-        return lambda self, other: operate(ufunc, other, self)
-
-    def in_place(ufunc):
-        def write(self, other):
-            apply_ufunc(ufunc, (self, other), out=self)
-            return self
-
-        return write
-
-    def single(ufunc):
-        return lambda self: operate(ufunc, self)
-
-    for name, ufunc in BINARY.items():
-        setattr(Traced, f"__{name}__", forward(ufunc))
-        setattr(Traced, f"__r{name}__", reflected(ufunc))
-        setattr(TracedArray, f"__i{name}__", in_place(ufunc))
-    for name, ufunc in COMPARE.items():
-        setattr(Traced, f"__{name}__", forward(ufunc))
-    for name, ufunc in UNARY.items():
-        setattr(Traced, f"__{name}__", single(ufunc))
-    Traced.__divmod__ = lambda self, other: (self // other, self % other)
-    Traced.__rdivmod__ = lambda self, other: (other // self, other % self)
-
-
-_define_operators()
 TracedArray.__getitem__, TracedArray.__setitem__, TracedScalar.__getitem__ = getitem, setitem, scalar_item
 
 

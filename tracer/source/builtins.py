@@ -10,7 +10,8 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from ...ir.types import SHORT
+from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..emit import cast_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
@@ -94,11 +95,21 @@ def complex_(real=0, imag=0, /):
     return parts[0] + parts[1] * 1j
 
 
-@replaces(round)
-def round_(x, ndigits=None):
-    if not isinstance(x, TracedScalar) or ndigits is not None:
-        return builtins.round(x) if ndigits is None else builtins.round(x, ndigits)
-    return int_(np.rint(x)) if x.type.kind == "f" else int_(x)
+def _scalar_type(real):
+    """np.float32(x) and its like: the number in that type; of an array, the array in that type."""
+
+    def stand_in(*args, **kwargs):
+        if len(args) != 1 or kwargs or not isinstance(args[0], Traced):
+            return real(*args, **kwargs)
+        made = args[0].astype(real) if isinstance(args[0], TracedArray) else TracedScalar(operand_as(read(args[0])[0], np.dtype(real), ()))
+        return TracedScalar(made.value) if not made.shape else made
+
+    return stand_in
+
+
+for _name in SHORT:
+    if hasattr(np, _name) or _name == "bool":
+        REPLACED[getattr(np, _name if _name != "bool" else "bool_")] = _scalar_type(np.dtype(_name).type)
 
 
 # -- choices ---------------------------------------------------------------------------------------
@@ -167,12 +178,12 @@ def isscalar(element):
 MATH = {
     "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
-    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "hypot": np.hypot, "fabs": np.fabs,
+    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "fabs": np.fabs,
     "copysign": np.copysign, "degrees": np.degrees, "radians": np.radians, "fmod": np.fmod, "cbrt": np.cbrt, "pow": np.float_power,
 }  # fmt: skip
 TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 WHOLE = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
-OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow", "hypot"}
+OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow"}
 
 
 def floats(args):
@@ -200,6 +211,35 @@ def _math(real, ufunc):
         return TracedScalar(out, float)
 
     return stand_in
+
+
+@replaces(math.isclose)
+def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    """|a - b| <= max(rel_tol max(|a|, |b|), abs_tol), infinities close to themselves alone (PEP 485)."""
+    if not (isinstance(a, Traced) or isinstance(b, Traced)):
+        return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
+    near = np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
+    return TracedScalar(((a == b) | (np.isfinite(a) & np.isfinite(b) & near)).value, bool)
+
+
+@replaces(math.hypot)
+def hypot(*xs):
+    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(np.linalg.norm(np.stack(floating(xs))))
+
+
+@replaces(math.dist)
+def dist(p, q):
+    return math.dist(p, q) if not builtins.any(map(is_one, (*p, *q))) else hypot(*[a - b for a, b in builtins.zip(p, q, strict=True)])
+
+
+@replaces(math.fsum)
+def fsum(xs):
+    xs = list(xs)
+    return math.fsum(xs) if not builtins.any(map(is_one, xs)) else float_(np.sum(np.stack(floating(xs))))
+
+
+def floating(xs):
+    return [fresh(x) for x in floats(xs)]
 
 
 def _math_test(real, ufunc):

@@ -25,6 +25,7 @@ from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, convert, is_part, is_user
 from .printing import formatted
+from .sequences import LIST_METHODS
 from .series import enumerate_, range_, zip_
 from .state import UNBOUND, inside, own, refuse
 
@@ -78,6 +79,9 @@ def _builtin(f, kind):
         return _class(f)
     if kind is types.BuiltinFunctionType:
         owner = f.__self__
+        if f.__name__ in LIST_METHODS and isinstance(owner, list | tuple) and any(isinstance(i, Traced) for i in owner):
+            f = functools.partial(LIST_METHODS[f.__name__], owner)
+            f.__name__ = f.func.__name__
         if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS and inside():
             refuse(owner, f"a {type(owner).__name__} made outside it is changed ({f.__name__})")
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:

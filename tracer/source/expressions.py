@@ -151,6 +151,10 @@ class Expressions(ast.NodeTransformer):
         return at(hook("negated", node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node):
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+            self.generic_visit(node)
+            found = at(hook("contains", node.left, *node.comparators), node)
+            return found if isinstance(node.ops[0], ast.In) else at(hook("negated", found), node)
         if len(node.ops) == 1 or not moves(*node.comparators):
             return self.generic_visit(node)
         self.generic_visit(node)

@@ -19,6 +19,7 @@ from .calls import call, mentions
 from .convert import CELL, is_user
 from .loops import each, repeat
 from .printing import percent, text
+from .sequences import contains
 from .state import SEEN_THROUGH
 
 
@@ -200,6 +201,6 @@ state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, 
 CELL.cell_contents = types.SimpleNamespace(
     call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
     set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
-    chain=chain, choose=choose, asserted=asserted, text=text, percent=percent, own=state.own, branch=branch, each=each, repeat=repeat,
+    contains=contains, chain=chain, choose=choose, asserted=asserted, text=text, percent=percent, own=state.own, branch=branch, each=each, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
 )  # fmt: skip

@@ -1,0 +1,55 @@
+"""Division as NumPy divides, where a last digit decides something.
+
+XLA's algebraic simplifier turns x / c, with c a constant or a broadcast scalar, into x * (1 / c): one digit off
+for a third of all x, so that `rmax * 6 / 6 > rmax` comes out otherwise than in NumPy. Scalars, which decide
+branches and loops, are divided truly; so are arrays whose quotient reaches a comparison or a rounding.
+Elsewhere the product, which is faster and as accurate, may stay.
+"""
+
+from jax import lax
+from jax import numpy as jnp
+
+from ...ir.core import Lit, Value
+from ...ir.ops import OPS
+
+div, broadcast, cast = OPS["div"], OPS["broadcast"], OPS["cast"]
+DECISIONS = {OPS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "round", "trunc", "sign")}
+MOVES = {OPS[n] for n in ("broadcast", "reshape", "transpose", "reverse", "slice", "dynamic_slice", "concatenate")}
+STEPS = 24  # equations looked through on the way from a decision back to a quotient
+
+
+def exact_divisions(func):
+    """The equations `x / c` of a function that must not become products."""
+    found = {e for e in func.eqns if e.op is div and not e.results[0].type.shape and e.results[0].type.kind == "f"}
+    wide = {e for e in func.eqns if e.op is div and e not in found and e.results[0].type.kind == "f" and spread(e.operands[1])}
+    if not wide:
+        return found
+    for eqn in func.eqns:
+        if eqn.op in DECISIONS or eqn.op is cast and eqn.results[0].type.kind in "iu" and eqn.operands[0].type.kind == "f":
+            found |= wide & behind(eqn)
+    return found
+
+
+def spread(x):
+    """Whether all elements are one number to the simplifier."""
+    return isinstance(x, Lit) or x.eqn is not None and x.eqn.op is broadcast
+
+
+def behind(eqn):
+    """The elementwise and structural equations whose results reach `eqn`, the nearest ones."""
+    seen, todo = set(), [eqn]
+    while todo and len(seen) < STEPS:
+        for x in todo.pop(0).operands:
+            e = x.eqn if isinstance(x, Value) else None
+            if e is not None and e not in seen and (e.op in MOVES or "elementwise" in e.op.traits):
+                seen.add(e)
+                todo.append(e)
+    return seen
+
+
+def divide(x, y):
+    """x / y for floats, rounded once."""
+    if not x.shape:
+        return lax.div(x, lax.optimization_barrier(y))
+    zero = jnp.zeros_like(x)
+    return lax.div(x, y - zero * lax.min(lax.abs(x), zero))  # y, a signed zero too, in a form nothing takes for a scalar

@@ -1,0 +1,48 @@
+"""Python numbers out of arrays: `x.item()`, `x.tolist()`."""
+
+from ...ir.ops import OPS
+from ..array import WEAK_DTYPES, TracedArray, TracedScalar
+from ..emit import cast_to, reshape_to
+from ..errors import UnsupportedError, message
+from ..frames import locate
+from .registry import implements
+
+LISTED = 4096  # elements that tolist() turns into numbers one by one
+KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def python_number(x):
+    """A NumPy scalar as the Python number that .item() makes of it."""
+    kind = KINDS[x.type.kind]
+    return TracedScalar(cast_to(reshape_to(x.value, ()), WEAK_DTYPES[kind]), kind)
+
+
+@implements(method="item")
+def item(x, *args):
+    if x.known() is not None:
+        return x.known().item(*args)
+    if args:
+        index = args[0] if len(args) == 1 else args
+        x = (x[index] if isinstance(index, tuple) else x.reshape(-1)[index]) if isinstance(x, TracedArray) else x
+    elif x.type.size != 1:
+        raise ValueError(message("can only convert an array of size 1 to a Python scalar", locate()))
+    return python_number(x)
+
+
+@implements(method="tolist")
+def tolist(x):
+    if x.known() is not None:
+        return x.known().tolist()
+    if not x.shape:
+        return python_number(x)
+    if x.size > LISTED:
+        raise UnsupportedError(message(f"tolist() of an array of {x.size} elements would trace each by itself", locate(), "Keep it an array."))
+    return [tolist(row) for row in x]
+
+
+@implements(method="is_integer")
+def is_integer(x):
+    """float.is_integer(), of Python's floats and NumPy's."""
+    value = x.value
+    whole = value.type.kind in "iu" or OPS["and"](OPS["is_finite"](value), OPS["eq"](OPS["floor"](value), value))
+    return whole if whole is True else TracedScalar(whole, bool)

@@ -1,0 +1,84 @@
+"""Python's operators on traced values: the ufuncs, and for a traced Python number what Python makes of lists, strings and None."""
+
+import numpy as np
+
+from ..array import Traced, TracedArray, TracedScalar
+from ..errors import message
+from ..frames import locate
+from ..promote import apply_ufunc, operate
+
+BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+COMPARE = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+OPERANDS = {TracedArray, TracedScalar, np.ndarray, float, int, complex, bool}
+
+
+def define_operators():
+    def forward(ufunc, name):
+        def apply(self, other):
+            found = NotImplemented if type(other) in OPERANDS else takes(self, other, name)
+            return operate(ufunc, self, other) if found is NotImplemented else found
+
+        return apply
+
+    def reflected(ufunc, name):
+        def apply(self, other):
+            found = NotImplemented if type(other) in OPERANDS else takes(self, other, name)
+            return operate(ufunc, other, self) if found is NotImplemented else found
+
+        return apply
+
+    def in_place(ufunc):
+        def write(self, other):
+            apply_ufunc(ufunc, (self, other), out=self)
+            return self
+
+        return write
+
+    def single(ufunc):
+        return lambda self: operate(ufunc, self)
+
+    for name, ufunc in BINARY.items():
+        setattr(Traced, f"__{name}__", forward(ufunc, name))
+        setattr(Traced, f"__r{name}__", reflected(ufunc, name))
+        setattr(TracedArray, f"__i{name}__", in_place(ufunc))
+    for name, ufunc in COMPARE.items():
+        setattr(Traced, f"__{name}__", forward(ufunc, name))
+    for name, ufunc in UNARY.items():
+        setattr(Traced, f"__{name}__", single(ufunc))
+    Traced.__divmod__ = lambda self, other: (self // other, self % other)
+    Traced.__rdivmod__ = lambda self, other: (other // self, other % self)
+
+
+def sequence_times(x, sequence):
+    """`[a, b] * x` for a traced scalar x: Python repeats the sequence, and has to know how often."""
+    if x.type.kind not in "iub":
+        raise TypeError(message(f"can't multiply sequence by non-int of type {x.weak.__name__ if x.weak else x.type.dtype.name!r}", locate()))
+    return sequence * x.__index__()
+
+
+def incomparable(x, other, name):
+    """`x == other` for a traced Python number and something that is no number: never equal, and not ordered."""
+    if name in ("eq", "ne"):
+        return name == "ne"
+    raise TypeError(message(f"{name!r} is not supported between a {x.weak.__name__} and a {type(other).__name__}", locate()))
+
+
+def takes(x, other, name):
+    """What Python itself makes of an operator between a traced scalar and a sequence, string or other object; NotImplemented where NumPy decides."""
+    if not isinstance(x, TracedScalar) or isinstance(other, np.generic | int | float | complex) or hasattr(other, "__array__"):
+        return NotImplemented
+    if name == "mul" and isinstance(other, list | tuple | str | bytes) and (x.weak or x.type.kind in "iub"):
+        return sequence_times(x, other)
+    if name in ("eq", "ne", "lt", "le", "gt", "ge") and (x.weak or not isinstance(other, list | tuple)):
+        return incomparable(x, other, name) if x.weak else name == "ne" if name in ("eq", "ne") else NotImplemented
+    if x.weak and isinstance(other, list | tuple | str | bytes | dict | set):
+        raise TypeError(message(f"unsupported operand types for {name}: {x.weak.__name__} and {type(other).__name__}", locate()))
+    return NotImplemented
+
+
+define_operators()
