@@ -2,6 +2,8 @@
 
 import collections
 import copy
+import operator
+import threading
 import types
 
 import numpy as np
@@ -429,3 +431,47 @@ def test_a_thousand_calls():
         assert got[0] == pytest.approx(k * 0.1 + k * state.table[k % 4] + (k + 1) * state.rate, rel=1e-12)
         assert state.step == k + 1
     assert traces(g) <= 8, g.explain()
+
+
+def test_code_without_hooks_freezes_nothing():
+    table, m, mask, name = np.ones(3), types.SimpleNamespace(h=1.0, d={"k": 2.0}), np.array([True, False, True]), "h"
+
+    def generated(x):
+        for k in range(3):
+            yield x[k] * table[k]
+
+    def f(x):
+        return sum(generated(x)) + operator.attrgetter("h")(m) + operator.itemgetter("k")(m.d) + getattr(m, name) + x[mask].sum() + vars_of(m)
+
+    def vars_of(m):
+        return sum(v for v in m.__dict__.values() if isinstance(v, float))
+
+    g = jit(f)
+    agree(g(X), f(X))
+    for change in (lambda: table.__setitem__(1, 5.0), lambda: setattr(m, "h", 4.0), lambda: m.d.update(k=7.0), lambda: mask.__setitem__(1, True)):
+        change()
+        agree(g(X), f(X))
+
+
+def test_threads_that_trace_methods_of_their_own_objects():
+    failed = []
+    models = [types.SimpleNamespace(w=np.full(3, float(k)), n=0) for k in range(4)]
+
+    def method(m):
+        def f(x):
+            m.n += 1
+            return x * m.w + TABLE
+
+        return jit(f)
+
+    functions = [method(m) for m in models]
+
+    def work(k):
+        for _ in range(5):
+            if not np.array_equal(functions[k](X), X * k + TABLE):
+                failed.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not failed and [m.n for m in models] == [5] * 4

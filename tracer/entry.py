@@ -16,7 +16,7 @@ from ..ir.types import type_of
 from . import pytree, world
 from .capture import ARRAY, SCALAR, capture
 from .draws import Draw, put_back, states
-from .errors import CannotRoll, ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
+from .errors import ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
 from .frames import without_internals
 from .outside import Outside, changing
 from .signature import INT64, kind_for
@@ -247,13 +247,8 @@ class Entry:
             outside.names[id(x)] = x, name
         try:
             captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, outside=outside)
-        except (ConcretizationError, CannotRoll) as error:
-            if outside.inputs and not final:
-                self.fixed.update(p for p in promoted)
-                return None
-            raise without_internals(explained(error)) from error.__cause__
         except Exception as error:
-            if promoted and not final and isinstance(error, WengertError):
+            if outside.inputs and not final and isinstance(error, WengertError):
                 self.fixed.update(promoted)
                 return None
             raise without_internals(explained(error)) from error.__cause__

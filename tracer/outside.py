@@ -32,7 +32,8 @@ NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.stdlib_module_names} - {"__main__"}
 OPEN = (types.SimpleNamespace,)  # classes of the standard library that hold the user's own state
-FEW = 64  # elements of an array that may be guarded by its contents
+FEW = 64  # items of a container that code without hooks may read
+RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
 
 
 def library(kind):
@@ -86,11 +87,11 @@ class Outside:
         value, kind = read.value, type(read.value)
         if read.place in self.promoted and changing(value):
             read.how = "input"
-        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not (self.frozen and value.size <= FEW):
+        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not (self.frozen and value.size <= RELIED_ON):
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
         elif kind is np.ndarray:
-            read.how, read.other = ("contents", value.copy()) if value.size <= FEW and not value.dtype.hasobject else ("value", None)
+            read.how, read.other = ("contents", value.copy()) if value.size <= RELIED_ON and not value.dtype.hasobject else ("value", None)
         elif kind in SEEN_THROUGH:
             first = self.containers.setdefault(id(value), (value, read))[1]
             read.how, read.other = ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
@@ -123,7 +124,7 @@ class Outside:
         found = self.arrays.get(id(array))
         if found is None:
             read = self.paths[id(array)]
-            read.how = "input"
+            read.how = "input" if read.how == "free" else read.how
             value = self.take(read, type_of(array))
             storage = Storage(value, current_trace().root, self.arguments + len(self.inputs) - 1, not array.flags.writeable)
             found = self.arrays[id(array)] = TracedArray(storage)
@@ -203,7 +204,10 @@ class Outside:
         """Rely on all that code without hooks can reach from a name."""
         value = read.value
         if read.how == "free":
-            read.how = "value"
+            if value.size > RELIED_ON:
+                text = f"{read.name}, an array of shape {value.shape}, is read by a generator or a function without source, which is not captured"
+                raise UnsupportedError(message(text, locate(), "Pass it as an argument, or read it in a function that is captured."))
+            read.how, read.other = "contents", value.copy()
         if type(value) in SEEN_THROUGH and len(value) <= FEW:
             self.read("contents", None, None, f"the contents of {read.name}", parent=read)
             if type(value) in (list, dict, tuple):

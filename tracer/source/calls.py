@@ -57,10 +57,25 @@ def call(f):
         return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
     if isinstance(f, type):
         return _class(f)
+    if kind in GETTERS:
+        return functools.partial(GETTERS[kind], f.__reduce__()[1])
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
         return types.MethodType(user(run), f)
     return f
+
+
+def _attributes(names, owner):
+    found = [functools.reduce(getattr_, name.split("."), owner) for name in names]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _items(keys, owner):
+    found = [CELL.cell_contents.item(owner, k) for k in keys]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+GETTERS = {operator.attrgetter: _attributes, operator.itemgetter: _items}
 
 
 def user(f):

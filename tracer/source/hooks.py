@@ -201,6 +201,7 @@ state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, 
 CELL.cell_contents = types.SimpleNamespace(
     call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
     set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
-    contains=contains, chain=chain, choose=choose, asserted=asserted, text=text, percent=percent, own=state.own, branch=branch, each=each, repeat=repeat,
+    contains=contains, chain=chain, choose=choose, asserted=asserted,
+    text=text, percent=percent, own=state.own, branch=branch, each=each, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
 )  # fmt: skip
