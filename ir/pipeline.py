@@ -1,14 +1,16 @@
 """The passes in order, read top to bottom."""
 
 from .core import verify as check
-from .passes import cse, dce, fold, inline, simplify
+from .passes import cse, dce, fold, inline, loops, memory, simplify
 from .rules import EXACT, RULES
 from .text import show
 
 PIPELINE = (
     inline,    # calls written out, so that what follows sees through them
     fold,      # known numbers computed
+    memory,    # stores and loads of parts: what is known is not read back, what is overwritten not stored
     simplify,  # identities, read as equations in ir/rules
+    loops,     # work that is the same in every trip done once, values that never change not carried
     cse,       # equal equations merged
     dce,       # unread equations dropped
 )  # fmt: skip
@@ -22,7 +24,7 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, verify=False):
     log: a list that receives (rule, source) for each rule that fires.
     verify: check the types and the bindings of every intermediate function.
     """
-    options = {fold: {"log": log}, simplify: {"log": log, "rules": EXACT if exact else RULES}}
+    options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": EXACT if exact else RULES}}
     watch = print_text if watch is print else watch
     for step in passes:
         func = step(func, **options.get(step, {}))

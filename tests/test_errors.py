@@ -103,13 +103,6 @@ def stores_outside(x):
         y[i] = x[i]
 
 
-def window_over_the_end(x):
-    s = 0.0
-    for i in range(3):
-        s += x[i + x.argmin() : i + x.argmin() + 2].sum()
-    return s
-
-
 def leaves_try(x):
     for i in range(3):
         try:
@@ -142,10 +135,6 @@ def ragged(x):
     return np.sum([x, [1.0, 2.0, 3.0], [x, x]])
 
 
-def size_from_data(x):
-    return np.zeros(3)[x.argmax() :]
-
-
 CASES = {
     "shapes": lambda: jit(shapes)(np.ones(3), np.ones(4)),
     "matmul": lambda: jit(lambda a, b: a @ b)(M, M),
@@ -162,15 +151,17 @@ CASES = {
     "returns_generator": lambda: jit(returns_generator)(V),
     "many_ways": calls_many_ways,
     "stores_outside": lambda: jit(stores_outside)(V),
-    "window_over_the_end": lambda: jit(window_over_the_end)(V),
     "leaves_try": lambda: jit(leaves_try)(V),
     "index_of_list": lambda: jit(lambda x: [1, 2, 3][x.argmax()])(V),
     "range_of_traced": lambda: jit(lambda n: sum(range(n)))(np.int64(3)),
-    "traced_slice_bound": lambda: jit(size_from_data)(V),
+    "traced_slice_step": lambda: jit(lambda x: x[:: x.argmax()])(V),
+    "size_without_bound": lambda: jit(lambda n: np.zeros(n))(np.int64(3)),
+    "lengths_differ": lambda: jit(lambda x, n: x[:n] + np.ones(2))(V, np.int64(3)),
+    "nothing_selected": lambda: jit(lambda x: x[x > 9].max())(V),
     "array_of_traced": lambda: jit(lambda x: np.broadcast(x, x))(V),
-    "unknown_function": lambda: jit(lambda x: np.unique(x))(V),
+    "unknown_function": lambda: jit(lambda x: np.unique_counts(x))(V),
     "unknown_method": lambda: jit(lambda x: x.tobytes())(V),
-    "masked_read": lambda: jit(lambda x: x[x > 0])(V),
+    "unknown_length": lambda: jit(lambda x: np.fft.fft(x[x > 0]))(V),
     "masked_store_of_many": lambda: store_many(),
     "object_array": lambda: jit(lambda x: x)(np.array([1, "a"], object)),
     "string_array": lambda: jit(lambda x: x)(np.array(["a"])),

@@ -183,9 +183,7 @@ def test_choose_checks_its_index_when_the_program_runs():
 
 
 def test_what_depends_on_data_is_refused():
-    with pytest.raises(UnsupportedError, match="one argument"):
-        jit(lambda x: np.where(x > 0))(np.ones(3))
-    for f in (np.nonzero, np.unique, np.argwhere, lambda x: x.nonzero(), lambda x: np.intersect1d(x, [1.0])):
+    for f in (np.unique_counts, lambda x: np.intersect1d(x, [1.0])):
         with pytest.raises(UnsupportedError, match="depends on data"):
             jit(f)(np.ones(3))
     with pytest.raises(UnsupportedError, match="not elementwise"):

@@ -200,7 +200,7 @@ class Walk:
         run, every = program
         if not every.results:
             return {}
-        with dispatch.SCOPE:
+        with dispatch.wide():
             out = run(*operands)
         return {v: np.asarray(x) for v, x in zip(every.results, out if isinstance(out, tuple) else (out,), strict=True)}
 

@@ -13,6 +13,7 @@ from ..ir.types import SHORT, Tensor
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh, wrap
 from .emit import cast_to, constant_of, spread_to
 from .errors import ShapeError, UnsupportedError, message
+from .extents.bounded import Bounded, mentioned
 from .frames import locate
 from .storage import current_trace
 from .unmerged import Unmerged
@@ -269,6 +270,8 @@ def call_ufunc(ufunc, *inputs):
                 operands = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
             value = rule(*operands)
             return wrap(value if value.type.dtype is gives else cast_to(value, gives))
+    if mentioned(inputs) is not None:
+        return Bounded.ufunc_handler(ufunc, "__call__", inputs, {})
     out = ufunc_values(ufunc, inputs)
     return wrap(out[0]) if len(out) == 1 else tuple(wrap(v) for v in out)
 
@@ -277,6 +280,8 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
     """`ufunc(*inputs, **kwargs)` with NumPy's keywords."""
     if signature is not None:
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
+    if mentioned((*inputs, out, where)) is not None:
+        return Bounded.ufunc_handler(ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting})
     outs = (None,) * ufunc.nout if out is None else out if isinstance(out, tuple) else (out,)
     if out is not None:  # NumPy refuses a cast before it looks at shapes
         _, gives = loop(ufunc, tuple(read(x)[1] for x in inputs), dtype, casting)

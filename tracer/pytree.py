@@ -7,6 +7,7 @@ flatten_with_path = tree_util.tree_flatten_with_path
 structure = tree_util.tree_structure
 leaves = tree_util.tree_leaves
 map = tree_util.tree_map
+register = tree_util.register_pytree_node
 
 
 def path_text(path):

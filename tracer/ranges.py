@@ -40,6 +40,9 @@ def interval(value, deep=DEEP):
     if name in BOUNDED:
         return 0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)
     parts = [interval(x, deep - 1) for x in (xs[1:] if name == "select" else xs)]
+    if None in parts and name in ("maximum", "minimum"):  # one side is known
+        info = np.iinfo(value.type.dtype)
+        parts = [p or (info.min, info.max) for p in parts]
     if None in parts:
         return None
     (a, b), (c, d) = (parts * 2)[:2]

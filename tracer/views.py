@@ -10,6 +10,7 @@ from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.ops.shape import reshape, transpose
 from .emit import constant_of, index_start, spread_to
+from .storage import current_trace
 
 slice_, reverse, pad = OPS["slice"], OPS["reverse"], OPS["pad"]
 dynamic_slice, dynamic_update_slice = OPS["dynamic_slice"], OPS["dynamic_update_slice"]
@@ -121,7 +122,7 @@ class Index:
 
     def _window(self, x):
         """x cut along its traced axes, and the static axes that remain to be cut."""
-        starts = [index_start(s if isinstance(s, Value) else 0) for s, _, _ in self.axes]
+        starts = [index_start(current_trace().bring(s) if isinstance(s, Value) else 0) for s, _, _ in self.axes]
         sizes = tuple(count if isinstance(s, Value) else n for (s, count, _), n in zip(self.axes, x.type.shape))
         static = [(0, a[1], 1) if isinstance(a[0], Value) else a for a in self.axes]
         return starts, sizes, static

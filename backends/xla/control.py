@@ -7,6 +7,7 @@ import numpy as np
 from jax import lax
 
 from ...ir.ops.control import call, cond, groups, host, loop, map_
+from .fence import schedule
 from .lower import lower
 from .table import XLA
 
@@ -30,8 +31,9 @@ def lower_loop(*operands, **attrs):
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
     n = limit[0] if limit else None if trips is None else np.int64(trips)
+    order = schedule(body, attrs["carried"])
     if test is None:
-        return lax.fori_loop(np.int64(0), n, lambda i, now: tuple(lower(body, (i, *invariants, *now))), tuple(state))
+        return lax.fori_loop(np.int64(0), n, lambda i, now: tuple(lower(body, (i, *invariants, *now), order)), tuple(state))
 
     def goes(carry):
         i, *now = carry
@@ -44,7 +46,7 @@ def lower_loop(*operands, **attrs):
 
     def step(carry):
         i, *now = carry
-        return (i + 1, *lower(body, (i, *invariants, *now)))
+        return (i + 1, *lower(body, (i, *invariants, *now), order))
 
     return lax.while_loop(goes, step, (np.int64(0), *state))[1:]
 

@@ -4,6 +4,7 @@ A `program` traces nothing of the user's: on a signature it has not seen, `find`
 function of those types, which is lowered in place. The steady state is jax's own C++ dispatch.
 """
 
+import contextlib
 import ctypes
 
 import jax
@@ -18,6 +19,11 @@ ZERO_COPY = 1 << 16  # bytes from which a result's buffer is adopted instead of 
 
 config = jax.config
 SCOPE = jax.enable_x64(True)  # one object, reused: 0.4 us an entry instead of 4; entered only where 64-bit types are off, so it always restores that
+
+
+def wide():
+    """64-bit types on, for a `with` statement; where they are on already, nothing."""
+    return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
 def program(find, name):

@@ -6,29 +6,49 @@ from jax import numpy as jnp
 from ...ir.core import Lit, Value
 from ...ir.ops.shape import dynamic_update_slice, reshape, transpose
 from .division import divide, exact_divisions
+from .fence import Fence
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
 
 
-def lower(func, operands):
-    """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller."""
-    env = dict(zip(func.params, operands, strict=True))
-    special = dict.fromkeys(overlapping_stores(func), store_apart) | dict.fromkeys(exact_divisions(func), divide)
+def lower(func, operands, order=None):
+    """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller.
 
-    def read(x):
+    order: its equations as `fence.schedule` puts them; those of a fence are run in a branch that is always
+    taken, which the counter of the loop, the first operand, decides in a way that XLA does not see.
+    """
+    env, order = dict(zip(func.params, operands, strict=True)), func.eqns if order is None else order
+    ready = {r for item in order if isinstance(item, Fence) for r in item.results}  # nothing is fused with these, so their stores are safe
+    stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
+    special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide)
+
+    def read(x, env):
         found = env.get(x)
         if found is None:
             assert isinstance(x, Lit), f"{func.name}: an operand is not bound"
             found = env[x] = lax.full(x.type.shape, x.value, x.type.dtype)
         return found
 
-    for eqn in func.eqns:
+    def run(eqn, env):
         rule = special.get(eqn) or XLA[eqn.op]
-        out = rule(*[read(x) for x in eqn.operands], **eqn.attrs)
+        out = rule(*[read(x, env) for x in eqn.operands], **eqn.attrs)
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             env[r] = value
-    return [read(r) for r in func.results]
+
+    def fenced(fence):
+        inner = dict(env)
+        for eqn in fence.eqns:
+            run(eqn, inner)
+        return [read(r, inner) for r in fence.results]
+
+    for item in order:
+        if isinstance(item, Fence):
+            nothing = lambda item=item: [lax.full(r.type.shape, 0, r.type.dtype) for r in item.results]
+            env.update(zip(item.results, lax.cond(operands[0] >= 0, lambda item=item: fenced(item), nothing), strict=True))
+        else:
+            run(item, env)
+    return [read(r, env) for r in func.results]
 
 
 def overlapping_stores(func):
@@ -64,6 +84,7 @@ def _reads(update, array, place):
 
 def store_apart(x, update, *starts):
     """dynamic_update_slice as a choice between x and the update put in its place in a fresh array."""
-    placed = lax.dynamic_update_slice(jnp.zeros_like(x), update, starts)
-    written = lax.dynamic_update_slice(jnp.zeros(x.shape, bool), jnp.ones(update.shape, bool), starts)
+    store = XLA[dynamic_update_slice]
+    placed = store(jnp.zeros_like(x), update, *starts)
+    written = store(jnp.zeros(x.shape, bool), jnp.ones(update.shape, bool), *starts)
     return lax.select(written, placed, x)

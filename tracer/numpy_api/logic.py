@@ -140,13 +140,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 def where(condition, x=NOTHING, y=NOTHING, /):
     """x where the condition holds, else y. The cotangent of the branch not taken is 0."""
     if x is NOTHING and y is NOTHING:
-        raise UnsupportedError(
-            message(
-                "np.where(condition) with one argument finds a number of places that depends on data",
-                locate(),
-                "Use the condition as a mask: np.where(condition, x, y), or (condition * x).sum().",
-            )
-        )
+        return np.nonzero(condition)
     if x is NOTHING or y is NOTHING:
         raise ValueError(message("either both or neither of x and y should be given", locate()))
     (c, _), (x, x_key), (y, y_key) = read(condition), read(x), read(y)

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import message
+from ..extents.bounded import Bounded
 from ..frames import locate
 from ..promote import apply_ufunc, operate
 
@@ -14,7 +15,7 @@ BINARY = {
 }  # fmt: skip
 COMPARE = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
 UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-OPERANDS = {TracedArray, TracedScalar, np.ndarray, float, int, complex, bool}
+OPERANDS = {TracedArray, TracedScalar, Bounded, np.ndarray, float, int, complex, bool}
 
 
 def define_operators():
@@ -46,6 +47,7 @@ def define_operators():
         setattr(Traced, f"__{name}__", forward(ufunc, name))
         setattr(Traced, f"__r{name}__", reflected(ufunc, name))
         setattr(TracedArray, f"__i{name}__", in_place(ufunc))
+        setattr(Bounded, f"__i{name}__", in_place(ufunc))
     for name, ufunc in COMPARE.items():
         setattr(Traced, f"__{name}__", forward(ufunc, name))
     for name, ufunc in UNARY.items():

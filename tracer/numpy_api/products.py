@@ -10,6 +10,7 @@ from ...ir.ops import OPS
 from ..array import Traced, TracedArray, fresh, wrap
 from ..emit import cast_to, reshape_to
 from ..errors import ShapeError, UnsupportedError, message
+from ..extents.bounded import Bounded, mentioned
 from ..frames import locate
 from ..promote import loop, operand_as, read, write_out
 from .arguments import verdict
@@ -52,6 +53,8 @@ def product_ufunc(
     ufunc, x, y, out=None, *, axes=None, axis=None, keepdims=False, dtype=None, casting="same_kind", order="K", subok=True, signature=None
 ):  # fmt: skip
     """One of CORES with NumPy's keywords."""
+    if mentioned((x, y, out)) is not None:
+        return Bounded.ufunc_handler(ufunc, "__call__", (x, y), {"out": out} if out is not None else {})
     if signature is not None:
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
     (x, kx), (y, ky) = read(x), read(y)

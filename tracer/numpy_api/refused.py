@@ -6,10 +6,6 @@ from ..errors import UnsupportedError, message
 from ..frames import locate
 from .registry import HANDLERS, METHODS
 
-PLACES = (
-    "Use the condition as a mask: np.where(condition, x, y), (condition * x).sum(), x[condition] = value;\n"
-    "np.argmax(condition) is the first place."
-)
 VALUES = "np.sort(x) has the values in order, np.isin(x, y) tests membership, np.bincount(x, minlength=n) counts small integers."
 SAVED, SHOWN = "Return the array, and save it outside the compiled function.", "Return the array, and print it outside the compiled function."
 DATES = "Dates have no place in a program: convert them to numbers."
@@ -18,8 +14,7 @@ COMPANION, DIVISION = "np.linalg.eigvals of the companion matrix has the roots."
 # fmt: off
 DATA_DEPENDENT = {
     # functions                                                                    what of the result depends on data, what to write instead
-    ("nonzero", "flatnonzero", "argwhere"):                                        ("finds a number of places", PLACES),
-    ("unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"):  ("finds a number of values", VALUES),
+    ("unique_all", "unique_counts", "unique_inverse", "unique_values"):  ("finds a number of values", VALUES),
     ("union1d", "intersect1d", "setdiff1d", "setxor1d"):                           ("finds a number of values", VALUES),
     ("trim_zeros",):                                                               ("cuts to a length", "Cut to a known length: x[start:stop]."),
     ("roots",):                                                                    ("drops a number of zeros", COMPANION),
@@ -45,7 +40,6 @@ def _refuse():
         HANDLERS.update({getattr(np, n): refusal(f"np.{n}", f"{what} that depends on data", instead) for n in names})
     for names, instead in OUTSIDE.items():
         HANDLERS.update({getattr(np, n): refusal(f"np.{n}", "needs the numbers themselves", instead) for n in names})
-    METHODS["nonzero"] = refusal("ndarray.nonzero", "finds a number of places that depends on data", PLACES)
     METHODS["resize"] = refusal("ndarray.resize", "changes the size of memory in place", "Write x = np.resize(x, shape).")
     METHODS.update({n: refusal(f"ndarray.{n}", "needs the numbers themselves", SAVED) for n in ("tobytes", "tofile", "dump", "dumps")})
 

@@ -4,8 +4,10 @@ import numpy as np
 
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
+from ..extents.bounded import Bounded, mentioned
+from ..extents.indexing import getitem, setitem
 from ..frames import locate
-from ..indexing import getitem, scalar_item, setitem
+from ..indexing import scalar_item
 from ..promote import UFUNCS, apply_ufunc, call_ufunc, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
@@ -28,6 +30,8 @@ def implements(*functions, method=None):
 
 
 def call_function(function, args, kwargs):
+    if mentioned((*args, *kwargs.values())) is not None:
+        return Bounded.function_handler(function, args, kwargs)
     handler = HANDLERS.get(function)
     if handler is None:
         raise unknown(function)
@@ -37,6 +41,8 @@ def call_function(function, args, kwargs):
 def call_ufunc_method(ufunc, method, inputs, kwargs):
     if method == "__call__" and not kwargs and ufunc in UFUNCS:
         return call_ufunc(ufunc, *inputs)
+    if mentioned((*inputs, *kwargs.values())) is not None:
+        return Bounded.ufunc_handler(ufunc, method, inputs, kwargs)
     handler = HANDLERS.get((ufunc, method)) or HANDLERS.get(method)
     if handler is None and method == "__call__":
         return apply_ufunc(ufunc, inputs, **kwargs)

@@ -147,7 +147,12 @@ def drop(shape, axis):
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
     if is_traced(condition):
-        raise depends("np.compress")
+        x, axis = (handle(a), normalize_axis_index(axis, np.ndim(a))) if axis is not None else (ravel(a), 0)
+        keep = handle(condition) if condition.dtype.kind == "b" else np.not_equal(condition, 0)
+        found = x[(*(slice(None),) * axis, slice(0, keep.shape[0]))][(*(slice(None),) * axis, keep)]
+        if out is not None:
+            out[...] = found
+        return found if out is None else out
     keep = np.asarray(condition)
     if keep.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -162,13 +167,8 @@ def compress_method(x, condition, axis=None, out=None):
 @implements(np.extract)
 def extract(condition, arr):
     if is_traced(condition):
-        raise depends("np.extract")
+        return handle(arr).ravel()[np.ravel(np.not_equal(condition, 0))]
     return take(ravel(arr), np.nonzero(np.ravel(condition))[0])
-
-
-def depends(name):
-    text = f"{name} with a traced condition gives an array whose length depends on data"
-    return UnsupportedError(message(text, locate(), "Use np.where(condition, x, 0.0) on the whole array."))
 
 
 @implements(np.fill_diagonal)

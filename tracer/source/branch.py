@@ -245,6 +245,9 @@ class Merger:
         return lambda out: merge.made(out[at], s)
 
     def row(self, x, y, name):
+        for at, (p, q, _) in enumerate(self.rows):
+            if p is x and q is y:  # one choice, so that what is one value on both sides is one after them
+                return at
         self.rows.append((x, y, name))
         return len(self.rows) - 1
 

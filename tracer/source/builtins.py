@@ -14,6 +14,7 @@ from ...ir.types import SHORT
 from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..emit import cast_to
 from ..errors import UnsupportedError, message
+from ..extents.bounded import Bounded
 from ..frames import locate
 from ..promote import UFUNCS, operand_as, read
 from ..storage import current_trace
@@ -143,6 +144,8 @@ REPLACED[min] = _extreme(min, lambda a, b: a < b)
 
 @replaces(sum)
 def sum_(iterable, /, start=0):
+    if type(iterable) is Bounded:
+        return start + np.sum(iterable, axis=0)
     if isinstance(iterable, TracedArray) and iterable.ndim and iterable.shape[0] > FEW and iterable.type.kind != "O":
         dtype = iterable.dtype if iterable.type.kind != "b" else np.dtype(np.int64)
         return start + np.sum(iterable, axis=0, dtype=dtype)
@@ -154,7 +157,7 @@ def sum_(iterable, /, start=0):
 
 def sample(x):
     """A plain object of the type a traced value stands for."""
-    if isinstance(x, TracedArray):
+    if isinstance(x, TracedArray | Bounded):
         return np.empty((0,))
     return x.weak() if x.weak else x.dtype.type(0)
 
@@ -171,6 +174,11 @@ def type_(*args, **kwargs):
     if len(args) == 1 and builtins.type(args[0]) is Unmerged:
         args[0].fail()
     return builtins.type(sample(args[0])) if len(args) == 1 and isinstance(args[0], Traced) else builtins.type(*args, **kwargs)
+
+
+@replaces(len)
+def len_(x, /):
+    return x.shape[0] if type(x) is Bounded else builtins.len(x)
 
 
 @replaces(np.isscalar)

@@ -19,9 +19,10 @@ from ..assume import remember
 from ..draws import drawing
 from ..emit import constant_of, counted
 from ..errors import CannotRoll, ConcretizationError, UnsupportedError, message
+from ..extents import making
 from ..frames import locate, name_of
 from ..numpy_api.handles import handle, laid_out
-from ..numpy_api.registry import HANDLERS
+from ..numpy_api.registry import HANDLERS, call_function
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_user
@@ -206,9 +207,11 @@ def settled(x):
 def _creation(real):
     def stand_in(*args, **kwargs):
         if real in (np.ones, np.full):
-            args, kwargs = (*map(size, args[:1]), *args[1:]), {k: size(v) if k == "shape" else v for k, v in kwargs.items()}
+            args = args or (kwargs.pop("shape"),)
+            if mentions(settled(args[0])):
+                return making.sized(real, settled(args[0]), *args[1:], **kwargs)
         if real in HANDLERS and (mentions(args) or mentions(list(kwargs.values()))):
-            return HANDLERS[real](*args, **kwargs)
+            return call_function(real, args, kwargs)
         return lifted(real(*map(settled, args), **kwargs))
 
     return stand_in
@@ -218,9 +221,9 @@ def _conversion(real):
     def stand_in(x, *args, **kwargs):
         if type(x) is np.ndarray and real is not np.array:
             made = real(x, *args, **kwargs)
-            return made if made is x else HANDLERS[real](handle(x), *args, **kwargs)
+            return made if made is x else call_function(real, (handle(x), *args), kwargs)
         x = with_inputs(x)
-        return HANDLERS[real](x, *args, **kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
+        return call_function(real, (x, *args), kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
 
     return stand_in
 
@@ -244,8 +247,15 @@ def size(x):
 
 
 def _sized(real):
-    """Creation from sizes alone, which must be known."""
-    return lambda *args, **kwargs: lifted(real(*map(size, args), **{k: size(v) for k, v in kwargs.items()}))
+    """Creation from sizes alone, which must be known, or bounded where `making` says so."""
+
+    def stand_in(*args, **kwargs):
+        args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
+        if real is np.zeros and (mentions(args) or mentions(list(kwargs.values()))):
+            return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
+        return lifted(real(*map(size, args), **{k: size(v) for k, v in kwargs.items()}))
+
+    return stand_in
 
 
 for _f in (np.zeros, np.eye, np.identity, np.tri):
@@ -254,13 +264,22 @@ for _f in (np.zeros, np.eye, np.identity, np.tri):
 
 @replaces(np.empty)
 def empty(*args, **kwargs):
-    made = np.empty(*map(size, args), **{k: size(v) for k, v in kwargs.items()})
+    if mentions([settled(x) for x in (*args, *kwargs.values())]):
+        return REPLACED[np.zeros](*args, **kwargs)
+    made = np.empty(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()})
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
+
+
+@replaces(np.ndarray)
+def ndarray(*args, **kwargs):
+    return empty(*args, **kwargs) if not {"buffer", "offset", "strides"} & kwargs.keys() and len(args) < 3 else np.ndarray(*args, **kwargs)
 
 
 @replaces(np.arange)
 def arange(*args, **kwargs):
-    args = tuple(map(size, args))
+    args = tuple(map(settled, args))
+    if mentions(args):
+        return making.arange(*args, **kwargs)
     made = np.arange(*args, **kwargs)
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
         return fresh(counted(made.shape))

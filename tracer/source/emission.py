@@ -8,6 +8,7 @@ from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
 from ..errors import message
+from ..extents.bounded import Bounded
 from ..status import passed
 from ..storage import Blend, Storage, current_trace
 from ..unmerged import Unmerged
@@ -52,6 +53,8 @@ class Emission:
         for slot, c in roll.carried.items():
             firsts = pytree.leaves(roll.first(slot, run))
             for n, (s, value, x) in enumerate(zip(c.specs, c.values, firsts)):
+                if value in self.params:
+                    continue  # shared with a leaf before it
                 y = pytree.leaves(run.after(slot))[n]
                 self.row(value, merge.operand(x, s), self.result(y, s), slot.name if slot.kind == "cell" else None)
         for slot, after in finals:
@@ -105,11 +108,15 @@ class Emission:
         """Whether nobody but the place itself sees the array it held before the loop."""
         roll = self.roll
         value = roll.before.pop(slot, None) if slot.kind == "cell" else None
-        if not isinstance(value, TracedArray):
+        if not isinstance(value, TracedArray | Bounded):
             return False
         self.run.before.pop(slot, None)
         slot.set(UNBOUND)
-        seen = sys.getrefcount(value) > 2 or sys.getrefcount(value.storage) > 2
+        seen = sys.getrefcount(value) > 2
+        if type(value) is Bounded:
+            seen = seen or sys.getrefcount(value.array) > 2 or sys.getrefcount(value.array.storage) > 2
+        else:
+            seen = seen or sys.getrefcount(value.storage) > 2
         slot.set(value)
         roll.before[slot] = self.run.before[slot] = value
         return not seen

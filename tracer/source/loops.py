@@ -7,6 +7,7 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 
 from ..array import TracedScalar
 from ..errors import CannotRoll, ConcretizationError, message
+from ..extents.numbers import operand
 from ..frames import locate
 from ..storage import current_trace
 from . import series
@@ -133,7 +134,7 @@ class For(Loop):
     def run(self):
         if self.count is None:
             refuse_globals(self.site)
-            return self.rolled(0, 1, series.count_of(self.items))
+            return self.rolled(0, 1, operand(series.count_of(self.items)))
         k, reason = 0, None
         written = 0
         while k < self.count:

@@ -12,6 +12,7 @@ from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
 from ..array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
 from ..errors import UnsupportedError, message
+from ..extents.bounded import Mask
 from ..frames import locate
 from ..promote import PYTHON_NUMBERS, operand_as, read
 
@@ -27,6 +28,8 @@ def spec(x):
         return ("weak", x.weak) if x.weak else ("strong", x.type.dtype)
     if kind in PYTHON_NUMBERS:
         return "weak", kind
+    if kind is Mask:
+        return "mask", x.type.shape, x.type.dtype
     if isinstance(x, np.generic) and x.dtype.name in SHORT:
         return "strong", x.dtype
     return "object", x
@@ -51,7 +54,7 @@ def described(x):
 
 def type_of(s):
     """The IR type of a spec that has one."""
-    return Tensor(s[1], s[2]) if s[0] == "array" else Tensor((), WEAK_DTYPES[s[1]] if s[0] == "weak" else s[1])
+    return Tensor(s[1], s[2]) if s[0] in ("array", "mask") else Tensor((), WEAK_DTYPES[s[1]] if s[0] == "weak" else s[1])
 
 
 def equal(x, y):
@@ -62,7 +65,7 @@ def equal(x, y):
         return False
     if type(x) is TracedArray:
         return x.storage is y.storage and x.type is y.type and len(x.chain) == len(y.chain) and all(a is b for a, b in zip(x.chain, y.chain))
-    if type(x) is TracedScalar:
+    if isinstance(x, TracedScalar):
         return x._value is y._value and x.weak is y.weak
     if isinstance(x, (*PYTHON_NUMBERS, str, bytes)):
         return x == y and repr(x) == repr(y)
@@ -100,12 +103,12 @@ def fits(kind, dtype, number):
 def operand(x, s):
     """The leaf as an operand of the present trace, of the type of spec `s`."""
     t = type_of(s)
-    return operand_as(read(x)[0], t.dtype, t.shape)
+    return x.value if type(x) is Mask else operand_as(read(x)[0], t.dtype, t.shape)
 
 
 def made(value, s):
     """The traced object of spec `s` around a value."""
-    return fresh(value) if s[0] == "array" else TracedScalar(value, s[1] if s[0] == "weak" else None)
+    return fresh(value) if s[0] == "array" else Mask(value) if s[0] == "mask" else TracedScalar(value, s[1] if s[0] == "weak" else None)
 
 
 def absent(s):

@@ -11,9 +11,10 @@ from .. import pytree
 from ..array import TracedArray
 from ..errors import CannotRoll, message
 from ..frames import locate
+from ..ranges import interval
 from ..storage import Storage
 from ..unmerged import Unmerged
-from . import codes, merge
+from . import codes, merge, selections
 from .branch import choose, decided
 from .builtins import truth
 from .emission import Emission
@@ -30,9 +31,11 @@ class Carried:
         self.tree, self.specs, self.order = tree, specs, pytree.key_order(value)
         self.values = None  # the placeholders of the present pass
         self.memory = None  # Storage of each placeholder that is an array
+        self.shared = selections.keys(pytree.leaves(value))  # what leaves have in common with those of other places
 
-    def placeholders(self, trace, name):
-        self.values = [trace.param(merge.type_of(s), name) for s in self.specs]
+    def placeholders(self, trace, name, shared):
+        fresh = [trace.param(merge.type_of(s), name) if k is None or k not in shared else shared[k] for s, k in zip(self.specs, self.shared)]
+        self.values = [v if k is None else shared.setdefault(k, v) for v, k in zip(fresh, self.shared)]
         leaves = [TracedArray(Storage(v, trace)) if s[0] == "array" else merge.made(v, s) for v, s in zip(self.values, self.specs)]
         self.memory = [x.storage if isinstance(x, TracedArray) else None for x in leaves]
         return pytree.unflatten(self.tree, leaves, self.order)
@@ -68,12 +71,12 @@ class Roll:
 
         def prepare(trace):
             self.counter = trace.param(COUNTER, self.hint())
-            trace.root.bounds[self.counter] = (0, 2**62 if self.turns is None else self.turns - 1)
-            self.leaving = None
+            trace.root.bounds[self.counter] = (0, self.last())
+            self.leaving, shared = None, {}
             for slot, c in self.carried.items():
                 if slot.kind != "cell":
                     note(slot)
-                slot.set(c.placeholders(trace, slot.name if slot.kind == "cell" else None))
+                slot.set(c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared))
             for slot in self.slots:
                 if slot not in self.carried and slot.name not in self.site.head:
                     slot.set(UNBOUND)
@@ -104,6 +107,13 @@ class Roll:
             self.leaving = truth(self.leaving) if known is None else known
         return code
 
+    def last(self):
+        """What the counter is at most."""
+        if self.turns is not None:
+            return self.turns - 1
+        bounds = self.limit is not None and interval(self.limit)
+        return bounds[1] - 1 if bounds else 2**62
+
     def hint(self):
         names = sorted(self.site.targets)
         return names[0] if len(names) == 1 and self.test is None else None
@@ -129,8 +139,9 @@ class Roll:
                 more |= self.widen(slot, after)
             elif self.begins(slot, run, after):
                 more |= self.carry(slot, self.first(slot, run), after, run)
-        for s in run.writes:
-            if s not in self.phis and run.writes[s] is not run.trace.journal[s]:
+        more = more or selections.parted(self.carried, run.after)
+        for s in run.writes if not more else ():  # what is carried now may be written in place of the memory it was
+            if s not in self.phis:
                 self.stores.append(s)
                 more = True
         return more

@@ -31,6 +31,7 @@ class Run:
         finally:
             for storage, value in trace.journal.items():
                 storage.value = value
+            trace.journal = {}  # the trace outlives this: it must not keep memory alive that names have let go
             for slot, value in reversed(trace.region.heap.items()):
                 slot.set(value)
             for slot, value in before.items():

@@ -1,17 +1,17 @@
 """What a captured `for` runs over: ranges, arrays, and `enumerate` and `zip` of them, each with its k-th item."""
 
 import builtins
+import functools
 import operator
 
 import numpy as np
 
-from ...ir.core import Lit
 from ..array import Traced, TracedArray, TracedScalar
-from ..emit import INDEX
 from ..errors import ConcretizationError, message
+from ..extents import numbers
+from ..extents.bounded import Bounded
 from ..frames import locate
 from ..numpy_api.handles import handle
-from ..storage import current_trace
 
 
 class TracedRange:
@@ -40,6 +40,9 @@ class Zipped:
         return self
 
     def __next__(self):
+        if self.plain is None:
+            for part in self.parts:
+                iter(part)  # one of them says why it has no end that is known
         self.parts = None  # begun: from here on a plain iterator
         return next(self.plain)
 
@@ -60,13 +63,16 @@ def range_(*args):
 
 
 def zip_(*parts, strict=False):
-    plain = builtins.zip(*parts, strict=strict)
-    return Zipped(parts, plain) if parts and not strict and all(map(rollable, parts)) else plain
+    if parts and not strict and all(map(rollable, parts)):
+        return Zipped(parts, None if any(length(p) is None for p in parts) else builtins.zip(*parts))
+    return builtins.zip(*parts, strict=strict)
 
 
 def enumerate_(iterable, start=0):
     if not rollable(iterable):
         return builtins.enumerate(iterable, start)
+    if length(iterable) is None:
+        return Zipped((TracedRange(start, start + numbers.traced(count_of(iterable)), 1), iterable), None)
     count = builtins.range(start, start + length(iterable))
     return Zipped((count, iterable), builtins.enumerate(iterable, start))
 
@@ -75,7 +81,9 @@ def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
     if isinstance(x, Zipped):
         return x.parts is not None and all(map(rollable, x.parts))
-    return isinstance(x, range | TracedArray | TracedRange) and (not isinstance(x, TracedArray) or x.ndim > 0) or type(x) is np.ndarray and x.ndim > 0
+    if isinstance(x, TracedArray | Bounded) or type(x) is np.ndarray:
+        return x.ndim > 0
+    return isinstance(x, range | TracedRange)
 
 
 def length(x):
@@ -83,6 +91,8 @@ def length(x):
     if isinstance(x, Zipped):
         counts = [length(p) for p in x.parts]
         return None if None in counts else min(counts)
+    if type(x) is Bounded:
+        return x.shape[0] if isinstance(x.shape[0], int) else None
     return None if isinstance(x, TracedRange) else len(x)
 
 
@@ -94,13 +104,29 @@ def item(x, k):
         if isinstance(x, range) and not isinstance(k, Traced):
             return x[k]
         step = k if x.step == 1 else k * x.step
-        return step if type(x.start) is int and x.start == 0 else x.start + step
+        return within(step if type(x.start) is int and x.start == 0 else x.start + step, x)
+    if type(x) is Bounded:
+        return x[k]
     return handle(x)[k] if isinstance(k, Traced) else x[k]
 
 
+def within(k, x):
+    """An item of a range: noted to lie between its ends, which no sum of intervals shows."""
+    if isinstance(k, TracedScalar) and isinstance(x, TracedRange):
+        first, last = (numbers.ends(numbers.number(e)) for e in (x.start, x.stop))
+        low, high = (first[0], last[1] - 1) if x.step > 0 else (last[0] + 1, first[1])
+        if k.value.eqn is not None:
+            numbers.bounded(k.value, low, high)
+    return k
+
+
 def count_of(x):
-    """The number of trips of a TracedRange as an i64 operand."""
-    distance = x.stop - x.start if x.step > 0 else x.start - x.stop
-    trips = (distance + (abs(x.step) - 1)) // abs(x.step) if abs(x.step) != 1 else distance
-    trips = trips if isinstance(trips, Traced) else TracedScalar(Lit(trips, current_trace()), int)
-    return np.maximum(trips, 0).value if trips.type.dtype == INDEX else np.maximum(trips, 0).astype(INDEX).value
+    """The number of trips of a TracedRange, or over an array of unknown length, as an i64 operand; of several things the least."""
+    if isinstance(x, Zipped):
+        counts = [count_of(p) if length(p) is None else length(p) for p in x.parts]
+        return functools.reduce(numbers.least, counts)
+    if type(x) is Bounded:
+        return numbers.number(x.shape[0])
+    start, stop = numbers.number(x.start), numbers.number(x.stop)
+    distance = numbers.greatest(numbers.minus(stop, start) if x.step > 0 else numbers.minus(start, stop), 0)
+    return numbers.quotient(numbers.plus(distance, abs(x.step) - 1), abs(x.step))

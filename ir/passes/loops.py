@@ -1,0 +1,161 @@
+"""What a loop need not do in every trip."""
+
+from ..core import Builder, Func, Lit, Value, map_regions
+from ..ops.control import COUNTER, groups, loop
+from ..ops.shape import broadcast, constant, dynamic_slice, iota, reshape, reverse, slice_, transpose
+from ..rewrite import is_live, readers
+
+FEW = 8  # trips written out, where the body is short and all of scalars
+SHORT = 12  # equations of such a body
+MOVES = (broadcast, constant, iota, reshape, reverse, slice_, dynamic_slice, transpose)  # cheaper where they are read
+
+
+def loops(func):
+    """No loop carries a value that never changes or that nobody reads, or computes in every trip what is the same in all.
+    Loops of one trip, and short ones of scalars, are written out. Regions too.
+    """
+    return _loops(func, {})
+
+
+def _loops(func, done):
+    if func not in done:
+        build, reads = Builder(func.name), readers(func)
+        env = {p: build.param(p.type, p.hint) for p in func.params}
+        for eqn in func.eqns:
+            if not is_live(eqn, reads):
+                continue
+            attrs = map_regions(eqn.attrs, lambda region: _loops(region, done))
+            if eqn.op is not loop:
+                build.replay(eqn, env, attrs=attrs)
+                continue
+            build.source = eqn.source
+            operands = [env.get(x, x) for x in eqn.operands]
+            wanted = [reads[r] > 0 for r in eqn.results]
+            out = emitted(build, attrs, operands, wanted, tuple(r.hint for r in eqn.results))
+            env.update((r, x) for r, x in zip(eqn.results, out) if x is not None)
+        done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
+    return done[func]
+
+
+def emitted(build, attrs, operands, wanted, hints):
+    """The loop appended to `build` in its new form -> its results, None for those not wanted."""
+    body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
+    limit, invariants, state = groups(operands, **attrs)
+    if test is None and trips is not None and (trips <= 1 or trips <= FEW and scalar(body)):
+        for k in range(trips):
+            state = build.inline(body, (Lit(k, COUNTER), *invariants, *state))
+        return state
+    first = 1 + len(invariants)
+    fixed = [r is p or isinstance(r, Lit) and r is x for r, p, x in zip(body.results, body.params[first:], state)]
+    live = carried(body, test, first, [w and not f for w, f in zip(wanted, fixed)], fixed)
+    out = [x if f else None for f, x in zip(fixed, state)]
+    keep = [k for k, alive in enumerate(live) if alive]
+    if not keep and not any(e.effect for f in (body, test) if f for e in f.eqns):
+        return out
+    wide = [*invariants, *(x for f, x in zip(fixed, state) if f)]
+    places = [*range(1, first), *(first + k for k, f in enumerate(fixed) if f)]
+    same = {f.params[p]: x for f in (body, test) if f is not None for p, x in zip(places, wide) if isinstance(x, Lit)}
+    order = [0, *(p for p, x in zip(places, wide) if not isinstance(x, Lit)), *(first + k for k in keep)]
+    ends = [body.results[k] for k in keep]
+    state = [state[k] for k in keep]
+    body = narrowed(body, order, ends, same)
+    test = test and narrowed(test, order, test.results, same)
+    invariants = [x for x in wide if not isinstance(x, Lit)]
+    body, test, invariants = hoisted(build, body, test, invariants, trips is not None and trips > 0 and test is None)
+    body, test, invariants = without_unread(body, test, invariants)
+    new = attrs | {"body": body, "test": test, "carried": len(keep)}
+    results = build.emit(loop, (*limit, *invariants, *state), new, None, tuple(hints[k] for k in keep))
+    for k, r in zip(keep, results):
+        out[k] = r
+    return out
+
+
+def scalar(body):
+    """Whether a body is short, and all of scalars."""
+    plain = all(not r.type.shape for e in body.eqns for r in e.results) and not any(e.regions() or e.effect for e in body.eqns)
+    return plain and len(body.eqns) <= SHORT and all(not r.type.shape for r in body.results)
+
+
+def carried(body, test, first, wanted, fixed):
+    """Which carried values are to stay: those wanted, tested, written by effects, or needed for one that stays."""
+    live = list(wanted)
+    asked = needed(test, test.results) if test is not None else set()
+    for k in range(len(live)):
+        live[k] |= not fixed[k] and test is not None and test.params[first + k] in asked
+    while True:
+        used = needed(body, [r for r, alive in zip(body.results, live) if alive])
+        more = [not fixed[k] and body.params[first + k] in used for k in range(len(live))]
+        if all(alive or not m for alive, m in zip(live, more)):
+            return live
+        live = [alive or m for alive, m in zip(live, more)]
+
+
+def needed(func, results):
+    """The values that some results, and the effects, are computed from."""
+    used = {r for r in results if isinstance(r, Value)}
+    for eqn in reversed(func.eqns):
+        if eqn.effect or any(r in used for r in eqn.results):
+            used.update(x for x in eqn.operands if isinstance(x, Value))
+    return used
+
+
+def narrowed(func, order, results, same):
+    """`func` on its parameters at `order`; those that are a number in `same` are that number."""
+    used = needed(func, results)
+    build = Builder(func.name)
+    env = same | {func.params[k]: build.param(func.params[k].type, func.params[k].hint) for k in order}
+    for eqn in func.eqns:
+        if eqn.effect or any(r in used for r in eqn.results):
+            build.replay(eqn, env)
+    return build.finish(tuple(env.get(r, r) for r in results))
+
+
+def without_unread(body, test, invariants):
+    """(body, test, invariants) without the invariants that neither reads."""
+    used = needed(body, body.results) | (needed(test, test.results) if test is not None else set())
+    read = [any(f is not None and f.params[1 + k] in used for f in (body, test)) for k in range(len(invariants))]
+    order = [0, *(1 + k for k, r in enumerate(read) if r), *range(1 + len(invariants), len(body.params))]
+    pick = lambda f: f and narrowed(f, order, f.results, {})
+    return pick(body), pick(test), [x for x, r in zip(invariants, read) if r]
+
+
+def hoisted(build, body, test, invariants, surely):
+    """What is the same in every trip computed before the loop -> (body, test, invariants).
+
+    Parts and repetitions stay where they are read, and so does what is larger than all it is computed from, such as a mask.
+    surely: there is a trip, so that loops may move too: elsewhere one might never end.
+    """
+    first = 1 + len(invariants)
+    weight = {p: p.type.size for p in body.params[1:first]}  # elements behind a value that is known outside
+    extra, moved = [], set()
+    for eqn in body.eqns:
+        if eqn.effect or not all(isinstance(x, Lit) or x in weight for x in eqn.operands):
+            continue
+        behind = sum(weight.get(x, 0) for x in eqn.operands)
+        if eqn.op in MOVES:
+            weight[eqn.results[0]] = min(behind, eqn.results[0].type.size)
+        elif surely if eqn.regions() else sum(r.type.size for r in eqn.results) <= max(behind, FEW):
+            weight.update((r, r.type.size) for r in eqn.results)
+            moved.add(eqn)
+        else:
+            continue
+        extra.append(eqn)
+    if not moved:
+        return body, test, invariants
+    env = dict(zip(body.params[1:first], invariants))
+    for eqn in extra:
+        build.replay(eqn, env)
+    staying = [e for e in body.eqns if e not in moved]
+    read = {x for e in staying for x in e.operands} | set(body.results)
+    carry = [r for e in extra if e in moved for r in e.results if r in read]
+    fresh = {r: Value(r.type, None, r.hint) for r in carry}
+    inner = Builder(body.name)
+    names = {p: inner.param(p.type, p.hint) for p in body.params[:first]}
+    names.update({r: inner.param(r.type, r.hint) for r in carry})
+    names.update({p: inner.param(p.type, p.hint) for p in body.params[first:]})
+    for eqn in staying:
+        inner.replay(eqn, names)
+    body = inner.finish(tuple(names.get(r, r) for r in body.results))
+    if test is not None:
+        test = Func(test.name, (*test.params[:first], *fresh.values(), *test.params[first:]), test.eqns, test.results)
+    return body, test, [*invariants, *(env[r] for r in carry)]

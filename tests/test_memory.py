@@ -1,0 +1,182 @@
+"""Stores and loads in loops: random windows against NumPy, what the bounds of counters decide, and what is kept in place."""
+
+import jax
+import numpy as np
+import pytest
+from compare import check_same
+from random_windows import arguments, program
+
+from wengert import grad
+from wengert.backends.xla import fence
+from wengert.backends.xla.lower import lower
+from wengert.ir.affine import Affine
+from wengert.ir.core import Builder, Lit, verify
+from wengert.ir.ops.control import COUNTER, evaluate
+from wengert.ir.ops.elementwise import add, ge, lt, maximum, minimum, mul, select, sub
+from wengert.ir.passes import dce, loops, memory
+from wengert.ir.pipeline import run
+from wengert.ir.text import parse
+
+
+def compiled(func, xs, **options):
+    with jax.enable_x64(True):
+        return jax.jit(lambda *xs: tuple(lower(func, xs)), **options).lower(*xs).compile()
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_passes_keep_what_random_windows_mean(block):
+    for seed in range(12 * block, 12 * block + 12):
+        func, xs = program(seed), arguments(seed)
+        want = evaluate(func, xs)
+        for change in (memory, loops, run):
+            found = evaluate(verify(change(func)), xs)
+            assert all(map(np.array_equal, found, want)), f"{change.__name__} of seed {seed}"
+
+
+@pytest.mark.parametrize("seed", range(500, 516))
+def test_fences_keep_what_random_windows_mean(seed, monkeypatch):
+    for name, value in {"LEAST": 1, "SHARE": 0.1, "MANY": 1}.items():  # a fence wherever one is possible
+        monkeypatch.setattr(fence, name, value)
+    func, xs = program(seed, inside=True), arguments(seed)
+    with jax.enable_x64(True):
+        found = compiled(run(func), xs)(*xs)
+    assert all(map(np.array_equal, map(np.asarray, found), evaluate(func, xs)))
+
+
+# -- affine ----------------------------------------------------------------------------------------
+
+
+def triangle():
+    """(what is known, i, j) for i below 8 and j below i."""
+    known, build = Affine(), Builder()
+    i, j = build.param(COUNTER), build.param(COUNTER)
+    known.counter(i, Lit(8, COUNTER))
+    known.counter(j, i)
+    return known, build, i, j
+
+
+def test_bounds_of_sums_of_counters():
+    known, build, i, j = triangle()
+    with build:
+        n = build.param(COUNTER)
+        assert known.interval(j) == (0, 6)
+        assert known.interval(sub(i, j)) == (1, 7)
+        assert known.interval(sub(mul(i, 2), add(j, 3))) == (-2, 11)
+        assert known.interval(maximum(sub(j, i), -2)) == (-2, -1)
+        assert known.interval(minimum(n, 5)) == (None, None)
+        assert known.interval(sub(add(n, 5), n)) == (5, 5)
+        assert known.decided(lt(j, i)) is True
+        assert known.decided(ge(add(i, 1), 9)) is False
+        assert known.decided(lt(i, 4)) is None
+        assert known.decided(lt(add(n, 1), add(n, 2))) is None  # it wraps at the end of the integers
+        assert known.interval(select(lt(i, j), n, j)) == (0, 6)
+
+
+def test_a_limit_cut_off_at_zero_bounds_its_counter():
+    known, build = Affine(), Builder()
+    k, j = build.param(COUNTER), build.param(COUNTER)
+    known.counter(k, Lit(8, COUNTER))
+    with build:
+        known.counter(j, maximum(sub(7, k), 0))
+        assert known.interval(add(add(k, j), 1)) == (1, 7)
+
+
+# -- in place --------------------------------------------------------------------------------------
+
+
+def copies(func, xs, whole):
+    """How often the compiled text copies an array of a shape inside its loops."""
+    text = compiled(func, xs).as_text()
+    entry = text[text.index("\nENTRY") :]
+    return sum(" copy(" in line and whole in line for line in text.splitlines()) - sum(
+        " copy(" in line and whole in line for line in entry.splitlines()
+    )
+
+
+OUTLIVES = """
+func f(%a: f64[60,60], %b: f64[60,60]) -> f64[60,60], f64[60,60] {
+  %0, %1 = loop %a, %b carried=2 trips=50 : f64[60,60], f64[60,60]
+    body: func(%i: i64[], %a: f64[60,60], %b: f64[60,60]) -> f64[60,60], f64[60,60] {
+      %0 = dynamic_slice %a, %i, 3 sizes=[1,1]   : f64[1,1]
+      %1 = mul %0, 2.0                           : f64[1,1]
+      %2 = add %0, 1.0                           : f64[1,1]
+      %3 = dynamic_update_slice %a, %1, %i, 3    : f64[60,60]
+      %4 = dynamic_update_slice %b, %2, %i, 3    : f64[60,60]
+      return %3, %4
+    }
+  return %0, %1
+}
+"""
+READ_BACK = """
+func f(%a: f64[60,60]) -> f64[60,60] {
+  %0 = loop %a carried=1 trips=50 : f64[60,60]
+    body: func(%i: i64[], %a: f64[60,60]) -> f64[60,60] {
+      %0 = add %i, 1                             : i64[]
+      %1 = add %i, 2                             : i64[]
+      %2 = dynamic_slice %a, %1, 0 sizes=[1,1]   : f64[1,1]
+      %3 = add %2, 1.0                           : f64[1,1]
+      %4 = dynamic_update_slice %a, %3, %i, 0    : f64[60,60]
+      %5 = dynamic_slice %4, %i, 0 sizes=[1,1]   : f64[1,1]
+      %6 = mul %5, 0.5                           : f64[1,1]
+      %7 = dynamic_update_slice %4, %6, %0, 0    : f64[60,60]
+      return %7
+    }
+  return %0
+}
+"""
+
+
+@pytest.mark.parametrize("text", [OUTLIVES, READ_BACK])
+def test_a_fence_keeps_the_store_in_place(text, monkeypatch):
+    func = parse(text)
+    rng = np.random.default_rng(0)
+    xs = [rng.normal(size=p.type.shape) for p in func.params]
+    assert copies(func, xs, "[60,60]") == 0
+    with jax.enable_x64(True):
+        for found, want in zip(compiled(func, xs)(*xs), evaluate(func, xs)):
+            np.testing.assert_array_equal(found, want)
+    monkeypatch.setattr(fence, "LEAST", 10**9)
+    assert copies(func, xs, "[60,60]") > 0, "XLA needs no fence any more"
+
+
+def test_a_body_that_needs_no_fence_has_none():
+    func = dce(parse(READ_BACK.replace("return %7", "return %4")))
+    (eqn,) = func.eqns
+    assert fence.schedule(eqn.attrs["body"], 1) is eqn.attrs["body"].eqns
+
+
+# -- through the front end -------------------------------------------------------------------------
+
+
+def test_loops_with_stores_and_their_gradients():
+    def sweep(a):
+        for i in range(1, 7):
+            a[i, 1:-1] += a[i - 1, :-2] * 0.5
+            for j in range(i):
+                a[i, j] += a[i, j + 1] - a[j, i] * 0.25
+        return a.sum()
+
+    a = np.random.default_rng(0).normal(size=(8, 8))
+    check_same(sweep, a.copy())
+
+    def loss(a):
+        return sweep(a * 1.0)
+
+    d, eps = grad(loss)(a), 1e-6
+    direction = np.random.default_rng(1).normal(size=a.shape)
+    slope = (loss(a + eps * direction) - loss(a - eps * direction)) / (2 * eps)
+    np.testing.assert_allclose(np.sum(d * direction), slope, rtol=1e-6)
+
+
+def test_a_store_apart_clamps_a_start_below_zero():
+    func = parse("""
+    func f(%v: i64[6], %i: i64[]) -> i64[6] {
+      %0 = cumsum %v axis=0 reverse=False    : i64[6]
+      %1 = slice %0 start=[1] stop=[4] stride=[1] : i64[3]
+      %2 = dynamic_update_slice %0, %1, %i   : i64[6]
+      return %2
+    }""")
+    xs = [np.arange(6), np.int64(-1)]
+    with jax.enable_x64(True):
+        (found,) = compiled(func, xs)(*xs)
+    np.testing.assert_array_equal(found, evaluate(func, xs)[0])

@@ -1,0 +1,173 @@
+"""`Bounded`: an array of static shape of which only a part, that the running program decides, is the array the user sees.
+
+Along an axis the part is a `Span` (a window, in the coordinates of the array it was cut from, so that
+cutting costs nothing) or what a mask has `Chosen`. What lies outside is junk: it may be NaN, it is never
+shown, and nothing reads it that does not know of it. So this is no TracedArray: a function without a
+handler of its own for it is refused.
+"""
+
+import numpy as np
+
+from .. import pytree
+from ..array import Traced, TracedScalar
+from ..errors import ConcretizationError, UnsupportedError, message
+from ..frames import locate
+from . import numbers
+
+SPELLING = "Work on the whole array and mask it: np.where(mask, x, 0.0), or np.where(np.arange(n) < k, x, 0.0)."
+
+
+class Mask(TracedScalar):
+    """The bools behind a selection: a value that nobody writes, whatever its shape."""
+
+    __slots__ = ()
+
+
+class Span:
+    """`length` elements from `start` on; both Python ints, traced or not."""
+
+    kind = "span"
+    __slots__ = ("start", "length")
+
+    def __init__(self, start, length):
+        self.start, self.length = start, length
+
+    @property
+    def leaves(self):
+        return self.start, self.length
+
+
+class Chosen:
+    """The elements where `mask` holds, in their order; `length` is how many they are."""
+
+    kind = "chosen"
+    __slots__ = ("mask", "length")
+
+    def __init__(self, mask, length):
+        self.mask, self.length = mask, length
+
+    @property
+    def leaves(self):
+        return self.mask, self.length
+
+
+class Bounded(Traced):
+    """array: the whole TracedArray; extents: per axis a Span, a Chosen, or None where all of the axis is meant."""
+
+    __slots__ = ("array", "extents")
+    __hash__ = None
+    methods = {}  # ndarray method -> handler; filled by `functions`
+    ufunc_handler = function_handler = getitem = setitem = None  # set there too
+
+    def __init__(self, array, extents):
+        self.array, self.extents = array, tuple(extents)
+
+    def known(self):
+        return None
+
+    @property
+    def lengths(self):
+        """Per axis an int or an int64 value."""
+        return [n if e is None else numbers.number(e.length) for n, e in zip(self.array.shape, self.extents)]
+
+    @property
+    def shape(self):
+        return tuple([n if e is None else e.length for n, e in zip(self.array.shape, self.extents)])
+
+    @property
+    def dtype(self):
+        return self.array.dtype
+
+    @property
+    def ndim(self):
+        return self.array.ndim
+
+    @property
+    def size(self):
+        total = 1
+        for n in self.shape:
+            total = total * n
+        return total
+
+    @property
+    def itemsize(self):
+        return self.array.itemsize
+
+    @property
+    def nbytes(self):
+        return self.size * self.itemsize
+
+    def __len__(self):
+        raise ConcretizationError(message(f"{self!r} has a length known only when the program runs", locate(), "Write x.shape[0]."))
+
+    def __iter__(self):
+        text = f"{self!r} is iterated over outside a `for` statement, and its length is known only when the program runs"
+        raise ConcretizationError(message(text, locate(), "Use np.sum(x) and its like, or a `for` statement."))
+
+    def __bool__(self):
+        raise ValueError(message("the truth value of an array is ambiguous", locate(), "Use x.any(), x.all() or len(x) > 0."))
+
+    def __array__(self, dtype=None, copy=None):
+        raise ConcretizationError(message(f"{self!r} became a plain ndarray", locate(), SPELLING))
+
+    def __getitem__(self, key):
+        return Bounded.getitem(self, key)
+
+    def __setitem__(self, key, value):
+        Bounded.setitem(self, key, value)
+
+    def __getattr__(self, name):
+        handler = Bounded.methods.get(name)
+        if handler is not None:
+            return lambda *args, **kwargs: handler(self, *args, **kwargs)
+        if name.startswith("__") or not (hasattr(np.ndarray, name) or name in ("type", "value")):
+            raise AttributeError(f"'ndarray' object has no attribute {name!r}")
+        raise refused(f"ndarray.{name}" if hasattr(np.ndarray, name) else "this", self)
+
+    def __repr__(self):
+        sizes = ",".join(str(n) if e is None else f"<={n}" for n, e in zip(self.array.shape, self.extents))
+        return f"<traced {self.array.type.dtype}[{sizes}]>"
+
+
+def mentioned(xs):
+    """The first of the arguments that is bounded, or of the lists and tuples among them; None where there is none."""
+    for x in xs:
+        found = x if type(x) is Bounded else mentioned(x) if type(x) in (list, tuple) else None
+        if found is not None:
+            return found
+    return None
+
+
+def refused(name, x):
+    text = f"{name} is not captured on {x!r}, an array whose length is known only when the program runs"
+    return UnsupportedError(message(text, locate(), SPELLING))
+
+
+# -- as nodes of trees: loops and branches carry the parts, results are cut on the host --------------
+
+
+def _flatten(x):
+    return (x.array, *(leaf for e in x.extents if e is not None for leaf in e.leaves)), tuple([e and e.kind for e in x.extents])
+
+
+def _unflatten(kinds, leaves):
+    array, *rest = leaves
+    rest = iter(rest)
+    extents = [None if k is None else {"span": Span, "chosen": Chosen}[k](next(rest), next(rest)) for k in kinds]
+    if isinstance(array, Traced) or not hasattr(array, "shape"):
+        return Bounded(array, extents)
+    for axis, e in enumerate(extents):
+        lead = (slice(None),) * axis
+        if isinstance(e, Span):
+            array = array[*lead, int(e.start) : int(e.start) + int(e.length)]
+        elif e is not None:
+            array = array[*lead, np.asarray(e.mask)]
+    return array
+
+
+pytree.register(Bounded, _flatten, _unflatten)
+
+
+def made(array, extents):
+    """The array of which the extents tell what is meant: itself where they say nothing."""
+    return Bounded(array, extents) if any(e is not None for e in extents) else array

@@ -1,0 +1,245 @@
+"""`x[key]` and `x[key] = v` where the key or the array has extents: masks select, arrays of indices gather and scatter."""
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from ...ir.ops.indexing import index_arrays, put_arrays, take_along
+from ...ir.ops.sorting import argsort
+from .. import indexing as plain
+from ..array import Traced, TracedArray, fresh
+from ..emit import INDEX, cast_to, reshape_to, spread_to
+from ..errors import ShapeError, UnsupportedError, message
+from ..frames import locate
+from ..promote import operand_as, read
+from .align import chosen, inside, met, moved, parts, valid
+from .bounded import Bounded, Span, made
+from .numbers import bounded, compare, either, negated, number, operand, require
+from .windows import WHOLE, element, expanded, is_traced_slice, view
+
+select = OPS["select"]
+
+
+def is_open(k):
+    """Whether a part of a key makes an extent, or has one."""
+    kind = type(k)
+    if kind is slice:
+        return is_traced_slice(k)
+    return kind is Bounded or kind is TracedArray and k.type.kind == "b"
+
+
+def is_array(k):
+    return not (plain.is_basic(k) or k is Ellipsis)
+
+
+def getitem(x, key):
+    """The view or copy NumPy returns for `x[key]`."""
+    key = plain.as_tuple(key)
+    if type(x) is TracedArray and not any(map(is_open, key)):
+        return plain.getitem(x, key)
+    if not any(map(is_array, key)):
+        found = view(x, key)
+        return found if any(k is Ellipsis for k in key) else element(found)
+    place = mask_of(key)
+    if place is not None:
+        window, mask, axis = masked(x, key, place)
+        return Selection(window, mask, axis).copy()
+    window, key = partly(x, key)
+    return Gather(window, key).read()
+
+
+def setitem(x, key, value):
+    """Store `value`, broadcast and cast as NumPy does, into what `x[key]` means."""
+    key = plain.as_tuple(key)
+    if type(x) is TracedArray and type(value) is not Bounded and not any(map(is_open, key)):
+        plain.setitem(x, key, value)
+    elif not any(map(is_array, key)):
+        assign(view(x, key), value)
+    elif (place := mask_of(key)) is not None:
+        Selection(*masked(x, key, place)).store(value)
+    else:
+        window, key = partly(x, key)
+        Gather(window, key).write(value)
+
+
+# -- storing ---------------------------------------------------------------------------------------
+
+
+def assign(target, value):
+    """`target[...] = value` of a TracedArray or a Bounded: its storage gets the new window."""
+    array, extents = (target.array, target.extents) if type(target) is Bounded else (target, (None,) * target.ndim)
+    old = array.value
+    new = fitted(value, old.type, extents)
+    mask = valid(target) if type(target) is Bounded else True
+    if new is not old or not array.writeable:
+        array.write(new if mask is True else select(mask, new, old))
+
+
+def fitted(value, type, extents):
+    """`value` cast, moved and broadcast to where it goes."""
+    shape, own = parts(value) if isinstance(value, Traced | np.ndarray) else ((), ())
+    operand_, kind = (value.array.value, value.dtype) if isinstance(value, Bounded) else read(value)
+    if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and type.kind != "c":
+        text = f"a complex value cannot be stored in an array of {type.dtype}"
+        raise TypeError(message(text, locate(), "Store its .real, or make the array complex."))
+    v = operand_as(operand_, type.dtype)
+    own = list(own) if own else [None] * v.type.ndim
+    while len(own) > len(extents) and own[0] is None and v.type.shape[0] == 1:
+        v, own = reshape_to(v, v.type.shape[1:]), own[1:]
+    text = f"could not broadcast input array from shape {shape or v.type.shape} into the window that is stored to"
+    if len(own) > len(extents):
+        raise ShapeError(message(text, locate()))
+    for axis in range(len(own)):
+        at = axis + len(extents) - len(own)
+        n, m, extent, target = v.type.shape[axis], type.shape[at], own[axis], extents[at]
+        if (n, extent) == (1, None):
+            continue
+        have, want = n if extent is None else number(extent.length), m if target is None else number(target.length)
+        same = compare("eq", have, want)
+        if same is not True:
+            if extent is not None:
+                repeated = "one element, whose number the data decides, is stored into several places"
+                require(either(same, negated(compare("eq", have, 1))), UnsupportedError, message(repeated, locate(), "Write x[0]."))
+            require(same, ShapeError if same is False else ValueError, message(text, locate()))
+        v = moved(v, axis, extent, m, target)
+    return spread_to(v, type.shape)
+
+
+# -- masks -----------------------------------------------------------------------------------------
+
+
+def kind_of(k):
+    return k.dtype.kind if isinstance(k, Traced | np.ndarray) else read(k)[1].kind
+
+
+def mask_of(key):
+    """The place of the one mask in a key; None where there is none."""
+    arrays = [i for i, k in enumerate(key) if is_array(k)]
+    masks = [i for i in arrays if kind_of(key[i]) == "b"]
+    if masks and len(arrays) > 1:
+        text = "a boolean mask, whose number of elements the data decides, stands beside another array in one index"
+        raise UnsupportedError(message(text, locate(), "Apply them one after another: x[mask][indices], or index with np.nonzero(mask)."))
+    return masks[0] if masks else None
+
+
+def masked(x, key, place):
+    """The basic part of a key with one mask done -> (window, mask, the axis at which the mask applies)."""
+    mask = key[place] if isinstance(key[place], Traced) else fresh(read(key[place])[0])
+    if not mask.ndim:
+        raise UnsupportedError(message("a single bool is used as an index", locate(), "Write np.where, or an `if`."))
+    first = slice(None)
+    full = expanded((*key[:place], first, *(WHOLE,) * (mask.ndim - 1), *key[place + 1 :]), x.ndim)
+    before = next(i for i, k in enumerate(full) if k is first)
+    integers = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
+    advanced = sorted([*integers, *range(before, before + mask.ndim)])
+    if advanced != list(range(advanced[0], advanced[-1] + 1)):
+        text = "a mask and an integer index have slices between them"
+        raise UnsupportedError(message(text, locate(), "Index in two steps: x[:, 0][mask]."))
+    return view(x, tuple(full)), mask, before - sum(i < before for i in integers)
+
+
+class Selection:
+    """window[..., mask, ...], the mask's axes from `axis` on; those of a mask of several are one."""
+
+    def __init__(self, window, mask, axis):
+        self.window, self.axis, depth = window, axis, mask.ndim
+        self.array, extents = (window.array, window.extents) if type(window) is Bounded else (window, (None,) * window.ndim)
+        self.shape = self.array.shape
+        self.old = self.array.value
+        places, here = self.shape[axis : axis + depth], extents[axis : axis + depth]
+        value, own = (mask.array.value, mask.extents) if type(mask) is Bounded else (mask.value, (None,) * depth)
+        for d, (n, extent) in enumerate(zip(places, here)):
+            have, want = mask.shape[d], n if extent is None else extent.length
+            same = compare("eq", number(have), number(want))
+            text = f"boolean index did not match indexed array along axis {axis + d}: shape {mask.shape} against {window.shape}"
+            require(same, IndexError, message(text, locate()))
+            value = moved(value, d, own[d], n, extent)
+            meant = inside(extent, n)
+            if meant is not True:
+                value = OPS["and"](value, OPS["broadcast"](meant, shape=value.type.shape, dims=(d,)))
+        self.count = int(np.prod(places))
+        self.extents = (*extents[:axis], chosen(reshape_to(value, (self.count,))), *extents[axis + depth :])
+        self.flat = (*self.shape[:axis], self.count, *self.shape[axis + depth :])
+
+    def copy(self):
+        return Bounded(fresh(reshape_to(self.old, self.flat)), self.extents)
+
+    def store(self, value):
+        part = self.copy()
+        assign(part, value)
+        self.array.write(reshape_to(part.array.value, self.shape))
+
+
+# -- arrays of indices -----------------------------------------------------------------------------
+
+
+def partly(x, key):
+    """The slices and new axes of a key done -> (window, the rest of the key, one entry an axis)."""
+    full = expanded(tuple(np.asarray(k) if isinstance(k, list) and not any(isinstance(i, Traced) for i in k) else k for k in key), x.ndim)
+    window = view(x, tuple(k if k is None or isinstance(k, slice) else WHOLE for k in full))
+    return window, [WHOLE if k is None or isinstance(k, slice) else k for k in full]
+
+
+class Gather:
+    """window[key] with integers and arrays of them in the key: as plain arrays, those of junk pointing at element 0."""
+
+    def __init__(self, window, key):
+        self.array, extents = (window.array, window.extents) if type(window) is Bounded else (window, (None,) * window.ndim)
+        where = [i for i, k in enumerate(key) if not isinstance(k, slice)]
+        indices = [fresh(operand(int(k))) if isinstance(k, int | np.integer) else k for k in (key[i] for i in where)]
+        for k in indices:
+            if kind_of(k) not in "iu":
+                raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
+        together, self.extents = met(indices)
+        shape = np.broadcast_shapes(*(np.shape(k) if not isinstance(k, Traced) else k.shape for k in together))
+        self.meant = valid(Bounded(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))
+        key = list(key)
+        for i, k in zip(where, together):
+            value = spread_to(cast_to(read(k)[0], INDEX), shape)
+            key[i] = fresh(self.located(value, self.array.shape[i], extents[i]))
+        self.view, self.pairs, self.place = plain.advanced(self.array, tuple(key))
+        rest = [e for a, e in enumerate(extents) if a not in where]
+        self.rest = any(e is not None for e in rest)
+        self.extents = [*rest[: self.place], *self.extents, *rest[self.place :]]
+
+    def safe(self, index):
+        return index if self.meant is True else select(self.meant, index, Lit(0, index.type))
+
+    def located(self, index, n, extent):
+        """Indices of the elements that an extent means, as places on the axis."""
+        index = self.safe(index)
+        if extent is None:
+            return index
+        length = spread_to(operand(number(extent.length)), index.type.shape)
+        ok = OPS["and"](OPS["ge"](index, OPS["neg"](length)), OPS["lt"](index, length))
+        ok = ok if self.meant is True else OPS["or"](ok, OPS["not"](self.meant))
+        ok = OPS["reduce_and"](ok, axes=tuple(range(ok.type.ndim))) if ok.type.ndim else ok
+        require(ok, IndexError, message("index out of bounds for an axis whose length the data decides", locate()))
+        index = select(OPS["lt"](index, Lit(0, index.type)), OPS["add"](index, length), index)
+        if isinstance(extent, Span):
+            index = OPS["add"](index, spread_to(operand(number(extent.start)), index.type.shape))
+        elif n:
+            index = take_along(argsort(OPS["not"](extent.mask.value), 0), OPS["clamp"](*edges(index, n)), 0, mode="promise")
+        return bounded(OPS["clamp"](*edges(index, n)), 0, n - 1) if n else index
+
+    def read(self):
+        return made(fresh(index_arrays(self.view.value, self.pairs, self.place)), self.extents)
+
+    def write(self, value):
+        target = self.read()
+        old = target.array.value if type(target) is Bounded else target.value
+        new = fitted(value, old.type, self.extents)
+        if self.rest:
+            new = select(valid(target), new, old)
+        pairs = self.pairs
+        if self.meant is not True:
+            axis, index = pairs[0]
+            pairs = [(axis, select(self.meant, index, Lit(self.view.shape[axis], index.type))), *pairs[1:]]
+        self.view.write(put_arrays(self.view.value, pairs, new, at=self.place))
+
+
+def edges(index, n):
+    return Lit(0, index.type), index, Lit(n - 1, index.type)
+
+
+Bounded.getitem, Bounded.setitem = staticmethod(getitem), staticmethod(setitem)
