@@ -19,22 +19,15 @@ from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
 from .errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message, warn_fallback
 from .frames import PART, internal, without_internals
+from .ints import fit
 from .outside import Outside, changing, gathered
-from .signature import INT64, kind_for
+from .signature import kind_for
 from .status import number_of
 from .version import Version
 
 
 def same_number(a, b):
     return world.snapshot(a) == world.snapshot(b)
-
-
-def narrows(func):
-    """Whether 64 bits may not do for the ints of a program, or too many do: NumPy refuses, by value, what does not fit a narrow dtype."""
-    for e in func.eqns:
-        if e.op.name in ("cast", "pow", "shift_left", "shift_right") and e.operands[0].type is INT64 and e.results[0].type.kind in "iu":
-            return True
-    return any(narrows(r) for e in func.eqns for r in e.regions())
 
 
 def explained(error):
@@ -299,7 +292,6 @@ class Entry:
 
     def attempt(self, kinds, choices, promoted, final=False):
         """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing."""
-        ints = bool(promoted) or any(k.kind is int for k in kinds)
         leaves, made = list(self.leaves), []
         for i, k in zip(self.dynamic, kinds):
             leaves[i] = k
@@ -318,12 +310,14 @@ class Entry:
                 self.fixed.update(promoted)
                 return None
             raise without_internals(explained(error)) from error.__cause__
-        if ints and narrows(captured.func):
+        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, world.Read) else None for x in captured.inputs)]
+        ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
+        if ints and not fit(captured.func, ints):
             if promoted and not final:
                 self.fixed.update(promoted)
                 return None
             if any(k.kind is int for k in kinds):
-                raise ConcretizationError("an int that keeps changing meets integers of fewer bits")
+                raise ConcretizationError("an int that keeps changing may leave 64 bits, or meets integers of fewer")
         return captured, choices
 
     # -- running -----------------------------------------------------------------------------------
