@@ -11,15 +11,15 @@ import types
 
 import numpy as np
 
-from ..ir.core import Constant, Eqn
+from ..ir.core import Constant, Eqn, Lit
 from ..ir.ops import OPS
 from ..ir.source import Source
 from . import pytree
-from .array import TracedArray, TracedScalar
+from .array import Traced, TracedArray, TracedScalar
 from .assume import attempts
 from .containers import Containers
 from .effects import Original
-from .errors import UnsupportedError, message
+from .errors import LeakError, UnsupportedError, message
 from .outside import Outside
 from .source import hooks
 from .source.printing import Text
@@ -215,6 +215,8 @@ def describe(result, trace):
             what = "a random generator made in it" if made else "text of traced values"
             raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
         trace.root.outside.check_made(leaf)
+        if isinstance(leaf, Traced) and trace.parent is None:
+            refuse_leaked(leaf, trace)
         if isinstance(leaf, Original):
             outs.append(Out("outside", object=leaf.read))
         elif isinstance(leaf, TracedScalar):
@@ -236,6 +238,14 @@ def describe(result, trace):
             outs.append(Out("value", ARRAY, len(values)))
             values.append(leaf.value)
     return outs, values, tree
+
+
+def refuse_leaked(leaf, trace):
+    """A traced value of another trace leaves this one: of a function inside it that is differentiated, or of a call that has ended."""
+    within = leaf.storage.trace is trace if isinstance(leaf, TracedArray) else isinstance(leaf.value, Lit) or leaf.value in trace.build.values
+    if not within:
+        text = f"a traced value of type {leaf.type} is returned or stored outside, and was made inside a function that is differentiated or mapped"
+        raise LeakError(message(text, None, "Let that function return it: value_and_grad(f, has_aux=True), or beside its result."))
 
 
 def own_copies(outs):

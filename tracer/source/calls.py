@@ -37,7 +37,8 @@ DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
 GROWING = set("append extend insert add appendleft extendleft".split())
 GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
-FROZEN = {input, open, os.urandom, uuid.uuid1, uuid.uuid4, os.getenv, time.sleep}
+FROZEN = {input, open, os.urandom, uuid.uuid1, uuid.uuid4, time.sleep}
+ENVIRONMENT = type(os.environ)
 ADVICE = "Call it outside, and pass what it gives as an argument."
 REPLACED.update({range: range_, enumerate: enumerate_, zip: zip_})
 
@@ -55,6 +56,8 @@ def call(f):
         return user(f) if is_user(f.__code__) else REPLACED.get(f, f)
     if kind is types.MethodType:
         g = f.__func__
+        if type(f.__self__) is ENVIRONMENT and current_trace() is not None:
+            return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
         return types.MethodType(user(g), f.__self__) if type(g) is types.FunctionType and is_user(g.__code__) else f
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
@@ -284,6 +287,21 @@ def arange(*args, **kwargs):
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
         return fresh(counted(made.shape))
     return lifted(made)
+
+
+def environment(key, *default):
+    """An environment variable, which is relied on."""
+    current_trace().root.outside.read("item", os.environ, key, f"os.environ[{key!r}]")
+    return os.environ.get(key, *default) if default else os.environ[key]
+
+
+@replaces(os.getenv)
+def getenv(key, default=None):
+    return environment(key, default) if current_trace() is not None else os.getenv(key, default)
+
+
+def changes_environment(*args, **kwargs):
+    raise UnsupportedError(message("os.environ is walked through or changed in a traced function", locate(), "Read the variables one by one."))
 
 
 @replaces(next)

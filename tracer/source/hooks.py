@@ -15,7 +15,7 @@ from ..unmerged import Unmerged
 from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
-from .calls import call, mentions
+from .calls import ENVIRONMENT, call, environment, mentions
 from .convert import CELL, FALLBACK, is_user
 from .frame import hooked
 from .loops import each, repeat
@@ -72,6 +72,8 @@ def item(owner, key, whole=True):
             return outside.array(owner)[key]
         if id(owner) in outside.containers:
             return outside.item(owner, key, whole)
+    if kind is ENVIRONMENT and trace is not None:
+        return environment(key)
     if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
         return handle(owner)[key]
     found = _method(kind, "__getitem__")

@@ -15,7 +15,7 @@ from ..frames import locate
 from ..storage import current_trace
 from .branch import decided
 from .builtins import truth
-from .calls import call
+from .calls import ENVIRONMENT, call, environment
 from .convert import is_user
 from .printing import percent
 from .sequences import contains
@@ -93,6 +93,8 @@ def unary(plain, name):
 
 def contained(a, b):
     """`a in b`."""
+    if type(b) is ENVIRONMENT and current_trace() is not None:
+        return environment(a, None) is not None
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
         return contains(a, b)
