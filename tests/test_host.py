@@ -302,3 +302,32 @@ def test_what_cannot_be_honoured_is_refused():
 
     with pytest.raises(UnsupportedError, match="open"):
         jit(lines)(X)
+
+
+class Named:
+    def __init__(self, v):
+        self.v = v
+
+    def __str__(self):
+        return f"<{self.v}>"
+
+
+def shows(x):
+    print(Named(x[0]), f"{Named(x[1])}!", ", ".join(f"{v:.1f}" for v in x))
+    return x
+
+
+def test_objects_print_as_their_own_methods_say(capsys):
+    x = np.arange(3.0)
+    shows(x)
+    want = capsys.readouterr().out
+    f = jit(shows)
+    for _ in range(2):
+        f(x)
+        assert capsys.readouterr().out == want
+
+
+def test_text_is_never_made_of_what_stands_for_traced_values():
+    for f in (lambda x: print([Named(x[0])]), lambda x: str(x[0]), lambda x: f"{Named(x[0])}", lambda x: "".join([str(x[0])])):
+        with pytest.raises(UnsupportedError, match="text of"):
+            jit(f)(np.ones(2))

@@ -3,6 +3,7 @@
 import collections
 import copy
 import operator
+import os
 import threading
 import types
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import jit
+from wengert import LeakError, UnsupportedError, grad, jit
 
 X = np.arange(1.0, 4.0)
 
@@ -475,3 +476,103 @@ def test_threads_that_trace_methods_of_their_own_objects():
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not failed and [m.n for m in models] == [5] * 4
+
+
+def cubes(n, x):
+    t = n
+    for i in range(len(x)):
+        if x[i] > 0:
+            t = t + n
+    return n * n * n, n * n * n * x[0], t
+
+
+def test_ints_stay_exact_beyond_64_bits():
+    f, x = jit(cubes), np.ones(2)
+    for n in (1, 2, 3, 4, 2**22, 2**30):
+        assert f(n, x) == cubes(n, x)
+
+
+def test_environment_variables_are_relied_on(monkeypatch):
+    def scaled(x):
+        return x * float(os.environ["WENGERT_SCALE"]) + float(os.environ.get("WENGERT_SHIFT", 0)) + ("WENGERT_SHIFT" in os.environ)
+
+    f = jit(scaled)
+    for scale, shift in (("2", None), ("3", None), ("3", "1"), ("2", "4")):
+        monkeypatch.setenv("WENGERT_SCALE", scale)
+        if shift is not None:
+            monkeypatch.setenv("WENGERT_SHIFT", shift)
+        assert np.array_equal(f(np.ones(2)), scaled(np.ones(2)))
+
+
+STORE = {}
+
+
+def keeps_inside(x):
+    STORE["double"] = x * 2
+    return (x**2).sum()
+
+
+def test_what_a_differentiated_function_stores_is_refused():
+    STORE.clear()
+    for g in (grad(keeps_inside), jit(grad(keeps_inside))):
+        with pytest.raises(LeakError, match="differentiated"):
+            g(np.ones(2))
+    assert STORE == {}
+    jit(keeps_inside)(np.ones(2))
+    assert np.array_equal(STORE["double"], [2.0, 2.0])
+
+
+def draws_and_decides(x, rng):
+    n = rng.normal()
+    if x[0] > 0:
+        return [x * n]
+    return None
+
+
+def test_a_decision_by_value_does_not_draw_twice():
+    rng = np.random.default_rng(3)
+    before = rng.bit_generator.state
+    with pytest.raises(UnsupportedError, match="draws random numbers"):
+        jit(draws_and_decides)(np.ones(2), rng)
+    assert rng.bit_generator.state == before
+
+
+class Tally:
+    def __init__(self):
+        self.n, self.log, self.scale = 0, [], np.ones(2)
+
+
+def tallies(x, tally, other):
+    tally.n += 1
+    if x[0] > 0:
+        tally.log.append("up")
+        return [x * tally.scale]
+    tally.log.append("down")
+    return (x - other.scale,)
+
+
+def test_traces_of_a_tree_store_once_and_read_what_is_there():
+    f, ours, plain, other = jit(tallies), Tally(), Tally(), Tally()
+    for k in range(10):
+        x = np.array([1.0, 2.0]) * (-1) ** (k % 3)
+        if k == 4:
+            other.scale = np.full(2, 3, np.float32)
+        if k == 7:
+            ours.scale, plain.scale = np.full(1, 5.0), np.full(1, 5.0)
+        assert repr(f(x, ours, other)) == repr(tallies(x, plain, other))
+        assert ours.n == plain.n and ours.log == plain.log
+
+
+def test_check_mode_puts_back_what_the_first_run_did():
+    def f(x):
+        global tally
+        tally += 1
+        return x * tally + np.random.rand()
+
+    global tally
+    tally = 1
+    np.random.seed(5)
+    got = [jit(f, check=True)(np.ones(2)) for _ in range(2)]
+    np.random.seed(5)
+    want = [np.ones(2) * n + np.random.rand() for n in (2, 3)]
+    assert np.array_equal(got, want) and tally == 3

@@ -27,7 +27,7 @@ from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_user
 from .expressions import HOOK
-from .printing import formatted
+from .printing import formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, range_, zip_
 from .state import UNBOUND, inside, items, own, refuse, restore
@@ -127,6 +127,8 @@ def _builtin(f, kind):
             )
         elif type(owner) is str and f.__name__ == "format":
             return formatted(owner)
+        elif type(owner) is str and f.__name__ == "join":
+            return joining(owner)
     return f
 
 

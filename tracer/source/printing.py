@@ -3,6 +3,7 @@
 import builtins
 import copy
 import sys
+import types
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..storage import current_trace
 from .builtins import replaces
+from .convert import CELL, is_user
 
 
 class Text:
@@ -49,13 +51,44 @@ def joined(make, *parts):
     return Text(make, parts, "".join(p.template if isinstance(p, Text) else str(p) for p in parts))
 
 
+LIBRARIES = ("builtins", "numpy", "collections", "datetime", "decimal", "fractions", "pathlib")
+SPOKEN = ("__str__", "__repr__")
+FIELDS = {-1: SPOKEN, 115: SPOKEN}
+
+
 def open_(x):
     """Whether something traced is in x."""
-    return isinstance(x, Traced | Text) or isinstance(x, list | tuple | dict) and any(isinstance(v, Traced | Text) for v in pytree.leaves(x))
+    if isinstance(x, Traced | Text):
+        return True
+    leaves = pytree.leaves(x) if isinstance(x, list | tuple | dict) else [x]
+    for v in leaves:
+        if type(v).__module__ not in LIBRARIES and not isinstance(v, Traced | Text | type) and current_trace() is not None:
+            refuse_object(v)
+    return any(isinstance(v, Traced | Text) for v in leaves)
+
+
+def refuse_object(x):
+    if any(isinstance(v, Traced | Text) for v in getattr(x, "__dict__", {}).values()):
+        hint = "Print the values themselves, or give the class a __str__ and print str(x)."
+        raise UnsupportedError(message(f"the text of a {type(x).__name__} that holds traced values is asked for", locate(), hint))
+
+
+def worded(x, methods):
+    """An object of a class of the user's as the text that its own method gives, which has hooks; all others as they are."""
+    kind = type(x)
+    if current_trace() is None or kind.__module__ in LIBRARIES or isinstance(x, Traced | Text | type):
+        return x
+    for name in methods:
+        found = next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None)
+        if isinstance(found, types.FunctionType) and is_user(found.__code__) and not found.__code__.co_filename.startswith("<"):
+            return CELL.cell_contents.call(found)(x)
+    refuse_object(x)
+    return x
 
 
 def text(*parts):
     """An f-string: strings, and (value, conversion, format) for each field."""
+    parts = [p if type(p) is str else (worded(p[0], FIELDS.get(p[1], ()) if not p[2] or p[1] != -1 else ()), *p[1:]) for p in parts]
     if not any(type(p) is tuple and (open_(p[0]) or open_(p[2])) for p in parts):
         return "".join([p if type(p) is str else field(*p) for p in parts])
     template = "".join(p if type(p) is str else "{…}" if open_(p[0]) else field(*p) for p in parts)
@@ -82,11 +115,15 @@ def percent(form, values):
 
 @replaces(str)
 def str_(*args, **kwargs):
+    args = (worded(args[0], SPOKEN), *args[1:]) if len(args) == 1 and not kwargs else args
     return Text(str, args, "{…}") if len(args) == 1 and open_(args[0]) else builtins.str(*args, **kwargs)
 
 
 @replaces(repr)
 def repr_(x, /):
+    told = worded(x, ("__repr__",))
+    if told is not x:
+        return told
     return Text(repr, [x], "{…}") if open_(x) else builtins.repr(x)
 
 
@@ -102,6 +139,16 @@ def formatted(form):
         if not open_([args, kwargs]):
             return form.format(*args, **kwargs)
         return Text(lambda a, k: form.format(*a, **k), [args, kwargs], form)
+
+    return stand_in
+
+
+def joining(sep):
+    """`sep.join`, which may be given text of traced values."""
+
+    def stand_in(parts):
+        parts = list(parts)
+        return Text(lambda p: sep.join(p), [parts], sep) if any(isinstance(p, Text) for p in parts) else sep.join(parts)
 
     return stand_in
 
@@ -151,6 +198,8 @@ def print_(*args, sep=" ", end="\n", file=None, flush=False):
     if trace is None:
         return builtins.print(*args, sep=sep, end=end, file=file, flush=flush)
     file = "stdout" if file is None or file is sys.stdout else "stderr" if file is sys.stderr else file
+    args = [worded(x, SPOKEN) for x in args]
+    open_(args)
     later = Later(args)
     attrs = {"function": Print(later.plan, sep, end, file, flush), "results": (), "ordered": True}
     trace.build.emit(OPS["host"], later.operands, OPS["host"].complete(attrs))
