@@ -44,6 +44,7 @@ class Trace:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
+            self.numbers = set()  # the parameters that are Python numbers
             self.choices = None  # the Choices of a trace that can make some by value
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
             self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach

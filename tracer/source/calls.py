@@ -4,6 +4,7 @@ import builtins
 import collections
 import functools
 import inspect
+import itertools
 import operator
 import os
 import time
@@ -29,7 +30,7 @@ from .convert import CELL, belongs, convert, is_user
 from .expressions import HOOK
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
-from .series import enumerate_, range_, zip_
+from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
 from .state import UNBOUND, inside, items, own, refuse, restore
 
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
@@ -40,7 +41,8 @@ GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros
 FROZEN = {input, open, os.urandom, uuid.uuid1, uuid.uuid4, time.sleep}
 ENVIRONMENT = type(os.environ)
 ADVICE = "Call it outside, and pass what it gives as an argument."
-REPLACED.update({range: range_, enumerate: enumerate_, zip: zip_})
+REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
+REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 
 
 def call(f):

@@ -85,7 +85,7 @@ def _converted(code, space):
         made = build(one_line(rewrite(node, private)), private, imports, code, (HOOK,))
     except RecursionError:
         return f"{code.co_name} is too deeply nested"
-    made = renamed(made, code.co_name, code.co_qualname).replace(co_firstlineno=code.co_firstlineno)
+    made = renamed(made, code.co_name, code.co_qualname)
     _inner.update((id(c), c) for c in codes(made))
     return made
 
