@@ -95,7 +95,7 @@ def measure(name, ours, theirs, args):
     best = {k: min(s for s, _ in v) for k, v in seconds.items()}
     f, j = min(seconds["ours"], key=lambda p: p[0])[1], seconds["jax"][0][1]
     (entry,) = f.compiled.entries.values()
-    (version,) = entry.current.versions.values()
+    (version,) = entry.current.versions
     on_device = [jnp.asarray(a) for a in args]
     run = interleave({"ours": lambda: jax.block_until_ready(f(*on_device)), "jax": lambda: jax.block_until_ready(j(*on_device))}, seconds=1.0)
     return [

@@ -99,7 +99,7 @@ def largest_difference(params, batch):
 
 
 def print_costs(steps, seconds):
-    versions = [v for e in update.compiled.entries.values() for w in e.worlds.values() for v in w.versions.values()]
+    versions = [v for e in update.compiled.entries.values() for w in e.worlds for v in w.versions]
     trace, first = sum(v.trace_seconds for v in versions), sum(v.first_seconds for v in versions)
     before, after = versions[-1].captured.func.count(), versions[-1].func.count()
     print("\nWhere the time went, in seconds")

@@ -288,7 +288,10 @@ def _rewrite(func, rules, log, declined, done):
                 env[old] = new
                 build.retain(new, reads[old])
             if eqn.effect:
-                build.reads[build.eqns[-1]] += 1
+                made = build.eqns[-1]
+                for x in () if build.reads[made] else made.operands:  # an effect that gives nothing reads its operands all the same
+                    build.retain(x)
+                build.reads[made] += 1
             for x in operands:
                 build.release(x)
     build.eqns = [eqn for eqn in build.eqns if build.reads[eqn]]

@@ -201,8 +201,8 @@ def test_where_rounding_decides_the_call_is_plain():
     f = jit(lambda x: [x] if x > 0 else None)
     f(1.0)
     f(-1.0)
-    (world,) = next(iter(f.compiled.entries.values())).worlds.values()
-    for version in next(iter(world.versions.values())).tree.versions.values():
+    (world,) = next(iter(f.compiled.entries.values())).worlds
+    for version in world.versions[0].tree.versions.values():
         version.program = lambda *leaves: (np.array(1),)  # now each says that the other is right
     with pytest.warns(Fallback, match="rounding"):
         assert f(2.0) == [2.0]

@@ -78,6 +78,12 @@ class Choices:
         self.seen = None  # value -> its contents in this call, as far as worked out
         self.undo = {}  # places and containers changed at the top of the trace -> a function that puts back what they held
 
+    def put_back(self):
+        """Undo what a trace that does not stand has changed."""
+        for undo in reversed(self.undo.values()):
+            undo()
+        self.undo.clear()
+
     def truth(self, value):
         """What a bool scalar was, or must now be, taken to be; None where it is not to be known."""
         number = self.numbers.setdefault(value, len(self.numbers))
@@ -195,6 +201,7 @@ def concrete(made, value):
         made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
     for versions in trace.captures.values():
         made.seen |= {c.value: np.asarray(c.contents) for c in versions}
+    made.seen |= {value: np.asarray(read.value, value.type.dtype) for read, value in trace.outside.inputs}
     before = trace.status.value
     needed, todo = set(), [value, before]
     while todo:
@@ -280,18 +287,28 @@ def attempts(made, once):
             raise made.error
         if not made.again:
             return result
-        for put_back in reversed(made.undo.values()):
-            put_back()
         made.begin()
 
 
-def refuse_effects(func, taken):
+def refuse_effects(captured, taken):
     """A program that acts on the world must not run only to find out that it was the wrong one."""
-    acting = next((e for e in func.eqns if e.effect), None)
-    if taken and acting is not None:
-        text = f"this decision on data is made by value, in a function that also acts on the world ({acting.source})"
+    if not taken:
+        return
+    acting = next(acts(captured.func), None)
+    if acting is not None or captured.outside.draws:
+        acting = f"acts on the world ({acting.source})" if acting is not None else "draws random numbers or asks for the time"
+        text = f"this decision on data is made by value, in a function that also {acting}"
         hint = "Let both sides give values of one structure, type and shape: then they are captured together."
         raise UnsupportedError(message(text, taken[0].source, hint))
+
+
+def acts(func):
+    """The equations of a program, and of its bodies, that do more than compute."""
+    for e in func.eqns:
+        if e.effect:
+            yield e
+        for region in e.regions():
+            yield from acts(region)
 
 
 # -- while calling ---------------------------------------------------------------------------------
@@ -317,7 +334,7 @@ class Tree:
         self.versions, self.current = {}, None
 
     def add(self, version):
-        if len(self.versions) >= MOST:
+        if len(self.versions) >= MOST and version.path not in self.versions:
             raise self.too_many(version)
         self.versions[version.path] = self.current = version
 
@@ -332,9 +349,13 @@ class Tree:
             lines += [f"  {f'{str(truth).lower()}:':<6} {first}", *(f"         {line}" for line in rest)]
         return lines
 
-    def find(self, prefix):
+    def holds(self, version):
+        """Whether a trace has not been replaced, by one for other types of what it takes in from outside."""
+        return self.versions[version.path] is version
+
+    def find(self, prefix, types):
         """The trace of the path that begins so, the latest of several."""
-        found = [v for path, v in self.versions.items() if path[: len(prefix)] == prefix]
+        found = [v for path, v in self.versions.items() if path[: len(prefix)] == prefix and v.fits(types)]
         return found[-1] if found else None
 
     def too_many(self, version):
@@ -347,9 +368,9 @@ class Tree:
         hint = "Let both sides give values of one structure, type and shape, so that they are captured together;\nor write np.where(test, a, b)."
         return UnsupportedError(message(text, often.source, hint))
 
-    def launch(self, leaves):
-        """Run the right trace -> (it, its raw results)."""
-        version, tried = self.current, set()
+    def launch(self, leaves, types, first):
+        """Run the right trace -> (it, its raw results). first: one that takes these types."""
+        version, tried = self.current if self.current.fits(types) else first, set()
         while True:
             raw = version.program(*leaves)
             results = raw if isinstance(raw, tuple) else (raw,)
@@ -362,7 +383,7 @@ class Tree:
             k = int(check.text)
             choice, truth = version.path[k]
             path = (*version.path[:k], (choice, not truth if isinstance(truth, bool) else status.quoted(number)))
-            version = self.find(path)
+            version = self.find(path, types)
             if version is None:
                 raise Missing(self, path)
             if version in tried:
@@ -385,5 +406,5 @@ class Trees:
         self.program, self.find = program, find
 
     def __call__(self, *leaves):
-        version = self.find(leaves)
-        return Chosen(version, self.program(*leaves)) if version.tree is None else Chosen(*version.tree.launch(leaves))
+        version, types = self.find(leaves)
+        return Chosen(version, self.program(*leaves)) if version.tree is None else Chosen(*version.tree.launch(leaves, types, version))

@@ -11,15 +11,18 @@ import types
 
 import numpy as np
 
-from ..ir.core import Constant, Eqn
+from ..ir.core import Constant, Eqn, Lit
 from ..ir.ops import OPS
 from ..ir.source import Source
 from . import pytree
-from .array import TracedArray, TracedScalar
+from .array import Traced, TracedArray, TracedScalar
 from .assume import attempts
 from .containers import Containers
-from .errors import UnsupportedError, message
+from .effects import Original
+from .errors import LeakError, UnsupportedError, message
+from .outside import Outside
 from .source import hooks
+from .source.printing import Text
 from .status import PASSED
 from .storage import Storage
 from .trace import Trace
@@ -61,7 +64,7 @@ def kind_of(traced, name=None):
 
 
 class Out:
-    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself.
+    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself; what a Read finds ("outside").
 
     chain: the views that lead from the result or argument to the leaf.
     """
@@ -78,62 +81,88 @@ class Captured:
     func:    parameters are the dynamic arguments, then `lifted` (inner traces) or `inputs` (outermost);
              results are the leaves of kind "value", then one a write, one an effect, then the status.
     values:  how many results are leaves.
-    inputs:  concrete arrays, re-read at every call.
+    inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call; `Draw`s; the call's number, as None.
     lifted:  values of the enclosing trace.
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
     checks:  the Check behind each nonzero status, from 1; empty when there is no status result.
     layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
+             Behind the arguments count the inputs: an outside array may be written, and may be returned.
+    outside: what was read of the world outside (outermost).
+    stores:  the places outside that every call stores to; what it stores comes behind the result.
     notes:   what could not be captured as it stands, and what was done instead.
     given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
     """
 
-    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes", "given")
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
+    __slots__ += ("outside", "stores", "given")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes=(), given=None):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes, self.given = notes, given
+        self.notes, self.outside, self.stores, self.given = notes, outside, stores, given
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None):
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None):
     """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
 
     choices: which decisions on data are made by value, and the arguments that decide.
+    around:  makes the `Outside` of an attempt, where it is to be more than a plain one.
     """
-    if choices is None:
-        return _captured(function, leaves, tree, kinds, name, parent, order, None)
-    return attempts(choices, lambda: _captured(function, leaves, tree, kinds, name, parent, order, choices))
+    if parent is not None:
+        return _captured(Trace(name, parent), function, leaves, tree, kinds, order, None)
+
+    def once():
+        outside = around() if around is not None else Outside(len(kinds))
+        trace = Trace(name, None, outside)
+        trace.choices = choices
+        try:
+            return _captured(trace, function, leaves, tree, kinds, order, outside)
+        finally:
+            if choices is not None:
+                choices.put_back()
+            outside.restore()
+
+    return once() if choices is None else attempts(choices, once)
 
 
-def _captured(function, leaves, tree, kinds, name, parent, order, choices):
-    trace = Trace(name, parent)
-    trace.choices = choices
+def _captured(trace, function, leaves, tree, kinds, order, outside):
+    """One attempt of `capture`, in its trace."""
     with trace:
+        parent = trace.parent
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
-        params = tuple(trace.build.params)
-        trace.root.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, SCALAR)} if parent is None else set()
+        params = list(trace.build.params)
+        if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
+            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, SCALAR, int)}
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
         containers = Containers(args, kwargs)
         result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
+        stores, plans = [], None
         if parent is not None:
-            containers.refuse(name)
-        given = containers.plans(result) if parent is None else None
+            containers.refuse(trace.build.name)
+        else:
+            stores = outside.effects()
+            result = outside.given(result)
+            result = (result, [value for _, value in stores]) if stores else result
+            outside.finish()
+            plans = containers.plans(result)
+            result = result if plans is None else plans[0]
+            params += [value for _, value in outside.inputs]
+            storages += [h.storage for h in outside.arrays.values()]
         del containers
-        if given is not None:
-            result = given[0]
         outs, values, tree = describe(result, trace)
         order = pytree.key_order(result)
-        del result
-        if choices is not None:
-            choices.undo.clear()
+        places = [place for place, _ in stores]
+        del result, stores
+        if trace.parent is None and trace.choices is not None and not trace.choices.again:
+            trace.choices.undo.clear()
         own_copies(outs)
         count = len(values)
         writes = [s for s in storages if s.value is not params[s.origin]]
@@ -147,12 +176,14 @@ def _captured(function, leaves, tree, kinds, name, parent, order, choices):
             layout = trace.layout_arguments()
             values += [trace.status.value] if checks else []
             captured, local = trace.finish_captures()
-            inputs = [array for array, _ in captured]
+            captured = [*outside.inputs, *captured, *outside.draws.inputs()]
+            inputs = [what for what, _ in captured]
             trace.build.params += [value for _, value in captured]
             trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
-    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, trace.root.notes, given)
+    notes = trace.root.notes
+    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans)
 
 
 def _bind_constant(array, value):
@@ -182,7 +213,16 @@ def describe(result, trace):
     for leaf in leaves:
         if isinstance(leaf, Unmerged):
             leaf.fail()
-        if isinstance(leaf, TracedScalar):
+        made = id(leaf) in trace.root.outside.draws.made
+        if made or isinstance(leaf, Text):
+            what = "a random generator made in it" if made else "text of traced values"
+            raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
+        trace.root.outside.check_made(leaf)
+        if isinstance(leaf, Traced) and trace.parent is None:
+            refuse_leaked(leaf, trace)
+        if isinstance(leaf, Original):
+            outs.append(Out("outside", object=leaf.read))
+        elif isinstance(leaf, TracedScalar):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
         elif not isinstance(leaf, TracedArray):
@@ -201,6 +241,14 @@ def describe(result, trace):
             outs.append(Out("value", ARRAY, len(values)))
             values.append(leaf.value)
     return outs, values, tree
+
+
+def refuse_leaked(leaf, trace):
+    """A traced value of another trace leaves this one: of a function inside it that is differentiated, or of a call that has ended."""
+    within = leaf.storage.trace is trace if isinstance(leaf, TracedArray) else isinstance(leaf.value, Lit) or leaf.value in trace.build.values
+    if not within:
+        text = f"a traced value of type {leaf.type} is returned or stored outside, and was made inside a function that is differentiated or mapped"
+        raise LeakError(message(text, None, "Let that function return it: value_and_grad(f, has_aux=True), or beside its result."))
 
 
 def own_copies(outs):

@@ -16,13 +16,16 @@ from ..ir.core import Func, Lit
 from ..ir.ops.control import groups
 from ..ir.pipeline import PIPELINE
 from ..ir.pipeline import run as optimise
-from . import pytree, world
+from . import pytree
 from .array import Traced
-from .assume import Choices
+from .assume import Choices, acts
 from .capture import capture
 from .compare import difference, kinds_differ
+from .draws import put_back, states
 from .errors import CheckError, WengertError, message
 from .lines import Lines
+from .outside import gathered
+from .reach import Reach
 from .signature import kind_for, kind_of_type, names_of
 from .snapshot import Snapshot
 
@@ -54,7 +57,7 @@ class Outcome:
             for x in pytree.leaves(self.result)
             if isinstance(x, np.ndarray)
         ]
-        self.after = Snapshot(watched)
+        self.after = Snapshot(*watched)
         self.structure = pytree.structure(self.result)
         self.held = [(n, np.array(x)) for n, x in named("result", self.result) if kind_of_type(type(x)) is not None]
         self.objects = [(n, x) for n, x in named("result", self.result)]
@@ -70,10 +73,9 @@ class Comparison:
 
     def __init__(self, compiled, function, args, kwargs):
         self.compiled, self.function, self.args, self.kwargs = compiled, function, args, kwargs
-        reads = world.scan(function)
-        self.watched = [args, kwargs, getattr(function, "__self__", None)]
-        self.watched += [x for r in reads if r.kind != "builtin" for x in (r.get(), r.owner if r.kind == "attribute" else None)]
-        self.before = Snapshot(self.watched)
+        found = Reach(function)
+        self.watched = [args, kwargs, *found.objects], list(found.slots)
+        self.before = Snapshot(*self.watched)
 
     def run(self):
         try:
@@ -131,7 +133,9 @@ class Comparison:
         captured = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.compiled.name, choices=Choices(dynamic))
         self.before.restore()
         func = captured.func
-        operands = [np.array(x, p.type.dtype) for x, p in zip((*dynamic, *captured.inputs), func.params, strict=True)]
+        if next(acts(func), None) is not None:
+            return None, "It prints or draws while it runs, and was not run once more to see where."
+        operands = [np.array(x, p.type.dtype) for x, p in zip((*dynamic, *taken(captured)), func.params, strict=True)]
         walk = Walk()
         wrong = walk.first(func, operands)
         if wrong is not None:
@@ -155,6 +159,15 @@ class Comparison:
                 if found:
                     return source_of(r), f"The pass {step.__name__} changes it: afterwards it {found} before."
         return walk.first(after, operands)
+
+
+def taken(captured):
+    """What a captured program takes in beside its arguments."""
+    draws = captured.outside.draws
+    before = states(draws.sources())
+    env = draws.run()
+    put_back(before)
+    return gathered(captured.inputs, env)
 
 
 def source_of(value):

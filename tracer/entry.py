@@ -16,88 +16,18 @@ from ..ir.types import type_of
 from . import pytree, world
 from .assume import Choices, Chosen, Missing, Tree, Trees, Undecided, Untraced, refuse_effects
 from .capture import ARRAY, SCALAR, capture
-from .containers import settle
-from .errors import ConcretizationError, DeepRecursion, UnsupportedError, message, warn_fallback
+from .draws import put_back, states
+from .errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message, warn_fallback
 from .frames import PART, internal, without_internals
-from .impure import Draws
+from .ints import fit
+from .outside import Outside, changing, gathered
 from .signature import kind_for
-from .status import failure
+from .status import number_of
+from .version import Version
 
 
-class Version:
-    """One trace: the function as captured and as compiled, and what explain() tells of it."""
-
-    def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
-        self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
-        self.tree = self.program = None  # the Tree it belongs to then, and its own program
-        self.captured, self.func, self.types, self.reason = captured, func, types, reason
-        self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
-        self.places = None  # which leaves of the call the function takes
-        outs = captured.outs
-        alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
-        single = alone and pytree.is_leaf(captured.tree) and not captured.layout and captured.given is None
-        # the kind of the one result where there is nothing to write, check, share or rebuild
-        self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
-        self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
-
-    def finish(self, raw, leaves, numpy, again, given):
-        """Turn raw results into what the function returns; changed arguments are written last, all or none."""
-        captured = self.captured
-        results = raw if isinstance(raw, tuple) else (raw,)
-        if captured.checks:
-            if np.asarray(results[-1]):
-                raise failure(captured.checks, results[-1])[1]
-        if captured.writes and overlapping(leaves, captured):
-            return again("an argument that is written shares memory with another array")
-        if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):
-            return again("an argument is not in row-major order, which decides what is a view of it")
-        values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
-        for index, new in zip(captured.writes, results[captured.values :]):
-            np.copyto(leaves[index], np.asarray(new))
-        made = {}
-        result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
-        return result if captured.given is None else settle(result, captured.given, given)
-
-    def own(self, result, index):
-        """A result as an ndarray the caller may write."""
-        value = self.func.results[index]
-        shared = value in self.func.params or self.func.results.index(value) != index
-        return np.array(result) if shared else dispatch.owned(result)
-
-    def _leaf(self, out, values, leaves, numpy, made):
-        if out.how == "object":
-            return out.object
-        if out.how == "copy":
-            return out.object.copy()
-        if out.how == "argument":
-            return follow(leaves[out.index], out.chain)
-        value = values[out.index]
-        if not numpy:
-            return follow(value, out.chain)
-        if out.kind is ARRAY:
-            return made.setdefault((out.index, out.chain), follow(value, out.chain))
-        return value[()] if out.kind is SCALAR else value.item()
-
-
-def follow(array, chain):
-    """The view that `chain` leads to."""
-    for step in chain:
-        array = step.apply(array)
-    return array
-
-
-def overlapping(leaves, captured):
-    """Whether an array about to be written shares memory with another array the program read."""
-    others = [*leaves, *captured.inputs]
-    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(others))
-
-
-def restore(outside):
-    """Give outside arrays that the trace wrote their contents back -> those arrays."""
-    written = [(array, before) for array, before in outside if array.tobytes() != before.tobytes()]
-    for array, before in written:
-        array[...] = before
-    return [array for array, _ in written]
+def same_number(a, b):
+    return world.snapshot(a) == world.snapshot(b)
 
 
 def explained(error):
@@ -141,12 +71,33 @@ def too_deep(error):
 class World:
     """The traces that are valid while `guard` holds, and the program that jax.jit dispatches among them."""
 
-    def __init__(self, name, guard):
-        self.guard = guard
-        self.versions = {}  # types of the dynamic leaves -> Version
-        self.inputs = []  # captured arrays, passed behind the arguments
+    def __init__(self, name):
+        self.guard = world.Guard(())
+        self.reads = {}  # what the traces relied on: place -> Read
+        self.versions = []
+        self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
+        self.draws = None  # of the one version that is here, where it draws random numbers
         self.call = dispatch.program(self.find, name)
+
+    @property
+    def live(self):
+        """Whether any input is to be looked up at each call."""
+        return any(isinstance(x, world.Read) for x in self.inputs)
+
+    def gather(self, env=None, number=None):
+        """The inputs of a call, of which `env` are the draws."""
+        return gathered(self.inputs, env, number)
+
+    def serves(self, types):
+        """Whether the traces here may be used, or joined by another, for arguments of these types."""
+        if not self.guard.holds():
+            return False
+        if self.draws is None:
+            return True
+        version = self.versions[0]
+        now = [*types, *(type_of(x.get()) for x in self.inputs if isinstance(x, world.Read))]
+        return all(t is p.type for t, p in zip(now, version.captured.func.params))
 
     def give(self, raw):
         """The one result of a program that does nothing else, in NumPy's kind."""
@@ -154,46 +105,62 @@ class World:
         return value if self.plain is ARRAY else value[()] if self.plain is SCALAR else value.item()
 
     def find(self, types):
-        version = self.versions.get(types[: len(types) - len(self.inputs)])
+        """The program for the types of arguments and inputs."""
+        version = self.version(types)
         if version is None:
             raise Untraced
         return version.func, version.places
 
-    def add(self, version):
-        """A new trace; the arrays it captured join the inputs."""
-        arguments = len(version.types)
-        places = list(range(arguments))
-        for array in version.captured.inputs:
-            if not any(array is x for x in self.inputs):
-                self.inputs.append(array)
-            places.append(arguments + next(i for i, x in enumerate(self.inputs) if x is array))
-        version.places = places
-        if version.assumed:
-            self.grow(version)
-        self.versions[version.types] = version
-        kinds = {v.plain for v in self.versions.values()}
-        self.plain = kinds.pop() if len(kinds) == 1 else None
-        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions.values())
+    def version(self, types):
+        """The trace for the types of arguments and inputs; of several between which data chooses, any."""
+        return next((v for v in self.versions if v.fits(types)), None)
 
+    def version_of(self, leaves):
+        types = tuple([type_of(x) for x in leaves])
+        version = self.version(types)
+        if version is None:
+            raise Untraced
+        return version, types
 
-    def grow(self, version):
-        """One more trace for its types: each has a program of its own, and the data of a call says which is right."""
-        other = self.versions.get(version.types)
-        version.tree = other.tree if other is not None else Tree()
+    def grow(self, version, tree):
+        """One more trace of a tree: each has a program of its own, and the data of a call says which is right."""
+        version.tree = tree or Tree()
         version.tree.add(version)
         version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name)
         if not isinstance(self.call, Trees):
             self.call = Trees(self.call, self.version_of)
 
-    def version_of(self, leaves):
-        types = tuple(kind_for(x, None).type for x in leaves[: len(leaves) - len(self.inputs)])
-        if types not in self.versions:
-            raise Untraced
-        return self.versions[types]
+    def add(self, version, tree=None):
+        """A new trace, of a tree if data chooses; what it takes in joins the inputs, what it read joins the guard."""
+        arguments = len(version.types)
+        places = list(range(arguments))
+        keys = [input_key(x) for x in self.inputs]
+        for x in version.captured.inputs:
+            if input_key(x) not in keys:
+                self.inputs.append(x)
+                keys.append(input_key(x))
+            places.append(arguments + keys.index(input_key(x)))
+        version.places = places
+        if version.assumed:
+            self.grow(version, tree)
+        self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
+        self.versions.append(version)
+        self.draws = version.captured.outside.draws or None
+        for place, read in version.captured.outside.reads.items():
+            if place not in self.reads or self.reads[place].weaker(read):
+                self.reads[place] = read
+        self.guard = world.Guard(self.reads.values())
+        kinds = {v.plain for v in self.versions}
+        self.plain = kinds.pop() if len(kinds) == 1 else None
+        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions)
+
+
+def input_key(x):
+    return x.place if isinstance(x, world.Read) else id(x)
 
 
 class Entry:
-    """See the module. `run(leaves, given)` takes the flat dynamic leaves, and the (args, kwargs) they come from where those have containers."""
+    """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, tree, order, dynamic, names, types, flat):
         self.order = order  # of the keys of dicts among the arguments
@@ -202,34 +169,42 @@ class Entry:
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
-        self.reads = world.scan(compiled.function, self.static)
-        self.worlds = {}  # guard key -> World
+        self.worlds = []
         self.current = None
+        self.promoted = ()  # names of the ints among the dynamic leaves
+        self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
     def run(self, leaves, given=None):
         """The call, on any thread: guard, program, result; a trace first where there is none."""
         here = self.current
         if here is None or not here.guard.holds():
             return self.first(*leaves, given=given)
+        if here.draws is not None:
+            return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
+        everything = [*leaves, *here.gather()]
         try:
-            raw = self.launch(here, leaves)
+            raw = self.launch(here, everything)
         except Untraced:
             return self.first(*leaves, given=given)
-        return self.finish(here, raw, leaves, given)
+        return self.finish(here, raw, everything, given)
 
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves, given=None):
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
+            here = self.current
+            if here.draws is not None:
+                return self.drawn(here, leaves, given)
             try:
                 while True:
                     try:
                         start = time.perf_counter()
-                        raw = self.launch(self.current, leaves)
+                        everything = [*leaves, *here.gather()]
+                        raw = self.launch(here, everything)
                         break
                     except Missing as missing:
-                        version, fresh = self.branched(leaves, missing.path), True
+                        version, fresh = self.branched(here, leaves, missing), True
             except Undecided:
                 return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
             if isinstance(raw, Chosen):
@@ -237,99 +212,170 @@ class Entry:
             if fresh and version.first_seconds is None:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
-        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason, given), given)
+        return self.settle(here, version, raw, everything, given)
 
-    def branched(self, leaves, path):
-        """The trace for data that goes the way `path` through the choices made by value."""
-        guard = world.Guard(self.reads)
+    def branched(self, here, leaves, missing):
+        """The trace for data that goes another way through the choices made by value."""
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
-        version = self.trace(guard, kinds, tuple(k.type for k in kinds), "data took another way", leaves, path)
-        if version.path[: len(path)] != path:
+        version = self.trace(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
+        if version.path[: len(missing.path)] != missing.path:
             raise UnsupportedError(message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None))
-        self.current.add(version)
+        here.add(version, missing.tree)
         if self.flat:
             self.compiled.front.install(self)
         return version
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
-        guard = world.Guard(self.reads)
-        here = self.worlds.get(guard.key)
-        reason = None
-        if here is None:
-            if self.current is not None:
-                changed = guard.changed(self.current.guard.key)
-                reason = "changed since: " + ", ".join(str(r) for r in changed)
-            here = World(self.compiled.name, guard)
-        here.guard = guard
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
         types = tuple(k.type for k in kinds)
-        version = here.versions.get(types)
+        here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
+        version = here and (here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather()))))
+        if version is not None and here is self.current:
+            return version, False
         fresh = version is None
         if fresh:
-            if reason is None:
-                reason = self._new_types(types, here) if here.versions else self.compiled.reason_for(self)
-            version = self.trace(guard, kinds, types, reason, leaves)
+            reason = self._reason(types, here)
+            version = self.trace(kinds, types, reason, leaves)
+            if here is None or version.captured.outside.draws:
+                here = World(self.compiled.name)
+                self.worlds.append(here)
             here.add(version)
-        if fresh or here is not self.current:
-            self.worlds[guard.key] = self.current = here
-            if self.flat:
-                self.compiled.front.install(self)
+        self.current = here
+        if self.flat and here.draws is None:
+            self.compiled.front.install(self)
         return version, fresh
 
-    def _new_types(self, types, here):
-        last = next(reversed(here.versions))
-        return "new " + ", ".join(f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last) if t is not u)
+    def _reason(self, types, here):
+        """Why there must be a new trace."""
+        if here is not None:
+            last = here.versions[-1]
+            changed = [f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last.types) if t is not u]
+            return "new " + ", ".join(changed) if changed else "an outside array has another type"
+        if self.current is not None:
+            return "changed since: " + ", ".join(f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed())
+        return self.compiled.reason_for(self)
 
-    def trace(self, guard, kinds, types, reason, given, path=()):
-        choices = Choices(given, path)
-        leaves = list(self.leaves)
-        for i, k in zip(self.dynamic, kinds):
-            leaves[i] = k
+    def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
-        outside = [(v, v.copy()) for v in guard.values if isinstance(v, np.ndarray)]
-        draws = Draws([*guard.values, *self.static.values()])
-        try:
-            captured = capture(self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices)
-        except Exception as error:
-            raise without_internals(explained(error)) from error.__cause__
-        finally:
-            written = restore(outside)
-        if written:
-            raise UnsupportedError(
-                message(
-                    f"{self.compiled.name} writes an array that lives outside it, {type_of(written[0])}; its contents were put back",
-                    None,
-                    "Pass the array as an argument: arguments may be written, and the caller's array then changes at every call.",
-                )
-            )
-        draws.refuse(self.compiled.name)
-        refuse_effects(captured.func, choices.taken)
+        captured, choices = self.captured(kinds, given, path)
+        refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact)
         return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
 
+    def captured(self, kinds, given, path):
+        """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
+        promoted = self.changing()
+        first = self.attempt(kinds, Choices(given, path), promoted)
+        if first is None:
+            return self.attempt(kinds, Choices(given, path), (), final=True)
+        more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
+        if not more:
+            return first
+        second = self.attempt(kinds, Choices(given, path), {*promoted, *more})
+        if second is None:
+            self.fixed.update(more)
+            return first
+        return second
+
+    def changing(self):
+        """The places of outside numbers that have had a third value by now."""
+        seen = {}
+        for here in self.worlds:
+            for place, read in here.reads.items():
+                if read.how == "value" and changing(read.value) and not same_number(read.get(), read.value):
+                    seen.setdefault(place, set()).add(repr(read.value))
+                elif read.how == "input" and not isinstance(read.value, np.ndarray):
+                    seen[place] = {1, 2}
+        return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
+
+    def attempt(self, kinds, choices, promoted, final=False):
+        """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing."""
+        leaves, made = list(self.leaves), []
+        for i, k in zip(self.dynamic, kinds):
+            leaves[i] = k
+
+        def around():
+            made.append(Outside(len(kinds), promoted, frozen=final))
+            made[-1].names.update((id(x), (x, name)) for name, x in self.static.items())
+            return made[-1]
+
+        try:
+            captured = capture(
+                self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around
+            )
+        except Exception as error:
+            if made[-1].inputs and not final and isinstance(error, WengertError):
+                self.fixed.update(promoted)
+                return None
+            raise without_internals(explained(error)) from error.__cause__
+        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, world.Read) else None for x in captured.inputs)]
+        ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
+        if ints and not fit(captured.func, ints):
+            if promoted and not final:
+                self.fixed.update(promoted)
+                return None
+            if any(k.kind is int for k in kinds):
+                raise ConcretizationError("an int that keeps changing may leave 64 bits, or meets integers of fewer")
+        return captured, choices
+
     # -- running -----------------------------------------------------------------------------------
-    def launch(self, here, leaves):
+    def launch(self, here, everything):
+        """The raw results for arguments and inputs."""
         if dispatch.config.jax_enable_x64:
-            return here.call(*self.placed(leaves, here.inputs))
+            return here.call(*self.placed(everything))
         with dispatch.SCOPE:
-            return here.call(*self.placed(leaves, here.inputs))
+            return here.call(*self.placed(everything))
 
-    def placed(self, leaves, inputs):
-        """All leaves of the program, on the device asked for."""
-        if inputs:
-            leaves = [*leaves, *inputs]
-        return leaves if self.compiled.device is None else dispatch.put(leaves, self.compiled.device)
+    def types_of(self, leaves):
+        return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))
 
-    def finish(self, here, raw, leaves, given=None):
+    def drawn(self, here, leaves, given):
+        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included."""
+        draws, version = here.draws, here.versions[0]
+        before = states(draws.sources())
+        env, number = draws.begin()
+        try:
+            everything = [*leaves, *here.gather(env, number)]
+            raw = self.launch(here, everything)
+            status = version.status(raw)
+        except BaseException:
+            put_back(before)
+            raise
+        finally:
+            draws.environments.pop(number, None)
+        if status:
+            put_back(before)
+            draws.run(version.captured.checks[number_of(status) - 1].drawn)
+        count = len(self.dynamic)
+        taken = [everything[p] for p in version.places]
+
+        def again(reason):
+            put_back(before)
+            return self.plainly(leaves[:count], reason, given)
+
+        return version.finish(raw, taken, self.numpy, again, given)
+
+    def placed(self, everything):
+        """All that a program takes, on the device asked for."""
+        return everything if self.compiled.device is None else dispatch.put(everything, self.compiled.device)
+
+    def finish(self, here, raw, everything, given=None):
         if here.plain is not None:
             return here.give(raw) if self.numpy else raw
         if type(raw) is Chosen:
-            return raw.version.finish(raw.raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason, given), given)
+            return self.settle(here, raw.version, raw.raw, everything, given)
         versions = here.versions
-        version = next(iter(versions.values())) if len(versions) == 1 else versions[tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))]
-        return version.finish(raw, leaves, self.numpy, lambda reason: self.plainly(leaves, reason, given), given)
+        version = versions[0] if len(versions) == 1 else here.version(tuple(type_of(x) for x in everything))
+        return self.settle(here, version, raw, everything, given)
+
+    def settle(self, here, version, raw, everything, given):
+        count = len(self.dynamic)
+        if self.promoted and not version.effects and version.status(raw):
+            return self.compiled.statically(self, everything[:count], given)
+        taken = [everything[p] for p in version.places]
+        return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given)
 
     def plainly(self, leaves, reason, given=None):
         """Run the user's function uncaptured, and say so."""
@@ -338,8 +384,12 @@ class Entry:
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
         if given is not None:
             return self.compiled.plain(*given[0], **given[1])
+        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
+        return self.compiled.plain(*args, **kwargs)
+
+    def filled(self, leaves):
+        """All leaves of a call, the static ones among them."""
         full = list(self.leaves)
         for i, x in zip(self.dynamic, leaves):
             full[i] = x
-        args, kwargs = pytree.unflatten(self.tree, full, self.order)
-        return self.compiled.plain(*args, **kwargs)
+        return full

@@ -1,30 +1,31 @@
 """What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
 
 from .assume import Assumption
+from .draws import Draw
+from .world import MISSING, Read
 
 
 def explanation(compiled):
     """The text of `explain`, one paragraph a trace."""
     lines, numbers = [f"{compiled.name}: {_count(compiled)} trace(s)"], {}
     for entry in compiled.entries.values():
-        for world in entry.worlds.values():
-            for version in world.versions.values():
-                members = _members(version)
+        for world in entry.worlds:
+            trees = []
+            for version in world.versions:
+                if version.tree in trees:
+                    continue
+                members = [version] if version.tree is None else list(version.tree.versions.values())
                 numbers = {v: len(numbers) + i for i, v in enumerate(members, 1)} | numbers
                 for v in members:
                     lines += _version(numbers[v], entry, world, v)
                 if version.tree is not None:
+                    trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
     return "\n".join(lines)
 
 
 def _count(compiled):
-    return sum(len(_members(v)) for e in compiled.entries.values() for w in e.worlds.values() for v in w.versions.values())
-
-
-def _members(version):
-    """All traces of the types of a version."""
-    return [version] if version.tree is None else list(version.tree.versions.values())
+    return sum(len(w.versions) for e in compiled.entries.values() for w in e.worlds)
 
 
 def _version(number, entry, world, version):
@@ -32,13 +33,18 @@ def _version(number, entry, world, version):
     lines = [f"  trace {number}: ({arguments})", f"    because      {version.reason}"]
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={v!r:.40}' for n, v in entry.static.items())}")
-    outside = [str(r) for r in world.guard.reads if r.kind != "builtin"]
-    if outside:
-        lines.append(f"    relied on    {', '.join(outside)}")
-    if version.captured.inputs:
-        lines.append(f"    re-read      {len(version.captured.inputs)} outside array(s) at every call")
+    reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
+    lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
+    lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]
+    draws = version.captured.outside.draws.list
+    if draws:
+        lines.append(f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order")
+    others = sum(not isinstance(x, Read | Draw) and x is not None for x in version.captured.inputs)
+    if others:
+        lines.append(f"    re-read      {others} outside array(s) at every call")
+    lines += [f"    stores       {place.name}" for place in version.captured.stores]
     if version.captured.writes:
-        lines.append(f"    writes       {', '.join(entry.names[i] for i in version.captured.writes)}")
+        lines.append(f"    writes       {', '.join(_named(entry, version, i) for i in version.captured.writes)}")
     lines += [f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed]
     errors = {c.error for c in version.captured.checks} - {Assumption}
     if errors:
@@ -50,3 +56,9 @@ def _version(number, entry, world, version):
         f"    cost         {version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left), {first}"
     )
     return lines
+
+
+def _named(entry, version, index):
+    """An argument, or behind those an outside array."""
+    count = len(entry.names)
+    return entry.names[index] if index < count else version.captured.inputs[index - count].name

@@ -21,6 +21,7 @@ import numpy as np
 from ..backends.xla import dispatch
 from .capture import ARRAY, SCALAR
 from .entry import Untraced
+from .world import LARGEST, STALE, Read, namer
 
 MISSING = object()
 WIDEST = 32  # parameters beyond which no inline test is generated
@@ -36,7 +37,7 @@ class Front:
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.count = 0 if variadic or count > WIDEST else count
         self.numbers = itertools.count()
-        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": (KeyError, AttributeError, ValueError)}
+        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
         self.space |= {"config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned}
         self.call = self._compile([])
 
@@ -63,7 +64,7 @@ class Front:
             tests = []
             prelude = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
         tests = [*(self._test(i, leaf, entry, k) for i, leaf in enumerate(entry.leaves)), *tests, "not keywords"]
-        tests += entry.current.guard.inline(k, self.space)
+        tests += entry.current.guard.inline(k, self.space, quick=True)
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
         hot = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
         self.call.__code__ = self._code([*prelude, *("    " + line for line in hot)] if prelude else hot)
@@ -77,7 +78,7 @@ class Front:
     def _test(self, i, leaf, entry, k):
         if i in entry.dynamic:
             self.space[f"t{i}_{k}"] = entry.types[i]
-            return f"type(a{i}) is t{i}_{k}"
+            return f"type(a{i}) is t{i}_{k}" + (f" and -{LARGEST} <= a{i} < {LARGEST}" if entry.types[i] is int else "")
         self.space[f"s{i}_{k}"] = leaf
         if isinstance(leaf, COMPARED):
             self.space[f"t{i}_{k}"] = type(leaf)
@@ -87,12 +88,18 @@ class Front:
     def _body(self, entry, k, names):
         """Launch and result, with nothing that this signature does not need."""
         here = entry.current
-        versions = list(here.versions.values())
+        versions = here.versions
         self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
-        arguments = ", ".join([*names, f"*inputs_{k}"] if here.inputs else names)
+        lead, behind = [], [f"*inputs_{k}"] if here.inputs else []
+        if here.live:
+            named = namer(f"g{k}", self.space)
+            found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
+            lead, behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
+        arguments = ", ".join([*names, *behind])
         launch = f"raw = call_{k}({arguments})"
+        everything = f"({arguments}{',' if arguments else ''})"
         if entry.compiled.device is not None:
-            lines = [f"raw = entry_{k}.launch(here_{k}, ({', '.join(names)}{',' if names else ''}))"]
+            lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
         elif not all(dispatch.narrow(v.func) for v in versions):
             lines = ["if config.jax_enable_x64:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
         else:
@@ -103,5 +110,6 @@ class Front:
             else:
                 result = ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")
         else:
-            result = f"entry_{k}.finish(here_{k}, raw, ({', '.join(names)}{',' if names else ''}))"
-        return ["try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]
+            result = f"entry_{k}.finish(here_{k}, raw, {everything})"
+        lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:"]
+        return [*lines, f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]

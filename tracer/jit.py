@@ -13,24 +13,37 @@ from .assume import Choices
 from .capture import capture
 from .check import checked
 from .entry import Entry
-from .errors import UnsupportedError, message
+from .errors import UnsupportedError, WengertError, message
 from .explain import explanation
 from .fastpath import Front
 from .signature import check_hashable, kind_for, kind_of_type, names_of
 from .source import hooks
+from .world import small
 
 
 class Route:
     """What the types of the leaves decide: which leaves are static, and the entries by their values."""
 
-    __slots__ = ("static", "dynamic", "inside", "entries")
+    __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain")
 
-    def __init__(self, types):
+    def __init__(self, types, promoted=(), plain=None):
         kinds = [kind_of_type(t) for t in types]
-        self.static = [i for i, k in enumerate(kinds) if k is None]
-        self.dynamic = [i for i, k in enumerate(kinds) if k is not None]
+        self.types, self.promoted = types, frozenset(promoted)  # ints that are traced, having had too many values
+        self.static = [i for i, k in enumerate(kinds) if k is None and i not in self.promoted]
+        self.dynamic = [i for i, k in enumerate(kinds) if k is not None or i in self.promoted]
         self.inside = Traced in kinds  # called while another function is traced
         self.entries = {}
+        self.plain = plain or self  # the route on which no int is traced
+        self.fixed = set()  # ints that a trace must know
+
+    def changing(self, static):
+        """The leaves that are ints of which this is a third value, all else being as it was."""
+        out = []
+        for n, i in enumerate(self.static):
+            if self.types[i] is int and i not in self.plain.fixed and small(static[n]):
+                others = {s[n] for s in self.entries if all(s[m] == v for m, v in enumerate(static) if m != n)}
+                out += [i] if len(others) > 1 else []
+        return out
 
 
 class Compiled:
@@ -53,6 +66,8 @@ class Compiled:
         route = self.routes.get((tree, types))
         if route is None:
             route = self.routes[tree, types] = Route(types)
+        if route.promoted and not all(small(leaves[i]) for i in route.promoted):
+            route = route.plain
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
         if not route.static:
@@ -67,18 +82,50 @@ class Compiled:
                     check_hashable(leaves[i], n)
             raise
         entry = entry or self.enter(route, static, leaves, tree, types, args, kwargs)
-        return entry.run([leaves[i] for i in route.dynamic], (args, kwargs))
+        return entry.run([leaves[i] for i in entry.dynamic], (args, kwargs))
 
     def enter(self, route, static, leaves, tree, types, args, kwargs):
         """The entry of a signature that has none yet."""
         with self.lock:
             if static not in route.entries:
+                found = self.promoted(route, static, leaves, tree, types, args, kwargs)
+                if found is not None:
+                    return found
                 names = names_of(self.signature, args, kwargs)
                 flat = not kwargs and len(args) == len(leaves) and all(x is a for x, a in zip(leaves, args))
                 order = pytree.key_order((args, kwargs))
                 entry = Entry(self, leaves, tree, order, route.dynamic, names, types, flat)
-                self.entries[tree, types, static] = route.entries[static] = entry
+                entry.promoted = [names[i] for i in sorted(route.promoted)]
+                self.entries[tree, types, route.promoted, static] = route.entries[static] = entry
             return route.entries[static]
+
+    def promoted(self, route, static, leaves, tree, types, args, kwargs):
+        """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must know it."""
+        for i in route.changing(static):
+            wider = Route(types, {*route.promoted, i}, route.plain)
+            key = tuple([leaves[j] for j in wider.static])
+            try:
+                entry = self.enter(wider, key, leaves, tree, types, args, kwargs)
+                entry.prepare([leaves[j] for j in entry.dynamic])
+            except WengertError:
+                route.plain.fixed.add(i)
+                self.entries.pop((tree, types, wider.promoted, key), None)
+                continue
+            self.routes[tree, types] = wider
+            return entry
+        return None
+
+    def statically(self, entry, leaves, given):
+        """The call with its ints static: in a program that takes them as numbers, a check has failed."""
+        full = entry.filled(leaves)
+        args, kwargs = (tuple(full), {}) if entry.flat else given
+        route = self.routes[entry.tree, entry.types].plain
+        static = tuple([full[i] for i in route.static])
+        with self.lock:
+            if static not in route.entries:
+                found = Entry(self, full, entry.tree, entry.order, route.dynamic, names_of(self.signature, args, kwargs), entry.types, False)
+                self.entries[entry.tree, entry.types, route.promoted, static] = route.entries[static] = found
+        return route.entries[static].run([full[i] for i in route.dynamic], (args, kwargs))
 
     def reason_for(self, entry):
         """Why an entry is traced for the first time: what differs from the entries before it."""
@@ -86,6 +133,8 @@ class Compiled:
         if not others:
             return "first call"
         last = others[-1]
+        if entry.promoted != last.promoted:
+            return f"{', '.join(entry.promoted)} keeps changing: a number of the program from here on"
         if last.tree != entry.tree:
             return "new argument structure"
         for name, value in entry.static.items():
@@ -121,7 +170,8 @@ def jit(function=None, *, device=None, exact=False, check=False):
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
-    each new value compiles once more. NumPy in, NumPy out; if any argument is a jax array the results are.
+    each new value compiles once more. An int that keeps changing is traced too, unless it is needed as a size.
+    NumPy in, NumPy out; if any argument is a jax array the results are.
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
     exact:  leave out rewrites that may change a result by rounding.

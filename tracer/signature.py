@@ -1,4 +1,7 @@
-"""Which arguments are dynamic: arrays and floats are traced; ints, strings and all else are part of the key."""
+"""Which arguments are dynamic: arrays and floats are traced; ints, strings and all else are part of the key.
+
+An int that keeps changing is traced after all (`jit.Route`).
+"""
 
 import numpy as np
 
@@ -9,7 +12,7 @@ from .array import Traced
 from .capture import ARRAY, SCALAR, Kind
 from .errors import UnsupportedError, message
 
-FLOAT64, COMPLEX128 = Tensor((), np.dtype(np.float64)), Tensor((), np.dtype(np.complex128))
+FLOAT64, COMPLEX128, INT64 = (Tensor((), np.dtype(t)) for t in (np.float64, np.complex128, np.int64))
 _kinds = {}  # leaf type -> ARRAY, SCALAR, float, complex, or None for static
 
 
@@ -38,6 +41,8 @@ def kind_for(leaf, name):
         return Kind(FLOAT64, float, name=name)
     if kind is complex:
         return Kind(COMPLEX128, complex, name=name)
+    if type(leaf) is int:
+        return Kind(INT64, int, name=name)
     dtype = np.dtype(leaf.dtype)
     if dtype.name not in SHORT or not dtype.isnative:
         hint = (

@@ -1,5 +1,6 @@
 """What mutable objects hold, to be put back or compared: arrays, containers, attributes, and the states of random generators."""
 
+import collections
 import random
 import types
 
@@ -11,9 +12,10 @@ ATOMS = (int, float, complex, str, bytes, type(None), types.ModuleType, types.Fu
 
 
 class Snapshot:
-    """Everything that can be reached from `roots` through containers and the attributes of users' objects."""
+    """What `slots` hold, and everything that can be reached from `roots` through containers and the attributes of users' objects."""
 
-    def __init__(self, roots):
+    def __init__(self, roots, slots=()):
+        self.slots = [(slot, slot.get()) for slot in slots]
         self.held = {}  # id -> (object, what it held)
         self.random = random.getstate(), np.random.get_state(legacy=False)
         todo = list(roots)
@@ -28,6 +30,11 @@ class Snapshot:
                 self.held[id(x)] = x, x.bit_generator.state
             elif isinstance(x, np.random.RandomState):
                 self.held[id(x)] = x, x.get_state(legacy=False)
+            elif isinstance(x, random.Random):
+                self.held[id(x)] = x, x.getstate()
+            elif isinstance(x, collections.deque):
+                self.held[id(x)] = x, list(x)
+                todo += x
             elif isinstance(x, dict):
                 self.held[id(x)] = x, dict(x)
                 todo += x.values()
@@ -44,6 +51,9 @@ class Snapshot:
         """Give everything back what it held."""
         random.setstate(self.random[0])
         np.random.set_state(self.random[1])
+        for slot, value in self.slots:
+            if slot.get() is not value:
+                slot.set(value)
         for x, held in self.held.values():
             if isinstance(x, np.ndarray):
                 if x.flags.writeable and x.tobytes() != held.tobytes():
@@ -52,6 +62,11 @@ class Snapshot:
                 x.bit_generator.state = held
             elif isinstance(x, np.random.RandomState):
                 x.set_state(held)
+            elif isinstance(x, random.Random):
+                x.setstate(held)
+            elif isinstance(x, collections.deque):
+                x.clear()
+                x.extend(held)
             elif held is not None and isinstance(x, list):
                 x[:] = held
             elif held is not None and isinstance(x, dict | set):
@@ -60,6 +75,10 @@ class Snapshot:
 
     def differs(self, other, names):
         """The first array or attribute that holds something else than in `other`, in words; None where none does."""
+        for (slot, x), (_, y) in zip(self.slots, other.slots):
+            found = _leaf(x, y)
+            if found:
+                return f"afterwards {slot.name} {found}"
         for key, (x, held) in self.held.items():
             if key not in other.held:
                 continue
@@ -75,14 +94,14 @@ class Snapshot:
                     found = _leaf(held[k], was[k])
                     if found:
                         return f"afterwards {k!r} {found}"
-            elif isinstance(x, list) and held is not None:
+            elif isinstance(x, list | collections.deque) and held is not None:
                 if len(held) != len(was):
                     return f"afterwards a list has {len(held)} items, where plain Python leaves {len(was)}"
                 for i, (p, q) in enumerate(zip(held, was)):
                     found = _leaf(p, q)
                     if found:
                         return f"afterwards item {i} of a list {found}"
-            elif isinstance(x, np.random.Generator | np.random.RandomState) and repr(held) != repr(was):
+            elif isinstance(x, np.random.Generator | np.random.RandomState | random.Random) and repr(held) != repr(was):
                 return "afterwards a random generator is in another state"
         return None
 

@@ -22,11 +22,15 @@ PASSED = Lit(0, STATUS)
 
 
 class Check(NamedTuple):
-    """What a failed check raises: `error(text)`, with the quoted number in place of the first `{}` if it `quotes` one."""
+    """What a failed check raises: `error(text)`, with the quoted number in place of the first `{}` if it `quotes` one.
+
+    drawn: how many draws of random numbers, made before the launch, Python makes before it.
+    """
 
     error: type
     text: str
     quotes: bool
+    drawn: int = 0
 
 
 def passed(status):
@@ -40,6 +44,11 @@ def failed(number, quoted=None):
         return Lit(number, STATUS)
     quoted = OPS["clamp"](Lit(-MOST, STATUS), cast_to(quoted, INDEX), Lit(MOST, STATUS))
     return OPS["add"](OPS["mul"](quoted, Lit(1 << BITS, STATUS)), Lit(number, STATUS))
+
+
+def number_of(status):
+    """Which check a status other than 0 is about."""
+    return int(np.asarray(status)) % (1 << BITS)
 
 
 def failure(checks, status):

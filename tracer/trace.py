@@ -31,7 +31,7 @@ class Capture:
 class Trace:
     """Collects one function. `with trace:` makes it the innermost of this thread."""
 
-    def __init__(self, name, parent=None):
+    def __init__(self, name, parent=None, outside=None):
         self.parent = parent
         self.build = Builder(name, locate)
         self.build.trace = self
@@ -41,6 +41,7 @@ class Trace:
         self.stored = False  # whether any memory was made in it
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         if parent is None:
+            self.outside = outside  # what it reads and changes beyond its arguments
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
@@ -109,6 +110,8 @@ class Trace:
     def capture(self, array):
         """The value of a concrete ndarray (or device array) met in a traced operation."""
         root = self.root
+        if id(array) in root.outside.paths:
+            return self.bring(root.outside.array(array).storage.value)
         known = root.captures.setdefault(id(array), [])
         for seen in reversed(known):
             if _same(seen.contents, array):
@@ -170,7 +173,8 @@ class Trace:
             (error, text), was = around(error, text), error
             value = value if error is was else None
         checks = self.root.checks
-        number = checks.setdefault(Check(error, text, value is not None), len(checks) + 1)
+        drawn = len(self.root.outside.draws.list)
+        number = checks.setdefault(Check(error, text, value is not None, drawn), len(checks) + 1)
         if number >> BITS:
             raise UnsupportedError(message(f"one program checks more than {1 << BITS} things while it runs", locate(), "Write a loop over an array."))
         return failed(number, value)

@@ -1,223 +1,232 @@
-"""What a function reads from outside: globals, closure cells and attributes, found by scanning its bytecode.
+"""What a trace read from outside, and the generated test that all of it is still so.
 
-The scan follows calls into other Python functions of the user's. Modules, functions and classes are
-guarded by identity, numbers and strings by type and value, small containers leaf by leaf, arrays by
-identity only: their contents are inputs of the program, re-read at every call.
+A `Read` is one place: a global, a closure cell, an attribute, an item of a container. Objects are guarded
+by identity, numbers and strings by type and value. Containers are followed by path, so one that is
+exchanged for another alike is no change. Arrays, and numbers that keep changing, are inputs: only their
+type is relied on, and they are read again at every call.
 """
 
-import builtins
-import dis
-import inspect
+import itertools
 import os
-import types
 
 import numpy as np
 
-from ..backends.xla.dispatch import is_device_array
 from .errors import UnsupportedError
-from .frames import internal
 
 MISSING = object()
-LIMIT = 1000  # leaves of a container that are guarded one by one
-LIBRARIES = ("numpy", "math", "cmath", "scipy", "jax")  # their attributes are taken as fixed
-SILENT = ("PUSH_NULL", "CACHE", "PRECALL", "NOP", "RESUME", "COPY_FREE_VARS", "EXTENDED_ARG")
+LIMIT = 1000  # items of a container that are guarded one by one
+LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
+CONTAINERS = (list, dict, tuple)  # exactly these are followed by path
 
 
 class Read:
-    """One outside read: a global, builtin, cell or attribute, what the user calls it, and the line that reads it."""
+    """One outside read: what the user calls it, the line that read it, and the value found.
 
-    __slots__ = ("kind", "owner", "key", "name", "file", "line")
+    how: "value" (identity, or type and value), "kind" (the type alone: what is inside has reads of its own),
+    "input" (the type alone: the program takes it), "contents" (of a small array), "same" (the very object of
+    another read), "free" (nothing).
+    """
 
-    def __init__(self, kind, owner, key, name, file, line):
-        self.kind, self.owner, self.key, self.name, self.file, self.line = kind, owner, key, name, file, line
+    __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other")
+
+    def __init__(self, kind, owner, key, name, source, parent=None):
+        self.kind, self.owner, self.key, self.name, self.parent = kind, owner, key, name, parent
+        self.file, self.line = (source.file, source.line) if source is not None else ("", 0)
+        self.how, self.other = "value", None
+        self.value = self.get()
+
+    @property
+    def place(self):
+        """What tells this read from others."""
+        return self.kind, id(self.owner) if self.parent is None else self.parent.place, self.key
+
+    def weaker(self, other):
+        """Whether another read of the place relies on more."""
+        return self.how == "free" or self.how == "input" and other.how not in ("free", "input")
+
+    def holder(self):
+        """The object that the place is in, now."""
+        return self.owner if self.parent is None else self.parent.get()
 
     def get(self):
         """The value now, or MISSING."""
-        if self.kind == "global":
-            return self.owner.get(self.key, MISSING)
-        if self.kind == "builtin":
-            return MISSING if self.key in self.owner else True
-        if self.kind == "cell":
-            try:
-                return self.owner.cell_contents
-            except ValueError:
-                return MISSING
-        return getattr(self.owner, self.key, MISSING)
+        try:
+            holder = self.holder()
+            if self.kind == "attribute":
+                return getattr(holder, self.key, MISSING)
+            if self.kind == "cell":
+                return holder.cell_contents
+            if self.kind == "contents":
+                return contents(holder)
+            return holder[self.key]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return MISSING
 
-    def test(self, n):
-        """Python text that is true while the value is the object `v{n}`; `o{n}` is the owner."""
-        return {
-            "global": f"o{n}[{self.key!r}] is v{n}",
-            "builtin": f"{self.key!r} not in o{n}",
-            "cell": f"o{n}.cell_contents is v{n}",
-            "attribute": f"o{n}.{self.key} is v{n}" if str(self.key).isidentifier() else f"getattr(o{n}, {self.key!r}) is v{n}",
-        }[self.kind]
+    def set(self, value):
+        """Store into the place."""
+        holder = self.holder()
+        if self.kind == "attribute":
+            setattr(holder, self.key, value)
+        elif self.kind == "cell":
+            holder.cell_contents = value
+        else:
+            holder[self.key] = value
+
+    def text(self, named):
+        """The place as a Python expression; `named(object)` gives an object a name in it."""
+        holder = named(self.owner) if self.parent is None else self.parent.text(named)
+        if self.kind == "attribute":
+            return f"{holder}.{self.key}" if str(self.key).isidentifier() else f"getattr({holder}, {self.key!r})"
+        if self.kind == "cell":
+            return f"{holder}.cell_contents"
+        if self.kind == "contents":
+            return f"contents({holder})"
+        return f"{holder}[{self.key!r}]" if isinstance(self.key, (str, int)) else f"{holder}[{named(self.key)}]"
+
+    def test(self, named, quick=False):
+        """Python text that is true while the guard holds, or None where there is nothing to test.
+
+        quick: false too for a number that is equal, but another object.
+        """
+        value = self.value
+        if self.how == "free":
+            return None
+        if value is MISSING:
+            absent = self.parent is None and self.kind in ("item",)
+            return f"{self.key!r} not in {named(self.owner)}" if absent else f"{named(self)}.get() is {named(MISSING)}"
+        text = self.text(named)
+        if self.how == "same":
+            return f"{text} is {self.other.text(named)}"
+        if self.how == "contents":
+            return f"alike({text}, {named(self.other)})"
+        if self.how != "value":
+            kind = f"type({text}) is {named(type(value))}"
+            return f"{kind} and -{LARGEST} <= {text} < {LARGEST}" if type(value) is int else kind
+        if self.kind == "contents":
+            return self.test_contents(named)
+        if quick:
+            return f"{text} is {named(value)}"
+        if type(value) in SCALARS[1:6] and value == value and value != 0:
+            return f"((x := {text}) is {named(value)} or type(x) is {named(type(value))} and x == {named(value)})"
+        if isinstance(value, (*SCALARS[1:6], np.generic)):
+            return f"((x := {text}) is {named(value)} or snapshot(x) == {named(snapshot(value))})"
+        return f"{text} is {named(value)}"
+
+    def test_contents(self, named):
+        holder, value = self.parent.text(named), self.value
+        if isinstance(value, int):
+            return f"len({holder}) == {value}"
+        if isinstance(self.parent.value, dict) and all(type(k) is str for k in value):
+            return f"[*{holder}] == {named(list(value))}"
+        return f"snapshot(contents({holder})) == {named(snapshot(value))}"
+
+    def describe(self):
+        """As explain() tells it."""
+        value = self.value
+        if self.how == "input":
+            what = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else f"any {type(value).__name__}"
+        elif self.how == "same":
+            what = f"the same object as {self.other.name}"
+        elif self.kind == "contents":
+            what = "its length" if isinstance(value, int) else "its keys"
+        else:
+            what = self.shown() if self.how == "value" else type(value).__name__
+        return f"{self.name} = {what} ({os.path.basename(self.file)}:{self.line})"
+
+    def shown(self, *now):
+        """The value, or what is there now, in a few words."""
+        value = now[0] if now else self.value
+        if value is MISSING:
+            return "missing"
+        return f"{value!r:.40}" if isinstance(value, (*SCALARS, np.generic)) or self.kind == "contents" else f"this {type(value).__name__}"
 
     def __str__(self):
         return f"{self.name} ({os.path.basename(self.file)}:{self.line})"
 
 
-def scan(function, static=()):
-    """All outside reads of `function` and of the user's functions it calls; `static` maps parameter names to objects."""
-    reads, seen = {}, set()
-    _scan(function, dict(static), reads, seen)
-    return list(reads.values())
+def small(n):
+    """Whether an int may become a number of the program: sums and products of two such stay within 64 bits."""
+    return -LARGEST <= n < LARGEST
 
 
-def _scan(function, params, reads, seen):
-    function, params = _unwrap(function, params)
-    code = getattr(function, "__code__", None)
-    if code is None or (code, tuple(sorted((k, id(v)) for k, v in params.items()))) in seen or internal(code):
-        return
-    seen.add((code, tuple(sorted((k, id(v)) for k, v in params.items()))))
-    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
-    for sub in _codes(code):
-        _scan_code(sub, function.__globals__, cells, params, reads, seen)
+def contents(container):
+    """What a container holds, apart from the values that have reads of their own."""
+    if isinstance(container, dict):
+        return tuple(container)
+    if isinstance(container, (list, tuple)):
+        return len(container)
+    return tuple(snapshot(x) for x in container)
 
 
-def _unwrap(function, params):
-    """The plain function under bound methods and partials, with the objects they bind."""
-    params = dict(params)
-    while True:
-        if inspect.ismethod(function):
-            names = function.__func__.__code__.co_varnames if hasattr(function.__func__, "__code__") else ()
-            if names:
-                params[names[0]] = function.__self__
-            function = function.__func__
-        elif hasattr(function, "func") and hasattr(function, "keywords"):
-            params |= function.keywords
-            function = function.func
-        elif hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        elif not inspect.isfunction(function) and inspect.isfunction(inspect.getattr_static(type(function), "__call__", None)):
-            function = types.MethodType(type(function).__call__, function)
-        else:
-            return function, params
-
-
-def _codes(code):
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _codes(const)
-
-
-def _scan_code(code, space, cells, params, reads, seen):
-    """Follow `name.attr.attr` chains that start at a global, a cell or a static parameter."""
-    instructions = list(dis.get_instructions(code))
-    stored = {name for i in instructions for name in _fast_names(i, "STORE")}
-    chain, line = None, code.co_firstlineno
-
-    def step(kind, owner, key, name):
-        read = Read(kind, owner, key, name, code.co_filename, line)
-        value = read.get()
-        if value is MISSING:
-            return None
-        reads.setdefault((kind, id(owner), key), read)
-        return value, name
-
-    for ins in instructions:
-        line = (ins.positions.lineno if ins.positions else None) or line
-        if ins.opname in SILENT:
-            continue
-        if ins.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            builtin = ins.argval not in space and hasattr(builtins, ins.argval)
-            chain = step("builtin" if builtin else "global", space, ins.argval, ins.argval)
-            chain = None if builtin else chain
-        elif ins.opname in ("LOAD_DEREF", "LOAD_CLASSDEREF") and ins.argval in cells:
-            chain = step("cell", cells[ins.argval], "", ins.argval)
-        elif (loaded := _fast_names(ins, "LOAD")) and loaded[-1] in params and loaded[-1] not in stored:
-            chain = (params[loaded[-1]], loaded[-1])
-        elif ins.opname in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
-            chain = _attribute(*chain, ins.argval, step, reads, seen)
-        else:
-            chain = None
-        if chain is not None and callable(chain[0]) and not isinstance(chain[0], type):
-            _scan(chain[0], {}, reads, seen)
-
-
-def _fast_names(ins, verb):
-    """The locals that an instruction loads, or stores; Python 3.13 has instructions for two at a time."""
-    verbs = [part for part in ins.opname.split("_") if part in ("LOAD", "STORE")]
-    if "_FAST" not in ins.opname or verb not in verbs:
-        return []
-    names = ins.argval if isinstance(ins.argval, tuple) else (ins.argval,)
-    return [name for name, v in zip(names, verbs) if v == verb]
-
-
-def _attribute(owner, name, key, step, reads, seen):
-    if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] in LIBRARIES:
-        return getattr(owner, key, MISSING), f"{name}.{key}"
-    if isinstance(owner, (*SCALARS, np.ndarray)) or is_device_array(owner):
-        return None
-    found = inspect.getattr_static(owner, key, MISSING)
-    if isinstance(found, property):  # what the getter reads is what is relied on
-        _scan(types.MethodType(found.fget, owner), {}, reads, seen)
-        return None
-    if inspect.isfunction(found) and not isinstance(owner, types.ModuleType):  # a method: guarded where the class holds it
-        return getattr(owner, key), f"{name}.{key}"
-    return step("attribute", owner, key, f"{name}.{key}")
+def alike(array, contents):
+    """Whether an array still holds what it did."""
+    return type(array) is np.ndarray and array.dtype == contents.dtype and array.shape == contents.shape and array.tobytes() == contents.tobytes()
 
 
 class Guard:
-    """The outside values one trace relied on; `inline` gives the tests as text, about 15 ns a value."""
+    """The outside values that the traces of one world relied on; inline, about 15 ns a value."""
 
     def __init__(self, reads):
-        self.reads = reads
-        self.values = [r.get() for r in reads]
-        self.key = tuple(snapshot(v) for v in self.values)
+        self.reads = list(reads)
         space = {}
-        exec(f"def test():\n    return {' and '.join(self.inline('', space)) or 'True'}", space)
+        exec(f"def test():\n    return {' and '.join(self.inline(0, space)) or 'True'}", space)
         self._test = space["test"]
 
-    def inline(self, k, space):
+    def inline(self, k, space, quick=False):
         """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`."""
-        tests = []
-        for n, (read, value) in enumerate(zip(self.reads, self.values)):
-            n = f"{n}_{k}"
-            if type(value) in (list, tuple, dict):  # mutable, or holding what is: compared leaf by leaf
-                space |= {f"r{n}": read.get, f"k{n}": snapshot(value), "snapshot": snapshot}
-                tests.append(f"snapshot(r{n}()) == k{n}")
-            else:
-                space |= {f"o{n}": read.owner, f"v{n}": value}
-                tests.append(read.test(n))
-        return tests
+        space |= {"snapshot": snapshot, "contents": contents, "alike": alike}
+        found = [r.test(namer(f"g{k}", space), quick) for r in self.reads]
+        return [t for t in found if t is not None]
 
     def holds(self):
-        """Whether every value is still the same object (containers: still equal)."""
+        """Whether everything is as it was."""
         try:
             return self._test()
-        except (KeyError, AttributeError, ValueError):
+        except STALE:
             return False
 
-    def changed(self, key):
-        """The reads whose values differ from the snapshot `key`."""
-        return [r for r, old, new in zip(self.reads, key, self.key) if old != new]
+    def changed(self):
+        """The reads that do not hold."""
+        return [r for r in self.reads if not Guard([r]).holds()]
 
 
-def snapshot(value, budget=LIMIT):
-    """What is compared later: (type, value) for numbers and strings, leaves for containers, identity for the rest."""
+STALE = (KeyError, IndexError, AttributeError, ValueError, TypeError)
+_numbers = itertools.count()
+
+
+def namer(prefix, space):
+    """A function that gives objects names in a namespace, one each."""
+    known = space.setdefault("names of objects", {})
+
+    def named(x):
+        if (prefix, id(x)) not in known:
+            known[prefix, id(x)] = name = f"{prefix}_{next(_numbers)}"
+            space[name] = x
+        return known[prefix, id(x)]
+
+    return named
+
+
+def snapshot(value):
+    """What is compared where identity is not enough: (type, value) for numbers and strings, identity for the rest."""
+    if isinstance(value, float | complex):
+        return type(value), repr(value)
     if isinstance(value, SCALARS):
-        return (type(value), value if value == value else "nan")
+        return type(value), value
     if isinstance(value, np.generic):
-        return (type(value), value.tobytes())
-    if type(value) in (list, tuple):
-        _within(value, budget)
-        return (type(value), tuple(snapshot(v, budget) for v in value))
-    if type(value) is dict:
-        _within(value, budget)
-        return (dict, tuple((k, snapshot(v, budget)) for k, v in value.items()))
-    if isinstance(value, types.MethodType):
-        return (value.__func__, id(value.__self__))
+        return type(value), value.tobytes()
+    if type(value) is tuple:
+        return tuple, tuple(map(snapshot, value))
     return Same(value)
 
 
-def _within(container, budget):
-    if len(container) > budget:
+def within(container, name):
+    """Refuse to guard a container item by item if there are too many."""
+    if len(container) > LIMIT:
         raise UnsupportedError(
-            f"a container of {len(container)} items is read from outside the function; guarding each at every call would be slow.\n"
-            "  Pass it as an argument, or hold the numbers in an array."
+            f"{name}, a {type(container).__name__} of {len(container)} items, is read from outside the function; guarding each at every call\n"
+            "  would be slow. Pass it as an argument, or hold the numbers in an array."
         )
 
 

@@ -79,6 +79,11 @@ def wait(results):
     jax.block_until_ready(results)
 
 
+def finish_effects():
+    """Block until what programs print, draw or write has happened."""
+    jax.effects_barrier()
+
+
 def put(leaves, device):
     """Arrays moved to `device` where they are elsewhere."""
     return [jax.device_put(x, device) for x in leaves]

@@ -12,6 +12,7 @@ from . import codes, merge
 from .builtins import truth
 from .codes import Code
 from .joint import Merger
+from .printing import Text
 from .rewrite import SITES
 from .run import Run, closed, emit
 from .state import CONTAINERS, TRANSPARENT, cells
@@ -128,7 +129,7 @@ def either_way(test, then, other, slots, live, held, simple=False):
     joint.rows += [(a.written(s), b.written(s), None) for s in stores]
 
     out = ()
-    if joint.rows:
+    if joint.rows or a.acts or b.acts:
         lifted = list(dict.fromkeys((*a.trace.lifted, *b.trace.lifted)))
         funcs = [closed(run, [row[k] for row in joint.rows], lifted) for k, run in ((1, b), (0, a))]
         operands = [condition, *(current_trace().bring(v) for v in lifted)]
@@ -158,9 +159,10 @@ def ran(name, body, slots, held):
 
 
 def thrown(error):
-    text = str(error.args[0]) if len(error.args) == 1 else ""
+    text = error.args[0] if len(error.args) == 1 else ""
+    text = text.template if isinstance(text, Text) else str(text)
     kind = type(error) if type(error).__module__ == "builtins" and len(error.args) < 2 else UnsupportedError
-    current_trace().fail(kind, text if kind is type(error) else f"{type(error).__name__}: {error}")
+    current_trace().fail(kind, text if kind is type(error) else f"{type(error).__name__}: {text or error}")
     return codes.THROWN
 
 

@@ -5,8 +5,11 @@ import collections
 import functools
 import inspect
 import itertools
-import random
+import operator
+import os
+import time
 import types
+import uuid
 
 import numpy as np
 
@@ -14,25 +17,30 @@ from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..array import Traced, TracedScalar, fresh
 from ..assume import remember
+from ..draws import drawing
 from ..emit import constant_of, counted
-from ..errors import CannotRoll, ConcretizationError, message
+from ..errors import CannotRoll, ConcretizationError, UnsupportedError, message
 from ..extents import making
 from ..frames import locate, name_of
 from ..numpy_api.handles import handle, laid_out
 from ..numpy_api.registry import HANDLERS, call_function
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
-from .convert import convert, is_user
+from .convert import CELL, belongs, convert, is_user
+from .expressions import HOOK
+from .printing import formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
-from .state import inside, items, own, refuse, restore
+from .state import UNBOUND, inside, items, own, refuse, restore
 
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
 GROWING = set("append extend insert add appendleft extendleft".split())
 GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
-IMPURE = {print, input, next, open, *(getattr(random, n) for n in ("random", "randint", "choice", "uniform", "shuffle", "seed", "gauss"))}
+FROZEN = {input, open, os.urandom, uuid.uuid1, uuid.uuid4, time.sleep}
+ENVIRONMENT = type(os.environ)
+ADVICE = "Call it outside, and pass what it gives as an argument."
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
 REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 
@@ -40,11 +48,19 @@ REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 def call(f):
     """What to call in place of f."""
     kind = type(f)
+    if kind is not types.FunctionType and current_trace() is not None:
+        found = drawing(f)
+        if found is not None:
+            return found
     if kind is types.FunctionType:
-        return convert(f) if is_user(f.__code__) else REPLACED.get(f, f)
+        if f in FROZEN and current_trace() is not None:
+            raise UnsupportedError(message(f"{f.__name__}() gives another answer each time, and is called in a traced function", locate(), ADVICE))
+        return user(f) if is_user(f.__code__) else REPLACED.get(f, f)
     if kind is types.MethodType:
         g = f.__func__
-        return types.MethodType(convert(g), f.__self__) if type(g) is types.FunctionType and is_user(g.__code__) else f
+        if type(f.__self__) is ENVIRONMENT and current_trace() is not None:
+            return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
+        return types.MethodType(user(g), f.__self__) if type(g) is types.FunctionType and is_user(g.__code__) else f
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
     if kind is functools.partial:
@@ -54,9 +70,11 @@ def call(f):
         return _class(f)
     if kind is CACHED and Builder.building() is not None:
         return functools.partial(_uncached, f)
+    if kind in GETTERS:
+        return functools.partial(GETTERS[kind], f.__reduce__()[1])
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
-        return types.MethodType(convert(run), f)
+        return types.MethodType(user(run), f)
     return f
 
 
@@ -64,6 +82,27 @@ def _uncached(f, /, *args, **kwargs):
     """A call of a function behind functools.cache, which must not keep what is traced."""
     held = [c.cell_contents for c in getattr(f.__wrapped__, "__closure__", None) or () if c != EMPTY]
     return call(f.__wrapped__)(*args, **kwargs) if mentions([*args, *kwargs.values(), *held]) else f(*args, **kwargs)
+
+
+def _attributes(names, owner):
+    found = [functools.reduce(getattr_, name.split("."), owner) for name in names]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+def _items(keys, owner):
+    found = [CELL.cell_contents.item(owner, k) for k in keys]
+    return tuple(found) if len(found) > 1 else found[0]
+
+
+GETTERS = {operator.attrgetter: _attributes, operator.itemgetter: _items}
+
+
+def user(f):
+    """A function of the user's with hooks; what it names outside itself is noted."""
+    made, trace = convert(f), current_trace()
+    if trace is not None and not belongs(f.__code__):
+        trace.root.outside.function(f, HOOK in made.__code__.co_freevars)
+    return made
 
 
 def _builtin(f, kind):
@@ -84,8 +123,14 @@ def _builtin(f, kind):
                 remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
             return getattr(fresh(current_trace().capture(owner)), f.__name__)
-        elif (f in IMPURE or isinstance(owner, random.Random)) and inside():
-            raise CannotRoll(message(f"{f.__name__}() acts each time it is called, inside a loop or branch that is captured as a whole", locate()))
+        elif f in FROZEN or f.__name__ in ("now", "utcnow", "today") and isinstance(owner, type):
+            raise UnsupportedError(
+                message(f"{f.__name__}() gives another answer each time; traced, every later call would repeat the first", locate(), ADVICE)
+            )
+        elif type(owner) is str and f.__name__ == "format":
+            return formatted(owner)
+        elif type(owner) is str and f.__name__ == "join":
+            return joining(owner)
     return f
 
 
@@ -109,14 +154,14 @@ def _class(f):
 
 def _construct(f, init, /, *args, **kwargs):
     made = own(object.__new__(f))
-    convert(init)(made, *args, **kwargs)
+    user(init)(made, *args, **kwargs)
     return made
 
 
 def _dataclass(f, init, after, /, *args, **kwargs):
     """The `__init__` of a dataclass has no source, but what it calls has."""
     made = own(f.__new__(f))
-    made.__dict__["__post_init__"] = types.MethodType(convert(after), made)
+    made.__dict__["__post_init__"] = types.MethodType(user(after), made)
     try:
         init(made, *args, **kwargs)
     finally:
@@ -168,8 +213,10 @@ def settled(x):
 
 def _creation(real):
     def stand_in(*args, **kwargs):
-        if real in (np.ones, np.full) and args and mentions(settled(args[0])):
-            return making.sized(real, settled(args[0]), *args[1:], **kwargs)
+        if real in (np.ones, np.full):
+            args = args or (kwargs.pop("shape"),)
+            if mentions(settled(args[0])):
+                return making.sized(real, settled(args[0]), *args[1:], **kwargs)
         if real in HANDLERS and (mentions(args) or mentions(list(kwargs.values()))):
             return call_function(real, args, kwargs)
         return lifted(real(*map(settled, args), **kwargs))
@@ -244,6 +291,52 @@ def arange(*args, **kwargs):
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:
         return fresh(counted(made.shape))
     return lifted(made)
+
+
+def environment(key, *default):
+    """An environment variable, which is relied on."""
+    current_trace().root.outside.read("item", os.environ, key, f"os.environ[{key!r}]")
+    return os.environ.get(key, *default) if default else os.environ[key]
+
+
+@replaces(os.getenv)
+def getenv(key, default=None):
+    return environment(key, default) if current_trace() is not None else os.getenv(key, default)
+
+
+def changes_environment(*args, **kwargs):
+    raise UnsupportedError(message("os.environ is walked through or changed in a traced function", locate(), "Read the variables one by one."))
+
+
+@replaces(next)
+def next_(iterator, *default):
+    trace = current_trace()
+    if trace is not None and (inside() or id(iterator) in trace.root.outside.names):
+        raise CannotRoll(message("next() takes another item each time it is called; traced, it would be called once", locate(), ADVICE))
+    return builtins.next(iterator, *default)
+
+
+@replaces(getattr)
+def getattr_(owner, name, *default):
+    trace = current_trace()
+    if trace is None or isinstance(owner, Traced) or not isinstance(name, str):
+        return builtins.getattr(owner, name, *default)
+    try:
+        return CELL.cell_contents.attribute(owner, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+@replaces(hasattr)
+def hasattr_(owner, name):
+    return getattr_(owner, name, UNBOUND) is not UNBOUND
+
+
+@replaces(setattr)
+def setattr_(owner, name, value):
+    CELL.cell_contents.set_attribute(value, owner, name)
 
 
 for _f in (functools.reduce, builtins.map, builtins.filter):

@@ -6,6 +6,7 @@ import sysconfig
 import types
 
 from ..frames import ITERATED, PART, internal
+from ..scan import codes
 from .expressions import HOOK, is_generator, one_line
 from .find import build, find
 from .names import looks
@@ -19,6 +20,7 @@ LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in ("numpy"
 UNKNOWN = "is not at hand, or is no longer what was compiled"
 _codes = {}  # (code, file) -> the code with hooks, or why there is none
 _users = {}  # file -> bool
+_inner = {}  # id -> code of the functions inside converted ones
 
 
 def is_user(code):
@@ -65,6 +67,11 @@ def unconverted(code):
     return found if type(found) is str else None
 
 
+def belongs(code):
+    """Whether a code object belongs to a function inside a converted one: that one is what was called."""
+    return HOOK in code.co_freevars or id(code) in _inner
+
+
 def _converted(code, space):
     found = find(code, space)
     if found is None:
@@ -78,7 +85,9 @@ def _converted(code, space):
         made = build(one_line(rewrite(node, private)), private, imports, code, (HOOK,))
     except RecursionError:
         return f"{code.co_name} is too deeply nested"
-    return renamed(made, code.co_name, code.co_qualname)
+    made = renamed(made, code.co_name, code.co_qualname)
+    _inner.update((id(c), c) for c in codes(made))
+    return made
 
 
 def renamed(made, name, qualified):

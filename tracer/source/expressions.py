@@ -78,26 +78,56 @@ def is_generator(node):
     return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith) for n in walk(body))
 
 
-class Expressions(ast.NodeTransformer):
-    """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`."""
+def names_in(node):
+    """The names that a function, or anything inside it, could hold itself."""
+    made = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    for n in ast.walk(node):
+        made |= {v.partition(".")[0] for k in ("arg", "name", "asname", "rest") if isinstance(v := getattr(n, k, None), str)}
+    return made
 
-    def __init__(self, private, first):
-        self.private, self.first = private, first
+
+class Expressions(ast.NodeTransformer):
+    """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`, `outer` the names from around it."""
+
+    def __init__(self, private, first, outer=frozenset()):
+        self.private, self.first, self.outer = private, first, outer
 
     def visit_Call(self, node):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and not node.keywords:
             if self.first is None:
                 return node
             return at(ast.Call(node.func, [load("__class__"), load(self.first)], []), node)
-        self.generic_visit(node)
         f = node.func
-        node.func = at(hook("call", f), f)
+        node.func = at(hook("call", f if isinstance(f, ast.Name) else self.visit(f)), f)
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [self.generic_visit(k) for k in node.keywords]
         if isinstance(f, ast.Attribute) and f.lineno != f.end_lineno:  # the call of a method is on the line of its name
             node.lineno, node.col_offset = f.end_lineno, max(f.end_col_offset - len(f.attr), 0)
         return node
 
+    def visit_Name(self, node):
+        if node.id not in self.outer or not isinstance(node.ctx, ast.Load):
+            return node
+        return at(hook("outer", node), node)
+
+    def visit_Attribute(self, node):
+        node.value = self.part(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return at(hook("attribute", node.value, ast.Constant(mangled(node.attr, self.private))), node)
+
+    def part(self, node):
+        """An expression of which an attribute or item is wanted."""
+        if isinstance(node, ast.Name):
+            return node
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
+            node = self.visit(node)
+            node.func.attr += "_of"
+            return node
+        return self.visit(node)
+
     def visit_Subscript(self, node):
-        self.generic_visit(node)
+        node.value, node.slice = self.part(node.value), self.visit(node.slice)
         if not isinstance(node.ctx, ast.Load):
             return node
         return at(hook("item", node.value, self.key(node.slice)), node)
@@ -110,6 +140,15 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node, ast.Tuple):
             return at(ast.Tuple([self.key(e) for e in node.elts], ast.Load()), node)
         return node
+
+    def visit_JoinedStr(self, node):
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                spec = self.visit(part.format_spec) if part.format_spec else ast.Constant(None)
+                part = at(ast.Tuple([self.visit(part.value), ast.Constant(part.conversion), spec], ast.Load()), part)
+            parts.append(part)
+        return at(hook("text", *parts), node)
 
     def visit_BoolOp(self, node):
         if not moves(*node.values[1:]):
@@ -169,7 +208,7 @@ class Expressions(ast.NodeTransformer):
             return node
         node.args = self.defaults(node.args)
         first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
-        node.body = Expressions(self.private, first).visit(node.body)
+        node.body = Expressions(self.private, first, self.outer - names_in(node)).visit(node.body)
         return node
 
     def defaults(self, args):

@@ -9,16 +9,19 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..numpy_api.handles import handle
+from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
-from .calls import call, mentions
+from .calls import ENVIRONMENT, call, environment, mentions
 from .convert import CELL, FALLBACK, is_user
 from .frame import hooked
 from .loops import each, repeat
 from .operators import HOOKS, handled, manager, trying
+from .printing import text
+from .state import SEEN_THROUGH
 
 
 def leave(code):
@@ -29,19 +32,57 @@ def leave(code):
 # -- reading and storing ---------------------------------------------------------------------------
 
 
+def outer(value):
+    """What a name of an enclosing scope, or a global, holds: arrays from outside are traced."""
+    trace = current_trace()
+    return value if trace is None or type(value) not in SEEN else trace.root.outside.seen(value)
+
+
+SEEN = {np.ndarray, *SEEN_THROUGH}
+
+
+def attribute(owner, key, whole=True):
+    """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is wanted."""
+    trace, kind = current_trace(), type(owner)
+    if trace is None or issubclass(kind, Traced) or kind is Unmerged:
+        return getattr(owner, key)
+    found = getattr(kind, key, None) if not issubclass(kind, type) else None
+    if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
+        return call(found.fget)(owner)
+    return trace.root.outside.attribute(owner, key, whole)
+
+
+def attribute_of(owner, key):
+    """`owner.key` of which only an attribute or item is wanted."""
+    return attribute(owner, key, False)
+
+
 def traced_key(key):
     if isinstance(key, slice):
         return mentions([key.start, key.stop, key.step])
     return mentions(key) or isinstance(key, tuple) and any(map(traced_key, key))
 
 
-def item(owner, key):
-    """`owner[key]`; a plain array is captured where the key is traced."""
-    kind = type(owner)
+def item(owner, key, whole=True):
+    """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
+    kind, trace = type(owner), current_trace()
+    if trace is not None and kind in SEEN:
+        outside = trace.root.outside
+        if kind is np.ndarray and id(owner) in outside.paths:
+            return outside.array(owner)[key]
+        if id(owner) in outside.containers:
+            return outside.item(owner, key, whole)
+    if kind is ENVIRONMENT and trace is not None:
+        return environment(key)
     if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
         return handle(owner)[key]
     found = _method(kind, "__getitem__")
     return found(owner, key) if found else owner[key]
+
+
+def item_of(owner, key):
+    """`owner[key]` of which only an attribute or item is wanted."""
+    return item(owner, key, False)
 
 
 def _known(key):
@@ -66,6 +107,11 @@ def set_item(value, owner, key):
     if current_trace() is None:
         owner[key] = value
         return
+    outside = current_trace().root.outside
+    if kind is np.ndarray and id(owner) in outside.paths:
+        outside.array(owner)[key] = value
+        return
+    owner = outside.target(owner) if id(owner) in outside.containers else owner
     if kind is np.ndarray:
         if mentions(value) or traced_key(key) and not _known(key) or state.inside():
             raise CannotRoll(
@@ -96,12 +142,17 @@ def set_attribute(value, owner, key):
 
 
 def delete_item(owner, key):
+    trace = current_trace()
+    if trace is not None and id(owner) in trace.root.outside.containers:
+        owner = trace.root.outside.mirror(owner)
     if state.inside():
         state.refuse(owner, f"an item of a {type(owner).__name__} is deleted")
     del owner[key]
 
 
 def delete_attribute(owner, key):
+    if current_trace() is not None:
+        state.note(state.Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     if state.inside():
         state.refuse(owner, f"an attribute of a {type(owner).__name__} is deleted")
     delattr(owner, key)
@@ -155,14 +206,14 @@ def asserted(test, *text):
     return True
 
 
-state.TRANSPARENT |= {f.__code__ for f in (item, set_item, set_attribute, delete_item, delete_attribute, state.set_item, state.set_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
-    call=call, item=item, slice=slice, set_item=set_item, set_attribute=set_attribute, delete_item=delete_item,
-    delete_attribute=delete_attribute, both=both, either=either, negated=negated, one_thing=one_thing, chain=chain,
-    choose=choose, asserted=asserted,
-    own=state.own, branch=branch, each=each, repeat=repeat, leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+    call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
+    set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
+    one_thing=one_thing, chain=chain, choose=choose, asserted=asserted,
+    text=text, own=state.own, branch=branch, each=each, repeat=repeat,
+    leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
     handled=handled, manager=manager, trying=trying, **HOOKS,
 )  # fmt: skip
-
-

@@ -1,6 +1,7 @@
 """Operators: `a + b` is the operator itself, but the methods behind it, where a class of the user's has them, get hooks."""
 
 import contextlib
+import functools
 import operator
 import sys
 import types
@@ -14,8 +15,9 @@ from ..frames import locate
 from ..storage import current_trace
 from .branch import decided
 from .builtins import truth
-from .calls import call
+from .calls import ENVIRONMENT, call, environment
 from .convert import is_user
+from .printing import percent
 from .sequences import contains
 
 OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
@@ -91,6 +93,8 @@ def unary(plain, name):
 
 def contained(a, b):
     """`a in b`."""
+    if type(b) is ENVIRONMENT and current_trace() is not None:
+        return environment(a, None) is not None
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
         return contains(a, b)
@@ -116,6 +120,8 @@ for _node, _pair in {"Lt": "lt gt", "LtE": "le ge", "Gt": "gt lt", "GtE": "ge le
     HOOKS[_node] = binary(getattr(operator, _name), f"__{_name}__", f"__{_mirror}__")
 for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
     HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
+for _name in ("Mod", "IMod"):  # of strings it is formatting
+    HOOKS[_name] = functools.partial(lambda numbers, a, b: percent(a, b) if type(a) is str else numbers(a, b), HOOKS[_name])
 HOOKS |= {"In": contained, "NotIn": missing, "Is": operator.is_, "IsNot": operator.is_not}
 
 

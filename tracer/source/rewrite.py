@@ -17,8 +17,8 @@ import ast
 import copy
 import itertools
 
-from .expressions import Expressions, at, hook, is_generator, later, load, mangled, store
-from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, looks
+from .expressions import Expressions, at, hook, is_generator, later, load, mangled, names_in, store
+from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks
 
 SITES = {}  # what the rewriter knows about each region, by the number it handed to the hook
 NUMBERS = itertools.count()
@@ -42,8 +42,8 @@ class Site:
 class Statements(Expressions):
     """The rewriting of one function's body. `deep` is 0 in the function itself, more in bodies."""
 
-    def __init__(self, private, first, body, params):
-        super().__init__(private, first)
+    def __init__(self, private, first, outer, body, params):
+        super().__init__(private, first, outer)
         self.globals, self.nonlocals = declared(body, ast.Global), declared(body, ast.Nonlocal)
         self.live = Liveness(body)
         inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
@@ -156,7 +156,7 @@ class Statements(Expressions):
         s.decorator_list = [self.visit(d) for d in s.decorator_list]
         s.args = self.defaults(s.args)
         if not is_generator(s) and looks(s) is None:
-            function(s, self.private)
+            function(s, self.private, self.outer - names_in(s))
         return [s]
 
     def on_Return(self, s):
@@ -194,9 +194,9 @@ class Statements(Expressions):
         """Statements that store `value`, evaluated once, into a target of any form."""
         if isinstance(target, ast.Attribute):
             name = ast.Constant(mangled(target.attr, self.private))
-            return [at(ast.Expr(at(hook("set_attribute", value, self.visit(target.value), name), target)), place)]
+            return [at(ast.Expr(at(hook("set_attribute", value, self.part(target.value), name), target)), place)]
         if isinstance(target, ast.Subscript):
-            return [at(ast.Expr(at(hook("set_item", value, self.visit(target.value), self.key(self.visit(target.slice))), target)), place)]
+            return [at(ast.Expr(at(hook("set_item", value, self.part(target.value), self.key(self.visit(target.slice))), target)), place)]
         if isinstance(target, ast.Name) or not any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
             return [at(ast.Assign([target], value), place)]
         after = []  # unpacked first, stored left to right: a[i], i = 1, 2 stores at the old i
@@ -224,11 +224,12 @@ class Statements(Expressions):
     def on_AugAssign(self, s):
         target = s.target
         if isinstance(target, ast.Name):
-            return [at(ast.Assign([target], at(self.inplace(load(target.id), s), s)), s)]
+            now = at(hook("outer", load(target.id)), s) if target.id in self.outer else load(target.id)
+            return [at(ast.Assign([target], at(self.inplace(now, s), s)), s)]
         owner, now = self.temporary("owner"), self.temporary("now")
-        out = [at(ast.Assign([store(owner)], self.visit(target.value)), target)]
+        out = [at(ast.Assign([store(owner)], self.part(target.value)), target)]
         if isinstance(target, ast.Attribute):
-            out.append(at(ast.Assign([store(now)], ast.Attribute(load(owner), target.attr, ast.Load())), target))
+            out.append(at(ast.Assign([store(now)], hook("attribute", load(owner), ast.Constant(mangled(target.attr, self.private)))), target))
             end = hook("set_attribute", load(now), load(owner), ast.Constant(mangled(target.attr, self.private)))
         else:
             key = self.temporary("key")
@@ -245,10 +246,10 @@ class Statements(Expressions):
         out = []
         for target in s.targets:
             if isinstance(target, ast.Subscript):
-                target = hook("delete_item", self.visit(target.value), self.key(self.visit(target.slice)))
+                target = hook("delete_item", self.part(target.value), self.key(self.visit(target.slice)))
                 out.append(at(ast.Expr(target), s))
             elif isinstance(target, ast.Attribute):
-                target = hook("delete_attribute", self.visit(target.value), ast.Constant(mangled(target.attr, self.private)))
+                target = hook("delete_attribute", self.part(target.value), ast.Constant(mangled(target.attr, self.private)))
                 out.append(at(ast.Expr(target), s))
             else:
                 out.append(at(ast.Delete([target]), s))
@@ -291,14 +292,17 @@ class Statements(Expressions):
         return [s]
 
 
-def function(node, private):
-    """Rewrite a function's body in place; the node is returned."""
+def function(node, private, outer=None):
+    """Rewrite a function's body in place; the node is returned. outer: the names that come from outside the function that is traced."""
     first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
+    body = node.body if isinstance(node.body, list) else [node.body]
+    if outer is None:
+        outer = loads(body) - names_in(node) | declared(body, ast.Global) | declared(body, ast.Nonlocal)
     if isinstance(node, ast.Lambda):
-        node.body = Expressions(private, first).visit(node.body)
+        node.body = Expressions(private, first, outer).visit(node.body)
         return node
     params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-    rewriter = Statements(private, first, node.body, params)
+    rewriter = Statements(private, first, outer, node.body, params)
     head = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     body = rewriter.block(node.body[len(head) :], tail=True)
     lead = [at(kind(sorted(group)), node.body[0]) for kind, group in ((ast.Global, rewriter.globals), (ast.Nonlocal, rewriter.nonlocals)) if group]

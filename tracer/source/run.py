@@ -86,6 +86,11 @@ class Run:
         return self.writes[storage] if storage in self.writes else storage.value
 
     @property
+    def acts(self):
+        """Whether it prints or draws when the program runs."""
+        return any(e.effect for e in self.trace.build.eqns)
+
+    @property
     def trifling(self):
         """Whether running it needlessly costs and changes nothing: a few equations on scalars, without checks or regions."""
         eqns = self.trace.build.eqns

@@ -67,6 +67,7 @@ class Slot:
 
 TRANSPARENT = set()  # code of hooks whose own exceptions are the user's: `d[k]` raises KeyError here
 CONTAINERS = (list, dict, set, collections.deque)
+SEEN_THROUGH = (list, dict, tuple, set, collections.deque, collections.OrderedDict, collections.defaultdict)  # from outside: by a copy
 
 
 def items(container):
@@ -110,11 +111,16 @@ def own(made):
     for region in regions():
         region.owned[id(made)] = made
         break
+    if not isinstance(made, CONTAINERS) and current_trace() is not None:
+        current_trace().root.outside.own(made)
     return made
 
 
 def note(slot):
-    """Remember the value a slot has before it is stored to, in every region that did not make its owner."""
+    """Remember the value a slot has before it is stored to, in every region that did not make its owner, and in the trace."""
+    trace = current_trace()
+    if trace is not None:
+        trace.root.outside.store(slot)
     for region in regions():
         if id(slot.owner) in region.owned:
             return

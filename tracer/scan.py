@@ -1,0 +1,57 @@
+"""The globals, closure cells and attributes that a code object names, found in its bytecode."""
+
+import dis
+import functools
+import types
+from typing import NamedTuple
+
+SILENT = ("PUSH_NULL", "CACHE", "PRECALL", "NOP", "RESUME", "COPY_FREE_VARS", "EXTENDED_ARG")
+GLOBALS, CELLS = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
+
+
+class Line(NamedTuple):
+    """Where a name is read."""
+
+    file: str
+    line: int
+
+
+class Names(NamedTuple):
+    """loads: [(kind, name, Line, attributes read straight from it)]; stores: the globals and outer cells assigned to."""
+
+    loads: tuple
+    stores: tuple
+
+
+@functools.lru_cache(4096)
+def names(code):
+    """What a function's code, with the functions inside it, reads and assigns outside itself."""
+    loads, stores = {}, {}
+    outer = set(code.co_freevars)
+    for sub in codes(code):
+        line, last = sub.co_firstlineno, None
+        for ins in dis.get_instructions(sub):
+            line = (ins.positions.lineno if ins.positions else None) or line
+            name = ins.argval
+            if ins.opname in SILENT:
+                continue
+            if ins.opname in GLOBALS or ins.opname in CELLS and name in outer:
+                last = loads.setdefault(("global" if ins.opname in GLOBALS else "cell", name), (Line(sub.co_filename, line), {}))[1]
+                continue
+            if ins.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
+                last = last.setdefault(name, {})
+                continue
+            if ins.opname == "STORE_GLOBAL":
+                stores["global", name] = None
+            elif ins.opname == "STORE_DEREF" and name in outer:
+                stores["cell", name] = None
+            last = None
+    return Names(tuple((kind, name, *found) for (kind, name), found in loads.items()), tuple(stores))
+
+
+def codes(code):
+    """A code object and those of the functions in it."""
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from codes(const)

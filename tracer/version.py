@@ -1,0 +1,101 @@
+"""One trace: the function as captured and as compiled, and how its raw results become what Python would have left."""
+
+import numpy as np
+
+from ..backends.xla import dispatch
+from . import pytree
+from .assume import acts
+from .capture import ARRAY, SCALAR
+from .containers import settle
+from .status import failure
+
+
+class Version:
+    """One trace: the function as captured and as compiled, and what explain() tells of it."""
+
+    def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
+        self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
+        self.tree = self.program = None  # the Tree it belongs to then, and its own program
+        self.captured, self.func, self.types, self.reason = captured, func, types, reason
+        self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
+        self.places = None  # which leaves of the call the function takes
+        outs = captured.outs
+        alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
+        single = alone and pytree.is_leaf(captured.tree) and not captured.layout and captured.given is None
+        # the kind of the one result where there is nothing to write, check, share or rebuild
+        self.effects = next(acts(func), None) is not None
+        single = single and not self.effects and not captured.outside.draws
+        self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
+        self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
+
+    def fits(self, types):
+        """Whether the program takes these types of arguments and inputs."""
+        return all(types[place] is p.type for place, p in zip(self.places, self.captured.func.params))
+
+    def finish(self, raw, leaves, numpy, again, given=None):
+        """Turn raw results into what the function returns; what it changes is written last, all or none.
+
+        leaves: the arguments, and behind them what was taken in; given: (args, kwargs) where they hold containers.
+        """
+        captured = self.captured
+        results = raw if isinstance(raw, tuple) else (raw,)
+        status = self.status(raw)
+        if status:
+            raise failure(captured.checks, status)[1]
+        if captured.writes and overlapping(leaves, captured):
+            return again("an argument that is written shares memory with another array")
+        if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):
+            return again("an argument is not in row-major order, which decides what is a view of it")
+        values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
+        for index, new in zip(captured.writes, results[captured.values :]):
+            np.copyto(leaves[index], np.asarray(new))
+        made = {}
+        result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        if captured.given is not None:
+            result = settle(result, captured.given, given)
+        if not captured.stores:
+            return result
+        result, stored = result
+        for place, value in zip(captured.stores, stored):
+            place.set(value)
+        return result
+
+    def status(self, raw):
+        """0, or what tells which check failed, once all has happened."""
+        if self.effects:
+            dispatch.finish_effects()
+        return int(np.asarray(raw[-1] if isinstance(raw, tuple) else raw)) if self.captured.checks else 0
+
+    def own(self, result, index):
+        """A result as an ndarray the caller may write."""
+        value = self.func.results[index]
+        shared = value in self.func.params or self.func.results.index(value) != index
+        return np.array(result) if shared else dispatch.owned(result)
+
+    def _leaf(self, out, values, leaves, numpy, made):
+        if out.how == "object":
+            return out.object
+        if out.how == "copy":
+            return out.object.copy()
+        if out.how == "outside":
+            return out.object.get()
+        if out.how == "argument":
+            return follow(leaves[out.index], out.chain)
+        value = values[out.index]
+        if not numpy:
+            return follow(value, out.chain)
+        if out.kind is ARRAY:
+            return made.setdefault((out.index, out.chain), follow(value, out.chain))
+        return value[()] if out.kind is SCALAR else value.item()
+
+
+def follow(array, chain):
+    """The view that `chain` leads to."""
+    for step in chain:
+        array = step.apply(array)
+    return array
+
+
+def overlapping(leaves, captured):
+    """Whether an array about to be written shares memory with another array the program read."""
+    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
