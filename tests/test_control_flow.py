@@ -763,3 +763,16 @@ def test_a_function_without_source_is_traced_by_value():
     exec("def f(x):\n    return x if x > 0 else -x", space)
     f = jit(space["f"])
     assert (f(2.0), f(-3.0), f(4.0)) == (2.0, 3.0, 4.0)
+
+
+def added_in_a_try(x, g):
+    for i in range(len(x)):
+        try:
+            g += x[i]
+        finally:
+            x[i] *= 0.5
+    return x
+
+
+def test_names_added_to_in_a_try_are_carried():
+    check_same(added_in_a_try, np.arange(5.0), 1.0)

@@ -58,9 +58,11 @@ def declared(statements, kind):
 
 
 def loads(nodes):
-    """The names read anywhere in expressions, those in lambdas and comprehensions included."""
+    """The names read anywhere in statements or expressions, by `x += 1` too, those in lambdas and comprehensions included."""
     nodes = nodes if isinstance(nodes, list) else [nodes]
-    return {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    below = [n for node in nodes if node is not None for n in ast.walk(node)]
+    added = {n.target.id for n in below if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    return added | {n.id for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def stored(target):
