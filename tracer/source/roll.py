@@ -32,7 +32,7 @@ class Carried:
         self.tree, self.specs, self.order = tree, specs, pytree.key_order(value)
         self.values = None  # the placeholders of the present pass
         self.memory = None  # Storage of each placeholder that is an array
-        self.guesses = [counts.GUESS for _ in specs]  # what those that are Python ints are taken to be
+        self.guesses = [counts.guess(x) for x in pytree.leaves(value)]  # what those that are Python ints are taken to be
         self.shown = [(None, None) for _ in specs]  # what has been shown of them
         self.shared = selections.keys(pytree.leaves(value))  # what leaves have in common with those of other places
 
