@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import Fallback, UnsupportedError, grad, jit
+from wengert import ConcretizationError, Fallback, UnsupportedError, grad, jit
 
 UP, DOWN = np.array([1.0, 2.0, 3.0]), np.array([-1.0, -2.0, -3.0])
 
@@ -230,3 +230,26 @@ def test_explain_prints_the_tree():
     assert f"assumes      test_assume.py:{line} `y = x if x.sum() > 0 else None`: true" in text
     tree = text.split("which data chooses by value\n")[1].splitlines()
     assert [t.strip().split(" ")[0] for t in tree] == [f"test_assume.py:{line}", "true:", "true:", "false:", "false:"]
+
+
+def euler(y0, x0, h, end):
+    n = int(np.ceil((end - x0) / h))
+    y = np.zeros(n + 1)
+    y[0] = y0
+    for k in range(n):
+        y[k + 1] = y[k] + h * (x0 + k * h + y[k])
+    return y
+
+
+def test_a_size_that_follows_from_pythons_numbers_is_taken_by_value():
+    f = jit(euler)
+    for args in ((1.0, 0.0, 0.1, 0.5), (2.0, 0.0, 0.1, 0.5), (1.0, 0.0, 0.05, 0.5), (1.5, 0.25, 0.1, 0.75), (1.0, 0.0, 0.05, 0.5)):
+        np.testing.assert_allclose(f(*args), euler(*args), rtol=1e-12)
+    assert f.explain().count("because") == 2 and "`y = np.zeros(n + 1)`: 6" in f.explain()
+    g = jit(lambda x: [x] * int(x))
+    assert [g(x) for x in (2.0, 3.0, 2.5, 0.5)] == [[2.0, 2.0], [3.0] * 3, [2.5, 2.5], []]
+
+
+def test_a_size_that_depends_on_an_array_is_not():
+    with pytest.raises(ConcretizationError, match="a shape depends on data"):
+        jit(lambda x: np.zeros(int(x.sum())))(np.ones(3))

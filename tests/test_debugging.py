@@ -122,3 +122,15 @@ def test_an_error_of_the_users_keeps_its_own_chain():
     assert isinstance(caught.value.__cause__, KeyError)
     mine, _ = shown(caught.value.__cause__)
     assert mine[-1] == ("chained", "raise KeyError(k)")
+
+
+@jit
+def decorated(x):
+    y = x * 2
+    return y[9]
+
+
+def test_lines_of_a_decorated_function_are_its_own():
+    with pytest.raises(IndexError) as caught:
+        decorated(np.ones(3))
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].line == "return y[9]"

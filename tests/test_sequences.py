@@ -1,5 +1,6 @@
 """Python's own numbers, lists and questions about them: compiled as plain Python has them, the caller's lists changed alike."""
 
+import itertools
 import math
 
 import numpy as np
@@ -89,9 +90,30 @@ def test_as_python(name):
     check_same(function, *args)
 
 
+def products(a):
+    s, b = 0.0, np.zeros_like(a)
+    for i, j in np.ndindex(a.shape):
+        b[j % 3, i % 3] += a[i, j] * (i + 2 * j)
+    for (i, j), v in np.ndenumerate(a):
+        s = s * 0.5 + v * (i - j)
+    for i, v in itertools.product(range(0, 9, 3), a[0]):
+        s = s * 0.9 + i * v
+    for v in reversed(a[1]):
+        s = s * 0.7 + v
+    for i in reversed(range(a.shape[0])):
+        s = s * 0.3 + a[i, 0]
+    return s, b, list(reversed([1, 2])), list(itertools.product([1, 2], [3])), list(np.ndindex(2, 1))
+
+
+def test_loops_over_products_are_one_loop_each():
+    a = np.random.default_rng(0).normal(size=(70, 5))
+    check_same(products, a)
+    assert str(jit(products).ir(a)).count(" = loop ") + str(jit(products).ir(a)).count("loop %") >= 5
+
+
 def test_how_often_a_list_is_repeated_must_be_known():
     with pytest.raises(TypeError, match="used as a Python integer"):
-        jit(lambda x: [1.0] * int(x))(2.0)
+        jit(lambda x: [1.0] * int(x.sum()))(np.ones(2))
 
 
 def test_rounding_to_decimals_is_pythons():

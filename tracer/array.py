@@ -12,7 +12,7 @@ import numpy as np
 
 from ..ir.core import Builder
 from ..ir.types import Tensor
-from .assume import decide
+from .assume import decide, whole_number
 from .errors import ConcretizationError, LeakError, UnsupportedError, message
 from .frames import ITERATED, locate
 from .known import known
@@ -90,6 +90,9 @@ class Traced:
         number = self.known()
         if number is not None:
             return operator.index(number)
+        number = whole_number(self)
+        if number is not None:
+            return number
         raise _concrete(
             self,
             "was used as a Python integer (a size, a range, or an index into a list or a plain array)",

@@ -46,7 +46,7 @@ class Raised(BaseException):
 
 
 class Taken:
-    """An assumption: which choice of the trace, what it was taken to be, and the user's line."""
+    """An assumption: which choice of the trace, what it was taken to be (a bool, or the int that Python needed), and the user's line."""
 
     __slots__ = ("choice", "truth", "source")
 
@@ -140,6 +140,35 @@ def holds(value):
     return made.truth(value)
 
 
+def whole_number(x):
+    """The number behind a traced integer that Python needs, a size say, taken by value; None where that cannot be.
+
+    Only what follows from the call's own Python numbers is: the number may then change now and then. What
+    depends on an array's contents may change at each call, and each would be a trace of its own.
+    """
+    made = choices()
+    if made is None or x.type.shape or x.type.kind not in "iu" or not from_numbers(x.value):
+        return None
+    value = x.value
+    made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
+    return made.truth(value)
+
+
+def from_numbers(value):
+    """Whether nothing but Python numbers among the arguments enters a value of the outermost trace."""
+    trace = current_trace()
+    todo, seen = [value], set()
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Lit) or x in seen or x in trace.numbers:
+            continue
+        seen.add(x)
+        if x.eqn is None or x.eqn.effect or "region" in x.eqn.op.traits:
+            return False
+        todo += x.eqn.operands
+    return True
+
+
 def take(made, value, number):
     """Make a choice: as was said beforehand, or as this call's data has it."""
     source = locate()
@@ -151,7 +180,10 @@ def take(made, value, number):
         truth = concrete(made, value)
     made.taken.append(Taken(number, truth, source))
     trace = current_trace()
-    trace.check(value if truth else OPS["not"](value), Assumption, str(len(made.taken) - 1))
+    if value.type.kind == "b":
+        trace.check(value if truth else OPS["not"](value), Assumption, str(len(made.taken) - 1))
+    else:
+        trace.check(OPS["eq"](value, Lit(truth, value.type)), Assumption, str(len(made.taken) - 1), value)
     trace.known[value] = np.array(truth)
     return truth
 
@@ -186,7 +218,7 @@ def concrete(made, value):
         if check.error is not Assumption:
             made.error = error
             raise Raised(error)
-    return bool(made.seen[value])
+    return made.seen[value].item()
 
 
 @contextlib.contextmanager
@@ -302,11 +334,9 @@ class Tree:
         if len(members[0].assumed) == depth:
             return [f"trace {numbers[members[0]]}"]
         lines = [str(members[0].assumed[depth])]
-        for truth in (True, False):
-            side = [v for v in members if v.assumed[depth].truth is truth]
-            if side:
-                first, *rest = self.lines(numbers, depth + 1, side)
-                lines += [f"  {'true: ' if truth else 'false:'} {first}", *(f"         {line}" for line in rest)]
+        for truth in sorted({v.assumed[depth].truth for v in members}, reverse=True):
+            first, *rest = self.lines(numbers, depth + 1, [v for v in members if v.assumed[depth].truth == truth])
+            lines += [f"  {f'{str(truth).lower()}:':<6} {first}", *(f"         {line}" for line in rest)]
         return lines
 
     def find(self, prefix):
@@ -338,7 +368,7 @@ class Tree:
             tried.add(version)
             k = int(check.text)
             choice, truth = version.path[k]
-            path = (*version.path[:k], (choice, not truth))
+            path = (*version.path[:k], (choice, not truth if isinstance(truth, bool) else status.quoted(number)))
             version = self.find(path)
             if version is None:
                 raise Missing(self, path)

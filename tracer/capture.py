@@ -116,6 +116,7 @@ def _captured(function, leaves, tree, kinds, name, parent, order, choices):
     with trace:
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = tuple(trace.build.params)
+        trace.root.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, SCALAR)} if parent is None else set()
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves

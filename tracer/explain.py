@@ -39,7 +39,7 @@ def _version(number, entry, world, version):
         lines.append(f"    re-read      {len(version.captured.inputs)} outside array(s) at every call")
     if version.captured.writes:
         lines.append(f"    writes       {', '.join(entry.names[i] for i in version.captured.writes)}")
-    lines += [f"    assumes      {a}: {'true' if a.truth else 'false'}" for a in version.assumed]
+    lines += [f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed]
     errors = {c.error for c in version.captured.checks} - {Assumption}
     if errors:
         lines.append(f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}")

@@ -50,6 +50,11 @@ def failure(checks, status):
     return check, check.error(check.text.replace("{}", words, 1) if check.quotes else check.text)
 
 
+def quoted(status):
+    """The number that a status quotes."""
+    return int(np.asarray(status)) >> BITS
+
+
 # -- indices ---------------------------------------------------------------------------------------
 
 

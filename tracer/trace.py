@@ -44,6 +44,7 @@ class Trace:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
+            self.numbers = set()  # the parameters that are Python numbers
             self.choices = None  # the Choices of a trace that can make some by value
             self.copies = 1  # how often the code being run is written out, for loops that are
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()

@@ -8,6 +8,7 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
 from ..array import Traced, TracedScalar, fresh
+from ..assume import whole_number
 from ..emit import cast_to, counted
 from ..errors import ConcretizationError, message
 from ..frames import locate
@@ -32,6 +33,9 @@ def extent_of(size):
     n = number(size)
     _, high = between(n)
     if high >= min(FAR, MOST):
+        found = whole_number(size)
+        if found is not None:
+            return found, None
         raise ConcretizationError(
             message(
                 "a shape depends on data: how large the array is would be known only when the program runs, and nothing bounds it",

@@ -4,6 +4,7 @@ import builtins
 import collections
 import functools
 import inspect
+import itertools
 import random
 import types
 
@@ -23,7 +24,7 @@ from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import convert, is_user
 from .sequences import LIST_METHODS
-from .series import enumerate_, range_, zip_
+from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
 from .state import inside, items, own, refuse, restore
 
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
@@ -32,7 +33,8 @@ MUTATORS = set("append extend insert pop remove clear sort reverse update setdef
 GROWING = set("append extend insert add appendleft extendleft".split())
 GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
 IMPURE = {print, input, next, open, *(getattr(random, n) for n in ("random", "randint", "choice", "uniform", "shuffle", "seed", "gauss"))}
-REPLACED.update({range: range_, enumerate: enumerate_, zip: zip_})
+REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
+REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 
 
 def call(f):

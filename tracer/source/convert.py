@@ -78,7 +78,7 @@ def _converted(code, space):
         made = build(one_line(rewrite(node, private)), private, imports, code, (HOOK,))
     except RecursionError:
         return f"{code.co_name} is too deeply nested"
-    return renamed(made, code.co_name, code.co_qualname).replace(co_firstlineno=code.co_firstlineno)
+    return renamed(made, code.co_name, code.co_qualname)
 
 
 def renamed(made, name, qualified):

@@ -59,7 +59,7 @@ def _find(code, space):
 
 
 def bare(node):
-    """The function without decorators, defaults and annotations: they are the function object's affair."""
+    """The function without its decorators, defaults and annotations: they are the function object's affair."""
     a = node.args
     strip = lambda arg: arg and ast.copy_location(ast.arg(arg.arg), arg)
     first, named, only = (list(map(strip, group)) for group in (a.posonlyargs, a.args, a.kwonlyargs))
@@ -67,7 +67,8 @@ def bare(node):
     if isinstance(node, ast.Lambda):
         return ast.copy_location(ast.Lambda(args, node.body), node)
     kind = type(node)
-    return ast.copy_location(kind(name=node.name, args=args, body=node.body, decorator_list=[], returns=None, type_comment=None), node)
+    marks = [ast.copy_location(ast.Constant(None), d) for d in node.decorator_list]  # code begins at the first line of these
+    return ast.copy_location(kind(name=node.name, args=args, body=node.body, decorator_list=marks, returns=None, type_comment=None), node)
 
 
 def build(node, private, imports, code, extra=()):

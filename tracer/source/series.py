@@ -1,7 +1,9 @@
-"""What a captured `for` runs over: ranges, arrays, and `enumerate` and `zip` of them, each with its k-th item."""
+"""What a captured `for` runs over: ranges, arrays, `enumerate`, `zip`, `reversed` and products of them, each with its k-th item."""
 
 import builtins
 import functools
+import itertools
+import math
 import operator
 
 import numpy as np
@@ -47,6 +49,25 @@ class Zipped:
         return next(self.plain)
 
 
+class Reversed(Zipped):
+    """reversed() of such a thing."""
+
+
+class Product(Zipped):
+    """itertools.product or np.ndindex: the last part runs fastest."""
+
+    def items(self, k):
+        stride = math.prod(map(length, self.parts))
+        for n, part in enumerate(self.parts):
+            count = length(part)
+            stride //= max(count, 1)
+            at = k // stride if stride > 1 else k
+            at = at % count if n and count else at
+            if isinstance(at, TracedScalar) and at.value.eqn is not None:
+                numbers.bounded(at.value, 0, count - 1)
+            yield item(part, at)
+
+
 def range_(*args):
     if not any(isinstance(a, Traced) for a in args):
         return builtins.range(*args)
@@ -77,6 +98,28 @@ def enumerate_(iterable, start=0):
     return Zipped((count, iterable), builtins.enumerate(iterable, start))
 
 
+def reversed_(x):
+    if rollable(x) and not isinstance(x, Zipped) and length(x) is not None:
+        return Reversed((x,), builtins.reversed(x))
+    return builtins.reversed(x)
+
+
+def product(*parts, repeat=1):
+    if parts and repeat == 1 and all(rollable(p) and length(p) is not None for p in parts):
+        return Product(parts, itertools.product(*parts))
+    return itertools.product(*parts, repeat=repeat)
+
+
+def ndindex(*shape):
+    plain = np.ndindex(*shape)
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    return Product([builtins.range(n) for n in sizes], plain) if sizes else plain
+
+
+def ndenumerate(x):
+    return Zipped((ndindex(x.shape), x.reshape(-1)), builtins.zip(np.ndindex(x.shape), x.reshape(-1)))
+
+
 def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
     if isinstance(x, Zipped):
@@ -90,7 +133,7 @@ def length(x):
     """How many items: an int, or None where it is known at run time only."""
     if isinstance(x, Zipped):
         counts = [length(p) for p in x.parts]
-        return None if None in counts else min(counts)
+        return None if None in counts else (math.prod if isinstance(x, Product) else min)(counts)
     if type(x) is Bounded:
         return x.shape[0] if isinstance(x.shape[0], int) else None
     return None if isinstance(x, TracedRange) else len(x)
@@ -98,6 +141,10 @@ def length(x):
 
 def item(x, k):
     """The k-th item, for an int or a traced Python int known to be in range."""
+    if isinstance(x, Product):
+        return tuple(x.items(k))
+    if isinstance(x, Reversed):
+        return item(x.parts[0], length(x) - 1 - k)
     if isinstance(x, Zipped):
         return tuple(item(p, k) for p in x.parts)
     if isinstance(x, range | TracedRange):
