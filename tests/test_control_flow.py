@@ -763,3 +763,23 @@ def test_a_function_without_source_is_traced_by_value():
     exec("def f(x):\n    return x if x > 0 else -x", space)
     f = jit(space["f"])
     assert (f(2.0), f(-3.0), f(4.0)) == (2.0, 3.0, 4.0)
+
+
+def stored_in_place_in_a_try(v, t):
+    k, n = 0, 3
+    while t < 4 and k < 6:
+        k += 1
+        if t < 2:
+            try:
+                v += 0.5
+                n -= 1
+            finally:
+                t = t * 1.5
+        else:
+            t = t + 1
+    return t, n
+
+
+def test_what_a_try_reads():
+    for t in (1.0, 5.0, -3.0):
+        check_same(stored_in_place_in_a_try, V.copy(), t)

@@ -58,9 +58,12 @@ def declared(statements, kind):
 
 
 def loads(nodes):
-    """The names read anywhere in expressions, those in lambdas and comprehensions included."""
+    """The names read anywhere in expressions and statements, those in lambdas and comprehensions, and those of `x += 1`, included."""
     nodes = nodes if isinstance(nodes, list) else [nodes]
-    return {n.id for node in nodes if node is not None for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    found = [n for node in nodes if node is not None for n in ast.walk(node)]
+    names = [n for n in found if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    names += [n.target for n in found if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)]
+    return {n.id for n in names}
 
 
 def stored(target):
@@ -140,11 +143,11 @@ class Liveness:
             return inner
         if isinstance(s, ast.Try | ast.TryStar):
             self.broken(out | leave | again, [s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody], out, leave, again)
-            return out | loads(s)
+            return out | leave | again | loads(s)
         if isinstance(s, ast.Match):
             for case in s.cases:
                 self.block(case.body, out, leave, again)
-            return out | loads(s)
+            return out | leave | again | loads(s)
         if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return (out - {s.name}) | loads(s)
         return out | loads(s) | (bound([s]) if isinstance(s, ast.Delete) else set())
