@@ -776,3 +776,23 @@ def added_in_a_try(x, g):
 
 def test_names_added_to_in_a_try_are_carried():
     check_same(added_in_a_try, np.arange(5.0), 1.0)
+
+
+def stored_in_place_in_a_try(v, t):
+    k, n = 0, 3
+    while t < 4 and k < 6:
+        k += 1
+        if t < 2:
+            try:
+                v += 0.5
+                n -= 1
+            finally:
+                t = t * 1.5
+        else:
+            t = t + 1
+    return t, n
+
+
+def test_what_a_try_reads():
+    for t in (1.0, 5.0, -3.0):
+        check_same(stored_in_place_in_a_try, V.copy(), t)

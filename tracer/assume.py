@@ -256,6 +256,13 @@ def open_choice():
     return made.open if made is not None else None
 
 
+def on_demand(key):
+    """Whether something may be left out of this trace until it turns out to be needed, which begins the trace again."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    return made is not None and key not in made.wanted
+
+
 def unmerged(choice, error):
     """A value that is not one thing is used: choose by value what it is, or raise `error`."""
     trace = current_trace()

@@ -33,6 +33,10 @@ class IntegerOverflow(WengertError, OverflowError):
     """A Python int of the compiled program went beyond 64 bits, where Python's goes on."""
 
 
+class NoTrip(WengertError, UnboundLocalError):
+    """A name that only a loop binds is read where the loop may have run no trip; it is checked where the loop ends."""
+
+
 class ShapeError(WengertError, ValueError):
     """Shapes that do not fit, where NumPy raises ValueError."""
 

@@ -10,12 +10,12 @@ from ..backends.xla.dispatch import is_device_array
 from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.types import SHORT, Tensor
+from . import overflow
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh, wrap
 from .emit import cast_to, constant_of, spread_to
 from .errors import ShapeError, UnsupportedError, message
 from .extents.bounded import Bounded, mentioned
 from .frames import locate
-from .overflow import checked as fits
 from .storage import current_trace
 from .unmerged import Unmerged
 
@@ -368,34 +368,8 @@ def operate(ufunc, *inputs):
     if work.kind == "b" and python is int:
         work = WEAK_DTYPES[int]
     values = [operand_as(read(x)[0], work) for x in inputs]
-    _python_errors(ufunc, values)
+    overflow.errors(ufunc, values)
     result = UFUNCS[ufunc](*values)
     if python is int:
-        fits(ufunc, values, result)
+        overflow.checked(ufunc, values, result)
     return TracedScalar(cast_to(result, WEAK_DTYPES[python]), python)
-
-
-def _python_errors(ufunc, values):
-    """Python numbers raise where NumPy's make inf and nan."""
-    if ufunc in (np.true_divide, np.floor_divide, np.remainder, np.divmod):
-        ok = (
-            OPS["ne"](values[1], Lit(0, values[1].type))
-            if isinstance(values[1], Value)
-            else Lit(values[1].value != 0, values[1].type.like(dtype=bool))
-        )
-        name = {np.true_divide: "division by zero", np.floor_divide: "integer division or modulo by zero"}.get(ufunc, "modulo by zero")
-        current_trace().check(ok, ZeroDivisionError, message(name, locate()))
-    if ufunc is np.power and values[0].type.kind == "f":
-        base, exponent = values
-        if isinstance(exponent, Lit) and float(exponent.value).is_integer():
-            if exponent.value < 0:
-                current_trace().check(
-                    OPS["ne"](base, Lit(0, base.type)), ZeroDivisionError, message("0.0 cannot be raised to a negative power", locate())
-                )
-            return
-        whole = OPS["eq"](OPS["floor"](exponent), exponent) if isinstance(exponent, Value) else Lit(False, exponent.type.like(dtype=bool))
-        positive = OPS["ge"](base, Lit(0, base.type)) if isinstance(base, Value) else Lit(base.value >= 0, base.type.like(dtype=bool))
-        ok = positive if isinstance(whole, Lit) else OPS["or"](positive, whole)
-        current_trace().check(
-            ok, ValueError, message("a negative Python float to a fractional power is complex in Python; write it with complex numbers", locate())
-        )

@@ -12,10 +12,17 @@ DEEP = 40  # equations looked through
 BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
 
 
-def interval(value, deep=DEEP):
-    """(lowest, highest) of an integer value, or None."""
+def interval(value, deep=DEEP, seen=None):
+    """(lowest, highest) of an integer value, or None. seen: value -> what it was found to be, so that nothing is looked at twice."""
+    seen = {} if seen is None else seen
     if isinstance(value, Lit):
         return (int(value.value),) * 2 if value.type.kind in "iu" else None
+    if value not in seen:
+        seen[value] = _interval(value, deep, seen)
+    return seen[value]
+
+
+def _interval(value, deep, seen):
     if value.type.kind not in "iu" or not deep:
         return None
     root = current_trace().root
@@ -34,15 +41,15 @@ def interval(value, deep=DEEP):
         array = np.asarray(eqn.attrs["value"]) if name == "constant" else root.known[value]
         return (int(array.min()), int(array.max())) if array.size else None
     if name in ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse") or name == "cast" and xs[0].type.kind in "iu":
-        return held(interval(xs[0], deep - 1), value)
+        return held(interval(xs[0], deep - 1, seen), value)
     if name == "cond":
         at = next(n for n, r in enumerate(eqn.results) if r is value)
-        return union([interval(f.results[at], deep - 1) for f in eqn.attrs["branches"]])
+        return union([interval(f.results[at], deep - 1, seen) for f in eqn.attrs["branches"]])
     if name == "iota":
         return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
     if name in BOUNDED:
         return 0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)
-    parts = [interval(x, deep - 1) for x in (xs[1:] if name == "select" else xs)]
+    parts = [interval(x, deep - 1, seen) for x in (xs[1:] if name == "select" else xs)]
     if None in parts and name in ("maximum", "minimum"):  # one side is known
         info = np.iinfo(value.type.dtype)
         parts = [p or (info.min, info.max) for p in parts]
@@ -78,8 +85,17 @@ def union(parts):
     return None if None in parts else (min(p[0] for p in parts), max(p[1] for p in parts))
 
 
-def drift(value, start, deep=DEEP):
-    """(least, greatest) of value - start, where value is `start` with bounded numbers added; else None."""
+def drift(value, start, deep=DEEP, seen=None):
+    """(least, greatest) of value - start, where value is `start` with bounded numbers added; else None. seen: as above."""
+    seen = {} if seen is None else seen
+    if isinstance(value, Lit):
+        return None
+    if value not in seen:
+        seen[value] = _drift(value, start, deep, seen)
+    return seen[value]
+
+
+def _drift(value, start, deep, seen):
     root = current_trace().root
     value = original(value, root)
     if value is start:
@@ -88,19 +104,19 @@ def drift(value, start, deep=DEEP):
         return None
     if value in root.drifts:
         first, low, high = root.drifts[value]
-        found = drift(first, start, deep - 1)
+        found = drift(first, start, deep - 1, seen)
         return found and (found[0] + low, found[1] + high)
     name, xs = (value.eqn.op.name, value.eqn.operands) if value.eqn is not None else (None, ())
     if name in ("add", "sub"):
         for x, y in (xs, xs[::-1]) if name == "add" else (xs,):
-            by, found = interval(y), drift(x, start, deep - 1)
+            by, found = interval(y), drift(x, start, deep - 1, seen)
             if by is not None and found is not None:
                 return (found[0] + by[0], found[1] + by[1]) if name == "add" else (found[0] - by[1], found[1] - by[0])
     if name == "select":
-        return union([drift(x, start, deep - 1) for x in xs[1:]])
+        return union([drift(x, start, deep - 1, seen) for x in xs[1:]])
     if name == "cond":
         at = next(n for n, r in enumerate(value.eqn.results) if r is value)
-        return union([drift(f.results[at], start, deep - 1) for f in value.eqn.attrs["branches"]])
+        return union([drift(f.results[at], start, deep - 1, seen) for f in value.eqn.attrs["branches"]])
     return None
 
 
@@ -119,31 +135,38 @@ def original(value, root):
     return value
 
 
-def affine(value, deep=DEEP):
-    """({value: coefficient}, constant) of an integer value: what it is a sum of."""
+def affine(value, deep=DEEP, seen=None):
+    """({value: coefficient}, constant) of an integer value: what it is a sum of. seen: as for `interval`."""
     if isinstance(value, Lit):
         return {}, int(value.value)
+    seen = {} if seen is None else seen
     value = original(value, current_trace().root)
     if isinstance(value, Lit):
         return {}, int(value.value)
+    if value not in seen:
+        seen[value] = _affine(value, deep, seen)
+    return seen[value]
+
+
+def _affine(value, deep, seen):
     eqn = value.eqn
     if eqn is not None and deep and value.type.kind in "iu":
         name, xs = eqn.op.name, eqn.operands
         if name in ("add", "sub"):
-            (p, c), (q, d) = affine(xs[0], deep - 1), affine(xs[1], deep - 1)
+            (p, c), (q, d) = affine(xs[0], deep - 1, seen), affine(xs[1], deep - 1, seen)
             sign = 1 if name == "add" else -1
             return {k: n for k in {**p, **q} if (n := p.get(k, 0) + sign * q.get(k, 0))}, c + sign * d
         if name == "neg":
-            p, c = affine(xs[0], deep - 1)
+            p, c = affine(xs[0], deep - 1, seen)
             return {k: -n for k, n in p.items()}, -c
         if name == "mul":
             for x, y in (xs, xs[::-1]):
                 if isinstance(y, Lit):
-                    p, c = affine(x, deep - 1)
+                    p, c = affine(x, deep - 1, seen)
                     n = int(y.value)
                     return {k: n * m for k, m in p.items() if n}, n * c
         if name == "cast" and xs[0].type.kind in "iu" and np.can_cast(xs[0].type.dtype, value.type.dtype):
-            return affine(xs[0], deep - 1)
+            return affine(xs[0], deep - 1, seen)
     return {value: 1}, 0
 
 

@@ -12,12 +12,17 @@ float int complex index hash str format enter exit array array_ufunc array_funct
 class Unmerged:
     """Stands for a variable whose value is not one thing; `reason` says why, `choice` which choice could be made by value instead."""
 
-    def __init__(self, reason):
+    def __init__(self, reason, choice=None):
         object.__setattr__(self, "reason", reason)
-        object.__setattr__(self, "choice", open_choice())
+        object.__setattr__(self, "choice", open_choice() if choice is None else choice)
 
     def fail(self, *args, **kwargs):
         unmerged(self.choice, UnsupportedError(message(f"{self.reason}, and is used here", locate())))
+
+    def demand(self):
+        """Ask for it, if all that is missing is the knowledge that it is needed."""
+        if isinstance(self.choice, tuple):
+            self.fail()
 
     def __getattr__(self, name):
         self.fail()

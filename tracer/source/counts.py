@@ -5,14 +5,27 @@ be, is such a bound; so is what the trip gives whatever it starts from, like a r
 """
 
 from .. import pytree
-from ..array import Traced
+from ..array import Traced, TracedScalar
 from ..ranges import drift, interval
+from ..storage import current_trace
 
-GUESS = (-(2**62), 2**62)
+REACH = 2**56  # what a loop is first taken to add at most
 TRIPS = 2**53  # no program lives to make more
 ROUNDS = 3  # then what has not held is given up
 
 INT = ("weak", int)
+
+
+def guess(first):
+    """What an int that a loop carries is first taken to be, by what it was before; None where nothing is known."""
+    before = before_loop(first)
+    return before and (before[0] - REACH, before[1] + REACH)
+
+
+def before_loop(x):
+    if isinstance(x, Traced):
+        return interval(operand(x)) if isinstance(x, TracedScalar) else None
+    return (x, x) if type(x) is int else None
 
 
 def assume(carried, bounds):
@@ -30,22 +43,26 @@ def settled(roll, run):
     for slot, c in roll.carried.items():
         firsts, lasts = pytree.leaves(roll.first(slot, run)), pytree.leaves(run.after(slot))
         for n, (s, guess) in enumerate(zip(c.specs, c.guesses)):
-            if s != INT or guess is None:
+            if s != INT:
                 continue
-            c.shown[n] = found, added = reached(firsts[n], lasts[n], c.values[n], trips)
+            c.shown[n] = found, _ = reached(firsts[n], lasts[n], c.values[n], trips)
+            if guess is None:
+                continue
             if found is None or not (guess[0] <= found[0] and found[1] <= guess[1]) or roll.rounds > ROUNDS:
-                c.guesses[n], c.shown[n] = None, (None, None)
+                c.guesses[n] = None
                 good = False
             elif found != guess and roll.unproven:
                 c.guesses[n] = found
                 good = False
+    status = current_trace().root.status
+    if not good and status in roll.stores:
+        roll.stores.remove(status)  # perhaps nothing writes it now
     return good
 
 
 def reached(first, last, value, trips):
     """(what a carried int can be, (least, greatest) that the loop adds to it); None for what is not known."""
-    before = interval(operand(first)) if isinstance(first, Traced) else (int(first),) * 2
-    after = interval(operand(last)) if isinstance(last, Traced) else (int(last),) * 2
+    before, after = before_loop(first), before_loop(last)
     step = drift(operand(last), value) if isinstance(last, Traced) else None
     added = step and (min(step[0], 0) * trips, max(step[1], 0) * trips)
     if before is None:

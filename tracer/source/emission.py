@@ -5,7 +5,8 @@ from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
-from ..errors import message
+from ..assume import on_demand
+from ..errors import NoTrip, message
 from ..status import passed
 from ..storage import Shared, Storage, current_trace, memories
 from ..unmerged import Unmerged
@@ -248,18 +249,25 @@ class Emission:
         return self.row(Value(merge.type_of(s)), Lit(codes.FALLS, merge.type_of(s)), last)
 
     def ran(self, out):
-        """A name that only the body binds is unbound where no trip came."""
+        """A name that only the body binds is unbound where no trip came: checked if it turns out to be read."""
         roll = self.roll
-        new = (slot.name for slot, _ in self.plans if slot.kind == "cell" and roll.first(slot, self.run) is UNBOUND)
-        only = [name for name in new if name in roll.site.middle]
-        if not only:
+        new = [slot for slot, _ in self.plans if slot.kind == "cell" and roll.first(slot, self.run) is UNBOUND and slot.name in roll.site.middle]
+        needed = []
+        for slot in new:
+            read = ("read", roll.loop.number, slot.name)
+            if on_demand(read):
+                reason = f"{slot.name} is bound only where the loop at {roll.where} runs a trip"
+                self.plans = [(s, (lambda out, read=read, reason=reason: Unmerged(reason, read)) if s is slot else plan) for s, plan in self.plans]
+            else:
+                needed.append(slot.name)
+        if not needed:
             return
         if roll.limit is not None:
             ok = OPS["gt"](roll.limit, Lit(0, COUNTER)) if isinstance(roll.limit, Value) else Lit(roll.limit.value > 0, TRUTH)
         else:
             ok = truth(roll.going).value
-        text = f"cannot access local variable '{only[0]}' where it is not associated with a value: the loop ran no trip"
-        current_trace().check(ok, UnboundLocalError, message(text, roll.where))
+        text = f"cannot access local variable '{needed[0]}' where it is not associated with a value: the loop ran no trip"
+        current_trace().check(ok, NoTrip, message(text, roll.where))
 
     def loop(self, going):
         roll, run = self.roll, self.run

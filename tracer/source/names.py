@@ -142,11 +142,11 @@ class Liveness:
             return inner
         if isinstance(s, ast.Try | ast.TryStar):
             self.broken(out | leave | again, [s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody], out, leave, again)
-            return out | loads(s)
+            return out | leave | again | loads(s)
         if isinstance(s, ast.Match):
             for case in s.cases:
                 self.block(case.body, out, leave, again)
-            return out | loads(s)
+            return out | leave | again | loads(s)
         if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return (out - {s.name}) | loads(s)
         return out | loads(s) | (bound([s]) if isinstance(s, ast.Delete) else set())

@@ -32,7 +32,7 @@ class Carried:
         self.tree, self.specs, self.order = tree, specs, pytree.key_order(value)
         self.values = None  # the placeholders of the present pass
         self.memory = None  # Storage of each placeholder that is an array
-        self.guesses = [counts.GUESS for _ in specs]  # what those that are Python ints are taken to be
+        self.guesses = [counts.guess(x) for x in pytree.leaves(value)]  # what those that are Python ints are taken to be
         self.shown = [(None, None) for _ in specs]  # what has been shown of them
         self.shared = selections.keys(pytree.leaves(value))  # what leaves have in common with those of other places
 
@@ -171,8 +171,7 @@ class Roll:
         return tree != other or not all(map(merge.equal, xs, ys))
 
     def carry(self, slot, before, after, run):
-        if after is UNBOUND or isinstance(after, Unmerged):
-            raise self.refused(f"{slot.name} may be unbound after a trip: {after!r}")
+        self.must_be_bound(slot, after)
         (xs, tree), (ys, other) = pytree.flatten(before), pytree.flatten(after)
         if tree != other:
             raise self.refused(f"{slot.name} changes from {merge.described(before)} to {merge.described(after)}")
@@ -181,6 +180,12 @@ class Roll:
             raise self.refused(f"{slot.name} changes from {before!r:.40} to {after!r:.40}")
         self.carried[slot] = Carried(before, tree, specs)
         return True
+
+    def must_be_bound(self, slot, after):
+        if isinstance(after, Unmerged):
+            after.demand()
+        if after is UNBOUND or isinstance(after, Unmerged):
+            raise self.refused(f"{slot.name} may be unbound after a trip: {after!r}")
 
     def joined(self, slot, a, b, x=None, y=None):
         if merge.equal(x, y) and a[0] == "object":
@@ -192,8 +197,7 @@ class Roll:
 
     def widen(self, slot, after):
         c = self.carried[slot]
-        if after is UNBOUND or isinstance(after, Unmerged):
-            raise self.refused(f"{slot.name} may be unbound after a trip: {after!r}")
+        self.must_be_bound(slot, after)
         ys, other = pytree.flatten(after)
         if other != c.tree:
             raise self.refused(f"{slot.name} changes its structure from {c.tree} to {other}")

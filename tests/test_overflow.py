@@ -1,0 +1,136 @@
+"""Python's ints have no end, the program's have 64 bits: a result is right, or the call raises and has changed nothing."""
+
+import numpy as np
+import pytest
+from compare import agree
+
+from wengert import jit
+from wengert.tracer.errors import IntegerOverflow
+
+X = np.array([0.1, 0.7, 0.9])
+
+
+def tripled(x, n):
+    k, s = 1, 0.0
+    for i in range(n):
+        k = k * 3
+        s = s + x[i % 3]
+    return k, s
+
+
+def squared(x, n):
+    k = int(x[2] * 10)
+    for _ in range(n):
+        k = k**2
+        x[0] += 1
+    return k
+
+
+def shifted(x, n):
+    k = int(x[2] * 10)
+    for _ in range(n):
+        k = k << 3
+        x[0] += 1
+    return k
+
+
+def shifted_by(x, n):
+    return int(x[2] * 10) << n + int(x[0])
+
+
+def added(x, n):
+    a, b = int(x[1] * 10), int(x[2] * 10)
+    for _ in range(n):
+        a, b = b, a + b
+        x[0] += 1
+    return a, b
+
+
+def subtracted(x, n):
+    a, b = int(x[1] * 10), -int(x[2] * 10)
+    for _ in range(n):
+        a, b = b, b - a - a
+        x[0] += 1
+    return a, b
+
+
+def multiplied(x, n):
+    k = 1
+    for i in range(n):
+        k *= int(x[2] * 10) + i
+    return k
+
+
+def by_negative(x, n):
+    k = int(x[2] * 10)
+    for _ in range(n):
+        k = k * -5
+        x[0] += 1
+    return k
+
+
+def converted(x, n):
+    return int(x[2] * 10.0**n)
+
+
+def caught(x, n):
+    try:
+        k = int(x[2] * 10) << n + int(x[0])
+    except OverflowError:
+        k = -1
+    return k
+
+
+@pytest.mark.parametrize(
+    "case, few, many",
+    [(tripled, 39, 40), (squared, 4, 5), (squared, 4, 7), (shifted, 19, 20), (shifted_by, 59, 60), (shifted_by, 59, 200), (added, 86, 89),
+     (subtracted, 30, 200), (multiplied, 15, 30), (by_negative, 25, 26), (converted, 17, 20), (caught, 59, 60)],
+)  # fmt: skip
+def test_beyond_64_bits(case, few, many):
+    for n in (few, many):
+        compiled, mine, plain = jit(case), X.copy(), X.copy()
+        want = case(plain, n)
+        large = max(map(abs, want if isinstance(want, tuple) else (want,))) >= 2**63
+        assert large == (n == many)
+        if large:
+            with pytest.raises(IntegerOverflow, match="exceeded 64 bits\n.*test_overflow.py"):
+                compiled(mine, n)
+            assert (mine == X).all()
+        else:
+            agree(compiled(mine, n), want)
+            agree(mine, plain)
+
+
+def test_numpy_integers_wrap():
+    def f(m, n):
+        k = m[0]
+        for _ in range(n):
+            k = k * m[1]
+        return k
+
+    m = np.array([3, 7])
+    with np.errstate(all="ignore"):
+        agree(jit(f)(m, 40), f(m, 40))
+
+
+def counters(x, n):
+    """None of these needs a check."""
+    k = c = d = 0
+    for _ in range(n):
+        for j in range(5):
+            if x[j % 3] > 0.5:
+                k += 2
+            else:
+                k -= 1
+        c = (c * 1103515245 + 12345) % 2**31
+        d = ((d << 1) ^ (c & 255)) & 0xFFFF
+    while x.sum() < 50:
+        x = x * 1.5
+        k += 1
+    return k, c, d
+
+
+def test_bounded_counters_cost_nothing():
+    compiled = jit(counters)
+    agree(compiled(X, 40), counters(X, 40))
+    assert "may raise" not in compiled.explain()
