@@ -133,3 +133,13 @@ def test_compensated_arithmetic_keeps_what_it_compensates():
         return p, ((ah * bh - p) + ah * (b - bh) + (a - ah) * bh) + (a - ah) * (b - bh)
 
     check_same(lambda x: product(x, 100.0), np.random.default_rng(0).normal(size=50), rtol=0)
+
+
+def lists(x, y):
+    items = [x, y * 2, 1.0]
+    made = np.mean(items), np.sqrt(items), np.take(items, [[0, 1], [2, 0]]), np.dot(items, items), np.add(items, 1), np.maximum(items, [1, 2, y])
+    return *made, np.stack([items, items]), np.max(items), np.linalg.norm(items), np.sort(items), np.sum((x, y)), np.zeros_like(items)
+
+
+def test_numpy_functions_take_lists_of_traced_numbers():
+    check_same(lists, 1.0, 4.0)

@@ -23,7 +23,7 @@ from ..errors import CannotRoll, ConcretizationError, UnsupportedError, message
 from ..extents import making
 from ..frames import locate, name_of
 from ..numpy_api.handles import handle, laid_out
-from ..numpy_api.registry import HANDLERS, call_function
+from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_user
@@ -34,7 +34,8 @@ from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_
 from .state import UNBOUND, inside, items, own, refuse, restore
 
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
-DISPATCHERS = (types.BuiltinFunctionType, type, type(np.sum), np.ufunc)
+NUMPYS = (type(np.sum), np.ufunc)
+DISPATCHERS = (types.BuiltinFunctionType, type, *NUMPYS)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
 GROWING = set("append extend insert add appendleft extendleft".split())
 GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
@@ -105,10 +106,19 @@ def user(f):
     return made
 
 
+def listed(f, *args, **kwargs):
+    """A NumPy function of lists of traced numbers, which its own dispatch does not look into."""
+    if any(type(a) in (list, tuple) and mentions(a) for a in args):
+        return call_ufunc_method(f, "__call__", args, kwargs) if isinstance(f, np.ufunc) else call_function(f, args, kwargs)
+    return f(*args, **kwargs)
+
+
 def _builtin(f, kind):
     found = REPLACED.get(f)
     if found is not None:
         return found
+    if kind in NUMPYS:
+        return functools.partial(listed, f)
     if kind is type:
         return _class(f)
     if kind is types.BuiltinFunctionType:
