@@ -134,3 +134,19 @@ def test_bounded_counters_cost_nothing():
     compiled = jit(counters)
     agree(compiled(X, 40), counters(X, 40))
     assert "may raise" not in compiled.explain()
+
+
+def narrow(x, m, n):
+    k = s = 0
+    for i in range(n):
+        k += x[i % 3] > 0.5
+        k += bool(x[i % 3] > 0.2)
+        s += int(m[i % 3]) * i
+    return k, s
+
+
+def test_small_types_cost_nothing():
+    m = np.array([3, 7, -5], np.int8)
+    compiled = jit(narrow)
+    assert compiled(X, m, 40) == narrow(X, m, 40)
+    assert "may raise" not in compiled.explain()

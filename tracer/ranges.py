@@ -40,8 +40,11 @@ def _interval(value, deep, seen):
     if name == "constant" or root.known.get(value) is not None:
         array = np.asarray(eqn.attrs["value"]) if name == "constant" else root.known[value]
         return (int(array.min()), int(array.max())) if array.size else None
-    if name in ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse") or name == "cast" and xs[0].type.kind in "iu":
-        return held(interval(xs[0], deep - 1, seen), value)
+    if name in ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse"):
+        return interval(xs[0], deep - 1, seen)
+    if name == "cast" and xs[0].type.kind in "biu":
+        whole = np.iinfo(xs[0].type.dtype) if xs[0].type.kind != "b" else None
+        return held(interval(xs[0], deep - 1, seen) or ((whole.min, whole.max) if whole else (0, 1)), value)
     if name == "cond":
         at = next(n for n, r in enumerate(eqn.results) if r is value)
         return union([interval(f.results[at], deep - 1, seen) for f in eqn.attrs["branches"]])
