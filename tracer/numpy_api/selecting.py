@@ -32,6 +32,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 @implements(np.take, method="take")
 def take(a, indices, axis=None, out=None, mode="raise"):
+    a = handle(a) if is_traced(a) and isinstance(a, list | tuple) else a
     x, axis = along(a, axis) if axis is not None or np.ndim(a) else (ravel(a), 0)
     n = x.shape[axis]
     if is_traced(indices):
