@@ -796,3 +796,16 @@ def stored_in_place_in_a_try(v, t):
 def test_what_a_try_reads():
     for t in (1.0, 5.0, -3.0):
         check_same(stored_in_place_in_a_try, V.copy(), t)
+
+
+def guarded(x, n):
+    if x.sum() > 100:
+        return x / (2.0 * n), 1.0 / n, x[5] + (x + np.ones(7)).sum()
+    return x, 0.0, 1.0
+
+
+def test_an_error_on_the_side_that_is_not_taken_is_not_raised():
+    f = jit(guarded)
+    agree(f(np.ones(3), 0), guarded(np.ones(3), 0))
+    with pytest.raises((ZeroDivisionError, IndexError)):
+        f(np.full(3, 100.0), 0)

@@ -4,7 +4,7 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..array import Traced, TracedScalar
 from ..assume import by_value, capturing
-from ..errors import UnsupportedError, WengertError, message
+from ..errors import ShapeError, UnsupportedError, WengertError, message
 from ..frames import internal, locate
 from ..storage import current_trace
 from ..unmerged import Unmerged
@@ -142,10 +142,15 @@ def either_way(test, then, other, slots, live, held, simple=False):
     return code(out)
 
 
+ANSWERS = (ShapeError, IndexError, ValueError, ArithmeticError)
+
+
 def ran(name, body, slots, held):
     """One side run. An exception of the user's there is one the program raises when data takes that side."""
     try:
         return Run(name, body, slots, watched=held, choice=True)
+    except ANSWERS as error:  # what Python and NumPy answer to numbers and shapes, whoever found it out
+        raised = error
     except (WengertError, RecursionError):
         raise
     except Exception as error:
@@ -161,7 +166,8 @@ def ran(name, body, slots, held):
 def thrown(error):
     text = error.args[0] if len(error.args) == 1 else ""
     text = text.template if isinstance(text, Text) else str(text)
-    kind = type(error) if type(error).__module__ == "builtins" and len(error.args) < 2 else UnsupportedError
+    plain = isinstance(error, ShapeError) or type(error).__module__ == "builtins"
+    kind = type(error) if plain and len(error.args) < 2 else UnsupportedError
     current_trace().fail(kind, text if kind is type(error) else f"{type(error).__name__}: {text or error}")
     return codes.THROWN
 
