@@ -96,7 +96,8 @@ def congruent(args, rng):
 
 
 def nudged(args, rng):
-    """Floats moved by one unit in the last place, up or down."""
+    """Floats, arrays and numbers, moved by one unit in the last place, up or down."""
+    args = [a * (1 + np.finfo(float).eps) if type(a) is float else a for a in args]
     return floats(args, lambda a: a * (1 + np.finfo(a.dtype).eps * rng.choice([-1, 1], a.shape)))
 
 
@@ -193,7 +194,7 @@ def contestants(kernel, args):
             found["port jitted"] = jax.jit(port, static_argnums=static), device
     if importlib.util.find_spec("numba"):
         for variant in NUMBA:
-            if (kernel.folder / (kernel.info["module_name"] + f"_{variant}.py")).exists():
+            if (kernel.folder / (kernel.info["module_name"] + f"_{variant}.py")).exists() and hasattr(kernel.load(f"_{variant}"), kernel.info["func_name"]):
                 found[variant] = kernel.function(f"_{variant}"), host
     for name, (run, fresh) in list(found.items()):
         try:
@@ -215,7 +216,7 @@ def measure(kernel, size, check_only, seconds):
     got = after(run, args)
     first = time.perf_counter() - start
     row = dict(zip(("correct", "error"), verdict(kernel, args, want, got)))
-    versions = [v for e in run.compiled.entries.values() for v in e.current.versions.values()]
+    versions = [v for e in run.compiled.entries.values() for v in e.current.versions]
     traced = sum(v.trace_seconds + v.pass_seconds for v in versions)
     row |= {"first": first, "trace": traced, "compile": first - traced, "notes": notes(run)}
     if not check_only:
