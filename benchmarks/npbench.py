@@ -194,7 +194,8 @@ def contestants(kernel, args):
             found["port jitted"] = jax.jit(port, static_argnums=static), device
     if importlib.util.find_spec("numba"):
         for variant in NUMBA:
-            if (kernel.folder / (kernel.info["module_name"] + f"_{variant}.py")).exists() and hasattr(kernel.load(f"_{variant}"), kernel.info["func_name"]):
+            there = (kernel.folder / (kernel.info["module_name"] + f"_{variant}.py")).exists()
+            if there and hasattr(kernel.load(f"_{variant}"), kernel.info["func_name"]):
                 found[variant] = kernel.function(f"_{variant}"), host
     for name, (run, fresh) in list(found.items()):
         try:
