@@ -180,3 +180,19 @@ def test_a_store_apart_clamps_a_start_below_zero():
     with jax.enable_x64(True):
         (found,) = compiled(func, xs)(*xs)
     np.testing.assert_array_equal(found, evaluate(func, xs)[0])
+
+
+def test_an_unread_store_makes_none_before_it_dead():
+    func = parse("""
+    func f(%x: f64[6]) -> f64[1] {
+      %0 = slice %x start=[0] stop=[5] stride=[1]    : f64[5]
+      %1 = mul %0, 0.9                               : f64[5]
+      %2 = dynamic_update_slice %x, %1, 1:i64[]      : f64[6]
+      %3 = slice %2 start=[0] stop=[5] stride=[1]    : f64[5]
+      %4 = mul %3, 0.9                               : f64[5]
+      %5 = dynamic_update_slice %2, %4, 1:i64[]      : f64[6]
+      %6 = slice %5 start=[3] stop=[4] stride=[1]    : f64[1]
+      return %6
+    }""")
+    x = np.arange(1.0, 7.0)
+    np.testing.assert_array_equal(evaluate(memory(func), [x])[0], evaluate(func, [x])[0])

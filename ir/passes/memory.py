@@ -286,7 +286,7 @@ class _Memory:
         reads, dead = readers(func), set()
         for eqn in func.eqns:
             window, x = self.stored(eqn.results[0]) if eqn.results else None, eqn.operands and eqn.operands[0]
-            if window is not None:
+            if window is not None and reads[eqn.results[0]]:  # a store that nobody reads is no reader of x
                 while reads[x] == 1 and (earlier := self.stored(x)) is not None:
                     if window.offsets(earlier) is not None:
                         dead.add(x.eqn)
