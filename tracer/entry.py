@@ -14,7 +14,7 @@ from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
 from . import pytree, world
-from .assume import Choices, Chosen, Missing, Tree, Trees, Undecided, Untraced, refuse_effects
+from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
 from .errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message, warn_fallback
@@ -23,6 +23,7 @@ from .ints import fit
 from .outside import Outside, changing, gathered
 from .signature import kind_for
 from .status import number_of
+from .tree import Chosen, Missing, Tree, Trees, Undecided, Untraced
 from .version import Version
 
 
