@@ -19,6 +19,7 @@ from ..ir.types import SHORT, Tensor, type_of
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from .errors import UnsupportedError, message
 from .frames import locate
+from .numpy_api.handles import is_traced
 from .storage import Storage, current_trace
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
@@ -121,7 +122,7 @@ class Draws:
         """One draw -> its result, traced."""
         trace = current_trace()
         root = trace.root
-        traced = any(mentions(x) for x in (*args, *kwargs.values()))
+        traced = any(is_traced(x) for x in (*args, *kwargs.values()))
         self.late = self.late or traced or trace is not root
         sample = self.sample(generator, function, args, kwargs)
         if not self.late:
@@ -222,10 +223,6 @@ class Late:
 def stand_in(x):
     """Something plain of the shape and type of an argument."""
     return np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else 1 if isinstance(x, Traced) else x
-
-
-def mentions(x):
-    return isinstance(x, Traced) or isinstance(x, list | tuple) and any(map(mentions, x))
 
 
 def checked(sample):

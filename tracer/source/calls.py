@@ -22,7 +22,7 @@ from ..emit import constant_of, counted
 from ..errors import CannotRoll, ConcretizationError, UnsupportedError, message
 from ..extents import making
 from ..frames import locate, name_of
-from ..numpy_api.handles import handle, laid_out
+from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
@@ -82,7 +82,7 @@ def call(f):
 def _uncached(f, /, *args, **kwargs):
     """A call of a function behind functools.cache, which must not keep what is traced."""
     held = [c.cell_contents for c in getattr(f.__wrapped__, "__closure__", None) or () if c != EMPTY]
-    return call(f.__wrapped__)(*args, **kwargs) if mentions([*args, *kwargs.values(), *held]) else f(*args, **kwargs)
+    return call(f.__wrapped__)(*args, **kwargs) if is_traced([*args, *kwargs.values(), *held]) else f(*args, **kwargs)
 
 
 def _attributes(names, owner):
@@ -108,7 +108,7 @@ def user(f):
 
 def listed(f, *args, **kwargs):
     """A NumPy function of lists of traced numbers, which its own dispatch does not look into."""
-    if any(type(a) in (list, tuple) and mentions(a) for a in args):
+    if any(type(a) in (list, tuple) and is_traced(a) for a in args):
         return call_ufunc_method(f, "__call__", args, kwargs) if isinstance(f, np.ufunc) else call_function(f, args, kwargs)
     return f(*args, **kwargs)
 
@@ -200,11 +200,6 @@ def uniform(array):
     return bool((array == first).all()) and (first != 0 or not np.signbit(array).any() if array.dtype.kind == "f" else array.dtype.kind in "iub")
 
 
-def mentions(x):
-    """Whether something traced is in nested lists and tuples."""
-    return isinstance(x, Traced) or isinstance(x, list | tuple) and any(map(mentions, x))
-
-
 def with_inputs(x):
     """Nested lists with their plain arrays as captured ones: those may change between calls."""
     if isinstance(x, list | tuple):
@@ -225,9 +220,9 @@ def _creation(real):
     def stand_in(*args, **kwargs):
         if real in (np.ones, np.full):
             args = args or (kwargs.pop("shape"),)
-            if mentions(settled(args[0])):
+            if is_traced(settled(args[0])):
                 return making.sized(real, settled(args[0]), *args[1:], **kwargs)
-        if real in HANDLERS and (mentions(args) or mentions(list(kwargs.values()))):
+        if real in HANDLERS and (is_traced(args) or is_traced(list(kwargs.values()))):
             return call_function(real, args, kwargs)
         return lifted(real(*map(settled, args), **kwargs))
 
@@ -240,7 +235,7 @@ def _conversion(real):
             made = real(x, *args, **kwargs)
             return made if made is x else call_function(real, (handle(x), *args), kwargs)
         x = with_inputs(x)
-        return call_function(real, (x, *args), kwargs) if mentions(x) else lifted(real(x, *args, **kwargs))
+        return call_function(real, (x, *args), kwargs) if is_traced(x) else lifted(real(x, *args, **kwargs))
 
     return stand_in
 
@@ -256,7 +251,7 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 def size(x):
     """A size, which must be known: NumPy would take a traced number for no number at all."""
     x = settled(x)
-    if mentions(x):
+    if is_traced(x):
         text = "a shape depends on data: how large the array is would be known only when the program runs"
         hint = "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x));\nor pass the size as an int, which is static."
         raise ConcretizationError(message(text, locate(), hint))
@@ -268,7 +263,7 @@ def _sized(real):
 
     def stand_in(*args, **kwargs):
         args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
-        if real is np.zeros and (mentions(args) or mentions(list(kwargs.values()))):
+        if real is np.zeros and (is_traced(args) or is_traced(list(kwargs.values()))):
             return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
         return lifted(real(*map(size, args), **{k: size(v) for k, v in kwargs.items()}))
 
@@ -281,7 +276,7 @@ for _f in (np.zeros, np.eye, np.identity, np.tri):
 
 @replaces(np.empty)
 def empty(*args, **kwargs):
-    if mentions([settled(x) for x in (*args, *kwargs.values())]):
+    if is_traced([settled(x) for x in (*args, *kwargs.values())]):
         return REPLACED[np.zeros](*args, **kwargs)
     made = np.empty(*map(settled, args), **{k: settled(v) for k, v in kwargs.items()})
     return lifted(np.zeros_like(made)) if made.dtype.name in SHORT else made
@@ -295,7 +290,7 @@ def ndarray(*args, **kwargs):
 @replaces(np.arange)
 def arange(*args, **kwargs):
     args = tuple(map(settled, args))
-    if mentions(args):
+    if is_traced(args):
         return making.arange(*args, **kwargs)
     made = np.arange(*args, **kwargs)
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:

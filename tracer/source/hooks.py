@@ -8,14 +8,14 @@ from ...ir.ops import OPS
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import CannotRoll, message
 from ..frames import locate
-from ..numpy_api.handles import handle
+from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
-from .calls import ENVIRONMENT, call, environment, mentions
+from .calls import ENVIRONMENT, call, environment
 from .convert import CELL, FALLBACK, is_user
 from .frame import hooked
 from .loops import each, repeat
@@ -59,8 +59,8 @@ def attribute_of(owner, key):
 
 def traced_key(key):
     if isinstance(key, slice):
-        return mentions([key.start, key.stop, key.step])
-    return mentions(key) or isinstance(key, tuple) and any(map(traced_key, key))
+        return is_traced([key.start, key.stop, key.step])
+    return is_traced(key) or isinstance(key, tuple) and any(map(traced_key, key))
 
 
 def item(owner, key, whole=True):
@@ -113,7 +113,7 @@ def set_item(value, owner, key):
         return
     owner = outside.target(owner) if id(owner) in outside.containers else owner
     if kind is np.ndarray:
-        if mentions(value) or traced_key(key) and not _known(key) or state.inside():
+        if is_traced(value) or traced_key(key) and not _known(key) or state.inside():
             raise CannotRoll(
                 message(
                     f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that the trace does not own",

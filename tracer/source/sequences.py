@@ -15,7 +15,7 @@ from .branch import decided
 from .builtins import REPLACED, check, int_, pick, replaces, truth
 
 
-def mentions(items):
+def holds_traced(items):
     return builtins.any(isinstance(i, Traced) for i in items)
 
 
@@ -62,7 +62,7 @@ def contains(x, items):
         return TracedScalar(np.any(np.equal(items, x)).value, bool)
     if isinstance(items, np.ndarray) and isinstance(x, Traced):
         return contains(x, handle(items))
-    if isinstance(items, list | tuple | range) and (isinstance(x, Traced) or mentions(items)):
+    if isinstance(items, list | tuple | range) and (isinstance(x, Traced) or holds_traced(items)):
         return folded(items, lambda item: item is x or item == x, "or")
     return x in items
 
@@ -92,7 +92,7 @@ def index(items, x):
 def sorted_(iterable, /, *, key=None, reverse=False):
     """The numbers of an iterable in order: sorted as one array, which their being of one type allows."""
     items = list(iterable)
-    if not mentions(items if key is None else (keys := [key(i) for i in items])):
+    if not holds_traced(items if key is None else (keys := [key(i) for i in items])):
         return builtins.sorted(items, key=key, reverse=reverse)
     kinds = {i.weak or i.type.dtype if isinstance(i, TracedScalar) else type(i) if type(i) in PYTHON_NUMBERS else None for i in items}
     if key is not None or len(kinds) != 1 or None in kinds or complex in kinds:
