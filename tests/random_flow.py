@@ -1,19 +1,28 @@
 """Random programs with nested loops, branches, stores, views, aliases and early exits; run as a script it tries many.
 
-`outcome(seed)` is "agree", "refused" (the compiled function raised an error of ours), or a description of a difference.
+    python tests/random_flow.py 0 1000 [--wide] [--numpy] [--seconds 20]
+
+--numpy runs the optimised programs as generated NumPy, not through XLA: what is tested then is capture, memory and passes, ten times
+as fast. `outcome(seed)` is "agree", "refused" (the compiled function raised an error of ours), or a description of a difference.
 """
 
+import argparse
 import collections
+import contextlib
 import copy
 import linecache
 import random
-import sys
+import signal
 import warnings
+from unittest import mock
 
 import numpy as np
 from compare import agree
 
 from wengert import Fallback, jit
+from wengert.backends.numpy import callable_of
+from wengert.backends.xla import dispatch
+from wengert.ir.types import Tensor
 from wengert.tracer.errors import WengertError
 
 HEAD = """import numpy as np
@@ -342,12 +351,63 @@ def call(f, compiled, given):
     return "agree"
 
 
-if __name__ == "__main__":
-    first, last, wide = int(sys.argv[1]), int(sys.argv[2]), "wide" in sys.argv[3:]
+def program(find, name):
+    """`dispatch.program` with generated NumPy in the place of XLA."""
+    made = {}
+
+    def run(*leaves):
+        leaves = [np.array(x) for x in leaves]
+        types = tuple([Tensor(x.shape, x.dtype) for x in leaves])
+        func, places = find(types)
+        if id(func) not in made:
+            made[id(func)] = func, callable_of(func)
+        with np.errstate(all="ignore"):
+            out = [np.array(x) for x in made[id(func)][1](*[leaves[i] for i in places])]
+        return out[0] if len(out) == 1 else tuple(out)
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+class Slow(BaseException):
+    """Not for any `except Exception` on the way."""
+
+
+def limited(seed, wide, seconds):
+    """`outcome`, or "slow" after so many seconds; 0: no limit."""
+
+    def stop(*_):
+        raise Slow
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        return outcome(seed, wide)
+    except Slow:
+        return "slow"
+    finally:
+        signal.alarm(0)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--numpy", action="store_true")
+    parser.add_argument("--seconds", type=int, default=0)
+    given = parser.parse_args()
     tally = collections.Counter()
-    for seed in range(first, last):
-        found = outcome(seed, wide)
-        tally[found if found in ("agree", "refused") else "different"] += 1
-        if found not in ("agree", "refused"):
-            print(seed, " ".join(found.split())[:180], flush=True)
-    print(first, last, "wide" if wide else "", dict(tally), flush=True)
+    with mock.patch.object(dispatch, "program", program) if given.numpy else contextlib.nullcontext():
+        for seed in range(given.first, given.last):
+            found = limited(seed, given.wide, given.seconds)
+            tally[found if found in ("agree", "refused", "slow") else "different"] += 1
+            if found not in ("agree", "refused"):
+                print(seed, " ".join(found.split())[:180], flush=True)
+            if (seed + 1) % 100 == 0:
+                print(seed + 1, "wide" if given.wide else "plain", dict(tally), flush=True)
+    print(given.first, given.last, "wide" if given.wide else "plain", dict(tally), flush=True)
+
+
+if __name__ == "__main__":
+    main()

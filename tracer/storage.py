@@ -135,7 +135,8 @@ class Shared(Storage):
     __slots__ = ("sources", "now")
 
     def __init__(self, value, sources):
-        self.now, self.sources = value, [(s, s.value) for s in sources]
+        held = {m: m.value for s in sources for m in memories(s)}  # reading a Shared tells whether what it may be was written since
+        self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, Shared)]
         self.trace, self.origin, self.readonly = current_trace(), None, False
 
     @property

@@ -15,7 +15,7 @@ class Leaving:
 
     def __init__(self, run, row):
         self.run, self.row = run, row
-        self.made = {}  # memory of the run -> [its plan's result number, the memory that stands for it]
+        self.made = {}  # memory of the run -> the plan for the memory that stands for it
         self.plain = {}  # id -> (array, Plain)
 
     def choices(self, leaf):
@@ -43,18 +43,19 @@ class Leaving:
         """A plan for a memory."""
         if not self.run.owns(storage):
             return lambda out: storage
-        found = self.made.get(storage)
-        if found is None:
-            found = self.made[storage] = [self.row(self.run.written(storage), name), None]
-        sources = [self.memory(s) for s, _ in storage.sources] if isinstance(storage, Shared) else []
+        if storage not in self.made:
+            at = self.row(self.run.written(storage), name)
+            sources = [self.memory(s) for s, _ in storage.sources] if isinstance(storage, Shared) else []
+            made = []
 
-        def plan(out):
-            if found[1] is None:
-                others = [s(out) for s in sources]
-                found[1] = Shared(out[found[0]], others) if others else Storage(out[found[0]], current_trace(), None, storage.readonly)
-            return found[1]
+            def plan(out):
+                if not made:
+                    others = [s(out) for s in sources]
+                    made.append(Shared(out[at], others) if others else Storage(out[at], current_trace(), None, storage.readonly))
+                return made[0]
 
-        return plan
+            self.made[storage] = plan
+        return self.made[storage]
 
     def chain(self, chain):
         """A plan for a chain of views, the traced starts among them given by the region."""
