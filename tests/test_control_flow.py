@@ -1,10 +1,13 @@
 """Loops and branches captured: plain Python against the compiled function, gradients against differences, and the IR's shape."""
 
+import linecache
+
 import numpy as np
 import pytest
 from compare import agree, check_same
 
-from wengert import grad, jit
+from wengert import UnsupportedError, grad, jit
+from wengert.tracer.source.roll import Roll
 
 X = np.random.default_rng(0).normal(size=(5, 6))
 S = np.random.default_rng(2).normal(size=(5, 5))
@@ -809,3 +812,47 @@ def test_an_error_on_the_side_that_is_not_taken_is_not_raised():
     agree(f(np.ones(3), 0), guarded(np.ones(3), 0))
     with pytest.raises((ZeroDivisionError, IndexError)):
         f(np.full(3, 100.0), 0)
+
+
+def bound_anew(x, p):
+    for k in range(4):
+        if x[k] > 0:
+            pair = p, x
+        else:
+            pair = x
+        i = 0
+        while i < 5 and p < 3:
+            pair = p, x
+            p, i = pair[0] + 1, i + 1
+        if i > 0:
+            p = p + pair[1].sum()
+    return p
+
+
+def test_a_name_that_is_not_one_thing_before_a_loop_that_may_make_no_trip():
+    with pytest.raises(UnsupportedError, match=r"pair is a tuple of 2 on one side and f64\[4\] on the other"):
+        jit(bound_anew)(np.array([1.0, -1.0, 2.0, -2.0]), 0.5)
+
+
+def nest(depth):
+    """Loops within loops, of which each settles only in its second pass."""
+    lines = ["def nest(x):", "    t = 0.0"]
+    for d in range(depth):
+        lines += ["    " * (d + 1) + f"for i{d} in range(2):", "    " * (d + 2) + f"t = t * 0.5 + x[i{d}]"]
+    return "\n".join([*lines, "    return t"])
+
+
+def test_loops_in_loops_are_not_traced_exponentially(monkeypatch):
+    passes = []
+    passed = Roll.passed
+    monkeypatch.setattr(Roll, "passed", lambda self: passes.append(1) or passed(self))
+    made = {}
+    for depth in (4, 8):
+        text = nest(depth)
+        space = {"np": np}
+        linecache.cache[f"<nest {depth}>"] = len(text), None, text.splitlines(True), f"<nest {depth}>"
+        exec(compile(text, f"<nest {depth}>", "exec"), space)
+        passes.clear()
+        check_same(space["nest"], np.arange(2.0))
+        made[depth] = len(passes)
+    assert made[8] < 4 * made[4]

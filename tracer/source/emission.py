@@ -104,6 +104,9 @@ class Emission:
             return lambda out: Unmerged(f"{slot.name} was not thought to be read after the loop at {roll.where}")
         if after is UNBOUND or isinstance(after, Unmerged):
             return lambda out: after
+        first = roll.first(slot, self.run)
+        if isinstance(first, Unmerged) and not roll.surely:
+            return lambda out: first
         leaves, tree = pytree.flatten(after)
         c = roll.carried.get(slot)
         specs = c.specs if c is not None else [merge.spec(x) for x in leaves]

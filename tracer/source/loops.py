@@ -13,7 +13,7 @@ from ..errors import CannotRoll, ConcretizationError
 from ..extents.numbers import operand
 from ..frames import locate
 from ..storage import current_trace
-from . import series
+from . import series, visits
 from .branch import decided, either_way, follow, refuse_globals, settled, watched
 from .codes import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Code
 from .merge import pick
@@ -181,6 +181,8 @@ class For(Loop):
                     continue
                 self.memory["records"] = True
             if self.count - k > 1:
+                if visits.hopeless(self):
+                    return self.unrolled(k, self.memory["reason"])
                 try:
                     return self.rolled(k, 1)
                 except RETRY as error:
@@ -192,8 +194,10 @@ class For(Loop):
                         self.told("two trips are captured as one", reason)
                         return found
                     except RETRY:
+                        visits.failed(self, reason)
                         return self.unrolled(k, reason)
                 if written > 1 or count <= 3:
+                    visits.failed(self, reason)
                     return self.unrolled(k, reason)
                 if not written:
                     self.told("the first trip is written out", reason)

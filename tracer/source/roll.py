@@ -14,7 +14,7 @@ from ..frames import locate
 from ..ranges import interval
 from ..storage import Blend, Storage, current_trace
 from ..unmerged import Unmerged
-from . import codes, counts, merge, selections
+from . import codes, counts, merge, selections, visits
 from .branch import choose, decided
 from .builtins import truth
 from .emission import Emission
@@ -62,15 +62,27 @@ class Roll:
     # -- passes ------------------------------------------------------------------------------------
     def emit(self):
         """Capture the loop -> how it ended."""
+        if visits.begin(self):
+            try:
+                run = self.settle()
+                if visits.needed(self, run):
+                    return Emission(self, run).emit()
+            except CannotRoll:
+                pass
+            self.carried, self.stores, self.rounds = {}, [], 0
+        code = Emission(self, self.settle()).emit()
+        visits.keep(self)
+        return code
+
+    def settle(self):
+        """The pass that assumes all that it shows."""
         for _ in range(PASSES):
             run = self.passed()
             if not self.learn(run) and counts.settled(self, run):
                 break
         else:
             raise self.refused("what it carries does not settle")
-        if self.check_kinds(run):
-            run = self.passed()
-        return Emission(self, run).emit()
+        return self.passed() if self.check_kinds(run) else run
 
     def passed(self):
         """One trip on placeholders for all that is carried so far."""
@@ -178,8 +190,11 @@ class Roll:
         specs = [self.joined(slot, merge.spec(x), merge.spec(y), x, y) for x, y in zip(xs, ys)]
         if any(s[0] == "object" for s in specs):
             raise self.refused(f"{slot.name} changes from {before!r:.40} to {after!r:.40}")
-        self.carried[slot] = Carried(before, tree, specs)
+        self.start(slot, before, tree, specs)
         return True
+
+    def start(self, slot, value, tree, specs):
+        self.carried[slot] = Carried(value, tree, specs)
 
     def must_be_bound(self, slot, after):
         if isinstance(after, Unmerged):
