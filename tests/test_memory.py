@@ -196,3 +196,32 @@ def test_an_unread_store_makes_none_before_it_dead():
     }""")
     x = np.arange(1.0, 7.0)
     np.testing.assert_array_equal(evaluate(memory(func), [x])[0], evaluate(func, [x])[0])
+
+
+CROSS = """
+func f(%a: f64[60,60], %v: f64[60]) -> f64[60,60] {
+  %0 = loop %v, %a carried=1 trips=60 : f64[60,60]
+    body: func(%i: i64[], %v: f64[60], %a: f64[60,60]) -> f64[60,60] {
+      %0 = dynamic_slice %a, 0, %i sizes=[60,1]    : f64[60,1]
+      %1 = reshape %v shape=[60,1]                 : f64[60,1]
+      %2 = maximum %0, %1                          : f64[60,1]
+      %3 = dynamic_update_slice %a, %2, 0, %i      : f64[60,60]
+      %4 = dynamic_slice %3, %i, 0 sizes=[1,60]    : f64[1,60]
+      %5 = reshape %v shape=[1,60]                 : f64[1,60]
+      %6 = minimum %4, %5                          : f64[1,60]
+      %7 = dynamic_update_slice %3, %6, %i, 0      : f64[60,60]
+      return %7
+    }
+  return %0
+}
+"""
+
+
+def test_a_column_and_a_row_are_written_in_place():
+    func = parse(CROSS)
+    rng = np.random.default_rng(0)
+    xs = rng.normal(size=(60, 60)), rng.normal(size=60)
+    changed = run(func)
+    assert "sizes=[1,1]" in str(changed), "the row is not read before the column is written"
+    assert all(map(np.array_equal, evaluate(func, xs), evaluate(changed, xs)))
+    assert copies(changed, xs, "[60,60]") == 0

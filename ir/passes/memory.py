@@ -1,5 +1,7 @@
 """Stores and loads of parts of arrays."""
 
+import math
+
 from ..affine import Affine, number, plus
 from ..core import Builder, Lit, Value, map_regions
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
@@ -174,7 +176,29 @@ class _Memory:
         if tuple(sizes) == x.type.shape:
             return x
         found = self.held(build, x, window)
+        if found is None:
+            found = self.crossed(build, x, window)
         return self.part(build, x, window) if found is None else found
+
+    def crossed(self, build, x, window):
+        """A load across the window of the last store, as that of the array before it with the few elements put in that they share; else None.
+
+        So all loads of a trip can come before its first store, where it writes a row and a column.
+        """
+        stored = self.stored(x)
+        if stored is None or not (window.moves and stored.moves):
+            return None
+        sizes, here, there = [], [], []  # of the shared part, and where it begins in the load and in the update
+        for n, k, m, start, at in zip(x.type.shape, window.sizes, stored.sizes, window.starts, stored.starts):
+            if n not in (k, m):
+                return None
+            sizes.append(min(k, m))
+            here.append(at if k == n else number_of(0))
+            there.append(start if m == n else number_of(0))
+        if math.prod(sizes) * SHARE > math.prod(window.sizes):
+            return None
+        before, u = x.eqn.operands[:2]
+        return self.store(build, self.load(build, before, window.starts, window.sizes), self.load(build, u, there, sizes), here)
 
     def stored(self, x):
         """The window that x is a store into, or None."""
