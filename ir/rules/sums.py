@@ -171,7 +171,8 @@ def masked_after_left(k, x, y, z, d, c, b, w):
 
 
 @rule(select(broadcast(k, shape=t, dims=e), dot_general(x, select(broadcast(k, shape=s, dims=d), y, z), contract=c, batch=b), w), cases=[
-    {"x": "f64[2,3]", "k": "bool[4]", "t": (2, 4), "e": (1,), "s": (3, 4), "d": (1,), "y": "f64[3,4]", "z": "f64[3,4]", "c": ((1,), (0,)), "b": ((), ()), "w": "f64[2,4]"},
+    {"x": "f64[2,3]", "k": "bool[4]", "t": (2, 4), "e": (1,), "s": (3, 4), "d": (1,), "y": "f64[3,4]", "z": "f64[3,4]", "w": "f64[2,4]"}
+    | {"c": ((1,), (0,)), "b": ((), ())},
 ])  # fmt: skip
 def masked_rows_after_right(k, x, y, z, t, e, d, c, b, w):
     if placed(d, y, x, 1, c, b) != tuple(e):
@@ -180,7 +181,8 @@ def masked_rows_after_right(k, x, y, z, t, e, d, c, b, w):
 
 
 @rule(select(broadcast(k, shape=t, dims=e), dot_general(select(broadcast(k, shape=s, dims=d), y, z), x, contract=c, batch=b), w), cases=[
-    {"x": "f64[3,2]", "k": "bool[4]", "t": (4, 2), "e": (0,), "s": (4, 3), "d": (0,), "y": "f64[4,3]", "z": "f64[4,3]", "c": ((1,), (0,)), "b": ((), ()), "w": "f64[4,2]"},
+    {"x": "f64[3,2]", "k": "bool[4]", "t": (4, 2), "e": (0,), "s": (4, 3), "d": (0,), "y": "f64[4,3]", "z": "f64[4,3]", "w": "f64[4,2]"}
+    | {"c": ((1,), (0,)), "b": ((), ())},
 ])  # fmt: skip
 def masked_rows_after_left(k, x, y, z, t, e, d, c, b, w):
     if placed(d, y, x, 0, c, b) != tuple(e):

@@ -43,7 +43,7 @@ def begin(roll):
         joined = [merge.join(merge.spec(x), s, x, None) for x, s in zip(leaves, specs)]
         if all(s is not None and s[0] != "object" for s in joined):
             roll.start(slot, before, tree, joined)
-    named = {slot.name: slot for slot in roll.slots}
+    named = roll.loop.named
     for name in stores:
         found = current_trace().root.status if name is True else named[name].get() if name in named else None
         found = found.storage if isinstance(found, TracedArray) else found
