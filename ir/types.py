@@ -17,7 +17,7 @@ class IRTypeError(TypeError):
 class Tensor:
     """Shape and dtype of one value. Interned: equal types are the same object."""
 
-    __slots__ = ("shape", "dtype", "size", "kind")
+    __slots__ = ("shape", "dtype", "size", "kind", "text")
     _interned = {}
 
     def __new__(cls, shape, dtype):
@@ -39,6 +39,7 @@ class Tensor:
         self.shape, self.dtype = shape, DTYPES[SHORT[dtype.name]]  # one of the dtypes that are equal
         self.size = int(np.prod(shape, dtype=object)) if shape else 1
         self.kind = dtype.kind
+        self.text = f"{SHORT[dtype.name]}[{','.join(map(str, shape))}]"
         return cls._interned.setdefault((shape, dtype), self)
 
     @property
@@ -57,7 +58,7 @@ class Tensor:
         return Tensor, (self.shape, self.dtype)
 
     def __repr__(self):
-        return f"{SHORT[self.dtype.name]}[{','.join(map(str, self.shape))}]"
+        return self.text
 
 
 def parse_type(text):
