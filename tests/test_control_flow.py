@@ -856,3 +856,17 @@ def test_loops_in_loops_are_not_traced_exponentially(monkeypatch):
         check_same(space["nest"], np.arange(2.0), np.ones(2))
         made[depth] = len(passes)
     assert made[8] < 4 * made[4]
+
+
+def another_kind(g, w, q):
+    p = w[0]  # a NumPy scalar, which the loop replaces by a Python number
+    for k in range(3):
+        p = q * 0.5
+        q = q * (k + 1.5)
+    g += p
+    return g, p
+
+
+def test_a_number_is_after_a_loop_what_the_last_trip_made_it():
+    g = np.random.default_rng(0).normal(size=50).astype(np.float32)
+    check_same(another_kind, g, np.ones(2), 0.3)

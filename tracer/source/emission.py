@@ -128,8 +128,9 @@ class Emission:
                 return lambda out: Unmerged(f"{slot.name} is what it was, or {x!r:.40}, as data decides at {roll.where}")
             return lambda out: x
         if slot in roll.carried:
-            value = roll.carried[slot].values[n]
-            return lambda out: self.number(slot, n, out[self.params.index(value)], s)
+            value, last = roll.carried[slot].values[n], merge.spec(x)
+            kind = last if roll.surely and last[0] != "object" and merge.type_of(last) is merge.type_of(s) else s  # of the last trip
+            return lambda out: self.number(slot, n, out[self.params.index(value)], kind)
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), slot.name)
         return lambda out: merge.made(out[at], s)
 
