@@ -11,10 +11,12 @@ from .tracer.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.jit import jit
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
+from .tracer.vmap import vmap
 
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "grad", "jit", "jvp", "numpy_api", "value_and_grad", "vjp",
+    "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..ir.core import Lit, Value
+from ..ir.core import Builder, Func, Lit, Value
 from . import pytree
 from .array import Traced, TracedScalar, bring, fresh
 from .capture import ARRAY, SCALAR, capture, kind_of
@@ -25,14 +25,18 @@ class Inner:
         stand_ins, kinds, self.places = list(self.leaves), [], {}
         for i, leaf in enumerate(self.leaves):
             if isinstance(leaf, Traced):
-                stand_ins[i] = kind_of(leaf, self.names[i])
+                stand_ins[i] = self.kind(i)
                 self.places[i] = len(kinds)  # leaf -> parameter
                 kinds.append(stand_ins[i])
         self.captured = capture(
             function, stand_ins, self.tree, kinds, name_of(function), parent=current_trace(), order=pytree.key_order((args, kwargs))
         )
-        self.func = self.captured.func
+        self.func, self.shown = with_shown(self.captured)  # shown: which result each leaf's value is, None where it is an object
         self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
+
+    def kind(self, i):
+        """What leaf i is in the function."""
+        return kind_of(self.leaves[i], self.names[i])
 
     def settle(self, results):
         """Give the arrays that the inner function wrote their new values."""
@@ -48,6 +52,29 @@ class Inner:
         leaf_of = {place: i for i, place in self.places.items()}
         leaves = [returned(o, results, self.leaves, leaf_of) for o in self.captured.outs]
         return self.captured.rebuild(leaves)
+
+
+def with_shown(captured):
+    """(the function, with the values of what is returned as a view or as an argument behind its other results; which result each leaf is)."""
+    func = captured.func
+    build = Builder(func.name)
+    build.params, build.eqns = list(func.params), list(func.eqns)
+    build.values = {*func.params, *(r for e in func.eqns for r in e.results)}
+    results, shown = list(func.results), []
+    after = dict(zip(captured.writes, func.results[captured.values :]))
+    with build:
+        for out in captured.outs:
+            if out.how not in ("argument", "value"):
+                shown.append(None)
+            elif out.how == "value" and not out.chain:
+                shown.append(out.index)
+            else:
+                value = after.get(out.index, func.params[out.index]) if out.how == "argument" else func.results[out.index]
+                for step in out.chain:
+                    value = step.get(value)
+                shown.append(len(results))
+                results.append(value)
+    return (func if len(results) == len(func.results) else Func(func.name, build.params, build.eqns, tuple(results))), shown
 
 
 def returned(out, results, leaves, leaf_of):

@@ -14,7 +14,7 @@ from ..autodiff.vjp import vjp as adjoint
 from ..ir.core import Lit
 from . import pytree
 from .array import Traced, TracedArray, fresh
-from .capture import kind_of
+from .capture import ARRAY, kind_of
 from .errors import DerivativeError, message
 from .frames import locate
 from .inner import Inner, like_type, name_of, wrapped
@@ -22,7 +22,7 @@ from .jit import Compiled, signature_of, wrapper
 from .storage import current_trace
 
 
-def value_and_grad(function, argnums=0, has_aux=False):
+def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False):
     """(value, gradient) of a scalar-valued function with respect to the arguments `argnums`.
 
     argnums: position, parameter name, or a tuple of either; a tuple gives a tuple of gradients. An
@@ -31,6 +31,7 @@ def value_and_grad(function, argnums=0, has_aux=False):
     has_aux: the function returns (loss, anything); the result is ((loss, anything), gradient).
 
     For a real loss of complex arguments the gradient is df/dx - i df/dy, as in JAX.
+    holomorphic: the loss is a holomorphic function of complex arguments; its complex derivative is given.
     Raises DerivativeError where the loss is no real scalar, or an argument has no floating type.
 
     >>> import numpy as np
@@ -38,40 +39,40 @@ def value_and_grad(function, argnums=0, has_aux=False):
     >>> value_and_grad(lambda w: (w * w).sum())(np.array([1.0, 2.0]))
     (np.float64(5.0), array([2., 4.]))
     """
-    _check_function(function, "value_and_grad")
+    check_function(function, "value_and_grad")
     signature = signature_of(function)
 
     def gradient(*args, **kwargs):
-        return _gradient(function, signature, argnums, has_aux, args, kwargs)
+        return _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs)
 
-    return _compiled(gradient, function, "grad")
+    return compiled(gradient, function, "grad")
 
 
-def grad(function, argnums=0, has_aux=False):
+def grad(function, argnums=0, has_aux=False, holomorphic=False):
     """The gradient of a scalar-valued function; see `value_and_grad`. With `has_aux`: (gradient, anything).
 
     >>> from wengert import grad
     >>> grad(grad(lambda x: x**3))(2.0)
     12.0
     """
-    _check_function(function, "grad")
+    check_function(function, "grad")
     signature = signature_of(function)
 
     def gradient(*args, **kwargs):
-        value, slope = _gradient(function, signature, argnums, has_aux, args, kwargs)
+        value, slope = _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs)
         return (slope, value[1]) if has_aux else slope
 
-    return _compiled(gradient, function, "grad")
+    return compiled(gradient, function, "grad")
 
 
-def _compiled(transformed, function, prefix):
+def compiled(transformed, function, prefix):
     name = f"{prefix}_{name_of(function)}"
     own = inspect.signature(transformed) if prefix == "jvp" else None  # jvp takes (primals, tangents), whatever f takes
     transformed.__wrapped__ = function
     return wrapper(Compiled(transformed, name=name, signature=own), function)
 
 
-def _check_function(function, transform):
+def check_function(function, transform):
     if not callable(function):
         raise TypeError(f"{transform} takes a function, got {type(function).__name__}\n  Write {transform}(f)(x), not {transform}(f(x)).")
 
@@ -79,11 +80,12 @@ def _check_function(function, transform):
 # -- reverse mode ----------------------------------------------------------------------------------
 
 
-def _gradient(function, signature, argnums, has_aux, args, kwargs):
-    selected, spans, single = _selected(signature, argnums, args, kwargs)
+def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
+    selected, spans, single = selection(signature, argnums, args, kwargs)
     inner = Inner(function, args, kwargs, signature, selected)
-    _check_floating(inner, selected)
-    loss = _loss(inner, has_aux, function)
+    check_floating(inner, selected)
+    loss = _loss(inner, has_aux, function, holomorphic)
+    check_complex(inner, selected, holomorphic)
     seeds = {} if loss is None else {loss: Lit(1, inner.func.results[loss].type)}
     wrt = [inner.places[i] for i in selected]
     results, slopes = pullback(current_trace().build, inner.func, inner.operands, wrt, seeds)
@@ -94,7 +96,7 @@ def _gradient(function, signature, argnums, has_aux, args, kwargs):
     return value, slopes[0] if single else slopes
 
 
-def _selected(signature, argnums, args, kwargs):
+def selection(signature, argnums, args, kwargs):
     """-> (leaf indices to differentiate, [(leaf indices, structure) per argument], whether one argument was asked)."""
     single = isinstance(argnums, int | str)
     wanted = (argnums,) if single else tuple(argnums)
@@ -127,7 +129,7 @@ def _selected(signature, argnums, args, kwargs):
     return [i for span, _ in spans for i in span], spans, single
 
 
-def _check_floating(inner, selected):
+def check_floating(inner, selected):
     for i in selected:
         leaf = inner.leaves[i]
         if not leaf.type.inexact:
@@ -140,7 +142,14 @@ def _check_floating(inner, selected):
             )
 
 
-def _loss(inner, has_aux, function):
+def check_complex(inner, selected, holomorphic):
+    if holomorphic and any(inner.leaves[i].type.kind != "c" for i in selected):
+        name = next(inner.names[i] for i in selected if inner.leaves[i].type.kind != "c")
+        text = f"holomorphic=True, and argument {name} is {next(inner.leaves[i].type for i in selected if inner.leaves[i].type.kind != 'c')}"
+        raise DerivativeError(message(text, locate(), "A holomorphic function takes complex arguments: pass x + 0j."))
+
+
+def _loss(inner, has_aux, function, holomorphic):
     """The result index of the loss, or None where it does not depend on anything traced."""
     name = name_of(function)
     if has_aux:
@@ -152,7 +161,7 @@ def _loss(inner, has_aux, function):
         which = pytree.leaves(probe[0])
     else:
         which = range(len(inner.captured.outs))
-    outs = [inner.captured.outs[i] for i in which]
+    outs = [(inner.captured.outs[i], inner.shown[i]) for i in which]
     if len(outs) != 1 or not (has_aux or pytree.is_leaf(inner.captured.tree)):
         raise DerivativeError(
             message(
@@ -161,8 +170,8 @@ def _loss(inner, has_aux, function):
                 "Return the loss alone, or (loss, aux) with has_aux=True.",
             )
         )
-    out = outs[0]
-    if out.how in ("object", "copy"):
+    out, at = outs[0]
+    if at is None:
         if isinstance(out.object, TracedArray):
             raise DerivativeError(
                 message(f"{name} returned an array of the enclosing function", locate(), "Return a new value, such as (x + 0).sum().")
@@ -170,7 +179,7 @@ def _loss(inner, has_aux, function):
         if isinstance(out.object, int | float) or (hasattr(out.object, "dtype") and not out.object.shape):
             return None
         raise DerivativeError(message(f"grad needs a scalar loss; {name} returned {type(out.object).__name__}", locate(), "Return a number."))
-    t = inner.func.params[out.index].type if out.how == "argument" else inner.func.results[out.index].type
+    t = inner.func.results[at].type
     if t.shape:
         raise DerivativeError(
             message(
@@ -179,15 +188,14 @@ def _loss(inner, has_aux, function):
                 f"Reduce it, for example {name}(...).sum(), or use vjp for other results.",
             )
         )
-    if t.kind == "c":
-        raise DerivativeError(message(f"grad needs a real loss; {name} returned {t}", locate(), "Take its real part or abs, or use vjp."))
-    if t.kind != "f":
+    if t.kind == "c" and not holomorphic:
+        advice = "Take its real part or abs, pass holomorphic=True if it is, or use vjp."
+        raise DerivativeError(message(f"grad needs a real loss; {name} returned {t}", locate(), advice))
+    if t.kind not in "fc":
         raise DerivativeError(
             message(f"grad needs a floating loss; {name} returned {t}", locate(), "An integer or bool does not vary smoothly; return a float.")
         )
-    if out.how == "argument":
-        raise DerivativeError(message(f"{name} returned its own argument", locate(), "Return a new value, such as x + 0.0."))
-    return out.index
+    return at
 
 
 def vjp(function, *primals, has_aux=False):
@@ -202,7 +210,7 @@ def vjp(function, *primals, has_aux=False):
     >>> back(np.array([1.0, 0.0]))
     (array([1., 0.]),)
     """
-    _check_function(function, "vjp")
+    check_function(function, "vjp")
     traced = any(isinstance(x, Traced) for x in pytree.leaves(primals))
     value, *packed = _vjp(function, signature_of(function), primals, has_aux) if traced else _forward_of(function, has_aux)(*primals)
     pull = functools.partial(_pull, *packed)
@@ -210,15 +218,15 @@ def vjp(function, *primals, has_aux=False):
 
 
 class Pullback:
-    """The backward half of a vjp: IR from (cotangents, residuals) to the cotangents of the primals."""
+    """The linear half of a derivative: IR from (cotangents, residuals) to the cotangents of the primals, or from tangents to tangents."""
 
-    def __init__(self, func, seeds, kinds, tree):
-        self.func, self.seeds, self.kinds, self.tree = func, seeds, kinds, tree  # seeds: leaf of the result -> its type
+    def __init__(self, func, seeds, kinds, tree, what="cotangent"):
+        self.func, self.seeds, self.kinds, self.tree, self.what = func, seeds, kinds, tree, what  # seeds: leaf -> its type
         self.compiled = wrapper(Compiled(self.run, name="pullback"), self.run)
 
     def run(self, cotangents, residuals):
         """Inline the backward half in the current trace."""
-        given = [like_type(cotangents[i], t, "cotangent") for i, t in self.seeds.items()]
+        given = [like_type(cotangents[i], t, self.what) for i, t in self.seeds.items()]
         results = current_trace().build.inline(self.func, [*given, *(r.value for r in residuals)])
         return pytree.unflatten(self.tree, [wrapped(g, k) for g, k in zip(results, self.kinds)])
 
@@ -227,12 +235,11 @@ def _vjp(function, signature, primals, has_aux):
     """-> (what f returned, structure of the differentiated part, Pullback, residuals) in the current trace."""
     leaves, tree = pytree.flatten(primals)
     inner = Inner(function, primals, {}, signature, range(len(leaves)))
-    _check_floating(inner, range(len(leaves)))
-    outs = pytree.unflatten(inner.captured.tree, inner.captured.outs)
+    check_floating(inner, range(len(leaves)))
+    outs = pytree.unflatten(inner.captured.tree, [*range(len(inner.shown))])
     main, main_tree = pytree.flatten(outs[0] if has_aux else outs)
-    if any(o.how == "argument" for o in main):
-        raise DerivativeError(message("a result of the function is its own argument", locate(), "Return new values, such as x + 0.0."))
-    inexact = {i: o.index for i, o in enumerate(main) if o.how == "value" and inner.func.results[o.index].type.inexact}
+    shown = [inner.shown[n] for n in main]
+    inexact = {i: k for i, k in enumerate(shown) if k is not None and inner.func.results[k].type.inexact}
     seeds = {i: inner.func.results[k].type for i, k in inexact.items()}
     wrt = [inner.places[i] for i in range(len(leaves))]
     joint = adjoint(inner.func, wrt, tuple(inexact.values()))
@@ -257,7 +264,7 @@ def _pull(tree, back, residuals, cotangent):
 def _forward_of(function, has_aux):
     """The compiled forward half of a top-level vjp."""
     signature = signature_of(function)
-    return _compiled(lambda *primals: _vjp(function, signature, primals, has_aux), function, "vjp")
+    return compiled(lambda *primals: _vjp(function, signature, primals, has_aux), function, "vjp")
 
 
 # -- forward mode ----------------------------------------------------------------------------------
@@ -273,7 +280,7 @@ def jvp(function, primals, tangents):
     >>> jvp(np.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
-    _check_function(function, "jvp")
+    check_function(function, "jvp")
     primals, tangents = tuple(primals), tuple(tangents)
     if pytree.structure(primals) != pytree.structure(tangents):
         raise DerivativeError(
@@ -291,23 +298,22 @@ def jvp(function, primals, tangents):
 @functools.lru_cache(512)
 def _jvp_of(function):
     signature = signature_of(function)
-    return _compiled(lambda primals, tangents: _jvp(function, signature, primals, tangents), function, "jvp")
+    return compiled(lambda primals, tangents: _jvp(function, signature, primals, tangents), function, "jvp")
 
 
 def _jvp(function, signature, primals, tangents):
     selected = list(range(len(pytree.leaves(primals))))
     inner = Inner(function, primals, {}, signature, selected)
-    _check_floating(inner, selected)
+    check_floating(inner, selected)
     moving = {inner.places[i]: like_type(t, inner.leaves[i].type, "tangent") for i, t in zip(selected, pytree.leaves(tangents))}
     results, out = pushforward(current_trace().build, inner.func, inner.operands, moving)
     inner.settle(results)
     value = inner.returned(results)
     leaves = []
-    for o in inner.captured.outs:
-        if o.how != "value":
-            raise DerivativeError(
-                message("a result of the function is its own argument, or does not depend on it", locate(), "Return new values, such as x + 0.0.")
-            )
-        t = out[o.index]
-        leaves.append(wrapped(t if t is not None else Lit(0, results[o.index].type), o.kind))
+    for o, k in zip(inner.captured.outs, inner.shown):
+        if k is None or out[k] is None:
+            what = f"{o.object!r:.40}" if k is None else f"{results[k].type}"
+            text = f"{inner.func.name} returns {what}, which has no tangent"
+            raise DerivativeError(message(text, locate(), "Return floating values that it computes."))
+        leaves.append(wrapped(out[k], o.kind or ARRAY))
     return value, inner.captured.rebuild(leaves)
