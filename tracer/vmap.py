@@ -55,7 +55,8 @@ def spread_prefix(axes, tree_of, what):
     inside = list(tree_of.items()) if isinstance(tree_of, dict) else list(enumerate(tree_of)) if isinstance(tree_of, list | tuple) else None
     given = dict(axes) if isinstance(axes, dict) else dict(enumerate(axes)) if isinstance(axes, list | tuple) else None
     if inside is None or given is None or set(given) != {k for k, _ in inside}:
-        raise ValueError(message(f"{what}={axes!r} does not match {pytree.structure(tree_of)}", locate(), f"Write {what}=0, or one axis or None for each."))
+        text = f"{what}={axes!r} does not match {pytree.structure(tree_of)}"
+        raise ValueError(message(text, locate(), f"Write {what}=0, or one axis or None for each."))
     inside = sorted(inside, key=lambda item: item[0]) if isinstance(tree_of, dict) else inside
     return [axis for k, part in inside for axis in spread_prefix(given[k], part, what)]
 
