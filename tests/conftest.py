@@ -30,3 +30,9 @@ def golden(request):
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def through_xla(monkeypatch):
+    """Programs run through XLA, whatever is faster: what is tested is to be the same on every machine."""
+    monkeypatch.setattr("wengert.tracer.engine.CHOICE", "xla")

@@ -96,14 +96,17 @@ class Front:
             found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
             lead, behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
         arguments = ", ".join([*names, *behind])
-        launch = f"raw = call_{k}({arguments})"
+        launch = [f"raw = call_{k}({arguments})"]
+        if len(versions) == 1 and versions[0].engine:
+            self.space[f"call_{k}"] = here.call.found[0]
+            launch += ["if raw is None:", f"    return entry_{k}.run([{', '.join(names)}])"]
         everything = f"({arguments}{',' if arguments else ''})"
         if entry.compiled.device is not None:
             lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
-        elif not all(dispatch.narrow(v.func) for v in versions):
-            lines = ["if config.jax_enable_x64:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
+        elif not all(v.engine or dispatch.narrow(v.func) for v in versions):
+            lines = ["if config.jax_enable_x64:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         else:
-            lines = [launch]
+            lines = launch
         if here.plain is not None:
             if not entry.numpy:
                 result = "raw"

@@ -49,10 +49,10 @@ class Route:
 class Compiled:
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
-    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None):
+    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
-        self.device, self.exact = dispatch.find_device(device), exact
+        self.device, self.exact, self.engine = dispatch.find_device(device), exact, engine
         self.signature = signature or signature_of(plain or function)
         self.entries = {}  # (structure, leaf types, static values) -> Entry
         self.routes = {}  # (structure, leaf types) -> Route
@@ -166,7 +166,7 @@ def signature_of(function):
         return None
 
 
-def jit(function=None, *, device=None, exact=False, check=False):
+def jit(function=None, *, device=None, exact=False, check=False, engine=None):
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
@@ -175,6 +175,7 @@ def jit(function=None, *, device=None, exact=False, check=False):
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
     exact:  leave out rewrites that may change a result by rounding.
+    engine: "xla", or "numpy" for programs of a few NumPy calls on ndarrays; None: the faster of the two, timed at the first call.
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside objects and
             errors. On a difference beyond rounding raise CheckError, which names the first line that differs and both values.
 
@@ -189,11 +190,13 @@ def jit(function=None, *, device=None, exact=False, check=False):
     np.float64(0.0)
     """
     if function is None:
-        return functools.partial(jit, device=device, exact=exact, check=check)
+        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
+    if engine not in (None, "xla", "numpy"):
+        raise ValueError(f"jit runs programs through engine='xla' or 'numpy', not {engine!r}\n  Leave it out to take the faster.")
     refuse_suspended(function)
-    compiled = Compiled(function, plain=function, device=device, exact=exact)
+    compiled = Compiled(function, plain=function, device=device, exact=exact, engine=engine)
     return wrapper(compiled, function, checked(compiled, function) if check else None)
 
 

@@ -16,6 +16,7 @@ class Version:
     def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
         self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
         self.tree = self.program = None  # the Tree it belongs to then, and its own program
+        self.engine, self.times = None, None  # "NumPy" where it runs as that; seconds as NumPy and through XLA, where both were timed
         self.captured, self.func, self.types, self.reason = captured, func, types, reason
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
         self.places = None  # which leaves of the call the function takes

@@ -4,6 +4,6 @@ Nothing is stated twice: the text of an op *is* the body of its declaration.
 """
 
 from . import control
-from .emit import callable_of, emit
+from .emit import callable_of, emit, plain
 
-__all__ = ["callable_of", "control", "emit"]
+__all__ = ["callable_of", "control", "emit", "plain"]

@@ -23,6 +23,7 @@ from ...ir.source import hint_name
 from .pretty import pretty
 
 EMIT = {}  # region op -> emitter(writer, eqn, operand texts) -> statements
+LOOPS = ast.For, ast.While
 PRELUDE_MODULES = {"np": "import numpy as np", "math": "import math"}
 
 
@@ -45,6 +46,19 @@ def callable_of(func):
     with np.errstate(all="ignore"):
         exec(compile(source, file, "exec"), space)
     return space["run"]
+
+
+def plain(func):
+    """Whether `func` is a few calls of NumPy, and nowhere a loop in Python."""
+    return not any(e.op in EMIT or e.effect or loops(e.op) for e in func.eqns)
+
+
+@functools.cache
+def loops(op):
+    """Whether what an op means in NumPy is spelled with loops over elements."""
+    if op.body.__module__.rpartition(".")[2] in ("special", "window", "signal"):
+        return True
+    return any(isinstance(node, LOOPS) for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(op.body)))))
 
 
 class _Module:

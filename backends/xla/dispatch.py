@@ -48,10 +48,12 @@ def narrow(func):
 
 
 def owned(array):
-    """A jax array as a writable ndarray that owns its memory: large buffers are adopted, small ones copied.
+    """A result as a writable ndarray that owns its memory: ndarrays do, large buffers of jax arrays are adopted, small ones copied.
 
     Only for results whose buffer nobody else holds (not an argument handed back).
     """
+    if type(array) is np.ndarray:
+        return array
     if array.nbytes < ZERO_COPY or not _on_host(array):
         return np.array(array)
     array.block_until_ready()
@@ -62,6 +64,11 @@ def owned(array):
 
 def _on_host(array):
     return len(array.devices()) == 1 and next(iter(array.devices())).platform == "cpu"
+
+
+def on_host():
+    """Whether programs run on the CPU unless told otherwise."""
+    return jax.default_backend() == "cpu"
 
 
 def is_device_array(x):

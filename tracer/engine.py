@@ -1,0 +1,119 @@
+"""What a program on ndarrays runs as: XLA, or the same equations as generated NumPy where that is faster.
+
+XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are not, and a launch costs some
+microseconds. So when a straight-line program is new, both forms are timed on the arguments of its first
+call, and it keeps the faster: results of one function on one machine are the same from call to call.
+"""
+
+import time
+
+import numpy as np
+
+from ..backends.numpy import callable_of, plain
+from ..backends.xla import dispatch
+from .tree import Trees
+
+CHOICE = None  # "xla" or "numpy" for every function that asks for neither
+LONGEST = 64  # equations
+BETTER = 0.8  # NumPy is taken where it needs at most this share of XLA's time
+ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
+BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
+
+
+class Engines:
+    """Stands for the program of a world in which some signatures run as NumPy."""
+
+    def __init__(self, program, found=()):
+        self.program, self.found = program, tuple(found)
+
+    def __call__(self, *leaves):
+        for run in self.found:
+            out = run(*leaves)
+            if out is not None:
+                return out
+        with dispatch.wide():
+            return self.program(*leaves)
+
+
+def settle(entry, here, version, everything):
+    """Time both forms of a new version, where it may run as either -> whether it runs as NumPy now."""
+    asked = entry.compiled.engine or CHOICE
+    if asked == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
+        return False
+    if isinstance(here.call, Trees) or not may_be_numpy(version):
+        return False
+    run = as_numpy(version)
+    program = here.call.program if isinstance(here.call, Engines) else here.call
+
+    def xla():
+        with dispatch.wide():
+            raw = program(*everything)
+        return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
+
+    if asked is None:
+        first = seconds(xla, 2)
+        if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
+            return False
+        repeat = 2 if first > 1e-2 else 9
+        version.times = seconds(lambda: run(*everything), repeat), seconds(xla, repeat)
+        if version.times[0] > BETTER * version.times[1]:
+            return False
+    version.engine = "NumPy"
+    here.call = Engines(program, [*(here.call.found if isinstance(here.call, Engines) else ()), run])
+    return True
+
+
+def seconds(f, times):
+    """The shortest of some runs."""
+    best = float("inf")
+    for _ in range(times):
+        start = time.perf_counter()
+        f()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def may_be_numpy(version):
+    """Whether a program is straight-line, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
+    func = version.func
+    if version.tree is not None or version.effects or version.captured.outside.draws or len(func.eqns) > LONGEST or not plain(func):
+        return False
+    ends = sum(map(nbytes, (*func.params, *func.results)))
+    return all(nbytes(r) <= max(ROOM, 4 * ends) for e in func.eqns for r in e.results)
+
+
+def nbytes(x):
+    return x.type.size * x.type.dtype.itemsize
+
+
+def traffic(func):
+    """Bytes that the equations write, one by one."""
+    return sum(nbytes(r) for e in func.eqns for r in e.results)
+
+
+def as_numpy(version):
+    """run(*leaves): the results as arrays of their own, or None where the leaves are of other types than this version's."""
+    func, places = version.func, version.places
+    arrays, numbers = [], []
+    names = [f"a{n}" for n in range(max(places, default=-1) + 1)]
+    space = {"run": callable_of(func), "ndarray": np.ndarray, "own": own}
+    for p, place in zip(func.params, places, strict=True):
+        space[f"s{place}"], space[f"d{place}"], space[f"n{place}"] = p.type.shape, p.type.dtype, p.type.dtype.type
+        known = f"a{place}.shape == s{place} and a{place}.dtype is d{place}"
+        arrays.append(f"({known} if type(a{place}) is ndarray else type(a{place}) is not ndarray and not s{place} and fits(a{place}, d{place}))")
+        numbers += [f"    if type(a{place}) is not ndarray: a{place} = n{place}(a{place})"] if not p.type.shape else []
+    given = ", ".join(f"a{place}" for place in places)
+    lines = [f"def call({', '.join([*names, '*rest'])}):", f"    if not ({' and '.join(arrays) or 'True'}): return None", *numbers]
+    lines += [f"    out = run({given})", f"    return own(out, ({given}{',' if places else ''}))"]
+    space["fits"] = lambda x, dtype: getattr(x, "dtype", None) is dtype or type(x) in (bool, int, float, complex)
+    exec(compile("\n".join(lines), "<wengert numpy call>", "exec"), space)
+    return np.errstate(all="ignore")(space["call"])
+
+
+def own(out, given):
+    """Results that share no memory with the arguments, with each other or with constants; one alone, several as a tuple."""
+    made = []
+    for r in out:
+        mine = type(r) is np.ndarray and r.base is None and not any(r is x for x in (*given, *made))
+        made.append(r if mine else np.array(r))
+    return made[0] if len(made) == 1 else tuple(made)
