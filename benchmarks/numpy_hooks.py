@@ -212,7 +212,7 @@ class Text:
         if x is None or x is Ellipsis or type(x) in (bool, int, str):
             return repr(x)
         if type(x) is float:
-            return repr(x) if x - x == 0 else f"float('{x!r}')"
+            return repr(x) if x - x == 0 else self.constant(x)
         if type(x) is tuple:
             return f"({', '.join(map(self.of, x))}{',' if len(x) == 1 else ''})"
         if type(x) is list:
@@ -461,7 +461,7 @@ def known(f):
 def asserting(check, *args, **kwargs):
     """An assertion: a computation that it is to call itself (`assert_raises(ValueError, np.sum, x)`) is captured."""
     if any(callable(a) for a in args[1:]):
-        args = (args[0], *[calling(a) if callable(a) and not isinstance(a, np.ndarray) else a for a in args[1:]])
+        args = (args[0], *[calling(a) if callable(a) and not isinstance(a, type) else a for a in args[1:]])
     return check(*args, **kwargs)
 
 

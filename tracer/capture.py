@@ -158,6 +158,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
             storages += [h.storage for h in outside.arrays.values()]
         del containers
         outs, values, tree = describe(result, trace)
+        returned = [leaf.storage for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray)]
         order = pytree.key_order(result)
         places = [place for place, _ in stores]
         del result, stores
@@ -173,7 +174,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         inputs, checks, layout = [], (), ()
         if parent is None:
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
-            layout = trace.layout_arguments()
+            layout = trace.layout_arguments(returned)
             values += [trace.status.value] if checks else []
             captured, local = trace.finish_captures()
             captured = [*outside.inputs, *captured, *outside.draws.inputs()]

@@ -1,0 +1,118 @@
+"""What NumPy's own tests found to differ (`benchmarks/numpy_tests.py`), a line each."""
+
+import functools
+
+import numpy as np
+import pytest
+from compare import check_same
+from table import check
+
+from wengert import Fallback, jit
+from wengert.tracer.errors import ConcretizationError, UnsupportedError
+
+
+class Place:
+    def __index__(self):
+        return 1
+
+
+class Places:
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1, 0])
+
+
+KEYS = """
+x[True], x[False], x[np.True_], x[False, True, ...], x[..., True], x[1, True, :, 2], x[True, [0, 1], True, True, [1], [[2]]]
+x[False, [0, 1], ...]  # IndexError
+x[i], x[i, 1], x[i, 1, 2], x[i, ..., 1, 2], x[[[0]], i], x[0, 1, i]
+x[place], x[place, i, 2], x[places], x[places, i, 2]
+x[((1, 0),)], x[((1, 0), (0, 1))], x[[]], x[:, []]
+x[..., np.array([True, False, True, True])], x[:, np.array([True, False, True])], x[..., np.array([True, False, True]), :]
+x[..., np.array([True, False, True])]  # IndexError
+x[[0, 1], [0, 1, 2]]  # IndexError
+x[..., ...]  # IndexError
+x[[True] * 4]  # IndexError
+x[0, 0, 0, 0]  # IndexError
+x[[0], [0], [0], [0]]  # IndexError
+x["a"]  # IndexError
+x[[0.5]]  # IndexError
+"""
+
+FLAT = """
+x.flat[3], x.flat[(3,)], x.flat[()], x.flat[...], x.flat[::-5], x.flat[[[1, 2], [3, 4]]], x.flat[True], x.flat[False], x.flat[[True, 5]]
+x.flat[x[0, 0].astype(int).flat], x.flat[places]
+x.flat[None]  # IndexError
+x.flat[1, 2]  # IndexError
+x.flat[[True, False]]  # IndexError
+x.flat[24]  # IndexError
+x.flat[np.ones(3, bool)]  # IndexError
+"""
+
+NUMBERS = """
+[1, 2] * n, n * (1, 2), "ab" * n, n == "a", n != None
+[1, 2] * v  # TypeError
+v * (1, 2)  # TypeError
+(1, 2) * np.True_  # TypeError
+len(v)  # TypeError
+list(v)  # TypeError
+tuple(p)  # TypeError
+x == None, None != x, x == "a", v == "a", x[0, 0, 0] == None, i == None
+np.argwhere(v), np.argwhere(i == 0), np.argwhere(i)
+np.isclose(s, 2, atol=0, rtol=0.4999999999999999), np.isclose(s, 2.0), np.isclose(2, s, atol=1.0)
+np.correlate(x[0, 0], x[0, 1], 0), np.convolve(x[0, 0], x[0, 1], "same")
+np.correlate(x[0, 0], x[0, 1], None)  # TypeError
+np.convolve(x[0, 0], x[0, 1], None)  # TypeError
+np.convolve(x[0, 0], x[0, 1], 3)  # ValueError
+"""
+
+
+@pytest.mark.parametrize("table", [KEYS, FLAT, NUMBERS], ids=["keys", "flat", "numbers"])
+def test_tables(table):
+    numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1)}
+    check(table, x=np.arange(24.0).reshape(2, 3, 4), i=np.array(1), place=Place(), places=Places(), **numbers)
+
+
+def test_stores():
+    def fill(key, x):
+        x[key] = 70
+        return x
+
+    def flat(key, x):
+        x.flat[key] = 70
+        return x
+
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for key in (True, False, (0, True, [1, 2]), (Ellipsis, True), ((1, 0),), [], Place(), (Place(), [1])):
+        check_same(functools.partial(fill, key), x)
+    for key in (5, (5,), (), None, (1, 2), True, False, [[1, 2], [3, 4]], np.array([3, 4]), Ellipsis):
+        check_same(functools.partial(flat, key), x)
+    with pytest.raises(UnsupportedError, match="floats as indices"):
+        jit(lambda x: flat([1.0], x))(x)
+
+
+def test_eigenvalues_and_residuals_are_as_this_calls_data_have_them():
+    turn, stretch = np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([[2.0, 1.0], [1.0, 3.0]])
+    f, g, h = jit(np.linalg.eigvals), jit(np.linalg.eig), jit(lambda a, b: np.linalg.lstsq(a, b, rcond=None))
+    for a in (turn, stretch, turn, np.stack([stretch, turn]), np.stack([stretch, stretch])):
+        assert f(a).dtype == np.linalg.eigvals(a).dtype
+        assert [v.dtype for v in g(a)] == [v.dtype for v in np.linalg.eig(a)]
+    for a in (np.ones((3, 2)), np.arange(6.0).reshape(3, 2), np.ones((3, 0)), np.ones((2, 3))):
+        b = np.arange(float(len(a)))
+        want = np.linalg.lstsq(a, b, rcond=None)
+        assert [(v.shape, v.dtype) for v in h(a, b)] == [(v.shape, v.dtype) for v in want]
+
+
+def test_a_copy_that_would_be_a_view_of_an_argument_in_column_order():
+    f = jit(lambda x: x.reshape((3, 2), order="F"))
+    x = np.arange(6.0).reshape(2, 3)
+    assert not np.shares_memory(f(x), x)
+    x = np.asfortranarray(x)
+    with pytest.warns(Fallback, match="row-major"):
+        assert np.shares_memory(f(x), x)
+
+
+def test_what_is_looked_up_by_a_traced_number_is_refused_aloud():
+    with pytest.raises(ConcretizationError, match="no hash"):
+        jit(lambda x: {1.0: 2}[x])(1.0)
+    with pytest.raises(ConcretizationError):
+        jit(np.einsum)(np.ones((1, 1)), np.array([0, 0]))
