@@ -46,7 +46,7 @@ FILES = {
 STANDARD = list(FILES)[:6]
 SECONDS = 20  # for one test
 VERDICTS = ["whole", "aloud", "wrong", "warns", "order", "words", "apart", "slow"]
-WORDS = "Regex pattern did not match", "does not match", "not found in"
+WORDS = "Regex pattern did not match", "does not match", "not found in", "str(e.value)"
 
 
 # -- the plugin ------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ x[0, 0, 0, 0]  # IndexError
 x[[0], [0], [0], [0]]  # IndexError
 x["a"]  # IndexError
 x[[0.5]]  # IndexError
+x[0.0:, 0.0]  # IndexError
+x[0.0:, 0]  # TypeError
 """
 
 FLAT = """
@@ -109,6 +111,18 @@ def test_a_copy_that_would_be_a_view_of_an_argument_in_column_order():
     x = np.asfortranarray(x)
     with pytest.warns(Fallback, match="row-major"):
         assert np.shares_memory(f(x), x)
+
+
+def test_einsum_casts_into_out_as_it_is_told():
+    def f(x, y, out):
+        return np.einsum("ij,j", x, y, out=out, dtype="f8", casting="unsafe")
+
+    check_same(f, np.full((4, 1), 3, np.int8), np.ones(1, np.int8), np.zeros(4, np.int8))
+
+
+def test_more_axes_than_are_captured():
+    with pytest.raises(UnsupportedError, match="33 axes"):
+        jit(np.negative)(np.ones([1] * 33))
 
 
 def test_what_is_looked_up_by_a_traced_number_is_refused_aloud():

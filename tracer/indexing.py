@@ -95,12 +95,17 @@ def plainly(k):
         return k
     if isinstance(k, list | tuple):
         traced = any(isinstance(i, Traced) for i in flat(k))
-        return fresh(nested(k)) if traced else empty_as_int(np.asarray(k))
-    return operator.index(k) if hasattr(k, "__index__") else np.asarray(k)
+        return fresh(nested(k)) if traced else places_of(k)
+    return operator.index(k) if hasattr(k, "__index__") else places_of(k)
 
 
-def empty_as_int(k):
-    return k.astype(INDEX) if not k.size else k
+def places_of(k):
+    """An array-like as an array of indices, or of bools; a mere [] has no dtype of its own."""
+    k = np.asarray(k)
+    if k.size and k.dtype.kind not in "iub":
+        text = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+        raise IndexError(message(text, locate()))
+    return k if k.size else k.astype(INDEX)
 
 
 def concrete(k):
