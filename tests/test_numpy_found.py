@@ -68,9 +68,23 @@ np.convolve(x[0, 0], x[0, 1], 3)  # ValueError
 """
 
 
-@pytest.mark.parametrize("table", [KEYS, FLAT, NUMBERS], ids=["keys", "flat", "numbers"])
+UFUNCS = """
+abs(z), abs(-z)
+np.power(zero, 0.5), np.power(zero, 0), np.power(zero, -1), np.power(zero, 1j), np.power(zero, -1 + 0.2j), np.power(zero, [-0.5, -2, 0, 3])
+np.power(zero, c), np.power(c, zero), np.float_power(zero, c), c**2, c**-1, zero**-1, c**0
+np.add.reduceat(x[0], [], axis=0), np.add.reduceat(x[0], [0, 2])
+np.delete(c, i), np.delete(c, -i), np.delete(x, i, 1), np.delete(c, c == 0), np.delete(x[0], x[0, 0] > 1, 1), np.delete(c, i.reshape(1))
+np.delete(c, i + 5)  # IndexError
+np.interp(0, x[0, 0], x[0, 1]), np.interp(1.5, x[0, 0], x[0, 1]), np.interp(0, x[0, 0], x[0, 1], period=2.0)
+np.quantile(x[0] > 1, x[0, 0] > 1), np.quantile(x[0, 0], True)
+1j * v, z + v, v * 1j, z / v, z - v, 1j * s, z == v, 1j ** v
+"""
+
+
+@pytest.mark.parametrize("table", [KEYS, FLAT, NUMBERS, UFUNCS], ids=["keys", "flat", "numbers", "ufuncs"])
 def test_tables(table):
-    numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1)}
+    numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1), "inf": np.inf, "z": 2 - 3j}
+    numbers |= {"zero": np.array([0j]), "c": np.array([1.5 - 2j, 0, -1, 2j])}
     check(table, x=np.arange(24.0).reshape(2, 3, 4), i=np.array(1), place=Place(), places=Places(), **numbers)
 
 
@@ -118,6 +132,38 @@ def test_einsum_casts_into_out_as_it_is_told():
         return np.einsum("ij,j", x, y, out=out, dtype="f8", casting="unsafe")
 
     check_same(f, np.full((4, 1), 3, np.int8), np.ones(1, np.int8), np.zeros(4, np.int8))
+
+
+def test_a_ufunc_made_of_a_function_is_refused_aloud():
+    with pytest.raises(UnsupportedError, match="not captured"):
+        jit(np.frompyfunc(lambda a, b: a + b, 2, 1).reduce)(np.ones((2, 2)))
+
+
+def test_quantiles_and_bins_in_lists():
+    x = np.arange(12.0).reshape(3, 4)
+    check_same(lambda x, p: (np.quantile(x, [0.5, p]), np.percentile(x[0], [50, p])), x, 0.25)
+    check_same(lambda x, p: np.quantile(x, [0.5, p]), x, 7.5)  # ValueError
+    check_same(lambda x, z: np.digitize([1, 2, 3], [1, 2, z]), x, 2 - 3j)  # TypeError
+
+
+def test_complex_of_parts():
+    def f(p, inf, z):
+        return complex(0, inf), complex(inf, p), complex(p, inf), complex(inf, -inf), complex(z, p), complex(p, z), complex(z, z), complex(z)
+
+    check_same(f, 0.5, np.inf, 2 - 3j)
+
+
+def test_methods_of_ufuncs_take_lists():
+    def f(p, v, x):
+        return np.maximum.reduce([p, v]), np.logaddexp2.reduce([p, v]), np.add.accumulate([p, v, 1.0]), np.add.outer((p, v), x)
+
+    check_same(f, 0.5, np.float64(2.5), np.ones(3))
+
+
+def test_a_numpy_integer_may_be_a_size():
+    f = jit(lambda n, x: np.resize(x, n))
+    for n in (np.int32(5), np.int32(2), np.int32(5)):
+        assert (f(n, np.arange(3.0)) == np.resize(np.arange(3.0), n)).all()
 
 
 def test_more_axes_than_are_captured():

@@ -137,7 +137,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
         if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
-            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, SCALAR, int)}
+            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
