@@ -10,6 +10,7 @@ aloud    it passes, and at least one computation was refused with an error of We
 wrong    it fails, or passes though a result, changed argument or exception differs from plain NumPy's
 warns    it fails, and a floating-point warning or error of plain NumPy's did not come, which compiled code does not give
 order    it fails, and a new array lies in another order in memory than NumPy's, which docs/semantics.md says
+rounds   it fails, and a result has other last digits than NumPy's
 words    it fails, for the exception is of the right class but has other words
 apart    it computes only on what no program takes (objects, text, dates, long doubles, subclasses), or nothing on arrays at all
 
@@ -45,7 +46,7 @@ FILES = {
 }
 STANDARD = list(FILES)[:6]
 SECONDS = 20  # for one test
-VERDICTS = ["whole", "aloud", "wrong", "warns", "order", "words", "apart", "slow"]
+VERDICTS = ["whole", "aloud", "wrong", "warns", "order", "words", "rounds", "apart", "slow"]
 WORDS = "Regex pattern did not match", "does not match", "not found in", "str(e.value)"
 
 
@@ -161,6 +162,7 @@ def verdict(found):
         if found["differing"]:
             return "wrong"
         known = {"warns": found["warned"], "order": found["laid"], "words": any(w in found["text"] for w in WORDS)}
+        known["rounds"] = found["rounded"]
         return next((v for v in known if known[v]), "wrong")
     if found["differing"]:
         return "wrong"

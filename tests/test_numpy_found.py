@@ -71,6 +71,7 @@ np.convolve(x[0, 0], x[0, 1], 3)  # ValueError
 UFUNCS = """
 abs(z), abs(-z)
 np.power(zero, 0.5), np.power(zero, 0), np.power(zero, -1), np.power(zero, 1j), np.power(zero, -1 + 0.2j), np.power(zero, [-0.5, -2, 0, 3])
+np.sign(c), np.sign(far), np.sign(c * 1e200), np.sign(zero)
 np.power(zero, c), np.power(c, zero), np.float_power(zero, c), c**2, c**-1, zero**-1, c**0
 np.add.reduceat(x[0], [], axis=0), np.add.reduceat(x[0], [0, 2])
 np.delete(c, i), np.delete(c, -i), np.delete(x, i, 1), np.delete(c, c == 0), np.delete(x[0], x[0, 0] > 1, 1), np.delete(c, i.reshape(1))
@@ -84,6 +85,8 @@ np.quantile(x[0] > 1, x[0, 0] > 1), np.quantile(x[0, 0], True)
 @pytest.mark.parametrize("table", [KEYS, FLAT, NUMBERS, UFUNCS], ids=["keys", "flat", "numbers", "ufuncs"])
 def test_tables(table):
     numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1), "inf": np.inf, "z": 2 - 3j}
+    i, nan = np.inf, np.nan
+    numbers["far"] = np.array([complex(*p) for p in ((i, 0), (-i, 3), (0, i), (2, -i), (i, i), (nan, 1), (i, nan), (nan, -i))])
     numbers |= {"zero": np.array([0j]), "c": np.array([1.5 - 2j, 0, -1, 2j])}
     check(table, x=np.arange(24.0).reshape(2, 3, 4), i=np.array(1), place=Place(), places=Places(), **numbers)
 

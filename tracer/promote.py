@@ -364,7 +364,7 @@ def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
     if kinds[0] is complex and len(inputs) == 2 and kinds[1] is None and type(inputs[1]) is TracedScalar and inputs[1].dtype == np.float64:
-        if ufunc not in COMPARISONS or ufunc in (np.equal, np.not_equal):  # complex.__mul__ and its like take np.float64 for the float that it is, too
+        if ufunc not in COMPARISONS or ufunc in (np.equal, np.not_equal):  # complex.__mul__ and its like take np.float64 for the float that it is
             return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))
     if None in kinds:
         return call_ufunc(ufunc, *inputs)

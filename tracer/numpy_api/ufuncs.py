@@ -118,6 +118,14 @@ def modf(x):
     return e.copysign(fraction, x), whole
 
 
+def sign_complex(x):
+    """x / |x|; towards the part that is infinite, NaN where both are."""
+    re, im = e.real(x), e.imag(x)
+    far = [e.eq(e.abs(v), np.inf) for v in (re, im)]
+    near = [e.select(own, e.copysign(1.0, v), e.select(other, 0.0, v)) for v, own, other in ((re, *far), (im, *far[::-1]))]
+    return e.select(e.and_(*far), complex(np.nan, np.nan), e.sign(e.make_complex(*near)))
+
+
 def reciprocal_complex(x):
     """1 / x, by NumPy's formula NaN in both parts at 0."""
     return e.select(e.eq(x, 0), complex(np.nan, np.nan), 1 / x)
@@ -349,7 +357,7 @@ UFUNCS.update({
     np.positive:       same,
     np.absolute:       by_kind(b=same,    rest=e.abs),
     np.fabs:           e.abs,
-    np.sign:           e.sign,
+    np.sign:           by_kind(c=sign_complex, rest=e.sign),
     np.conjugate:      by_kind(c=e.conj,  rest=same),
     np.square:         lambda x: x * x,
     np.reciprocal:     by_kind(iu=reciprocal_integers, c=reciprocal_complex, rest=lambda x: 1 / x),
