@@ -112,7 +112,7 @@ def test_stores():
 def test_eigenvalues_and_residuals_are_as_this_calls_data_have_them():
     turn, stretch = np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([[2.0, 1.0], [1.0, 3.0]])
     f, g, h = jit(np.linalg.eigvals), jit(np.linalg.eig), jit(lambda a, b: np.linalg.lstsq(a, b, rcond=None))
-    for a in (turn, stretch, turn, np.stack([stretch, turn]), np.stack([stretch, stretch])):
+    for a in (turn, stretch, turn, np.stack([stretch, turn]), np.stack([stretch, stretch]), np.ones((3, 0, 0))):
         assert f(a).dtype == np.linalg.eigvals(a).dtype
         assert [v.dtype for v in g(a)] == [v.dtype for v in np.linalg.eig(a)]
     for a in (np.ones((3, 2)), np.arange(6.0).reshape(3, 2), np.ones((3, 0)), np.ones((2, 3))):

@@ -325,15 +325,11 @@ def eigvalsh(a, UPLO="L"):
     return fresh(w)
 
 
-def complex_dtype(x):
-    return np.result_type(x.type.dtype, np.complex64)
-
-
 @implements(np.linalg.eig)
 def eig(a):
     x = matrices(a)
     if not x.type.size:
-        return EigResult(fresh(filled(0, x.type.shape[:-1], complex_dtype(x))), fresh(cast_to(x, complex_dtype(x))))
+        return EigResult(fresh(filled(0, x.type.shape[:-1], x.type.dtype)), fresh(x))
     demand_finite(x)
     w, v = spectral.eig(x)
     return EigResult(*as_real(x, w, v))
@@ -343,7 +339,7 @@ def eig(a):
 def eigvals(a):
     x = matrices(a)
     if not x.type.size:
-        return fresh(filled(0, x.type.shape[:-1], complex_dtype(x)))
+        return fresh(filled(0, x.type.shape[:-1], x.type.dtype))
     demand_finite(x)
     return as_real(x, spectral.eigvals(x))[0]
 
