@@ -8,6 +8,7 @@ from compare import check_same
 from table import check
 
 from wengert import Fallback, jit
+from wengert.backends.numpy import callable_of
 from wengert.tracer.errors import ConcretizationError, UnsupportedError
 
 
@@ -154,6 +155,12 @@ def test_complex_of_parts():
         return complex(0, inf), complex(inf, p), complex(p, inf), complex(inf, -inf), complex(z, p), complex(p, z), complex(z, z), complex(z)
 
     check_same(f, 0.5, np.inf, 2 - 3j)
+
+
+def test_generated_numpy_takes_one_element_of_a_vector():
+    x = np.linspace(0.0, 1.0, 5)
+    func = jit(lambda x, y: np.interp(0.3, x, y)).ir(x, x * 2)
+    assert callable_of(func)(x, x * 2)[0] == np.interp(0.3, x, x * 2)
 
 
 def test_methods_of_ufuncs_take_lists():
