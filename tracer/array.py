@@ -229,8 +229,13 @@ class TracedScalar(Traced):
     def value(self):
         return bring(self._value)
 
+    __iter__ = None
+
+    def __len__(self):
+        raise TypeError(f"object of type '{self.weak.__name__ if self.weak else f'numpy.{self.type.dtype.type.__name__}'}' has no len()")
+
     def __hash__(self):
-        raise TypeError(message("a traced number has no hash: it cannot be a key of a dict or an element of a set", locate()))
+        raise ConcretizationError(message("a traced number has no hash: it cannot be a key of a dict or an element of a set", locate()))
 
 
 def bring(value):

@@ -137,7 +137,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
         if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
-            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, SCALAR, int)}
+            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
@@ -158,6 +158,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
             storages += [h.storage for h in outside.arrays.values()]
         del containers
         outs, values, tree = describe(result, trace)
+        returned = [leaf.storage for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray)]
         order = pytree.key_order(result)
         places = [place for place, _ in stores]
         del result, stores
@@ -173,7 +174,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         inputs, checks, layout = [], (), ()
         if parent is None:
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
-            layout = trace.layout_arguments()
+            layout = trace.layout_arguments(returned)
             values += [trace.status.value] if checks else []
             captured, local = trace.finish_captures()
             captured = [*outside.inputs, *captured, *outside.draws.inputs()]

@@ -5,17 +5,20 @@ are wrapped where negative and checked: out of range raises IndexError when the 
 any argument has been changed.
 """
 
+import operator
+
 import numpy as np
 
+from ..backends.xla.dispatch import is_device_array
 from ..ir.core import Lit
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
 from ..ir.types import Tensor
-from .array import Traced, TracedScalar, fresh
+from .array import Traced, TracedScalar, fresh, wrap
 from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
 from .errors import CannotRoll, ConcretizationError, ShapeError, UnsupportedError, message
 from .frames import locate
-from .promote import broadcast_shapes, operand_as, read, shape_of
+from .promote import broadcast_shapes, flat, nested, operand_as, read, shape_of
 from .ranges import affine, distance, interval
 from .status import first_outside, within
 from .storage import current_trace
@@ -41,7 +44,8 @@ def getitem(x, key):
             )
         )
     view, pairs, place = advanced(x, key)
-    return fresh(index_arrays(view.value, pairs, place))
+    value = index_arrays(view.value, pairs, place)
+    return fresh(value) if any(k is Ellipsis for k in key) else wrap(value)
 
 
 def setitem(x, key, value):
@@ -73,8 +77,35 @@ def setitem(x, key, value):
 
 
 def as_tuple(key):
-    """The key as a tuple, its indices that follow from constants alone as plain NumPy ones."""
-    return tuple([concrete(k) if isinstance(k, Traced) else k for k in (key if isinstance(key, tuple) else (key,))])
+    """The key as a tuple of what NumPy reads in it: indices that follow from constants alone plain, array-likes as arrays."""
+    key = tuple([plainly(k) for k in (key if isinstance(key, tuple) else (key,))])
+    if sum(k is Ellipsis for k in key) > 1:
+        raise IndexError(message("an index can only have a single ellipsis ('...')", locate()))
+    return key
+
+
+def plainly(k):
+    """One part of a key: numbers that name a place as ints, lists and other array-likes as arrays."""
+    kind = type(k)
+    if kind is int or kind is slice or k is None or k is Ellipsis:
+        return k
+    if isinstance(k, Traced):
+        return concrete(k)
+    if isinstance(k, np.ndarray | np.generic | bool | slice) or is_device_array(k):
+        return k
+    if isinstance(k, list | tuple):
+        traced = any(isinstance(i, Traced) for i in flat(k))
+        return fresh(nested(k)) if traced else places_of(k)
+    return operator.index(k) if hasattr(k, "__index__") else places_of(k)
+
+
+def places_of(k):
+    """An array-like as an array of indices, or of bools; a mere [] has no dtype of its own."""
+    k = np.asarray(k)
+    if k.size and k.dtype.kind not in "iub":
+        text = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+        raise IndexError(message(text, locate()))
+    return k if k.size else k.astype(INDEX)
 
 
 def concrete(k):
@@ -111,8 +142,7 @@ def fitted(operand, shape):
 
 def store_masked(x, mask, operand):
     """`x[mask] = v` as a choice; v must broadcast against the selected rows."""
-    if mask.shape != x.shape[: mask.ndim]:
-        raise IndexError(message(f"boolean index of shape {mask.shape} does not match the array's {x.shape}", locate()))
+    check_mask(mask.shape, x.shape)
     if operand.type.ndim > x.ndim - mask.ndim:
         raise UnsupportedError(
             message(
@@ -228,24 +258,30 @@ def wrapped(index, n, axis=0):
 
 def advanced(x, key):
     """-> (view of x under the basic part, [(axis, index value)] of one shape, place of the index axes in the result)."""
-    key = expand_masks(key, x)
-    arrays = [k for k in key if not is_basic(k) or isinstance(k, int | np.integer | TracedScalar)]
-    shape = broadcast_shapes([getattr(k, "shape", ()) for k in arrays], "indices")
-    used = sum(k is not None and k is not Ellipsis for k in key)
-    full = []
-    for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
-        full += [slice(None)] * (x.ndim - used) if k is Ellipsis else [k]
+    full = axis_by_axis(key, x)
+    arrays = [k for k in full if k is not None and not isinstance(k, slice)]
+    try:
+        shape = np.broadcast_shapes(*[getattr(k, "shape", ()) for k in arrays])
+    except ValueError:
+        shapes = " ".join(str(getattr(k, "shape", ())).replace(", ", ",") for k in arrays)
+        raise IndexError(
+            message(f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}", locate(), "Shapes as in arithmetic.")
+        ) from None
     where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
-    view = x.window(basic(x, tuple(slice(None) if i in where else k for i, k in enumerate(full))))
+    view = x.window(basic(x, tuple(None if k is ONE or k is NONE else slice(None) if i in where else k for i, k in enumerate(full))))
     adjacent = where == list(range(where[0], where[-1] + 1))
-    pairs = [(axis, spread_to(index_value(full[axis], view.shape[axis], axis - sum(k is None for k in full[:axis])), shape)) for axis in where]
-    place = where[0] if adjacent else 0
-    return view, pairs, place
+    pairs = []
+    for axis in where:
+        dropped = sum(k is None or k is ONE or k is NONE for k in full[:axis])
+        pairs.append((axis, spread_to(index_value(full[axis], view.shape[axis], axis - dropped), shape)))
+    return view, pairs, where[0] if adjacent else 0
 
 
-def expand_masks(key, x):
-    """Concrete boolean arrays as the integer arrays of their nonzero positions."""
-    out = []
+ONE, NONE = np.zeros(1, INDEX), np.zeros(0, INDEX)  # a single bool indexes a new axis of size one, once or never
+
+
+def axis_by_axis(key, x):
+    """The key with one entry an axis: no Ellipsis, concrete masks as the integer arrays of their nonzero positions."""
     for k in key:
         if isinstance(k, Traced) and k.type.kind == "b":
             raise UnsupportedError(
@@ -255,16 +291,38 @@ def expand_masks(key, x):
                     "Use np.where(mask, x, 0.0) on the whole array.",
                 )
             )
-        if isinstance(k, list):
-            k = np.asarray(k) if not any(isinstance(i, Traced) for i in k) else fresh(read(k)[0])
-        if isinstance(k, np.ndarray) and k.dtype == bool:
-            axis = sum(1 if not isinstance(o, np.ndarray) or o.dtype != bool else o.ndim for o in out if o is not None)
-            if k.shape != x.shape[axis : axis + k.ndim] and not any(o is Ellipsis for o in key):
-                raise IndexError(message(f"boolean index of shape {k.shape} does not match the array's {x.shape}", locate()))
-            out += list(np.nonzero(k))
+    masks = [np.ndim(k) if is_mask(k) else None for k in key]
+    used = sum(0 if k is None or k is Ellipsis else 1 if d is None else d for k, d in zip(key, masks))
+    if used > x.ndim:
+        text = f"too many indices for array: array is {x.ndim}-dimensional, but {used} were indexed"
+        raise IndexError(message(text, locate()))
+    out, axis = [], 0
+    for k, d in zip(key if any(k is Ellipsis for k in key) else (*key, Ellipsis), [*masks, None]):
+        if k is Ellipsis:
+            out += [slice(None)] * (x.ndim - used)
+            axis += x.ndim - used
+        elif d == 0:
+            out.append(ONE if k else NONE)
+        elif d is not None:
+            check_mask(k.shape, x.shape, axis)
+            out += np.nonzero(k)
+            axis += d
         else:
             out.append(k)
-    return tuple(out)
+            axis += k is not None
+    return out
+
+
+def is_mask(k):
+    return isinstance(k, bool | np.bool_) or isinstance(k, np.ndarray) and k.dtype == bool
+
+
+def check_mask(mask, shape, axis=0):
+    """That a mask of one shape fits onto the axes of another from `axis` on."""
+    for d, (m, n) in enumerate(zip(mask, shape[axis:]), axis):
+        if m != n:
+            text = f"boolean index did not match indexed array along axis {d}; size of axis is {n} but size of corresponding boolean axis is {m}"
+            raise IndexError(message(text, locate()))
 
 
 def index_value(k, n, axis):

@@ -346,6 +346,8 @@ def weak_result(kinds, ufunc):
     if ufunc in COMPARISONS:
         return bool
     widest = max(kinds, key=PYTHON_NUMBERS.index)
+    if ufunc is np.absolute and widest is complex:
+        return float
     if ufunc is np.true_divide and widest in (bool, int):
         return float
     return int if widest is bool and ufunc not in (np.bitwise_and, np.bitwise_or, np.bitwise_xor) else widest
@@ -361,6 +363,9 @@ def weak_kind(x):
 def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
+    if kinds[0] is complex and len(inputs) == 2 and kinds[1] is None and type(inputs[1]) is TracedScalar and inputs[1].dtype == np.float64:
+        if ufunc not in COMPARISONS or ufunc in (np.equal, np.not_equal):  # complex.__mul__ and its like take np.float64 for the float that it is
+            return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))
     if None in kinds:
         return call_ufunc(ufunc, *inputs)
     python = weak_result(kinds, ufunc)

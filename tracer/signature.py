@@ -13,6 +13,7 @@ from .capture import ARRAY, SCALAR, Kind
 from .errors import UnsupportedError, message
 
 FLOAT64, COMPLEX128, INT64 = (Tensor((), np.dtype(t)) for t in (np.float64, np.complex128, np.int64))
+MOST = 32  # axes of an array: NumPy takes 64, but not in all its functions
 _kinds = {}  # leaf type -> ARRAY, SCALAR, float, complex, or None for static
 
 
@@ -55,6 +56,8 @@ def kind_for(leaf, name):
         )
     if isinstance(leaf, np.ndarray) and type(leaf) is not np.ndarray:
         raise UnsupportedError(message(f"argument {name} is a {type(leaf).__name__}; only plain ndarrays are captured", None, "Pass np.asarray(x)."))
+    if leaf.ndim > MOST:
+        raise UnsupportedError(message(f"argument {name} has {leaf.ndim} axes; at most {MOST} are captured", None, "Join axes with x.reshape(...)."))
     readonly = not leaf.flags.writeable if isinstance(leaf, np.ndarray) else True
     return Kind(Tensor(tuple(leaf.shape), dtype), kind, readonly, name)
 

@@ -71,7 +71,7 @@ class Trace:
     def rely_on_layout(self, storage, watched=None):
         """Record that an argument was taken to be in row-major order.
 
-        watched: the storage whose later writes are the only way to tell: what decided was view or copy.
+        watched: the storage whose later writes are the only way to tell, or its being returned: what decided was view or copy.
         """
         if isinstance(storage, Blend):
             if storage.mixed:
@@ -82,9 +82,11 @@ class Trace:
         elif storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
             self.root.layout.append((storage, watched, watched and watched.value))
 
-    def layout_arguments(self):
-        """Leaf indices of the arguments whose order of memory the trace depends on."""
-        return tuple({s.origin: None for s, watched, value in self.layout if watched is None or watched.value is not value})
+    def layout_arguments(self, returned=()):
+        """Leaf indices of the arguments whose order of memory the trace depends on; `returned`: the storages that the caller gets."""
+        shown = {id(s) for s in returned}
+        tells = lambda s, watched, value: watched is None or watched.value is not value or watched is not s and id(watched) in shown
+        return tuple({s.origin: None for s, watched, value in self.layout if tells(s, watched, value)})
 
     def bring(self, value):
         """`value`, usable in this trace: lifted into a parameter if it belongs to an outer trace."""

@@ -248,6 +248,8 @@ def flatnonzero(a):
 
 @handles(np.argwhere)
 def argwhere(a):
+    if not a.ndim:
+        return argwhere(np.atleast_1d(a))[:, :0]
     grids = nonzero(a)
     parts_ = [reshape_to(g.array.value, (*g.array.shape, 1)) for g in grids]
     value = OPS["concatenate"](*parts_, axis=1) if len(parts_) > 1 else parts_[0]

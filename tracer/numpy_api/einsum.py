@@ -68,7 +68,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
             raise TypeError(f"Iterator operand 0 dtype could not be cast from {x.dtype!r} to {made!r} according to the rule {casting!r}")
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
     if out is not None:
-        return write_out("einsum", out, value)
+        return write_out("einsum", out, value, casting=casting)
     return fresh(value) if result or optimize and gives_array(operands, arrays, path) else wrap(value)
 
 

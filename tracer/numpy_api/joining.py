@@ -9,9 +9,9 @@ from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
 from ..array import fresh
 from ..emit import INDEX, cast_to, counted, filled, reshape_to, spread_to
-from ..errors import ShapeError, message
+from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
-from ..indexing import fitted
+from ..indexing import fitted, index_value
 from ..promote import read, result_dtype, write_out
 from .handles import handle, is_traced, joined, picked, value_of
 from .registry import implements
@@ -215,7 +215,22 @@ def along(arr, axis):
 @implements(np.delete)
 def delete(arr, obj, axis=None):
     x, axis = along(arr, axis)
+    if is_traced(obj):
+        return delete_traced(x, handle(obj), axis)
     return fresh(picked(x.value, np.delete(np.arange(x.shape[axis]), obj), axis))
+
+
+def delete_traced(x, obj, axis):
+    """x without one element, or without those of a mask."""
+    n, before = x.shape[axis], (slice(None),) * axis
+    if obj.dtype.kind == "b" and obj.shape == (n,):
+        return x[(*before, np.logical_not(obj))]
+    if obj.size != 1 or obj.ndim > 1 or obj.dtype.kind not in "iu":
+        text = "np.delete with an array of traced indices takes out a number of elements that depends on data: indices may repeat"
+        raise UnsupportedError(message(text, locate(), "Give the indices as a plain list, or a mask: x[~mask]."))
+    out = index_value(handle(obj.reshape(())), n, axis)
+    kept = np.arange(n - 1)
+    return x[(*before, kept + (kept >= fresh(out)))]
 
 
 # -- repeated and turned ---------------------------------------------------------------------------

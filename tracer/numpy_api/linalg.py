@@ -2,7 +2,8 @@
 
 Single precision is computed in single precision (NumPy computes in double and rounds). A singular matrix, or one
 that is not positive definite, raises LinAlgError when the program runs. Where NumPy's result dtype or shape depends
-on the data, `eig` of a real matrix is complex always, and `lstsq` gives its residuals whatever the rank is.
+on the data, this call's data decides (see `assume`); where it cannot, in loops and in functions that are differentiated, `eig` of a
+real matrix is complex, and `lstsq` gives its residuals whatever the rank is.
 """
 
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ...ir.ops import OPS, dense, spectral
 from ..array import fresh, wrap
+from ..assume import decide
 from ..emit import cast_to, counted, filled, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
@@ -143,6 +145,11 @@ def tensorinv(a, ind=2):
     return inv(x.reshape(int(np.prod(x.shape[ind:], dtype=object)), -1)).reshape(shape)
 
 
+def squares(x):
+    """The sums of |x|^2 down the columns."""
+    return np.sum((x * np.conj(x)).real, axis=0)
+
+
 @implements(np.linalg.lstsq)
 def lstsq(a, b, rcond=None):
     """By singular values, those below rcond times the greatest taken as zero."""
@@ -160,15 +167,13 @@ def lstsq(a, b, rcond=None):
     rcond = np.finfo(np.float64).eps * max(m, n) if rcond is None else rcond
     if not m or not n:
         zeros = np.zeros_like(columns, shape=(n, columns.shape[1]))
-        return zeros[:, 0] if vector else zeros, np.zeros(0, real), np.int32(0), np.zeros(0, real)
+        return zeros[:, 0] if vector else zeros, squares(columns) if m > n else np.zeros(0, real), np.int32(0), np.zeros(0, real)
     u, s, vt = svd(x, full_matrices=False)
     large = s > rcond * s[0]
     factors = np.where(large, 1 / np.where(large, s, 1), 0)
     solution = matmul(adjoint(vt), factors[:, None] * matmul(adjoint(u), columns))
-    residuals = np.zeros(0, real)
-    if m > n:
-        gap = columns - matmul(x, solution)
-        residuals = np.sum((gap * np.conj(gap)).real, axis=0)
+    full = m > n and decide(np.all(large)) is not False
+    residuals = squares(columns - matmul(x, solution)) if full else np.zeros(0, real)
     rank = np.sum(large).astype(np.int32)
     return solution[:, 0] if vector else solution, residuals, rank, s
 
@@ -320,24 +325,26 @@ def eigvalsh(a, UPLO="L"):
     return fresh(w)
 
 
-def complex_dtype(x):
-    return np.result_type(x.type.dtype, np.complex64)
-
-
 @implements(np.linalg.eig)
 def eig(a):
     x = matrices(a)
     if not x.type.size:
-        return EigResult(fresh(filled(0, x.type.shape[:-1], complex_dtype(x))), fresh(cast_to(x, complex_dtype(x))))
+        return EigResult(fresh(filled(0, x.type.shape[:-1], x.type.dtype)), fresh(x))
     demand_finite(x)
     w, v = spectral.eig(x)
-    return EigResult(fresh(w), fresh(v))
+    return EigResult(*as_real(x, w, v))
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a):
     x = matrices(a)
     if not x.type.size:
-        return fresh(filled(0, x.type.shape[:-1], complex_dtype(x)))
+        return fresh(filled(0, x.type.shape[:-1], x.type.dtype))
     demand_finite(x)
-    return fresh(spectral.eigvals(x))
+    return as_real(x, spectral.eigvals(x))[0]
+
+
+def as_real(x, w, *more):
+    """Eigenvalues w, and eigenvectors, of x: real if x is, and this call's data leave no imaginary part."""
+    real = x.type.kind == "f" and decide(np.all(fresh(w).imag == 0))
+    return [fresh(OPS["real"](v) if real else v) for v in (w, *more)]

@@ -38,7 +38,7 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
         y = give(cast_to(y.value, np.result_type(y.dtype, 1.0)))
     elif isinstance(y, int):
         y = float(y)
-    close = np.less_equal(np.abs(x - y), atol + rtol * np.abs(y)) & np.isfinite(y) | np.equal(x, y)
+    close = np.less_equal(abs(x - y), atol + rtol * abs(y)) & np.isfinite(y) | np.equal(x, y)
     if equal_nan:
         close = close | (np.isnan(x) & np.isnan(y))
     return wrap(value_of(close))

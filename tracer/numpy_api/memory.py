@@ -107,12 +107,14 @@ class Flat:
         return iter(self._line())
 
     def __getitem__(self, key):
-        out = self._line()[key]
+        out = self._line()[place(key)]
         return fresh(out.value) if type(out) is TracedArray else out
 
     def __setitem__(self, key, value):
         """The values are used in turn, as often as there are places for them."""
-        line, values = self._line(), ravel(value)
+        if isinstance(key, tuple) and not key:
+            raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
+        line, values, key = self._line(), ravel(value), place(key)
         places = line[key]
         if values.size:
             line[key] = values[0] if values.size == 1 else resize(values, places.shape)
@@ -120,6 +122,27 @@ class Flat:
 
     def copy(self):
         return self._line()
+
+
+def place(key):
+    """The one index that x.flat takes, as an array's: IndexError for what NumPy does not take there."""
+    if isinstance(key, tuple):
+        if len(key) > 1:
+            text = f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
+            raise IndexError(message(text, locate()))
+        key = key[0] if key else ...
+    if isinstance(key, Flat):
+        return key.copy()
+    if key is None:
+        text = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
+        raise IndexError(message(text, locate()))
+    if isinstance(key, bool | np.bool_):
+        return 0 if key else slice(0, 0)
+    if isinstance(key, list) and key and all(isinstance(k, bool | np.bool_) for k in key):
+        raise IndexError(message("boolean indices for iterators are not supported", locate()))
+    if not isinstance(key, Traced) and np.asarray(key).dtype.kind == "f" and np.size(key):
+        raise UnsupportedError(message("floats as indices of x.flat, which NumPy is to take no longer, are not captured", locate(), "Use integers."))
+    return key
 
 
 def set_flat(x, value):

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray, TracedScalar
+from ..array import Traced, TracedArray, TracedScalar, wrap
+from ..emit import filled
 from ..errors import message
 from ..extents.bounded import Bounded
 from ..frames import locate
-from ..promote import apply_ufunc, operate
+from ..promote import apply_ufunc, operate, weak_kind
 
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
@@ -58,8 +59,9 @@ def define_operators():
 
 def sequence_times(x, sequence):
     """`[a, b] * x` for a traced scalar x: Python repeats the sequence, and has to know how often."""
-    if x.type.kind not in "iub":
-        raise TypeError(message(f"can't multiply sequence by non-int of type {x.weak.__name__ if x.weak else x.type.dtype.name!r}", locate()))
+    if x.type.kind not in ("iub" if x.weak else "iu"):
+        name = x.weak.__name__ if x.weak else f"numpy.{x.type.dtype.type.__name__}"
+        raise TypeError(message(f"can't multiply sequence by non-int of type {name!r}", locate()))
     return sequence * x.__index__()
 
 
@@ -72,9 +74,12 @@ def incomparable(x, other, name):
 
 def takes(x, other, name):
     """What Python itself makes of an operator between a traced scalar and a sequence, string or other object; NotImplemented where NumPy decides."""
+    text = isinstance(other, str | bytes)
+    if name in ("eq", "ne") and (text and not weak_kind(x) or type(x) is TracedArray and other is None):
+        return wrap(filled(name == "ne", x.shape, bool))  # equal nowhere
     if not isinstance(x, TracedScalar) or isinstance(other, np.generic | int | float | complex) or hasattr(other, "__array__"):
         return NotImplemented
-    if name == "mul" and isinstance(other, list | tuple | str | bytes) and (x.weak or x.type.kind in "iub"):
+    if name == "mul" and isinstance(other, list | tuple | str | bytes):
         return sequence_times(x, other)
     if name in ("eq", "ne", "lt", "le", "gt", "ge") and (x.weak or not isinstance(other, list | tuple)):
         return incomparable(x, other, name) if x.weak else name == "ne" if name in ("eq", "ne") else NotImplemented

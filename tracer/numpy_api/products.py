@@ -283,8 +283,9 @@ def slid(x, w, mode):
     """sum over n of x[k + n - low] w[n], for the k that `mode` asks; x is not shorter than w."""
     n = w.type.size
     margins = {"valid": (0, 0), "same": (n // 2, n - n // 2 - 1), "full": (n - 1, n - 1)}
-    modes = dict(enumerate(margins))
-    mode = modes.get(mode, mode)
+    mode = dict(enumerate(margins)).get(mode, mode)
+    if mode is None:
+        raise TypeError("convolve/correlate mode not understood")
     if mode not in margins:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     dtype, work = x.type.dtype, np.dtype(np.int32) if x.type.kind == "b" else x.type.dtype

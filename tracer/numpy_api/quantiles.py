@@ -9,7 +9,7 @@ from ...ir.ops.indexing import take_along_axis
 from ...ir.ops.shape import transpose
 from ..array import TracedScalar, fresh
 from ..emit import cast_to, reshape_to, spread_to
-from ..errors import message
+from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..promote import read
 from ..storage import current_trace
@@ -103,8 +103,11 @@ def quantiles(function, percent, ignore_nan=False):
     unit, words = (100, "Percentiles must be in the range [0, 100]") if percent else (1, "Quantiles must be in the range [0, 1]")
 
     def run(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
-        a, keepdims, whole = traced(a), given(keepdims, False), is_whole(q)
-        known = not is_traced(q)
+        a, keepdims, known = traced(a), given(keepdims, False), not is_traced(q)
+        q = traced(q) if isinstance(q, list | tuple) and not known else q
+        whole = is_whole(q)
+        if known and np.asarray(q).dtype.kind == "O":
+            raise UnsupportedError(message(f"{function.__name__} of q = {q!r:.40}, which is no number of NumPy's", locate(), "Write float(q)."))
         shape = np.shape(q) if known else read(q)[0].type.shape
         trial = q if known else unit / 2 if getattr(q, "weak", None) is not None else np.full(shape, unit / 2, q.dtype)
         ignoring = ignore_nan and a.dtype.kind == "f"
@@ -140,8 +143,8 @@ def quantiles(function, percent, ignore_nan=False):
 
 
 def is_whole(q):
-    """Whether q has an integer dtype."""
-    return (q.weak is int if type(q) is TracedScalar and q.weak else q.dtype.kind in "iu") if is_traced(q) else np.asarray(q).dtype.kind in "iu"
+    """Whether q has an integer dtype, or bool."""
+    return (q.weak is int if type(q) is TracedScalar and q.weak else q.dtype.kind in "biu") if is_traced(q) else np.asarray(q).dtype.kind in "biu"
 
 
 quantile = implements(np.quantile)(quantiles(np.quantile, False))

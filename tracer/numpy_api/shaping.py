@@ -1,5 +1,6 @@
 """Shapes and views: what NumPy returns as a view is a view here, and NumPy's answer on the shadow decides."""
 
+import operator
 import warnings
 
 import numpy as np
@@ -119,7 +120,7 @@ def broadcast_arrays(*args, subok=False):
 
 @implements(np.resize)
 def resize(a, new_shape):
-    shape = (new_shape,) if isinstance(new_shape, int | np.integer) else tuple(new_shape)
+    shape = tuple(map(operator.index, new_shape if np.iterable(new_shape) else (new_shape,)))
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
     x, size = ravel(a), int(np.prod(shape, dtype=object))

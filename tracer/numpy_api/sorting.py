@@ -169,6 +169,8 @@ def digitize(x, bins, right=False):
             return len(bins) - searchsorted(bins[::-1], x, side)
         return searchsorted(bins, x, side)
     bins = traced(bins)
+    if bins.dtype.kind == "c":
+        raise TypeError(message(f"Cannot cast array data from {bins.dtype!r} to dtype('float64') according to the rule 'safe'", locate()))
     if bins.ndim != 1:
         raise ValueError(message("object of too small depth for desired array" if not bins.ndim else "object too deep for desired array", locate()))
     rising, falling = everywhere((bins[1:] >= bins[:-1]).value), everywhere((bins[1:] <= bins[:-1]).value)

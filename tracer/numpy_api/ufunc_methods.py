@@ -182,6 +182,8 @@ _judged = {}  # the kind of a reduction -> the dtype of its result
 
 
 def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=NOTHING, where=True):
+    if ufunc not in UFUNCS:
+        raise unknown(ufunc)
     a, out = traced(array), out[0] if isinstance(out, tuple) else out
     keepdims, where = given(keepdims, False), given(where, True)
     keywords = {} if initial is NOTHING else {"initial": 1 if is_traced(initial) else initial}
@@ -275,6 +277,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
         situation = f"np.{ufunc.__name__}.reduceat with traced indices has segments that depend on data"
         raise UnsupportedError(message(situation, locate(), "Give the indices as a plain array or list."))
     a, indices = traced(array), np.asarray(indices)
+    indices = indices if indices.size else indices.astype(np.intp)
     axis, n = axis_of(axis, a.ndim), a.shape[axis]
     like = verdict(ufunc.reduceat, np.ones(n, a.dtype), indices, 0, dtype)
     ends = [*indices[1:], n]

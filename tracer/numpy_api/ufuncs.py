@@ -118,6 +118,14 @@ def modf(x):
     return e.copysign(fraction, x), whole
 
 
+def sign_complex(x):
+    """x / |x|; towards the part that is infinite, NaN where both are."""
+    re, im = e.real(x), e.imag(x)
+    far = [e.eq(e.abs(v), np.inf) for v in (re, im)]
+    near = [e.select(own, e.copysign(1.0, v), e.select(other, 0.0, v)) for v, own, other in ((re, *far), (im, *far[::-1]))]
+    return e.select(e.and_(*far), complex(np.nan, np.nan), e.sign(e.make_complex(*near)))
+
+
 def reciprocal_complex(x):
     """1 / x, by NumPy's formula NaN in both parts at 0."""
     return e.select(e.eq(x, 0), complex(np.nan, np.nan), 1 / x)
@@ -163,6 +171,19 @@ def power_integers(x, y):
 def power_floats(x, y):
     """x ** y; like NumPy, by a square, a root or a reciprocal where one number says so."""
     known = y.value if isinstance(y, Lit) else None
+    if x.type.kind == "c":
+        return power_complex(x, y) if known is None or np.real(known) <= 0 or np.imag(known) else powered(x, y, known)
+    return powered(x, y, known)
+
+
+def power_complex(x, y):
+    """x ** y; 1 at y = 0; of x = 0 it is 0 where the real part of y is positive, else NaN.  [npy_cpow]"""
+    at_zero = e.select(e.gt(e.real(y), 0), Lit(0, x.type), Lit(complex(np.nan, np.nan), x.type))
+    special = e.select(e.eq(y, 0), Lit(1, x.type), at_zero)
+    return e.select(e.or_(e.eq(x, 0), e.eq(y, 0)), special, powered(x, y, y.value if isinstance(y, Lit) else None))
+
+
+def powered(x, y, known):
     if known == 1:
         return x
     return x * x if known == 2 else e.sqrt(x) if known == 0.5 else 1 / x if known == -1 else e.pow(x, y)
@@ -324,7 +345,7 @@ FLOAT_ONLY = {  # ufunc of floating numbers -> op
     np.log2: log_to(2, t.log2), np.log10: log_to(10, t.log10),
     np.sin: t.sin, np.cos: t.cos, np.tan: t.tan, np.arcsin: t.asin, np.arccos: t.acos, np.arctan: t.atan, np.arctan2: t.atan2,
     np.sinh: t.sinh, np.cosh: t.cosh, np.tanh: t.tanh, np.arcsinh: t.asinh, np.arccosh: t.acosh, np.arctanh: t.atanh,
-    np.logaddexp: t.logaddexp, np.hypot: t.hypot, np.float_power: e.pow, np.true_divide: e.div,
+    np.logaddexp: t.logaddexp, np.hypot: t.hypot, np.float_power: power_floats, np.true_divide: e.div,
 }
 
 UFUNCS.update({
@@ -336,7 +357,7 @@ UFUNCS.update({
     np.positive:       same,
     np.absolute:       by_kind(b=same,    rest=e.abs),
     np.fabs:           e.abs,
-    np.sign:           e.sign,
+    np.sign:           by_kind(c=sign_complex, rest=e.sign),
     np.conjugate:      by_kind(c=e.conj,  rest=same),
     np.square:         lambda x: x * x,
     np.reciprocal:     by_kind(iu=reciprocal_integers, c=reciprocal_complex, rest=lambda x: 1 / x),

@@ -97,8 +97,9 @@ def complex_(real=0, imag=0, /):
     if not (isinstance(real, Traced) or isinstance(imag, Traced)):
         return builtins.complex(real, imag) if imag != 0 or isinstance(real, str) is False else builtins.complex(real)
     wide = WEAK_DTYPES[complex]
-    parts = [TracedScalar(operand_as(read(p)[0], wide, ()), complex) for p in (real, imag)]
-    return parts[0] + parts[1] * 1j
+    x, y = (operand_as(read(p)[0], wide, ()) for p in (real, imag))  # x + i y by parts: 0 * inf is to come nowhere
+    parts = OPS["sub"](OPS["real"](x), OPS["imag"](y)), OPS["add"](OPS["imag"](x), OPS["real"](y))
+    return TracedScalar(OPS["make_complex"](*parts), complex)
 
 
 def _scalar_type(real):

@@ -107,8 +107,10 @@ def user(f):
 
 
 def listed(f, *args, **kwargs):
-    """A NumPy function of lists of traced numbers, which its own dispatch does not look into."""
+    """A NumPy function, or a method of a ufunc, of lists of traced numbers, which its own dispatch does not look into."""
     if any(type(a) in (list, tuple) and is_traced(a) for a in args):
+        if isinstance(f, types.BuiltinFunctionType):
+            return call_ufunc_method(f.__self__, f.__name__, args, kwargs)
         return call_ufunc_method(f, "__call__", args, kwargs) if isinstance(f, np.ufunc) else call_function(f, args, kwargs)
     return f(*args, **kwargs)
 
@@ -137,6 +139,8 @@ def _builtin(f, kind):
             raise UnsupportedError(
                 message(f"{f.__name__}() gives another answer each time; traced, every later call would repeat the first", locate(), ADVICE)
             )
+        elif isinstance(owner, np.ufunc):
+            return functools.partial(listed, f)
         elif type(owner) is str and f.__name__ == "format":
             return formatted(owner)
         elif type(owner) is str and f.__name__ == "join":

@@ -1,0 +1,188 @@
+"""What NumPy's own tests found to differ (`benchmarks/numpy_tests.py`), a line each."""
+
+import functools
+
+import numpy as np
+import pytest
+from compare import check_same
+from table import check
+
+from wengert import Fallback, jit
+from wengert.backends.numpy import callable_of
+from wengert.tracer.errors import ConcretizationError, UnsupportedError
+
+
+class Place:
+    def __index__(self):
+        return 1
+
+
+class Places:
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1, 0])
+
+
+KEYS = """
+x[True], x[False], x[np.True_], x[False, True, ...], x[..., True], x[1, True, :, 2], x[True, [0, 1], True, True, [1], [[2]]]
+x[False, [0, 1], ...]  # IndexError
+x[i], x[i, 1], x[i, 1, 2], x[i, ..., 1, 2], x[[[0]], i], x[0, 1, i]
+x[place], x[place, i, 2], x[places], x[places, i, 2]
+x[((1, 0),)], x[((1, 0), (0, 1))], x[[]], x[:, []]
+x[..., np.array([True, False, True, True])], x[:, np.array([True, False, True])], x[..., np.array([True, False, True]), :]
+x[..., np.array([True, False, True])]  # IndexError
+x[[0, 1], [0, 1, 2]]  # IndexError
+x[..., ...]  # IndexError
+x[[True] * 4]  # IndexError
+x[0, 0, 0, 0]  # IndexError
+x[[0], [0], [0], [0]]  # IndexError
+x["a"]  # IndexError
+x[[0.5]]  # IndexError
+x[0.0:, 0.0]  # IndexError
+x[0.0:, 0]  # TypeError
+"""
+
+FLAT = """
+x.flat[3], x.flat[(3,)], x.flat[()], x.flat[...], x.flat[::-5], x.flat[[[1, 2], [3, 4]]], x.flat[True], x.flat[False], x.flat[[True, 5]]
+x.flat[x[0, 0].astype(int).flat], x.flat[places]
+x.flat[None]  # IndexError
+x.flat[1, 2]  # IndexError
+x.flat[[True, False]]  # IndexError
+x.flat[24]  # IndexError
+x.flat[np.ones(3, bool)]  # IndexError
+"""
+
+NUMBERS = """
+[1, 2] * n, n * (1, 2), "ab" * n, n == "a", n != None
+[1, 2] * v  # TypeError
+v * (1, 2)  # TypeError
+(1, 2) * np.True_  # TypeError
+len(v)  # TypeError
+list(v)  # TypeError
+tuple(p)  # TypeError
+x == None, None != x, x == "a", v == "a", x[0, 0, 0] == None, i == None
+np.argwhere(v), np.argwhere(i == 0), np.argwhere(i)
+np.isclose(s, 2, atol=0, rtol=0.4999999999999999), np.isclose(s, 2.0), np.isclose(2, s, atol=1.0)
+np.correlate(x[0, 0], x[0, 1], 0), np.convolve(x[0, 0], x[0, 1], "same")
+np.correlate(x[0, 0], x[0, 1], None)  # TypeError
+np.convolve(x[0, 0], x[0, 1], None)  # TypeError
+np.convolve(x[0, 0], x[0, 1], 3)  # ValueError
+"""
+
+
+UFUNCS = """
+abs(z), abs(-z)
+np.power(zero, 0.5), np.power(zero, 0), np.power(zero, -1), np.power(zero, 1j), np.power(zero, -1 + 0.2j), np.power(zero, [-0.5, -2, 0, 3])
+np.sign(c), np.sign(far), np.sign(c * 1e200), np.sign(zero)
+np.power(zero, c), np.power(c, zero), np.float_power(zero, c), c**2, c**-1, zero**-1, c**0
+np.add.reduceat(x[0], [], axis=0), np.add.reduceat(x[0], [0, 2])
+np.delete(c, i), np.delete(c, -i), np.delete(x, i, 1), np.delete(c, c == 0), np.delete(x[0], x[0, 0] > 1, 1), np.delete(c, i.reshape(1))
+np.delete(c, i + 5)  # IndexError
+np.interp(0, x[0, 0], x[0, 1]), np.interp(1.5, x[0, 0], x[0, 1]), np.interp(0, x[0, 0], x[0, 1], period=2.0)
+np.quantile(x[0] > 1, x[0, 0] > 1), np.quantile(x[0, 0], True)
+1j * v, z + v, v * 1j, z / v, z - v, 1j * s, z == v, 1j ** v
+"""
+
+
+@pytest.mark.parametrize("table", [KEYS, FLAT, NUMBERS, UFUNCS], ids=["keys", "flat", "numbers", "ufuncs"])
+def test_tables(table):
+    numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1), "inf": np.inf, "z": 2 - 3j}
+    i, nan = np.inf, np.nan
+    numbers["far"] = np.array([complex(*p) for p in ((i, 0), (-i, 3), (0, i), (2, -i), (i, i), (nan, 1), (i, nan), (nan, -i))])
+    numbers |= {"zero": np.array([0j]), "c": np.array([1.5 - 2j, 0, -1, 2j])}
+    check(table, x=np.arange(24.0).reshape(2, 3, 4), i=np.array(1), place=Place(), places=Places(), **numbers)
+
+
+def test_stores():
+    def fill(key, x):
+        x[key] = 70
+        return x
+
+    def flat(key, x):
+        x.flat[key] = 70
+        return x
+
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for key in (True, False, (0, True, [1, 2]), (Ellipsis, True), ((1, 0),), [], Place(), (Place(), [1])):
+        check_same(functools.partial(fill, key), x)
+    for key in (5, (5,), (), None, (1, 2), True, False, [[1, 2], [3, 4]], np.array([3, 4]), Ellipsis):
+        check_same(functools.partial(flat, key), x)
+    with pytest.raises(UnsupportedError, match="floats as indices"):
+        jit(lambda x: flat([1.0], x))(x)
+
+
+def test_eigenvalues_and_residuals_are_as_this_calls_data_have_them():
+    turn, stretch = np.array([[0.0, 1.0], [-1.0, 0.0]]), np.array([[2.0, 1.0], [1.0, 3.0]])
+    f, g, h = jit(np.linalg.eigvals), jit(np.linalg.eig), jit(lambda a, b: np.linalg.lstsq(a, b, rcond=None))
+    for a in (turn, stretch, turn, np.stack([stretch, turn]), np.stack([stretch, stretch]), np.ones((3, 0, 0))):
+        assert f(a).dtype == np.linalg.eigvals(a).dtype
+        assert [v.dtype for v in g(a)] == [v.dtype for v in np.linalg.eig(a)]
+    for a in (np.ones((3, 2)), np.arange(6.0).reshape(3, 2), np.ones((3, 0)), np.ones((2, 3))):
+        b = np.arange(float(len(a)))
+        want = np.linalg.lstsq(a, b, rcond=None)
+        assert [(v.shape, v.dtype) for v in h(a, b)] == [(v.shape, v.dtype) for v in want]
+
+
+def test_a_copy_that_would_be_a_view_of_an_argument_in_column_order():
+    f = jit(lambda x: x.reshape((3, 2), order="F"))
+    x = np.arange(6.0).reshape(2, 3)
+    assert not np.shares_memory(f(x), x)
+    x = np.asfortranarray(x)
+    with pytest.warns(Fallback, match="row-major"):
+        assert np.shares_memory(f(x), x)
+
+
+def test_einsum_casts_into_out_as_it_is_told():
+    def f(x, y, out):
+        return np.einsum("ij,j", x, y, out=out, dtype="f8", casting="unsafe")
+
+    check_same(f, np.full((4, 1), 3, np.int8), np.ones(1, np.int8), np.zeros(4, np.int8))
+
+
+def test_a_ufunc_made_of_a_function_is_refused_aloud():
+    with pytest.raises(UnsupportedError, match="not captured"):
+        jit(np.frompyfunc(lambda a, b: a + b, 2, 1).reduce)(np.ones((2, 2)))
+
+
+def test_quantiles_and_bins_in_lists():
+    x = np.arange(12.0).reshape(3, 4)
+    check_same(lambda x, p: (np.quantile(x, [0.5, p]), np.percentile(x[0], [50, p])), x, 0.25)
+    check_same(lambda x, p: np.quantile(x, [0.5, p]), x, 7.5)  # ValueError
+    check_same(lambda x, z: np.digitize([1, 2, 3], [1, 2, z]), x, 2 - 3j)  # TypeError
+
+
+def test_complex_of_parts():
+    def f(p, inf, z):
+        return complex(0, inf), complex(inf, p), complex(p, inf), complex(inf, -inf), complex(z, p), complex(p, z), complex(z, z), complex(z)
+
+    check_same(f, 0.5, np.inf, 2 - 3j)
+
+
+def test_generated_numpy_takes_one_element_of_a_vector():
+    x = np.linspace(0.0, 1.0, 5)
+    func = jit(lambda x, y: np.interp(0.3, x, y)).ir(x, x * 2)
+    assert callable_of(func)(x, x * 2)[0] == np.interp(0.3, x, x * 2)
+
+
+def test_methods_of_ufuncs_take_lists():
+    def f(p, v, x):
+        return np.maximum.reduce([p, v]), np.logaddexp2.reduce([p, v]), np.add.accumulate([p, v, 1.0]), np.add.outer((p, v), x)
+
+    check_same(f, 0.5, np.float64(2.5), np.ones(3))
+
+
+def test_a_numpy_integer_may_be_a_size():
+    f = jit(lambda n, x: np.resize(x, n))
+    for n in (np.int32(5), np.int32(2), np.int32(5)):
+        assert (f(n, np.arange(3.0)) == np.resize(np.arange(3.0), n)).all()
+
+
+def test_more_axes_than_are_captured():
+    with pytest.raises(UnsupportedError, match="33 axes"):
+        jit(np.negative)(np.ones([1] * 33))
+
+
+def test_what_is_looked_up_by_a_traced_number_is_refused_aloud():
+    with pytest.raises(ConcretizationError, match="no hash"):
+        jit(lambda x: {1.0: 2}[x])(1.0)
+    with pytest.raises(ConcretizationError):
+        jit(np.einsum)(np.ones((1, 1)), np.array([0, 0]))
