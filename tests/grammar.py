@@ -1,6 +1,7 @@
 """Random operands of NumPy calls: numbers, dtypes, shapes, layouts of memory, and arguments about them."""
 
 import random
+import re
 
 import numpy as np
 
@@ -11,10 +12,13 @@ REALS = [d for d in OFTEN if d[0] != "c"]
 INTS = ["i8", "i8", "i8", "i4", "u1", "i1", "u8", "?"]
 SHAPES = [(), (1,), (3,), (3,), (4,), (2, 3), (3, 3), (3, 2), (2, 1, 3), (2, 2, 2), (1, 4), (0,), (0, 3), (2, 0), (1, 1)]
 SQUARES = [(2, 2), (3, 3), (2, 3, 3), (1, 1), (3, 3), (0, 0), (2, 3), (3,), (0, 2, 2)]
-NUMBERS = ["0", "1", "2", "-1", "3", "300", "-200", "10**12", "10**20", "0.5", "2.0", "-1.5", "1e300", "np.inf", "np.nan", "1j", "2-1j", "True", "False"]
-GENERICS = ["np.float64(2.5)", "np.float32(0.5)", "np.float16(1.5)", "np.int8(3)", "np.uint8(200)", "np.int64(-2)", "np.uint64(7)", "np.bool(True)", "np.complex64(1j)"]
+NUMBERS = ["0", "1", "2", "-1", "3", "300", "-200", "10**12", "10**20", "0.5", "2.0", "-1.5", "1e300", "np.inf", "np.nan", "1j", "2-1j", "True",
+    "False"]
+GENERICS = ["np.float64(2.5)", "np.float32(0.5)", "np.float16(1.5)", "np.int8(3)", "np.uint8(200)", "np.int64(-2)", "np.uint64(7)", "np.bool(True)",
+    "np.complex64(1j)"]
 DTYPE_TEXTS = ["float", "int", "bool", "complex", "np.float32", "np.int8", "'u1'", "'f2'", "'c8'", "np.uint64", "'i4'", "np.float64", "'c16'"]
-WILD = {"f": [np.nan, np.inf, -np.inf, -0.0, 0.0, 0.5, 1.5, 2.5, -0.5], "c": [complex(np.nan, 1), complex(1, np.inf), complex(-0.0, 0.0), 1j, -1 + 0j]}
+WILD = {"f": [np.nan, np.inf, -np.inf, -0.0, 0.0, 0.5, 1.5, 2.5, -0.5], "c": [complex(np.nan, 1), complex(1, np.inf), complex(-0.0, 0.0), 1j,
+    -1 + 0j]}
 
 
 class Draw:
@@ -22,12 +26,19 @@ class Draw:
 
     def __init__(self, name, seed):
         self.r, self.operands, self.ref, self.name, self.text = random.Random(f"{name} {seed}"), {}, None, name, ""
-        self.wild = self.chance(0.4)
+        self.wild, self.right = self.chance(0.4) and not re.search(r"linalg|poly|choose|unwrap", name), self.chance(0.75)
 
     # -- operands --
 
     def chance(self, p):
         return self.r.random() < p
+
+    def mistake(self, p):
+        """Whether to get an argument wrong: at most one in a call, or which error comes first would be the question."""
+        if self.right or not self.chance(2 * p):
+            return False
+        self.right = True
+        return True
 
     def pick(self, *options):
         return self.r.choice(options)
@@ -94,7 +105,7 @@ class Draw:
             if self.chance(0.2):
                 shape[k] = 1
         shape = shape[self.pick(0, 0, 0, 1, 2) :]
-        if self.chance(wrong):
+        if self.mistake(wrong):
             shape = list(self.r.choice(SHAPES))
         dtypes = dtypes or ([self.ref.dtype.str[1:]] if self.chance(0.4) else OFTEN)
         kind = self.r.random()
@@ -115,13 +126,16 @@ class Draw:
         kind = self.r.random()
         if kind < 0.1 and none:
             return "None"
-        if kind < 0.18:
+        if self.mistake(0.1):
             return self.pick(str(n), str(-n - 1), "5")
         if several and kind < 0.45:
-            axes = [self.r.randrange(-n, n) if n else 0 for _ in range(self.pick(0, 1, 2, 2, 2))]
-            return str(tuple(axes))
-        if kind < 0.48:
-            return self.pick("1.0", "np.int64(0)", "'x'", "True")
+            axes = self.r.sample(range(n), min(n, self.pick(0, 1, 2, 2)))
+            axes = [k - self.pick(0, 0, n) for k in axes]
+            return str((*axes, *axes[:1]) if self.mistake(0.1) else tuple(axes))
+        if self.mistake(0.05):
+            return self.pick("1.0", "'x'")
+        if self.chance(0.03):
+            return "np.int64(0)" if n else "None"
         return str(self.r.randrange(-n, n)) if n else self.pick("0", "-1", "None")
 
     def flag(self):
@@ -129,7 +143,7 @@ class Draw:
 
     def mask(self):
         shape = tuple(1 if self.chance(0.2) else n for n in self.ref.shape)[self.pick(0, 0, 1) :]
-        return self.add(self.numbers(shape if self.chance(0.93) else (5,), self.pick("?", "?", "?", "?", "i8")))
+        return self.add(self.numbers((5,) if self.mistake(0.07) else shape, "i8" if self.mistake(0.1) else "?"))
 
     def dtype(self):
         return self.r.choice(DTYPE_TEXTS)
@@ -140,11 +154,11 @@ class Draw:
 
     def indices(self, n=3, shape=None):
         if self.chance(0.3):
-            return str(self.r.randrange(-n - 1, n + 1))
+            return str(self.r.randrange(-n, n) if n else 0)
         x = np.random.default_rng(self.r.randrange(2**32)).integers(-n, max(n, 1), shape or self.pick((), (1,), (3,), (2, 2), (0,)))
-        if x.size and self.chance(0.1):
+        if x.size and self.mistake(0.2):
             x.flat[0] = n + 2
-        return self.add(x.astype(self.r.choice(["i8", "i8", "i4", "u1", "f8"] if self.chance(0.2) else ["i8"])))
+        return self.add(x.astype(self.r.choice(["f8"] if self.mistake(0.1) else ["i8", "i8", "i4"])))
 
     def length(self, axis=0):
         return self.ref.shape[axis] if self.ref.ndim > axis else 1
@@ -164,7 +178,7 @@ class Draw:
         if shape and self.chance(0.3):
             k = self.r.randrange(len(shape))
             shape[k] = self.pick(0, 1, 2)
-        if self.chance(0.06):
+        if self.mistake(0.1):
             shape = shape[1:]
         return self.add(self.laid(self.numbers(tuple(shape), self.r.choice(OFTEN) if self.chance(0.5) else self.ref.dtype)))
 

@@ -107,7 +107,7 @@ def take(eqn, x, indices):
         return None
     (axis,), rank = attrs["collapsed"], eqn.operands[1].type.ndim - 1
     others = tuple(a for a in range(n.ndim) if a != axis)
-    if attrs["operand_batch"] == attrs["indices_batch"] == others and attrs["mode"] == "promise":
+    if attrs["operand_batch"] == attrs["indices_batch"] == others and attrs["mode"] == "promise" and rank == n.ndim:
         return f"np.take_along_axis({x}, {indices}[..., 0], {axis})"
     rows = attrs["offset_dims"] == tuple(a if a < axis else a - 1 + rank for a in others) and all(attrs["sizes"][a] == n.shape[a] for a in others)
     return f"np.take({x}, {indices}[..., 0], {axis}, mode='clip')" if rows else None
