@@ -90,7 +90,9 @@ def test_kinds():
     check_same(lambda x: x.round(), 1.5)
     check_same(lambda x: x.is_integer(), np.array(1.5))
     check_same(lambda x: x.std(correction=1), x)
-    check_same(lambda x: np.mean(x, where=True, axis=None), np.array(1.0))
+    check_same(lambda x, m: np.mean(x, where=m, axis=0), np.array(1.0), np.array(True))
+    check_same(lambda x: np.mean(x, axis=0), np.array(1.0))
+    check_same(lambda x, i: np.put(x, i, 10**12), np.zeros(3, np.uint32), np.array([1]))
 
 
 def test_out_is_cast_by_NumPys_rules():

@@ -71,7 +71,7 @@ def count_nonzero(a, axis=None, *, keepdims=False):
 
 def count_of(a, axis, keepdims, where):
     """How many elements each result is made of: a number, or an integer value where `where` says which."""
-    axes = axes_of(axis, a.ndim) if a.ndim else ()
+    axes = axes_of(axis, a.ndim) if where is True or a.ndim else ()  # only with a mask has a number an axis
     if where is True:
         return int(np.prod([a.shape[d] for d in axes], dtype=int))
     mask = mask_of(where, a.shape)

@@ -68,6 +68,8 @@ def put(a, ind, v, mode="raise"):
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
     index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
+    if type(v) is int and a.dtype.kind in "iu":
+        a.dtype.type(v)  # OverflowError as NumPy raises it
     values = ravel(v)
     if index.type.size and values.size:
         places = fresh(reshape_to(index, (index.type.size,)))
