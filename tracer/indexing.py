@@ -52,7 +52,8 @@ def setitem(x, key, value):
     operand, kind = read(value)
     if kind is complex or isinstance(kind, np.dtype) and kind.kind == "c":
         if x.dtype.kind != "c":
-            raise UnsupportedError(
+            # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
+            raise (TypeError if kind is complex else UnsupportedError)(
                 message(f"a complex value cannot be stored in an array of {x.dtype}", locate(), "Store its .real, or make the array complex.")
             )
     if x.dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind == "f"):
