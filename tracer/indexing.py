@@ -14,7 +14,7 @@ from ..ir.core import Lit
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
 from ..ir.types import Tensor
-from .array import Traced, TracedScalar, fresh, wrap
+from .array import Traced, TracedArray, TracedScalar, fresh, wrap
 from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
 from .errors import CannotRoll, ConcretizationError, ShapeError, UnsupportedError, message
 from .frames import locate
@@ -56,9 +56,12 @@ def setitem(x, key, value):
     operand, kind = read(value)
     if kind is complex or isinstance(kind, np.dtype) and kind.kind == "c":
         if x.dtype.kind != "c":
-            raise TypeError(
+            # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
+            raise (TypeError if kind is complex else UnsupportedError)(
                 message(f"a complex value cannot be stored in an array of {x.dtype}", locate(), "Store its .real, or make the array complex.")
             )
+    if x.dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind == "f"):
+        as_an_int(value, operand, x.dtype)
     operand = operand_as(operand, x.dtype)
     if all(is_basic(k) for k in key):
         step = basic(x, key)
@@ -74,6 +77,19 @@ def setitem(x, key, value):
     rest = [n for a, n in enumerate(view.shape) if a not in [a for a, _ in pairs]]
     target = (*rest[:place], *shape, *rest[place:])
     view.write(put_arrays(view.value, pairs, fitted(operand, target), at=place))
+
+
+def as_an_int(value, operand, dtype):
+    """A float scalar stored among integers goes by way of a Python int, which raises where there is none; an array's elements are cast."""
+    top = 2**64 if dtype == np.uint64 else 2**63
+    if isinstance(value, float | np.floating):
+        if not -(2**63) <= int(value) < top:
+            raise OverflowError(message("Python int too large to convert to C long", locate()))
+    elif isinstance(value, TracedScalar):
+        x = cast_to(operand, np.dtype(np.float64))
+        below = OPS["and"](OPS["ge"](x, Lit(-(2.0**63), x.type)), OPS["lt"](x, Lit(float(top), x.type)))
+        current_trace().check(OPS["eq"](x, x), ValueError, message("cannot convert float NaN to integer", locate()))
+        current_trace().check(below, OverflowError, message("Python int too large to convert to C long", locate()))
 
 
 def as_tuple(key):

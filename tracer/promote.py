@@ -206,6 +206,16 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     return tuple(cast_to(v, d) for v, d in zip(out, gives))
 
 
+def mask_of(where, shape=None):
+    """`where=` as booleans, of a shape if given; NumPy takes Python's numbers and lists for the truth they have, and of arrays only booleans."""
+    mask, key = read(where)
+    if isinstance(where, TracedArray | np.ndarray | np.generic) and key != np.dtype(bool):
+        raise TypeError(message(f"Cannot cast array data from {key!r} to dtype('bool') according to the rule 'safe'", locate()))
+    if shape is not None and broadcast_shapes([shape_of(mask), shape], "operands and the mask of where=") != shape:
+        raise ShapeError(message(f"the mask of where= has shape {shape_of(mask)}, for an operand of shape {shape}", locate()))
+    return operand_as(mask, np.dtype(bool), shape)
+
+
 def exactly(reads):
     """Python integers beyond the dtype they are compared with, as numbers that compare alike: NumPy compares exactly."""
     dtypes = [k for _, k in reads if isinstance(k, np.dtype) and k.kind in "iu"]
@@ -294,9 +304,9 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
     for value, target in zip(values, outs, strict=True):
         if target is None:
             if where is not True:
-                mask, _ = read(where)
-                shape = broadcast_shapes([value.type.shape, shape_of(mask)])
-                value = OPS["select"](operand_as(mask, np.dtype(bool), shape), spread_to(value, shape), Lit(0, value.type.like(shape)))
+                mask = mask_of(where)
+                shape = broadcast_shapes([value.type.shape, mask.type.shape])
+                value = OPS["select"](spread_to(mask, shape), spread_to(value, shape), Lit(0, value.type.like(shape)))
             results.append(wrap(value))
             continue
         results.append(write_out(ufunc.__name__, target, value, where, casting))
@@ -332,8 +342,7 @@ def write_out(name, target, value, where=True, casting="same_kind"):
         raise ShapeError(message(f"non-broadcastable output operand with shape {target.shape} for a result of shape {new.type.shape}", locate()))
     new = spread_to(new, target.shape)
     if where is not True:
-        mask, _ = read(where)
-        new = OPS["select"](operand_as(mask, np.dtype(bool), target.shape), new, target.value)
+        new = OPS["select"](mask_of(where, target.shape), new, target.value)
     target.write(new)
     return target
 

@@ -86,6 +86,13 @@ def last(x, axes):
     return reshape_to(x, (*shape, int(np.prod(x.type.shape[len(others) :], dtype=int))))
 
 
+def taken(out, dtype, name):
+    """`out` of a function that fills a buffer of its own dtype: NumPy asks that `out` may be cast to that, and then casts back."""
+    if isinstance(out, TracedArray) and not np.can_cast(out.dtype, dtype, "safe"):
+        raise TypeError(message(f"np.{name}: cannot cast array data from {out.dtype!r} to {dtype!r} according to the rule 'safe'", locate()))
+    return out
+
+
 def give(value, out=None, name="result", casting="unsafe", array=False):
     """A value as the result: wrapped, or stored into `out`, whose shape must be the same."""
     out = out[0] if isinstance(out, tuple) else out

@@ -11,7 +11,7 @@ from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import fitted
-from ..promote import checked, read
+from ..promote import checked, operand_as, read
 from ..storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
@@ -28,7 +28,7 @@ def blank(a, dtype, order, shape, fill):
     shape = x.shape if shape is None else (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     dtype = x.dtype if dtype is None else checked(np.dtype(dtype))
     shadow = np.empty_like(x.shadow, dtype, order, shape=shape)
-    return laid_out(fitted(value_of(fill, dtype), shape), shadow)
+    return laid_out(fitted(operand_as(fill, dtype) if type(fill) is int else value_of(fill, dtype), shape), shadow)
 
 
 @implements(np.zeros_like)
@@ -81,7 +81,11 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
 
 @implements(np.array)
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0):
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(message(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})", locate()))
     x = handle(object)
+    if ndmax and x.ndim > ndmax:
+        raise ValueError(message("object too deep for desired array", locate()))
     same = x is object and (dtype is None or x.dtype == dtype)
     if not same:
         x = x.astype(x.dtype if dtype is None else dtype)
@@ -103,7 +107,7 @@ def ascontiguousarray(a, dtype=None):
 
 @implements(np.asfortranarray)
 def asfortranarray(a, dtype=None):
-    x = array(a, dtype, copy=None)
+    x = np.atleast_1d(array(a, dtype, copy=None))
     return x if x.flags.f_contiguous else x.copy("F")
 
 

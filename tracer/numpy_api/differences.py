@@ -6,6 +6,7 @@ from ..array import fresh
 from ..emit import cast_to
 from ..errors import message
 from ..frames import locate
+from ..promote import casting_error
 from .arguments import NOTHING, axis_of, traced
 from .handles import dtype_of, is_traced, value_of
 from .histograms import must
@@ -172,6 +173,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         if x is not None and x.ndim > 2:
             raise ValueError(message(f"{name} has more than 2 dimensions", locate()))
     dtype = np.dtype(dtype) if dtype is not None else np.result_type(m.dtype, np.float64, *([] if y is None else [y.dtype]))
+    if dtype.kind in "biu":
+        raise casting_error("subtract", np.dtype(np.float64), dtype, "same_kind")
     flat_m = m.ndim == 1
     X = rows(m, dtype, rowvar, lambda x: not flat_m)
     if X.shape[0] == 0:

@@ -63,7 +63,7 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     x = handle(a)
     if x.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
+    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, operator.index(axis))
     bytes_ = moveaxis(x, axis, -1).value
     shape = (*bytes_.type.shape, 8)
     places = spread_to(constant_of(order_of(bitorder)), shape)
@@ -84,7 +84,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     x = handle(a)
     if x.dtype.kind not in "iub":
         raise TypeError("Expected an input array of integer or boolean data type")
-    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
+    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, operator.index(axis))
     bits = cast_to(value_of(moveaxis(x, axis, -1), bool), np.dtype(np.uint8))
     *lead, n = bits.type.shape
     shape = (*lead, -(-n // 8), 8)

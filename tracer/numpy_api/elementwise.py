@@ -27,11 +27,11 @@ def round(a, decimals=0, out=None):
     like = verdict(np.round, sample_of(a), decimals)
     x = cast_to(a.value, like.dtype)
     if x.type.kind in "iu":
-        return give(x if decimals >= 0 else round_integers(x, 10**-decimals), out, "round")
+        return give(x if decimals >= 0 else round_integers(x, 10**-decimals), out, "round", "same_kind")
     if not decimals:
-        return give(UFUNCS[np.rint](x), out, "round")
+        return give(UFUNCS[np.rint](x), out, "rint", "same_kind")
     scale, rint = Lit(10.0 ** abs(decimals), x.type), UFUNCS[np.rint]
-    return give(rint(x * scale) / scale if decimals > 0 else rint(x / scale) * scale, out, "round")
+    return give(rint(x * scale) / scale if decimals > 0 else rint(x / scale) * scale, out, "multiply", "same_kind")
 
 
 def round_integers(x, unit):
@@ -51,7 +51,7 @@ def fix(x, out=None):
 @implements(method=("conj", "conjugate"))
 def conj(x):
     """The conjugate; an array of real numbers is its own, as in NumPy."""
-    return give(e.conj(x.value), array=isinstance(x, TracedArray)) if x.type.kind == "c" else x
+    return give(e.conj(x.value)) if x.type.kind == "c" else x
 
 
 @implements(np.angle)

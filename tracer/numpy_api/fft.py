@@ -86,7 +86,7 @@ fft, ifft, rfft, irfft = (implements(getattr(np.fft, kind))(along_one(kind)) for
 
 @implements(np.fft.hfft)
 def hfft(a, n=None, axis=-1, norm=None, out=None):
-    return irfft(np.conj(a), n, axis, INVERSE.get(norm, norm), out)
+    return irfft(np.conj(a), n, axis, INVERSE.get(norm, norm))  # NumPy's hfft, ifft2 and irfft2 leave `out` alone
 
 
 @implements(np.fft.ihfft)
@@ -100,7 +100,7 @@ def ihfft(a, n=None, axis=-1, norm=None, out=None):
 
 def over_several(kind, default=None):
     def run(a, s=None, axes=default, norm=None, out=None):
-        x = handle(a)
+        x, out = handle(a), None if default and kind in ("ifft", "irfft") else out
         lengths, axes = lengths_and_axes(x, s, axes, kind == "irfft")
         if not axes:
             if kind in ("rfft", "irfft"):

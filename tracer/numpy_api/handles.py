@@ -8,7 +8,7 @@ from ...ir.ops.indexing import index_arrays
 from ...ir.types import Tensor
 from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..emit import INDEX, cast_to, constant_of, spread_to
-from ..promote import flat, operand_as, read
+from ..promote import checked, flat, operand_as, read
 from ..storage import Storage, current_trace
 
 concatenate, slice_, reverse = OPS["concatenate"], OPS["slice"], OPS["reverse"]
@@ -25,7 +25,7 @@ def value_of(x, dtype=None):
     operand, key = read(x)
     if not isinstance(operand, Value | Lit):
         found = np.asarray(operand)
-        operand = Lit(found, Tensor((), found.dtype))
+        operand = Lit(found, Tensor((), checked(found.dtype)))
     return operand if dtype is None else operand_as(operand, np.dtype(dtype))
 
 

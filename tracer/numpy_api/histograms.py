@@ -69,6 +69,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     if isinstance(bins, Traced) and bins.shape == ():
         raise UnsupportedError(message("a traced number of bins", locate(), "Give the number as a Python int, which is static."))
     a = bytes_of(a)
+    if weights is not None and np.shape(weights) != a.shape:
+        raise ValueError(message("weights should have the same shape as a.", locate()))
     if np.ndim(bins) == 1:
         edges = traced(bins) if is_traced(bins) else np.asarray(bins)
         must(edges[:-1] <= edges[1:], ValueError, "`bins` must increase monotonically, when an array")
@@ -119,7 +121,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     found = fresh(cast_to(found, dtype))
     if not density:
         return found, edges
-    return found / (edges[1:] - edges[:-1]) / np.sum(found), edges
+    return found / (edges[1:] - edges[:-1]).real.astype(float) / np.sum(found), edges
 
 
 @implements(np.bincount)

@@ -69,6 +69,9 @@ def edges_of(x, bins, range, i):
 @implements(np.histogram2d)
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     x, y = handle(x), handle(y)
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError(message("histogram2d counts points of a plane: x and y must have one axis", locate()))
+    x, y = (v.astype(np.result_type(x.dtype, y.dtype)) for v in (x, y))
     if len(x) != len(y):
         raise ShapeError(message(f"x and y must have the same length, not {len(x)} and {len(y)}.", locate()))
     if np.iterable(bins) and len(bins) not in (1, 2):

@@ -11,9 +11,9 @@ from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
-from ..promote import PYTHON_NUMBERS, apply_ufunc, broadcast_shapes, operand_as, read, result_dtype, shape_of
+from ..promote import PYTHON_NUMBERS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
 from ..storage import current_trace
-from .arguments import NOTHING, flat, give, given, traced, weak_or_traced
+from .arguments import NOTHING, flat, give, given, taken, traced, weak_or_traced
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements
 from .ufuncs import everywhere, is_nan
@@ -38,7 +38,7 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
         y = give(cast_to(y.value, np.result_type(y.dtype, 1.0)))
     elif isinstance(y, int):
         y = float(y)
-    close = np.less_equal(abs(x - y), atol + rtol * abs(y)) & np.isfinite(y) | np.equal(x, y)
+    close = np.less_equal(np.abs(x - y), atol + rtol * abs(y)) & np.isfinite(y) | np.equal(x, y)
     if equal_nan:
         close = close | (np.isnan(x) & np.isnan(y))
     return wrap(value_of(close))
@@ -76,6 +76,7 @@ def array_equiv(a1, a2):
 
 def infinite(positive):
     def run(x, out=None):
+        x = traced(x)
         try:
             negative = np.signbit(x)
         except TypeError:
@@ -118,6 +119,9 @@ COMPARED = 64  # test elements up to this many are compared with every element; 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     if kind not in (None, "sort", "table"):
         raise ValueError(message(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.", locate()))
+    if kind == "table" and not {dtype_of(element).kind, dtype_of(test_elements).kind} <= set("biu"):
+        raise ValueError(message("The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind.",
+            locate()))
     x, tests = traced(element), fresh(flat(value_of(test_elements)))
     dtype = np.result_type(x.dtype, tests.dtype)
     if tests.size == 0:
@@ -239,7 +243,7 @@ def choose(a, choices, out=None, mode="raise"):
     index = fresh(spread_to(bounded(a.value, len(reads), mode), shape))
     stacked = concatenate(*[reshape_to(operand_as(v, dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
     value = reshape_to(take_along_axis(stacked, reshape_to(index.value, (1, *shape)), 0, mode="promise"), shape)
-    return give(value, out, "choose")
+    return give(value, taken(out, dtype, "choose"), "choose")
 
 
 def bounded(index, n, mode):
@@ -249,7 +253,6 @@ def bounded(index, n, mode):
     index = cast_to(index, np.dtype(np.int64))
     if mode == "raise":
         current_trace().check(everywhere(e.and_(e.ge(index, 0), e.lt(index, n))), ValueError, message("invalid entry in choice array", locate()))
-        return index
     if mode == "wrap":
         return value_of(np.remainder(fresh(index), n))
     return e.clamp(Lit(0, index.type), index, Lit(n - 1, index.type))
@@ -310,7 +313,7 @@ def copyto(dst, src, casting="same_kind", where=True):
         raise TypeError(message(f"Cannot cast array data from {key} to {dst.dtype!r} according to the rule {casting!r}", locate()))
     new = spread_into(operand_as(source, dst.dtype), dst.shape)
     if where is not True:
-        new = e.select(spread_into(cast_to(value_of(where), BOOL), dst.shape), new, dst.value)
+        new = e.select(mask_of(where, dst.shape), new, dst.value)
     dst.write(new)
 
 
@@ -325,7 +328,10 @@ def putmask(a, /, mask, values):
     """a[i] = values[i mod n] for flat i under the mask."""
     a = target_of(a, "putmask")
     new = elements(values, a.dtype)
-    if new.type.size:
+    if not new.type.size:
+        new = Lit(0, new.type.like((a.size,)))
+        mask = np.logical_and(mask, False)
+    if a.size:
         store(a, mask, cycled(new, constant_of(np.arange(a.size) % new.type.size)) if new.type.size > 1 else new)
 
 
@@ -345,7 +351,10 @@ def place(arr, mask, vals):
 
 
 def elements(values, dtype):
-    """np.ravel(np.asarray(values, dtype)) as a value."""
+    """np.ravel(np.asarray(values, dtype)) as a value; of arrays, as NumPy, only where no digit is lost."""
+    have = getattr(values, "dtype", dtype)
+    if not np.can_cast(have, dtype, "safe") and getattr(values, "weak", None) is None:
+        raise TypeError(message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate()))
     return flat(cast_to(value_of(values if is_traced(values) else np.asarray(values, dtype)), dtype))
 
 

@@ -1,11 +1,16 @@
 """Python numbers out of arrays: `x.item()`, `x.tolist()`."""
 
+import numpy as np
+
+from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..array import WEAK_DTYPES, TracedArray, TracedScalar
 from ..emit import cast_to, reshape_to
-from ..errors import UnsupportedError, message
+from ..errors import IntegerOverflow, UnsupportedError, message
 from ..frames import locate
+from ..storage import current_trace
 from .registry import implements
+from .ufuncs import everywhere
 
 LISTED = 4096  # elements that tolist() turns into numbers one by one
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
@@ -14,6 +19,9 @@ KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 def python_number(x):
     """A NumPy scalar as the Python number that .item() makes of it."""
     kind = KINDS[x.type.kind]
+    if x.type.dtype == np.uint64:
+        fits = OPS["le"](x.value, Lit(2**63 - 1, x.value.type))
+        current_trace().check(everywhere(fits), IntegerOverflow, message("a Python int of the compiled program exceeds 64 bits", locate()))
     return TracedScalar(cast_to(reshape_to(x.value, ()), WEAK_DTYPES[kind]), kind)
 
 
@@ -23,6 +31,8 @@ def item(x, *args):
         return x.known().item(*args)
     if args:
         index = args[0] if len(args) == 1 else args
+        if isinstance(index, tuple) and len(index) != x.ndim:
+            raise ValueError(message("incorrect number of indices for array", locate()))
         x = (x[index] if isinstance(index, tuple) else x.reshape(-1)[index]) if isinstance(x, TracedArray) else x
     elif x.type.size != 1:
         raise ValueError(message("can only convert an array of size 1 to a Python scalar", locate()))

@@ -62,6 +62,8 @@ def order(m, what):
 @implements(np.polyder)
 def polyder(p, m=1):
     p = handle(p)
+    if p.ndim != 1:
+        raise (ValueError if p.ndim else TypeError)(message(f"the coefficients of a polynomial have one axis, these {p.ndim}", locate()))
     for _ in range(order(m, "Order of derivative must be positive (see polyint)")):
         p = p[:-1] * np.arange(len(p) - 1, 0, -1)
     return p
@@ -89,7 +91,7 @@ def poly(seq_of_zeros):
     elif roots.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     else:
-        roots = roots.astype(np.result_type(roots.dtype, np.float32) if roots.dtype.kind in "fc" else float)
+        roots = roots.astype(float if roots.dtype.kind not in "fc" or roots.dtype == np.float16 else roots.dtype)
     if not roots.size:
         return 1.0
     out = fresh(filled(1, (1,), roots.dtype))

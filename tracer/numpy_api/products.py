@@ -121,7 +121,7 @@ def linalg_matmul(x1, x2, /):
 
 @implements(np.linalg.vecdot)
 def linalg_vecdot(x1, x2, /, *, axis=-1):
-    return product_ufunc(np.vecdot, x1, x2, axis=axis)
+    return product_ufunc(np.vecdot, x1, x2, axis=operator.index(axis))
 
 
 # -- by NumPy's older rules ------------------------------------------------------------------------

@@ -1,20 +1,22 @@
 """Sums, extremes, means and their positions, cumulative forms, and the twins of all these that ignore NaN."""
 
+import operator
+
 import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.shape import transpose
-from ..array import fresh
+from ..array import TracedArray, fresh, wrap
 from ..emit import cast_to, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
-from ..promote import operand_as, read
+from ..promote import apply_ufunc, mask_of
 from ..storage import current_trace
-from .arguments import NOTHING, axes_of, axis_of, flat, give, given, sample_of, traced, verdict, without
+from .arguments import NOTHING, axes_of, flat, give, given, sample_of, taken, traced, verdict, without
 from .registry import implements
-from .ufunc_methods import accumulate, fold, reduce
+from .ufunc_methods import accumulate, fold, only_axis, reduce
 from .ufuncs import everywhere, is_nan, truth
 
 COUNT = np.dtype(np.int64)
@@ -56,7 +58,7 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True):
 @implements(np.ptp)
 def ptp(a, axis=None, out=None, keepdims=False):
     span = np.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
-    return span if out is None else give(span.value, out, "ptp")
+    return span if out is None else give(span.value, out, "subtract", "same_kind")
 
 
 @implements(np.count_nonzero)
@@ -69,10 +71,10 @@ def count_nonzero(a, axis=None, *, keepdims=False):
 
 def count_of(a, axis, keepdims, where):
     """How many elements each result is made of: a number, or an integer value where `where` says which."""
-    axes = axes_of(axis, a.ndim)
+    axes = axes_of(axis, a.ndim) if where is True or a.ndim else ()  # only with a mask has a number an axis
     if where is True:
         return int(np.prod([a.shape[d] for d in axes], dtype=int))
-    mask = operand_as(read(where)[0], np.dtype(bool), a.shape)
+    mask = mask_of(where, a.shape)
     return reshape_to(fold(np.add, cast_to(mask, COUNT), axes), without(a.shape, axes, keepdims))
 
 
@@ -121,7 +123,7 @@ def squared(x):
     return re * re + im * im
 
 
-@implements(np.var, method="var")
+@implements(np.var)
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING, correction=NOTHING):
     """The mean of |x - mean|^2, the mean taken first; real for complex x."""
     a, keepdims, where = traced(a), given(keepdims, False), given(where, True)
@@ -135,15 +137,25 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     return give(divided(total.value, at_least_zero(count_of(a, axis, keepdims, where), ddof)), out, "var")
 
 
-@implements(np.std, method="std")
+@implements(np.std)
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING, correction=NOTHING):
     """The square root of the variance; its gradient is infinite where the variance is 0."""
     return root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction), out)
 
 
+@implements(method="var")
+def var_method(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING):
+    return var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+
+
+@implements(method="std")
+def std_method(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING):
+    return std(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+
+
 def root(x, out):
-    z = np.sqrt(x)
-    return give(cast_to(z.value, x.dtype), out, "std")
+    target = x if out is None and isinstance(x, TracedArray) else out
+    return wrap(cast_to(np.sqrt(x).value, x.dtype)) if target is None else apply_ufunc(np.sqrt, (x,), out=target)
 
 
 def weights_of(weights, a, axes):
@@ -184,6 +196,7 @@ def position(op, function):
     def run(a, axis=None, out=None, *, keepdims=False):
         a, keepdims = traced(a), given(keepdims, False)
         verdict(function, sample_of(a), axis)
+        taken(out, COUNT, function.__name__)
         whole = axis is None or not a.ndim  # NumPy, just asked, lets a scalar have axis 0 here
         axes = axes_of(None if whole else axis, a.ndim)
         x, at = (flat(a.value), 0) if whole else (a.value, axes[0])
@@ -211,7 +224,7 @@ argmin = implements(np.argmin, method="argmin")(position(r.argmin, np.argmin))
 
 def cumulative(ufunc):
     def run(a, axis=None, dtype=None, out=None):
-        a = traced(a)
+        a, axis = traced(a), None if axis is None else operator.index(axis)
         whole = axis is None or not a.shape
         return accumulate(ufunc, fresh(flat(a.value)) if whole else a, 0 if axis is None else axis, dtype, out)
 
@@ -229,7 +242,7 @@ def cumulative_along(ufunc, x, axis, dtype, out, include_initial):
         if x.ndim > 1:
             raise ValueError(message("For arrays which have more than one dimension ``axis`` argument is required.", locate()))
         axis = 0
-    axis = axis_of(axis, x.ndim)
+    axis = only_axis("accumulate", axis, x.ndim)
     done = accumulate(ufunc, x, axis, dtype, None if include_initial else out)
     if not include_initial:
         return done
@@ -307,7 +320,7 @@ def check_inexact(dtype, out):
 
 def present(mask, where):
     """Which elements count: no NaN, and allowed by `where`."""
-    return e.not_(mask) if where is True else e.and_(e.not_(mask), operand_as(read(where)[0], np.dtype(bool), mask.type.shape))
+    return e.not_(mask) if where is True else e.and_(e.not_(mask), mask_of(where, mask.type.shape))
 
 
 @implements(np.nanmean)

@@ -59,9 +59,10 @@ TracedArray.__getitem__, TracedArray.__setitem__, TracedScalar.__getitem__ = get
 def _attribute(self, name):
     """ndarray methods, looked up in METHODS: anything unknown says so with the user's line."""
     handler = METHODS.get(name)
-    if handler is not None:
+    shown = np.ndarray if type(self) is not TracedScalar else self.weak or self.type.dtype.type
+    if handler is not None and hasattr(shown, name):
         return lambda *args, **kwargs: handler(self, *args, **kwargs)
-    if name.startswith("__") or not hasattr(np.ndarray, name):
+    if name.startswith("__") or not hasattr(shown, name):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
     raise UnsupportedError(message(f"ndarray.{name} is not captured on traced values", locate()))
 

@@ -8,13 +8,14 @@ from ...ir.ops import OPS
 from ...ir.ops.indexing import put_along_axis as put_along
 from ...ir.ops.indexing import take_along
 from ...ir.ops.indexing import take_along_axis as pick_along
-from ..array import Traced, TracedArray, fresh, wrap
+from ..array import TracedArray, fresh, wrap
 from ..emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import index_value, wrapped
 from ..promote import broadcast_shapes, write_out
 from ..storage import current_trace
+from .arguments import taken
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
 from .memory import Flat
@@ -33,7 +34,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 @implements(np.take, method="take")
 def take(a, indices, axis=None, out=None, mode="raise"):
     a = handle(a) if is_traced(a) and isinstance(a, list | tuple) else a
-    x, axis = along(a, axis) if axis is not None or np.ndim(a) else (ravel(a), 0)
+    x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
     n = x.shape[axis]
     if is_traced(indices):
         value = take_along(x.value, positions(value_of(indices), n, mode, axis), axis, mode="promise")
@@ -41,7 +42,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         places = np.take(np.arange(n), indices, mode=mode)
         flat = picked(x.value, places.ravel(), axis)
         value = reshape_to(flat, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
-    return wrap(value) if out is None else write_out("take", out, value, casting="unsafe")
+    return wrap(value) if out is None else write_out("take", taken(out, value.type.dtype, "take"), value, casting="unsafe")
 
 
 def positions(index, n, mode, axis=0):
@@ -67,6 +68,8 @@ def put(a, ind, v, mode="raise"):
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
     index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
+    if type(v) is int and a.dtype.kind in "iu":
+        a.dtype.type(v)  # OverflowError as NumPy raises it
     values = ravel(v)
     if index.type.size and values.size:
         places = fresh(reshape_to(index, (index.type.size,)))
@@ -112,13 +115,16 @@ def put_along_axis(arr, indices, values, axis):
     x, index, axis = aligned(arr, indices, axis)
     shape = tuple(index.type.shape[d] if d == axis else n for d, n in enumerate(x.shape))
     broadcast_shapes([shape, index.type.shape])
-    new = spread_to(value_of(values, x.dtype), shape)
+    new = value_of(values, x.dtype)
+    if broadcast_shapes([new.type.shape, shape], "values and indices") != shape:
+        raise ValueError(message(f"shape mismatch: values of shape {new.type.shape} for indices of shape {shape}", locate()))
+    new = spread_to(new, shape)
     x.write(put_along(x.value, spread_to(index, shape), new, axis, mode="promise"))
 
 
 def aligned(arr, indices, axis):
     """(array, checked index value, axis) of the two functions along an axis."""
-    x, index = handle(arr), indices if isinstance(indices, Traced) else np.asarray(indices)
+    x, index = handle(arr), indices
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
@@ -147,16 +153,16 @@ def drop(shape, axis):
 
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
-    if is_traced(condition):
+    if is_traced(condition) and np.ndim(condition) == 1:
         x, axis = (handle(a), normalize_axis_index(axis, np.ndim(a))) if axis is not None else (ravel(a), 0)
         keep = handle(condition) if condition.dtype.kind == "b" else np.not_equal(condition, 0)
         found = x[(*(slice(None),) * axis, slice(0, keep.shape[0]))][(*(slice(None),) * axis, keep)]
         if out is not None:
             out[...] = found
         return found if out is None else out
+    if np.ndim(condition) != 1:
+        raise ValueError(message("condition must be a 1-d array", locate()))
     keep = np.asarray(condition)
-    if keep.ndim != 1:
-        raise ValueError("condition must be a 1-d array")
     return take(a, np.nonzero(keep)[0], axis, out)
 
 
@@ -227,7 +233,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 
 def integers(x, name):
     value = value_of(x)
-    if value.type.kind not in "iu":
+    if value.type.kind not in "iub":
         raise TypeError(f"only int indices permitted, np.{name} got {value.type}")
     return cast_to(value, INDEX)
 

@@ -234,7 +234,7 @@ def unstack(x, /, *, axis=0):
     x = handle(x)
     if not x.ndim:
         raise ValueError("Input array must be at least 1-d.")
-    return tuple(moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[np.lib.array_utils.normalize_axis_index(axis, x.ndim)]))
+    return tuple(moveaxis(x, axis, 0)[i] for i in range(x.shape[np.lib.array_utils.normalize_axis_index(axis, x.ndim)]))
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)
@@ -284,4 +284,5 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 @implements(method="fill")
 def fill(x, value):
-    x[...] = value
+    if type(x) is not TracedScalar:  # which has no memory of its own
+        x[...] = value

@@ -57,7 +57,7 @@ def subject(function, a, axis, *args, **kwargs):
     """(value, axis) to sort, after NumPy has seen the arguments; flattened for axis None."""
     a = traced(a)
     verdict(function, sample_of(a), *args, axis=axis, **kwargs)
-    return (flat(a.value), 0) if axis is None else (a.value, axis_of(axis, a.ndim))
+    return (flat(a.value), 0) if axis is None or not a.ndim else (a.value, axis_of(axis, a.ndim))
 
 
 @implements(np.sort)
@@ -79,7 +79,8 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
 def check_kth(x, axis, kth):
     if not isinstance(kth, int):
         kth = np.asarray(kth)
-    verdict(np.partition, np.empty(x.type.shape[axis]), kth)
+    if x.type.size:
+        verdict(np.partition, np.empty(x.type.shape[axis]), kth)
 
 
 @implements(np.partition)

@@ -9,14 +9,14 @@ from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ...ir.ops.shape import concatenate, dynamic_slice, dynamic_update_slice, slice_, transpose
-from ..array import Traced, TracedArray, fresh
+from ..array import Traced, TracedArray, TracedScalar, fresh
 from ..emit import cast_to, counted, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import advanced, as_tuple, basic, fitted, is_basic, whole_mask
-from ..promote import UFUNCS, apply_ufunc, operand_as, read, unknown
+from ..promote import UFUNCS, apply_ufunc, mask_of, operand_as, read, unknown
 from ..promote import loop as loop_of
-from .arguments import NOTHING, axes_of, axis_of, flat, give, given, last, sample_of, traced, verdict, without
+from .arguments import NOTHING, axes_of, flat, give, given, last, sample_of, traced, verdict, without
 from .handles import cut, is_traced
 from .registry import HANDLERS
 from .ufuncs import check_exponents
@@ -24,6 +24,7 @@ from .ufuncs import check_exponents
 REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis
 SCATTERED = {np.add: "add", np.subtract: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 ASSOCIATIVE = {np.gcd, np.lcm, np.hypot, np.logaddexp2, np.maximum, np.minimum, np.fmax, np.fmin}
+MAGNITUDES = {np.gcd, np.lcm, np.hypot}  # their identity makes a number its magnitude: a start alone must stay as it is
 
 
 # -- folding values --------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
 def fold(ufunc, x, axes, mask=None, start=None):
     """x, of the loop's dtype, combined over `axes`: only where `mask` holds, beginning with the scalar `start`."""
     op = REDUCED.get((ufunc, x.type.kind))
-    if op is None and ufunc not in ASSOCIATIVE:
+    if op is None and (ufunc not in ASSOCIATIVE or ufunc in MAGNITUDES and start is not None):
         return in_turn(ufunc, last(x, axes), None if mask is None else last(mask, axes), start)
     shape = without(x.type.shape, axes)
     unit = start if ufunc.identity is None else Lit(ufunc.identity, x.type.like(()))
@@ -130,7 +131,7 @@ def run(body, trips, *operands, carried=1):
 
 def in_turn(ufunc, x, mask=None, start=None):
     """The last axis combined from left to right."""
-    if ufunc not in UFUNCS:
+    if ufunc not in UFUNCS or ufunc is np.ldexp:  # whose operands are of two dtypes
         raise unknown(ufunc)
     lead, n = x.type.shape[:-1], x.type.shape[-1]
     skip = 0 if start is not None else 1
@@ -154,7 +155,7 @@ def accumulate_in_turn(ufunc, x):
     if ufunc not in UFUNCS:
         raise unknown(ufunc)
 
-    if ufunc is np.power:
+    if ufunc is np.power and x.type.shape[-1] > 1:
         check_exponents(cut(x, x.type.ndim - 1, 1, x.type.shape[-1]))
 
     def body(i, xs, done):
@@ -191,12 +192,25 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
         keywords["where"] = np.array(True)
     if out is not None and dtype is None:
         dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
+    if where is not True:
+        where = mask_of(where)
     like = judged(ufunc, a, axis, dtype, keepdims, keywords)
     x = cast_to(a.value, like)
     axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
-    mask = None if where is True else operand_as(read(where)[0], np.dtype(bool), x.type.shape)
+    mask = None if where is True else mask_of(fresh(where), x.type.shape)
     start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like)
-    return give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
+    done = give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
+    return done[()] if out is not None and isinstance(array, TracedScalar) and not out.shape else done
+
+
+def only_axis(method, axis, ndim):
+    """The one axis that a method works along; None is all axes, of which there must be one."""
+    if not ndim:
+        raise TypeError(message(f"cannot {method} on a scalar", locate()))
+    axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, ndim)
+    if len(axes) != 1:
+        raise ValueError(message(f"{method} does not allow multiple axes", locate()))
+    return axes[0]
 
 
 def accumulate(ufunc, array, axis=0, dtype=None, out=None):
@@ -204,7 +218,7 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     if out is not None and dtype is None:
         dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
     like = verdict(ufunc.accumulate, sample_of(a), axis, dtype)
-    x, axis = cast_to(a.value, like.dtype), axis_of(axis, a.ndim)
+    x, axis = cast_to(a.value, like.dtype), only_axis("accumulate", axis, a.ndim)
     op = ACCUMULATED.get((ufunc, like.dtype.kind))
     if op is not None:
         return give(op(x, axis=axis), out, ufunc.__name__)
@@ -224,7 +238,8 @@ def at(ufunc, a, indices, *operands):
     if not isinstance(a, TracedArray):
         hint = "Pass it as an argument, or make it with np.zeros_like(x)."
         raise UnsupportedError(message(f"np.{ufunc.__name__}.at on an array that is not traced", locate(), hint))
-    key = as_tuple(indices)
+    key, operands = as_tuple(indices), [traced(b) for b in operands]  # Python numbers are not weak here
+    loop_of(ufunc, (a.dtype, *(read(b)[1] for b in operands)))  # NumPy looks for the loop before it looks at indices
     mask = whole_mask(a, key)
     if mask is not None:
         if any(traced(b).shape for b in operands):
@@ -260,6 +275,8 @@ def at_in_turn(ufunc, x, pairs, place, updates, work):
     if ufunc is np.power:
         check_exponents(updates[0])
     count = x.type.size
+    if not x.type.size or not pairs[0][1].type.size:
+        return x
     places = flat(index_arrays(reshape_to(counted((count,)), x.type.shape), pairs, place))
 
     def body(i, places, *rest):
@@ -277,8 +294,9 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
         situation = f"np.{ufunc.__name__}.reduceat with traced indices has segments that depend on data"
         raise UnsupportedError(message(situation, locate(), "Give the indices as a plain array or list."))
     a, indices = traced(array), np.asarray(indices)
-    indices = indices if indices.size else indices.astype(np.intp)
-    axis, n = axis_of(axis, a.ndim), a.shape[axis]
+    indices = indices if indices.size else indices.astype(np.int64)
+    axis = only_axis("reduceat", axis, a.ndim)
+    n = a.shape[axis]
     like = verdict(ufunc.reduceat, np.ones(n, a.dtype), indices, 0, dtype)
     ends = [*indices[1:], n]
     rest = [np.arange(i + 1, max(stop, i + 1)) for i, stop in zip(indices, ends)]
