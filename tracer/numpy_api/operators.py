@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray, TracedScalar
+from ..array import Traced, TracedArray, TracedScalar, answers
 from ..errors import message
 from ..extents.bounded import Bounded
 from ..frames import locate
@@ -28,7 +28,7 @@ def define_operators():
 
     def reflected(ufunc, name):
         def apply(self, other):
-            found = NotImplemented if type(other) in OPERANDS else takes(self, other, name)
+            found = NotImplemented if type(other) in OPERANDS else takes(self, other, name, swapped=True)
             return operate(ufunc, other, self) if found is NotImplemented else found
 
         return apply
@@ -70,8 +70,11 @@ def incomparable(x, other, name):
     raise TypeError(message(f"{name!r} is not supported between a {x.weak.__name__} and a {type(other).__name__}", locate()))
 
 
-def takes(x, other, name):
+def takes(x, other, name, swapped=False):
     """What Python itself makes of an operator between a traced scalar and a sequence, string or other object; NotImplemented where NumPy decides."""
+    if answers(type(other), "__array_ufunc__"):
+        ufunc = (BINARY | COMPARE)[name]
+        return type(other).__array_ufunc__(other, ufunc, "__call__", *((other, x) if swapped else (x, other)))
     if not isinstance(x, TracedScalar) or isinstance(other, np.generic | int | float | complex) or hasattr(other, "__array__"):
         return NotImplemented
     if name == "mul" and isinstance(other, list | tuple | str | bytes) and (x.weak or x.type.kind in "iub"):
