@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir.core import Builder
 from ...ir.types import SHORT
-from ..array import Traced, TracedScalar, fresh
+from ..array import Traced, TracedScalar, answers, fresh
 from ..assume import remember
 from ..draws import drawing
 from ..emit import constant_of, counted
@@ -116,7 +116,7 @@ def user(f):
 
 def listed(f, *args, **kwargs):
     """A NumPy function of lists of traced numbers, which its own dispatch does not look into."""
-    if any(type(a) in (list, tuple) and is_traced(a) for a in args):
+    if any(type(a) in (list, tuple) and is_traced(a) and not any(answers(type(i), "__array_function__") for i in a) for a in args):
         return call_ufunc_method(f, "__call__", args, kwargs) if isinstance(f, np.ufunc) else call_function(f, args, kwargs)
     return f(*args, **kwargs)
 
