@@ -9,7 +9,7 @@ from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
 from ..array import fresh
 from ..emit import INDEX, cast_to, counted, filled, reshape_to, spread_to
-from ..errors import ShapeError, UnsupportedError, message
+from ..errors import ConcretizationError, ShapeError, UnsupportedError, message
 from ..frames import locate
 from ..indexing import fitted
 from ..promote import read, result_dtype, write_out
@@ -299,7 +299,7 @@ def repeat(a, repeats, axis=None):
         return fresh(reshape_to(spread, (*x.shape[:axis], n * int(r), *x.shape[axis + 1 :])))
     if is_traced(repeats):
         text = "np.repeat of traced counts has a length that depends on data, and that nothing bounds"
-        raise UnsupportedError(message(text, locate(), "With a known total: x[np.searchsorted(np.cumsum(counts), np.arange(n), 'right')]."))
+        raise ConcretizationError(message(text, locate(), "With a known total: x[np.searchsorted(np.cumsum(counts), np.arange(n), 'right')]."))
     return fresh(picked(x.value, np.repeat(np.arange(n), repeats), axis))
 
 
