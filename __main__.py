@@ -2,6 +2,7 @@
 
     python -m wengert [--epochs N] [--seed N] [--quiet]
     python -m wengert ir MODULE:FUNCTION SPEC...
+    python -m wengert numpy
 """
 
 import argparse
@@ -19,6 +20,7 @@ from . import DerivativeError, WengertError, grad, jit
 from .examples import training
 from .ir.types import DTYPES, IRTypeError, parse_type
 from .tracer import pytree
+from .tracer.catalogue import page
 
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")  # f32[], which Python cannot read, outside strings
 
@@ -125,6 +127,9 @@ def _read(node):
 def main(argv=None):
     """-> exit status."""
     argv = sys.argv[1:] if argv is None else argv
+    if argv == ["numpy"]:
+        print(page.made(), end="")
+        return 0
     return main_ir(argv[1:]) if argv[:1] == ["ir"] else main_job(argv)
 
 
@@ -146,7 +151,7 @@ def main_ir(argv):
 
 def main_job(argv):
     what = "Train a network written in plain NumPy, and show what the compiler made of it."
-    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also: python -m wengert ir --help")
+    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also: python -m wengert ir --help; python -m wengert numpy")
     parser.add_argument("--epochs", type=int, default=20, help="times through the training set; default %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="of the first parameters and the order of the images; default %(default)s")
     parser.add_argument("--quiet", action="store_true", help="print the test accuracy alone")

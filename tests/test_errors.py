@@ -159,7 +159,7 @@ CASES = {
     "lengths_differ": lambda: jit(lambda x, n: x[:n] + np.ones(2))(V, np.int64(3)),
     "nothing_selected": lambda: jit(lambda x: x[x > 9].max())(V),
     "array_of_traced": lambda: jit(lambda x: np.broadcast(x, x))(V),
-    "unknown_function": lambda: jit(lambda x: np.unique_counts(x))(V),
+    "unknown_function": lambda: jit(lambda x: np.isnat(x))(V),
     "unknown_method": lambda: jit(lambda x: x.tobytes())(V),
     "unknown_length": lambda: jit(lambda x: np.fft.fft(x[x > 0]))(V),
     "masked_store_of_many": lambda: store_many(),

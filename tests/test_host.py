@@ -232,6 +232,54 @@ def test_unseeded_generators_are_fresh():
     assert not np.array_equal(f(X), f(X))
 
 
+@pytest.mark.parametrize("name", ["sample", "ranf", "random_sample", "random"])
+def test_every_name_of_a_draw_draws(name):
+    f = jit(lambda x: x + getattr(np.random, name)(3))
+    np.random.seed(3)
+    got = [f(np.zeros(3)) for _ in range(2)]
+    np.random.seed(3)
+    agree(got, [np.random.sample(3) for _ in range(2)])
+
+
+@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64])
+def test_generators_made_of_bit_generators_begin_anew(bits):
+    def f(x):
+        a, b = np.random.Generator(bits(3)), np.random.RandomState(bits(4))
+        c = np.random.default_rng(np.random.default_rng(np.random.SeedSequence(5)))
+        return x + a.normal(size=2), b.rand(2), c.normal()
+
+    compiled = jit(f)
+    for _ in range(3):
+        agree(compiled(np.zeros(2)), f(np.zeros(2)))
+
+
+def test_a_generator_given_to_default_rng_is_itself():
+    f = lambda x, rng: x + np.random.default_rng(rng).normal(size=3)
+    a, b, compiled = np.random.default_rng(2), np.random.default_rng(2), jit(f)
+    for _ in range(2):
+        agree(compiled(np.zeros(3), a), f(np.zeros(3), b))
+    assert a.bit_generator.state == b.bit_generator.state
+
+
+BITS = np.random.PCG64(3)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, rng: x + rng.bit_generator.random_raw(),
+        lambda x, rng: x + len(rng.bit_generator.state),
+        lambda x, rng: x + BITS.random_raw(),
+        lambda x, rng: x + np.random.Generator(BITS).normal(),
+        lambda x, rng: x + len(np.random.get_bit_generator().state),
+        lambda x, rng: x + np.random.default_rng(np.random.RandomState(3)).normal(),
+    ],
+)
+def test_the_state_of_a_generator_is_refused(f):
+    with pytest.raises(UnsupportedError, match="random generator"):
+        jit(f)(np.zeros(3), np.random.default_rng(1))
+
+
 def test_shapes_draw_apart():
     f = jit(lambda x: x + np.random.rand(*x.shape))
     for n in (3, 4, 3, 4, 4):

@@ -410,7 +410,6 @@ def test_out_arguments():
 
 
 @pytest.mark.parametrize("function, hint", [
-    (lambda x: np.ix_(x > 0), "positions"),
     (lambda x: x.view("S8"), "dtype"), (lambda x: np.pad(x, 1, lambda *a: None), "mode"),
 ])  # fmt: skip
 def test_what_has_no_static_shape_says_so(function, hint):
@@ -476,8 +475,8 @@ def test_checks_inside_a_line_reach_the_caller():
     check_same(lambda x, i: np.apply_along_axis(lambda r: np.take(r, i), 0, x), drawn(float, (2, 3)), np.int64(2))
 
 
-@pytest.mark.parametrize("name", ["roots", "array_str", "unique_counts", "trim_zeros", "union1d"])
+@pytest.mark.parametrize("name", ["array_str", "savez", "busday_count"])
 def test_refusals_name_the_reason(name):
     function = getattr(np, name)
     with pytest.raises(UnsupportedError, match=f"np.{name} "):
-        jit(lambda x: function(*[x] * (2 if name == "union1d" else 1)))(drawn(float, 3))
+        jit(lambda x: function(*[x] * (2 if name == "busday_count" else 1)))(drawn(float, 3))

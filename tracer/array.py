@@ -22,17 +22,36 @@ from .storage import Blend, Storage, current_trace, placed
 WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
 
+OURS = {np.ndarray, float, int, bool, complex, np.float64}  # met at every step, and of no protocol but NumPy's
+
+
+def answers(kind, protocol):
+    """Whether a class that is no array, and not ours, has an answer of its own to a protocol of NumPy's."""
+    own = getattr(kind, protocol, None)
+    return own is not None and not issubclass(kind, Traced | np.ndarray | Unread)
+
+
+class Unread:
+    """Base of what stands for values that may not be used: asked for anything, it raises."""
+
+    __slots__ = ()
+
+
 class Traced:
     """A value known only at run time. Everything NumPy does with it goes through the protocols below."""
 
     __slots__ = ()
     __array_priority__ = 1000
-    ufunc = function = None  # set by `promote` and `numpy_api`: the handlers behind the two protocols
+    ufunc = function = source = None  # set by `promote`, `numpy_api` and `source`: what is behind the two protocols
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if any(type(x) not in OURS and answers(type(x), "__array_ufunc__") for x in inputs):
+            return NotImplemented
         return Traced.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):
+        if any(answers(t, "__array_function__") for t in types):
+            return NotImplemented
         return Traced.function(func, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):
@@ -44,6 +63,9 @@ class Traced:
             "became a plain ndarray",
             "Use the NumPy functions on it as they are; to build an array from traced numbers write\nnp.stack([a, b]) instead of np.array([a, b]).",
         )
+
+    def __array_namespace__(self, *, api_version=None):
+        return np
 
     def known(self):
         """The contents as an ndarray where constants alone decide them, else None."""

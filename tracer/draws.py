@@ -24,11 +24,14 @@ from .storage import Storage, current_trace
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 LEGACY = np.random.rand.__self__
-MAKERS = (np.random.default_rng, np.random.RandomState, random.Random)
-FUNCTIONS = {np.random.seed: LEGACY.seed}  # those that are not methods of the global generator
+MAKERS = (np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random)
+BITS = (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.SeedSequence)
+# those that are not methods of the global generator
+FUNCTIONS = {np.random.seed: LEGACY.seed, np.random.sample: LEGACY.random_sample, np.random.ranf: LEGACY.random_sample}
 CLOCKS = {getattr(time, n) for n in ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time")}
 REORDERS = ("permutation", "shuffle", "choice")
 STATEFUL = ("get_state", "set_state", "getstate", "setstate", "spawn", "jumped")
+SHARED = (np.random.get_bit_generator, np.random.set_bit_generator)
 COUNT = Tensor((), np.dtype(np.int64))
 
 
@@ -38,6 +41,10 @@ def drawing(f):
         f = FUNCTIONS.get(f, f)
         if f in MAKERS:
             return lambda *args, **kwargs: draws().make(f, args, kwargs)
+        if f in BITS:
+            return lambda *args, **kwargs: draws().bits(f, args, kwargs)
+        if f in SHARED:
+            return lambda *args: refuse_state(f.__name__)
         if f in CLOCKS:
             return lambda: draws().draw(None, f, (), {})
     except TypeError:
@@ -45,7 +52,13 @@ def drawing(f):
     owner = getattr(f, "__self__", None)
     if isinstance(owner, GENERATORS) and callable(getattr(owner, getattr(f, "__name__", ""), None)):
         return lambda *args, **kwargs: draws().method(owner, f.__name__, args, kwargs)
+    if isinstance(owner, BITS):
+        return lambda *args, **kwargs: refuse_state(f.__name__)
     return None
+
+
+def refuse_state(name):
+    raise UnsupportedError(message(f"the state of a random generator is handled ({name}) in a traced function", locate(), "Do it outside."))
 
 
 def draws():
@@ -78,18 +91,48 @@ class Draws:
         self.list, self.taken = [], []  # every draw before the launch; [(Draw, Value)] of those the program takes
         self.copies, self.made = {}, {}  # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it)
         self.late = False  # whether the program itself has drawn
+        self.seeds = {}  # id(a bit generator or seed made in the trace) -> (it, what makes it anew)
         self.call = None  # the value that numbers the call, where the program draws
         self.environments, self.numbers = {}, itertools.count()
 
     # -- while tracing -----------------------------------------------------------------------------
     def make(self, maker, args, kwargs):
         """A generator made in the function: anew at every call."""
-        if any(isinstance(x, Traced) for x in (*args, *kwargs.values())):
-            raise UnsupportedError(message("a random generator is seeded with traced numbers", locate(), "Make it outside, and pass it."))
+        if maker is np.random.default_rng and args and isinstance(args[0], np.random.Generator):
+            return args[0]
+        again = self.anew(maker, args, kwargs)
         self.before_launch(maker.__name__)
         generator = maker(*args, **kwargs)
-        self.made[id(generator)] = generator, self.append(None, maker, args, kwargs)
+        self.made[id(generator)] = generator, self.append(None, again, (), {})
         return generator
+
+    def bits(self, maker, args, kwargs):
+        """A bit generator or seed made in the function: anew with the generator that is made of it."""
+        again = self.anew(maker, args, kwargs)
+        made = maker(*args, **kwargs)
+        self.seeds[id(made)] = made, again
+        return made
+
+    def anew(self, maker, args, kwargs):
+        """A function that makes it again, of seeds that are made again."""
+        if is_traced([*args, *kwargs.values()]):
+            raise UnsupportedError(message("a random generator is seeded with traced numbers", locate(), "Make it outside, and pass it."))
+        plain, keyed = list(map(self.seed, args)), {k: self.seed(x) for k, x in kwargs.items()}
+
+        def again():
+            return maker(*[x() for x in plain], **{k: x() for k, x in keyed.items()})
+
+        again.__name__ = maker.__name__
+        return again
+
+    def seed(self, x):
+        """What gives an argument of a generator that is made."""
+        if not isinstance(x, (*BITS, *GENERATORS)):
+            return lambda: copy.copy(x)
+        if id(x) not in self.seeds:
+            text = "a random generator is made of a bit generator or seed that is from outside, or another's already"
+            raise UnsupportedError(message(text, locate(), "Make the generator outside, and pass it."))
+        return self.seeds.pop(id(x))[1]
 
     def before_launch(self, name):
         if self.late or current_trace() is not current_trace().root:
@@ -104,7 +147,7 @@ class Draws:
     def method(self, generator, name, args, kwargs):
         """A method of a generator."""
         if name in STATEFUL or name.startswith("_"):
-            raise UnsupportedError(message(f"the state of a random generator is handled ({name}) in a traced function", locate()))
+            refuse_state(name)
         if isinstance(generator, random.Random) and name in ("choice", "choices", "sample", "shuffle"):
             raise UnsupportedError(message(f"random.{name}() picks objects", locate(), "Draw an index with random.randrange(n), and pick by it."))
         if name == "shuffle" and not isinstance(args[0], TracedArray):

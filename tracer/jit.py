@@ -76,7 +76,7 @@ class Compiled:
         static = tuple([leaves[i] for i in route.static])
         try:
             entry = route.entries.get(static)
-        except TypeError:
+        except (TypeError, ValueError):
             for i, n in enumerate(names_of(self.signature, args, kwargs)):
                 if i in route.static:
                     check_hashable(leaves[i], n)

@@ -90,7 +90,10 @@ class Outside:
         elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not (self.frozen and value.size <= RELIED_ON):
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
-        elif kind is np.ndarray:
+        elif isinstance(value, np.ndarray):
+            if kind is not np.ndarray and value.size > RELIED_ON:
+                text = f"{read.name} is a {kind.__name__}, a subclass of ndarray, and too large to be compared at every call"
+                raise UnsupportedError(message(text, locate(), "Make np.asarray(x) of it outside."))
             read.how, read.other = ("contents", value.copy()) if value.size <= RELIED_ON and not value.dtype.hasobject else ("value", None)
         elif kind in SEEN_THROUGH:
             first = self.containers.setdefault(id(value), (value, read))[1]

@@ -27,6 +27,9 @@ _literals = {}  # (Python type, number, type) -> Lit
 _loops = {}  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
 
 
+PLAIN = (np.ndarray, np.memmap)  # whose results are plain arrays
+
+
 def read(x):
     """(operand, key) of anything NumPy takes as an operand.
 
@@ -42,6 +45,9 @@ def read(x):
     if isinstance(x, np.generic):
         return Lit(x, Tensor((), checked(x.dtype))), x.dtype
     if isinstance(x, np.ndarray) or is_device_array(x):
+        if isinstance(x, np.ndarray) and kind not in PLAIN:
+            text = f"a {kind.__name__}, a subclass of ndarray, takes part in a traced operation"
+            raise UnsupportedError(message(text, locate(), "What it makes of the operation is its own affair: write np.asarray(x)."))
         return array_value(x), np.dtype(x.dtype)
     if isinstance(x, list | tuple):
         value = nested(x)

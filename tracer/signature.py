@@ -82,7 +82,7 @@ def check_hashable(leaf, name):
     """A static leaf must be able to be part of a key."""
     try:
         hash(leaf)
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: a memoryview that can be written
         raise UnsupportedError(
             message(
                 f"argument {name} is a {type(leaf).__name__}, which can be neither traced nor hashed",

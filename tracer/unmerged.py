@@ -1,5 +1,6 @@
 """What a name holds after data decided between things that no one value can stand for: any use of it raises."""
 
+from .array import Unread
 from .assume import open_choice, unmerged
 from .errors import UnsupportedError, message
 from .frames import locate
@@ -9,7 +10,7 @@ iadd isub imul itruediv ifloordiv imod ipow imatmul lt le gt ge eq ne neg pos ab
 float int complex index hash str format enter exit array array_ufunc array_function"""
 
 
-class Unmerged:
+class Unmerged(Unread):
     """Stands for a variable whose value is not one thing; `reason` says why, `choice` which choice could be made by value instead."""
 
     def __init__(self, reason, choice=None):

@@ -161,7 +161,10 @@ def contents(container):
 
 def alike(array, contents):
     """Whether an array still holds what it did."""
-    return type(array) is np.ndarray and array.dtype == contents.dtype and array.shape == contents.shape and array.tobytes() == contents.tobytes()
+    if type(array) is not type(contents) or array.dtype != contents.dtype or array.shape != contents.shape:
+        return False
+    hidden = np.array_equal(np.ma.getmaskarray(array), np.ma.getmaskarray(contents)) if isinstance(array, np.ma.MaskedArray) else True
+    return hidden and np.asarray(array).tobytes() == np.asarray(contents).tobytes()
 
 
 class Guard:

@@ -1,4 +1,4 @@
-"""Arrays of unknown length made anew: np.zeros(n) and np.arange(n) of a bounded traced n, distinct values, several arrays joined."""
+"""Arrays of unknown length made anew: np.zeros(n) and np.arange(n) of a bounded traced n, several arrays joined."""
 
 import operator
 
@@ -13,11 +13,11 @@ from ..emit import cast_to, counted
 from ..errors import ConcretizationError, message
 from ..frames import locate
 from ..numpy_api.handles import handle
-from ..numpy_api.registry import HANDLERS, call_function
+from ..numpy_api.registry import call_function
 from ..promote import operand_as, read
-from .align import chosen, from_zero, inside, parts, value_of
+from .align import from_zero, parts, value_of
 from .bounded import Bounded, Span, made, refused
-from .functions import FUNCTIONS, handles, stored
+from .functions import handles, stored
 from .numbers import FAR, between, bounded, compare, greatest, minus, number, operand, plus, require, traced
 from .reductions import sort_
 
@@ -116,33 +116,7 @@ def hstack(tup, **kwargs):
     return concatenate(items, 0 if items[0].ndim == 1 else 1, **kwargs)
 
 
-# -- distinct values -------------------------------------------------------------------------------
-
-
-def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
-    """The distinct values in order: of the sorted array, those that differ from the one before."""
-    x = np.ravel(ar) if type(ar) is Bounded else np.sort(ar, axis=None)
-    if return_index or return_inverse or return_counts or axis is not None or not equal_nan or x.dtype.kind == "c":
-        x = x if type(x) is Bounded else Bounded(x, (Span(0, x.shape[0]),))
-        raise refused("np.unique with indices, counts or an axis, or of complex numbers,", x)
-    extents = (None,)
-    if type(x) is Bounded:
-        x = sort_(x)
-        x, extents = x.array, x.extents
-    n = x.shape[0]
-    if not n:
-        return made(x, extents)
-    same = np.equal(x[1:], x[:-1])
-    if x.dtype.kind == "f":
-        same = np.logical_or(same, np.isnan(x[1:]) & np.isnan(x[:-1]))
-    first = np.concatenate([fresh(Lit(True, Tensor((1,), np.dtype(bool)))), np.logical_not(same)])
-    meant = inside(extents[0], n)
-    mask = first.value if meant is True else OPS["and"](first.value, meant)
-    return Bounded(fresh(x.value), (chosen(mask),))
-
-
-FUNCTIONS[np.unique] = unique
-HANDLERS[np.unique] = lambda ar, *args, **kwargs: unique(handle(ar), *args, **kwargs)
+# -- the middle of the values ------------------------------------------------------------------------
 
 
 @handles(np.median)

@@ -11,11 +11,11 @@ from . import along, creation, dtypes, einsum, fft, joining, linalg, memory, nor
 from . import refused, selecting, shaping
 from . import differences, elementwise, histograms, histograms_nd, logic, quantiles, reductions, sorting, ufunc_methods, ufuncs
 from .registry import HANDLERS, METHODS
-from ..extents import functions as extents, making as extents_making, products as extents_products, reductions as extents_reductions
+from ..extents import functions as extents, making as extents_making, products as extents_products, reductions as extents_reductions, sets
 
 __all__ = [
     "HANDLERS", "METHODS", "along", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms", "padding", "polynomials",
     "numbers", "operators", "powers", "products", "refused", "selecting", "shaping",
-    "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_making", "extents_products", "extents_reductions",
+    "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_making", "extents_products", "extents_reductions", "sets",
     "logic", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
 ]  # fmt: skip

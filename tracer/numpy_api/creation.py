@@ -8,7 +8,7 @@ import numpy as np
 from ...ir.ops import OPS
 from ..array import fresh
 from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
-from ..errors import UnsupportedError, message
+from ..errors import message
 from ..frames import locate
 from ..indexing import fitted
 from ..promote import checked, operand_as, read
@@ -194,8 +194,8 @@ def ix_(*args):
         elif x.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         elif x.dtype == bool:
-            raise UnsupportedError(message("np.ix_ of a traced mask has a length that depends on data", locate(), "Give the positions as integers."))
-        out.append(x.reshape([-1 if d == i else 1 for d in range(len(args))]))
+            (x,) = np.nonzero(x)
+        out.append(x[tuple([slice(None) if d == i else None for d in range(len(args))])])
     return tuple(out)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..array import WEAK_DTYPES, Traced, fresh
+from ..assume import decide
 from ..emit import cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
@@ -47,10 +48,15 @@ def min_scalar_type(a, /):
 @implements(np.real_if_close)
 def real_if_close(a, tol=100):
     x = handle(a)
-    if x.dtype.kind == "c":
-        text = "np.real_if_close of a complex array has a dtype that depends on data"
+    if x.dtype.kind != "c":
+        return x
+    if tol > 1:
+        tol = np.finfo(x.dtype).eps * tol
+    real = decide(np.all(np.absolute(x.imag) < tol))
+    if real is None:
+        text = "np.real_if_close of a complex array has a dtype that depends on data, where data cannot choose"
         raise UnsupportedError(message(text, locate(), "Use x.real where the imaginary part is known to vanish."))
-    return x
+    return x.real if real else x
 
 
 # -- bits ------------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
 from ..array import fresh
 from ..emit import INDEX, cast_to, counted, filled, reshape_to, spread_to
-from ..errors import ShapeError, UnsupportedError, message
+from ..errors import ConcretizationError, ShapeError, UnsupportedError, message
 from ..frames import locate
-from ..indexing import fitted, index_value
+from ..indexing import fitted
 from ..promote import read, result_dtype, write_out
+from ..storage import current_trace
 from .handles import handle, is_traced, joined, picked, value_of
 from .registry import implements
 from .shaping import moveaxis, ravel
@@ -189,6 +190,8 @@ def dsplit(ary, indices_or_sections):
 def insert(arr, obj, values, axis=None):
     x, axis = along(arr, axis)
     n = x.shape[axis]
+    if is_traced(obj):
+        return inserted(x, handle(obj), values, axis)
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(obj)
     count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
     new = fresh(value_of(values, x.dtype))
@@ -204,6 +207,39 @@ def insert(arr, obj, values, axis=None):
     return fresh(picked(joined([x.value, new], axis), order, axis))
 
 
+def inserted(x, places, values, axis):
+    """np.insert at traced places: those of equal place in their order."""
+    n, rank = x.shape[axis], places.ndim
+    if places.dtype.kind not in "iu" or rank > 1:
+        raise UnsupportedError(message(f"np.insert takes a traced {places.type} for its places", locate(), "Give them as a row of integers."))
+    if not places.size:
+        return insert(x, np.zeros(0, int), values, axis)
+    places = located(np.ravel(places), n + 1, n)
+    new = fresh(value_of(values, x.dtype))
+    count = places.size
+    if count == 1:
+        new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
+        new = new if rank else moveaxis(new, 0, axis)
+        count = new.shape[axis]
+    new = fitted(new.value, tuple(count if d == axis else m for d, m in enumerate(x.shape)))
+    order = np.argsort(places, kind="stable")
+    taken = places[order] + np.arange(places.size) if places.size == count else places + np.arange(count)
+    mine = order if places.size == count else fresh(counted((count,)))
+    out = np.arange(n + count)
+    before = np.searchsorted(taken, out, side="right")
+    last = np.take(mine, before - 1, mode="clip")
+    own = np.isin(out, taken)
+    return np.take(fresh(joined([x.value, new], axis)), np.where(own, n + last, out - before), axis, mode="clip")
+
+
+def located(places, room, n):
+    """Integers as places from zero on, checked to be there."""
+    places = np.where(places < 0, places + n, places).astype(np.int64)
+    ok = np.all((places >= 0) & (places < room))
+    current_trace().check(ok.value, IndexError, message(f"an index is out of bounds for axis with size {n}", locate()))
+    return places
+
+
 def along(arr, axis):
     """(array, non-negative axis) of functions that flatten where no axis is given."""
     x = handle(arr)
@@ -216,21 +252,23 @@ def along(arr, axis):
 def delete(arr, obj, axis=None):
     x, axis = along(arr, axis)
     if is_traced(obj):
-        return delete_traced(x, handle(obj), axis)
+        return without_some(x, handle(obj), axis)
     return fresh(picked(x.value, np.delete(np.arange(x.shape[axis]), obj), axis))
 
 
-def delete_traced(x, obj, axis):
-    """x without one element, or without those of a mask."""
-    n, before = x.shape[axis], (slice(None),) * axis
-    if obj.dtype.kind == "b" and obj.shape == (n,):
-        return x[(*before, np.logical_not(obj))]
-    if obj.size != 1 or obj.ndim > 1 or obj.dtype.kind not in "iu":
-        text = "np.delete with an array of traced indices takes out a number of elements that depends on data: indices may repeat"
-        raise UnsupportedError(message(text, locate(), "Give the indices as a plain list, or a mask: x[~mask]."))
-    out = index_value(handle(obj.reshape(())), n, axis)
-    kept = np.arange(n - 1)
-    return x[(*before, kept + (kept >= fresh(out)))]
+def without_some(x, obj, axis):
+    """np.delete of traced places: of one the length is known, of several, or those where a mask holds, it is bounded."""
+    n = x.shape[axis]
+    if obj.dtype.kind == "b":
+        if obj.shape != (n,):
+            text = f"boolean array argument `obj` to delete must be one-dimensional and match the axis length of {n}"
+            raise ValueError(message(text, locate()))
+        return x[(slice(None),) * axis + (np.logical_not(obj),)]
+    places = located(np.ravel(obj), n, n)
+    if obj.size == 1:
+        rest = np.arange(n - 1)
+        return np.take(x, rest + (rest >= places), axis, mode="clip")
+    return x[(slice(None),) * axis + (np.logical_not(np.isin(np.arange(n), places)),)]
 
 
 # -- repeated and turned ---------------------------------------------------------------------------
@@ -259,6 +297,9 @@ def repeat(a, repeats, axis=None):
         spread = reshape_to(x.value, (*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
         spread = spread_to(spread, (*x.shape[: axis + 1], int(r), *x.shape[axis + 1 :]))
         return fresh(reshape_to(spread, (*x.shape[:axis], n * int(r), *x.shape[axis + 1 :])))
+    if is_traced(repeats):
+        text = "np.repeat of traced counts has a length that depends on data, and that nothing bounds"
+        raise ConcretizationError(message(text, locate(), "With a known total: x[np.searchsorted(np.cumsum(counts), np.arange(n), 'right')]."))
     return fresh(picked(x.value, np.repeat(np.arange(n), repeats), axis))
 
 

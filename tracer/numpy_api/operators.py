@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray, TracedScalar, wrap
+from ..array import Traced, TracedArray, TracedScalar, answers, wrap
 from ..emit import filled
 from ..errors import message
 from ..extents.bounded import Bounded
@@ -29,7 +29,7 @@ def define_operators():
 
     def reflected(ufunc, name):
         def apply(self, other):
-            found = NotImplemented if type(other) in OPERANDS else takes(self, other, name)
+            found = NotImplemented if type(other) in OPERANDS else takes(self, other, name, swapped=True)
             return operate(ufunc, other, self) if found is NotImplemented else found
 
         return apply
@@ -72,8 +72,11 @@ def incomparable(x, other, name):
     raise TypeError(message(f"{name!r} is not supported between a {x.weak.__name__} and a {type(other).__name__}", locate()))
 
 
-def takes(x, other, name):
+def takes(x, other, name, swapped=False):
     """What Python itself makes of an operator between a traced scalar and a sequence, string or other object; NotImplemented where NumPy decides."""
+    if answers(type(other), "__array_ufunc__"):
+        ufunc = (BINARY | COMPARE)[name]
+        return type(other).__array_ufunc__(other, ufunc, "__call__", *((other, x) if swapped else (x, other)))
     text = isinstance(other, str | bytes)
     if name in ("eq", "ne") and (text and not weak_kind(x) or type(x) is TracedArray and other is None):
         return wrap(filled(name == "ne", x.shape, bool))  # equal nowhere

@@ -1,6 +1,6 @@
 """Polynomials by their coefficients, the highest power first.
 
-Where NumPy drops leading zeros of a traced polynomial (polymul), they stay: how many there are depends on data.
+Where NumPy drops zeros of a traced polynomial, how many there are is taken by value; where nothing can be, that there are none is checked.
 """
 
 import operator
@@ -8,9 +8,11 @@ import operator
 import numpy as np
 
 from ..array import fresh
+from ..assume import decide
 from ..emit import filled
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..storage import current_trace
 from .handles import handle, is_traced
 from .linalg import inv, lstsq
 from .products import convolve, dot
@@ -49,7 +51,60 @@ def polysub(a1, a2):
 
 @implements(np.polymul)
 def polymul(a1, a2):
-    return convolve(*[p if is_traced(p) else np.poly1d(p).coeffs for p in (a1, a2)])
+    return convolve(*[leading(np.atleast_1d(handle(p))) if is_traced(p) else np.poly1d(p).coeffs for p in (a1, a2)])
+
+
+def holds(test, name):
+    """A test of coefficients, taken by value; true, and checked, where that cannot be."""
+    truth = decide(test)
+    if truth is None:
+        text = f"{name} drops zeros among its coefficients, and is where data cannot choose how many"
+        current_trace().check(test.value, UnsupportedError, message(text, locate(), "Call it outside of loops and derivatives."))
+    return truth is not False
+
+
+def leading(p):
+    """Without leading zeros, as np.poly1d has it."""
+    while len(p) > 1 and not holds(p[0] != 0, "np.polymul"):
+        p = p[1:]
+    return p
+
+
+@implements(np.roots)
+def roots(p):
+    """The eigenvalues of the companion matrix, and zeros: always complex, where NumPy looks at the data."""
+    p, zeros = np.atleast_1d(handle(p)), 0
+    if p.ndim != 1:
+        raise ValueError(message("Input must be a rank-1 array.", locate()))
+    while len(p) and not holds(p[0] != 0, "np.roots"):
+        p = p[1:]
+    if not len(p):
+        return handle(np.array([]))
+    while not holds(p[-1] != 0, "np.roots"):
+        p, zeros = p[:-1], zeros + 1
+    p = p if p.dtype.kind in "fc" else p.astype(float)
+    n = len(p) - 1
+    if not n:
+        return handle(np.zeros(zeros))
+    companion = np.concatenate((np.reshape(-p[1:] / p[0], (1, n)), np.eye(n, dtype=p.dtype)[:-1]))
+    found = np.linalg.eigvals(companion)
+    return np.concatenate((found, np.zeros(zeros, found.dtype)))
+
+
+@implements(np.polydiv)
+def polydiv(u, v):
+    """(quotient, remainder): the remainder without its leading zeros."""
+    u, v = np.atleast_1d(handle(u)) + 0.0, np.atleast_1d(handle(v)) + 0.0
+    m, n = len(u) - 1, len(v) - 1
+    r = u.astype(np.result_type(u, v))
+    scale, q = 1.0 / v[0], []
+    for k in range(m - n + 1):
+        q.append(scale * r[k])
+        r[k : k + n + 1] -= q[-1] * v
+    quotient = np.stack(q).astype(r.dtype) if q else np.zeros_like(r, shape=1)
+    while r.shape[-1] > 1 and not holds(np.logical_not(np.allclose(r[0], 0, rtol=1e-14)), "np.polydiv"):
+        r = r[1:]
+    return quotient, r
 
 
 def order(m, what):

@@ -32,7 +32,7 @@ def implements(*functions, method=None):
 def call_function(function, args, kwargs):
     if mentioned((*args, *kwargs.values())) is not None:
         return Bounded.function_handler(function, args, kwargs)
-    handler = HANDLERS.get(function)
+    handler = HANDLERS.get(function) or Traced.source(function)
     if handler is None:
         raise unknown(function)
     return handler(*args, **kwargs)

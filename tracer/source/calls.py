@@ -1,5 +1,6 @@
 """`f(...)`: what is really called. The user's functions get hooks of their own; creation functions give traced arrays while tracing."""
 
+import array
 import builtins
 import collections
 import functools
@@ -15,7 +16,7 @@ import numpy as np
 
 from ...ir.core import Builder
 from ...ir.types import SHORT
-from ..array import Traced, TracedScalar, fresh
+from ..array import Traced, TracedScalar, answers, fresh
 from ..assume import remember
 from ..draws import drawing
 from ..emit import constant_of, counted
@@ -24,10 +25,12 @@ from ..extents import making
 from ..frames import locate, name_of
 from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
+from ..promote import is_device_array
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_user
 from .expressions import HOOK
+from .library import called, through, traced_through
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
@@ -56,7 +59,7 @@ def call(f):
     if kind is types.FunctionType:
         if f in FROZEN and current_trace() is not None:
             raise UnsupportedError(message(f"{f.__name__}() gives another answer each time, and is called in a traced function", locate(), ADVICE))
-        return user(f) if is_user(f.__code__) else REPLACED.get(f, f)
+        return user(f) if is_user(f.__code__) else REPLACED.get(f) or through(f)
     if kind is types.MethodType:
         g = f.__func__
         if type(f.__self__) is ENVIRONMENT and current_trace() is not None:
@@ -68,14 +71,19 @@ def call(f):
         inner = call(f.func)
         return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
     if isinstance(f, type):
-        return _class(f)
+        return REPLACED.get(f) or _class(f)
     if kind is CACHED and Builder.building() is not None:
         return functools.partial(_uncached, f)
     if kind in GETTERS:
         return functools.partial(GETTERS[kind], f.__reduce__()[1])
+    found = called(f)
+    if found is not None:
+        return found
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
         return types.MethodType(user(run), f)
+    if type(run) is types.FunctionType and traced_through(run.__code__):
+        return types.MethodType(through(run), f)
     return f
 
 
@@ -108,7 +116,7 @@ def user(f):
 
 def listed(f, *args, **kwargs):
     """A NumPy function, or a method of a ufunc, of lists of traced numbers, which its own dispatch does not look into."""
-    if any(type(a) in (list, tuple) and is_traced(a) for a in args):
+    if any(type(a) in (list, tuple) and is_traced(a) and not any(answers(type(i), "__array_function__") for i in a) for a in args):
         if isinstance(f, types.BuiltinFunctionType):
             return call_ufunc_method(f.__self__, f.__name__, args, kwargs)
         return call_ufunc_method(f, "__call__", args, kwargs) if isinstance(f, np.ufunc) else call_function(f, args, kwargs)
@@ -211,6 +219,25 @@ def with_inputs(x):
     return handle(x) if type(x) is np.ndarray and x.dtype.name in SHORT else x
 
 
+def memory_of(x):
+    """An object that has or makes an array, as that array, which is read again at every call; anything else as it is."""
+    kind = type(x)
+    if kind in (list, tuple, str, bytes) or isinstance(x, Traced | np.ndarray | np.generic | int | float | complex | type) or is_device_array(x):
+        return x
+    make = getattr(kind, "__array__", None)
+    if type(make) is types.FunctionType and is_user(make.__code__):
+        return user(make)(x)
+    if make is not None:
+        text = f"a {kind.__name__} becomes an array while tracing: what it makes may be another at the next call"
+        raise UnsupportedError(message(text, locate(), "Make it outside, and pass the array."))
+    if hasattr(kind, "__buffer__") or hasattr(x, "__array_interface__") or isinstance(x, BUFFERS):
+        return np.asarray(x)
+    return x
+
+
+BUFFERS = (bytearray, memoryview, array.array)
+
+
 def settled(x):
     """Sizes and bounds that are traced but known, as plain numbers."""
     if isinstance(x, list | tuple) and type(x) in (list, tuple):
@@ -235,6 +262,7 @@ def _creation(real):
 
 def _conversion(real):
     def stand_in(x, *args, **kwargs):
+        x = memory_of(x)
         if type(x) is np.ndarray and real is not np.array:
             made = real(x, *args, **kwargs)
             return made if made is x else call_function(real, (handle(x), *args), kwargs)

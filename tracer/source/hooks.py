@@ -6,6 +6,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..array import Traced, TracedArray, TracedScalar
+from ..draws import GENERATORS, refuse_state
 from ..errors import CannotRoll, message
 from ..frames import locate
 from ..numpy_api.handles import handle, is_traced
@@ -47,6 +48,8 @@ def attribute(owner, key, whole=True):
     if trace is None or issubclass(kind, Traced) or kind is Unmerged:
         return getattr(owner, key)
     found = getattr(kind, key, None) if not issubclass(kind, type) else None
+    if key == "bit_generator" and issubclass(kind, GENERATORS):
+        refuse_state(key)
     if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
         return call(found.fget)(owner)
     return trace.root.outside.attribute(owner, key, whole)

@@ -1,0 +1,45 @@
+"""docs/numpy.md is true: every public name of NumPy has an example, each gives what NumPy gives, and the page is what they make."""
+
+import pathlib
+
+import numpy as np
+from compare import agree
+
+from wengert.tracer.catalogue import page, run
+
+EXAMPLES = list(run.examples())
+PAGE = pathlib.Path(__file__).parent.parent / "docs" / "numpy.md"
+
+
+def test_every_name_has_an_example():
+    assert run.names() - {e.name for e in EXAMPLES} == set()
+
+
+def same(got, want, differs):
+    """What a call left, against what NumPy leaves."""
+    (got, given), (want, changed) = got, want
+    if isinstance(want, Exception):
+        assert isinstance(got, type(want)), f"{got!r}, where NumPy raises {want!r}"
+        return
+    assert not isinstance(got, Exception), f"raised {got!r}"
+    if not differs:
+        agree(got, want, 1e-9)
+    arrays = [i for i, x in enumerate(changed) if isinstance(x, np.ndarray)]
+    agree([given[i] for i in arrays], [changed[i] for i in arrays], 1e-9)
+
+
+def test_every_example_and_the_page():
+    seen, failures = [(e, run.seen(e)) for e in EXAMPLES], []
+    for example, found in seen:
+        plain = run.plain(example)
+        try:
+            assert isinstance(plain[0][0], Exception) == bool(example.raised), f"NumPy gives {plain[0][0]!r}"
+            if found.status == "refused":
+                assert {type(left) for left, _ in found.left} == {type(found.left[0][0])}
+            else:
+                for got, want in zip(found.left, plain, strict=True):
+                    same(got, want, example.differs)
+        except AssertionError as error:
+            failures.append(f"{example.text}\n    {str(error).strip()}")
+    assert not failures, "\n".join(failures)
+    assert page.made(seen) == PAGE.read_text(), "docs/numpy.md is not what the examples give: python -m wengert numpy > docs/numpy.md"
