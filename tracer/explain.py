@@ -51,13 +51,13 @@ def _version(number, entry, world, version):
         lines.append(f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}")
     lines += [f"    note         {note}" for note in version.captured.notes]
     first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to compile and run first"
-    if version.times is not None:
-        ours, xla = (f"{1e6 * t:.3g} us" for t in version.times)
-        lines.append(f"    runs         {'as NumPy' if version.engine else 'through XLA'}: {ours} as NumPy, {xla} through XLA, when they were timed")
     before, after = version.captured.func.count(), version.func.count()
     lines.append(
         f"    cost         {version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left), {first}"
     )
+    if version.times is not None:
+        ours, xla = (f"{1e6 * t:.3g} us" for t in version.times)
+        lines.append(f"    runs         {'as NumPy' if version.engine else 'through XLA'}: {ours} as NumPy, {xla} through XLA, when they were timed")
     return lines
 
 
