@@ -12,7 +12,8 @@ moved by one unit in the last place: a kernel that amplifies that as much is cal
 
 Contestants take turns in one process, one process a kernel; ms are medians of the turns. NumPy and ours take
 and give ndarrays, the JAX port, jitted as it is shipped, takes and gives device arrays. A port without jit at its entry is
-timed once more under `jax.jit`. Numba takes the better of the shipped variants, if it is installed.
+timed once more under `jax.jit`. "moving" is a program that only takes the ndarrays, and the writing of what is written to
+them. A note says where trips are written out, and where the program runs as NumPy. Numba takes the better of the shipped variants, if it is installed.
 """
 
 import argparse
@@ -181,6 +182,20 @@ def interleaved(contestants, seconds):
     return {name: sorted(t)[len(t) // 2] for name, t in times.items()}
 
 
+def moving(args, want):
+    """A program that only takes the arrays, and what is written to them written: what a call with ndarrays costs beside its work."""
+    arrays = [i for i, a in enumerate(args) if isinstance(a, np.ndarray)]
+    take = jax.jit(lambda *xs: jax.numpy.zeros(()), keep_unused=True)
+    written = [(i, jax.numpy.array(want[0][i])) for i in arrays if difference(want[0][i], args[i])]
+
+    def run(*args):
+        jax.block_until_ready(take(*[args[i] for i in arrays]))
+        for i, value in written:
+            np.copyto(args[i], np.asarray(value))
+
+    return run
+
+
 def contestants(kernel, args):
     """The runners that work on these arguments, and why the others do not."""
     host = lambda: copy.deepcopy(args)
@@ -223,6 +238,7 @@ def measure(kernel, size, check_only, seconds):
     if not check_only:
         everyone = contestants(kernel, args)
         everyone["ours"] = run, lambda: copy.deepcopy(args)
+        everyone["moving"] = moving(args, want), lambda: copy.deepcopy(args)
         row["times"] = interleaved(everyone, seconds)
     return row
 
@@ -230,7 +246,7 @@ def measure(kernel, size, check_only, seconds):
 def notes(run):
     """What explain() says of loops that were not captured as one."""
     text = run.explain()
-    return "unrolled" if "written out" in text else ""
+    return " ".join(["unrolled"] * ("written out" in text) + ["NumPy"] * ("as NumPy: " in text))
 
 
 def child(checkout, name, options):
@@ -258,7 +274,7 @@ def cells(name, row):
     ours = times.get("ours", math.nan)
     port = min((times[k] for k in ("port", "port jitted") if k in times), default=math.nan)
     numba = min((times[k] for k in NUMBA if k in times), default=math.nan)
-    ms = [1e3 * t for t in (times.get("numpy", math.nan), ours, times.get("port", math.nan), port, numba)]
+    ms = [1e3 * t for t in (times.get("numpy", math.nan), ours, times.get("moving", math.nan), times.get("port", math.nan), port, numba)]
     against = [t / ours for t in (times.get("numpy", math.nan), port, numba)]
     return [name, row["correct"], row.get("error", math.nan), row.get("trace", math.nan), row.get("compile", math.nan), *ms, *against, row["notes"]]
 
@@ -270,7 +286,7 @@ def mean(values):
 
 
 HEAD = [
-    "kernel", "correct", "error", "trace s", "compile s", "numpy ms", "ours ms", "port ms", "jitted ms", "numba ms", "numpy/ours", "port/ours",
+    "kernel", "correct", "error", "trace s", "compile s", "numpy ms", "ours ms", "moving ms", "port ms", "jitted ms", "numba ms", "numpy/ours", "port/ours",
     "numba/ours", "notes",
 ]  # fmt: skip
 

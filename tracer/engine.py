@@ -17,6 +17,7 @@ CHOICE = None  # "xla" or "numpy" for every function that asks for neither
 LONGEST = 64  # equations
 BETTER = 0.8  # NumPy is taken where it needs at most this share of XLA's time
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
+LONG = 2e-2  # seconds from which one run is enough to tell
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
 
 
@@ -51,11 +52,10 @@ def settle(entry, here, version, everything):
         return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
 
     if asked is None:
-        first = seconds(xla, 2)
+        first = seconds(xla, 1)
         if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
             return False
-        repeat = 2 if first > 1e-2 else 9
-        version.times = seconds(lambda: run(*everything), repeat), seconds(xla, repeat)
+        version.times = seconds(lambda: run(*everything), 1 if first > LONG else 9), first if first > LONG else seconds(xla, 9)
         if version.times[0] > BETTER * version.times[1]:
             return False
     version.engine = "NumPy"
