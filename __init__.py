@@ -11,6 +11,7 @@ from .tracer.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.foreign import from_jax
 from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.jit import jit
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
@@ -18,5 +19,5 @@ from .tracer.vmap import vmap
 
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "value_and_grad", "vjp", "vmap",
+    "from_jax", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
