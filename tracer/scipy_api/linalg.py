@@ -74,6 +74,8 @@ def solve(a, b, lower=False, assume_a=None, transposed=False, **given):
     only("scipy.linalg.solve", assume_a=(assume_a, (None, "gen", "general")))
     check = options("solve", given)
     x, y, vector = right_hand("solve", matrix("solve", a, check), b, check)
+    if transposed and x.dtype.kind == "c":
+        raise NotImplementedError(message("scipy.linalg.solve(transposed=True) is for real matrices", locate()))
     return shaped(np.linalg.solve(x.T if transposed else x, y), vector)
 
 

@@ -103,22 +103,3 @@ def fftconvolve(in1, in2, mode="full", axes=None):
     if exchanged(mode, x, w):
         x, w = w, x
     return cropped(by_fourier(x, w, range(x.ndim)), mode, x, w).copy()
-
-
-@captures(SIGNAL)
-def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
-    only("scipy.signal.convolve2d", boundary=(boundary, ("fill",)), fillvalue=(fillvalue, (0, 0.0)))
-    two_dimensional(in1, in2)
-    return convolve(in1, in2, mode, "direct")
-
-
-@captures(SIGNAL)
-def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0):
-    only("scipy.signal.correlate2d", boundary=(boundary, ("fill",)), fillvalue=(fillvalue, (0, 0.0)))
-    two_dimensional(in1, in2)
-    return correlate(in1, in2, mode, "direct")
-
-
-def two_dimensional(*arrays):
-    if any(handle(x).ndim != 2 for x in arrays):
-        raise ValueError(message("inputs must both be 2-D arrays", locate()))

@@ -10,7 +10,7 @@ from .. import foreign
 from ..array import TracedScalar, fresh, wrap
 from ..errors import UnsupportedError, message
 from ..frames import locate
-from ..numpy_api.handles import handle, value_of
+from ..numpy_api.handles import handle
 from ..storage import current_trace
 from .registry import captures, only, refuse, rule
 
@@ -170,13 +170,13 @@ def log_expit(x):
 
 @rule()
 def xlogy(x, y):
-    zero = (x == 0) & ~np.isnan(y)
+    zero = (x == 0) & ((y <= 0) | (y == np.inf))
     return where(zero, 0, x * np.log(within(~zero, y, 1))).astype(x.dtype)
 
 
 @rule()
 def xlog1py(x, y):
-    zero = (x == 0) & ~np.isnan(y)
+    zero = (x == 0) & ((y <= -1) | (y == np.inf))
     return where(zero, 0, x * np.log1p(within(~zero, y, 1))).astype(x.dtype)
 
 
@@ -350,12 +350,11 @@ def polygamma(n, x):
     """SciPy's product of float64 numbers, whatever x is; an array of shape () for scalars."""
     if not isinstance(n, int | np.integer) or n < 0:
         refuse(f"scipy.special.polygamma of order {n!r}", "The order is a whole number, known while tracing.")
-    y = value_of(handle(x).astype(np.float64))
-    return fresh(OPS["polygamma"](y, n=int(n))) if n else psi_array(y)
-
-
-def psi_array(y):
-    return fresh(psi(fresh(y)).value)
+    y = handle(x)
+    if not n and y.dtype == np.float32:
+        refuse("scipy.special.polygamma(0, x) of float32 arrays", "Use scipy.special.psi.")
+    y = y.astype(np.float64)
+    return fresh((op("polygamma", n=int(n))(y) if n else psi(y)).value)
 
 
 @captures(SPECIAL)
@@ -363,7 +362,7 @@ def factorial(n, exact=False, extend="zero"):
     """gamma(n + 1), 0 below 0."""
     only("scipy.special.factorial", exact=(exact, (False,)), extend=(extend, ("zero",)))
     x = handle(n)
-    if x.dtype.kind not in "iuf" or x.dtype == np.float16:
+    if x.dtype.kind not in "iuf" or x.dtype == np.float16 or x.dtype == np.float32 and x.ndim:
         refuse(f"scipy.special.factorial of {x.dtype} arrays")
     y = x.astype(np.float64)
     z = where(y < 0, 0.0, gamma(within(y >= 0, y, 0.0) + 1))

@@ -70,17 +70,9 @@ class Continuous:
             fine = self.valid(*shapes) & (scale > 0)
             safe = [where(fine, s, 1.0) for s in shapes]
             size = where(scale > 0, scale, 1.0)
-            z = self.quantile(x, fine, safe, loc, size) if how == "ppf" else self.density(how, (x - loc) / size, fine, safe, size)
-            return wrap(z.value)
+            return wrap(self.density(how, (x - loc) / size, fine, safe, size).value)
 
         return run
-
-    def quantile(self, q, fine, shapes, loc, scale):
-        low, high = self.support
-        within = (q > 0) & (q < 1)
-        z = self.functions["ppf"](where(within, q, 0.5), *shapes) * scale + loc
-        z = where(q == 0, low * scale + loc, where(q == 1, high * scale + loc, where(within, z, np.nan)))
-        return where(fine, z, np.nan)
 
     def density(self, how, z, fine, shapes, scale):
         low, high = self.support
@@ -156,7 +148,6 @@ Continuous(
     logpdf=lambda x: -(x * x) / 2 - LOG_ROOT_2PI,
     pdf=lambda x: np.exp(-(x * x) / 2) / math.sqrt(2 * math.pi),
     cdf=sp.ndtr, sf=lambda x: sp.ndtr(-x), logcdf=sp.log_ndtr, logsf=lambda x: sp.log_ndtr(-x),
-    ppf=sp.jax_scipy("special.ndtri"),
 )  # fmt: skip
 Continuous(
     "gamma", ("a",), HALF_LINE,
@@ -172,9 +163,9 @@ Continuous("beta", ("a", "b"), UNIT, logpdf=beta_logpdf, cdf=lambda x, a, b: bet
 Continuous("t", ("df",), logpdf=t_logpdf, cdf=t_cdf, sf=lambda x, df: t_cdf(-x, df))
 Continuous(
     "expon", (), HALF_LINE,
-    logpdf=lambda x: -x, cdf=lambda x: -np.expm1(-x), sf=lambda x: np.exp(-x), logsf=lambda x: -x, ppf=lambda q: -np.log1p(-q),
+    logpdf=lambda x: -x, cdf=lambda x: -np.expm1(-x), sf=lambda x: np.exp(-x), logsf=lambda x: -x,
 )  # fmt: skip
-Continuous("uniform", (), UNIT, logpdf=lambda x: x * 0, pdf=lambda x: x * 0 + 1, cdf=lambda x: x, sf=lambda x: 1 - x, ppf=lambda q: q)
+Continuous("uniform", (), UNIT, logpdf=lambda x: x * 0, pdf=lambda x: x * 0 + 1, cdf=lambda x: x, sf=lambda x: 1 - x)
 Continuous(
     "laplace",
     logpdf=lambda x: math.log(0.5) - np.abs(x),
