@@ -124,6 +124,12 @@ def test_bessel_functions_have_derivatives_at_zero():
             assert g(0.0) == pytest.approx(slope_at_zero, abs=1e-14)
 
 
+def test_gamma_has_derivatives_at_whole_numbers():
+    x = np.array([1.0, 2.0, 5.0])
+    np.testing.assert_allclose(grad(lambda x: sp.gamma(x).sum())(x), sp.gamma(x) * sp.psi(x), rtol=1e-12)
+    np.testing.assert_allclose(grad(lambda a: sp.betaln(a, 2.0).sum())(x), sp.psi(x) - sp.psi(x + 2), rtol=1e-12)
+
+
 def test_derivatives_stay_finite_where_the_formula_does_not():
     assert grad(lambda x: sp.xlogy(x, 2.0))(0.0) == np.log(2.0)
     np.testing.assert_array_equal(grad(lambda y: sp.xlogy(np.zeros(2), y).sum())(np.array([0.0, 3.0])), 0)

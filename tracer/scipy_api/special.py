@@ -81,8 +81,6 @@ def gamma(x):
     base = r + (LANCZOS_G - 0.5)
     half = np.power(base, r / 2 - 0.25)
     z = half * np.exp(-base) * half * (np.polyval(LANCZOS_ABOVE[::-1], r) / np.polyval(LANCZOS_BELOW[::-1], r))
-    whole = (x >= 1) & (x <= 23) & (x == np.floor(x))
-    z = where(whole, np.rint(z), z)
     fraction = x - np.rint(x)
     odd = np.rint(x) % 2 != 0
     pole = low & (fraction == 0)
