@@ -44,7 +44,7 @@ def special_arguments(name, dtype):
     return [np.abs(a).astype(dtype) if name in NOT_NEGATIVE else a.astype(dtype) for a in args]
 
 
-def near(got, want, ulps):
+def near(got, want, ulps, floor=0.0):
     """Equal kind, dtype, shape; equal where not finite; numbers within `ulps`, subnormal ones being 0 to XLA."""
     assert type(got) is type(want), f"{type(got)} against {type(want)}"
     got, want = np.asarray(got), np.asarray(want)
@@ -55,7 +55,7 @@ def near(got, want, ulps):
     finite = np.isfinite(want)
     np.testing.assert_array_equal(got[~finite], want[~finite])
     info = np.finfo(want.dtype)
-    bound = ulps * float(info.eps) * np.abs(want[finite].astype(complex)) + 2 * float(info.tiny)
+    bound = ulps * float(info.eps) * np.abs(want[finite].astype(complex)) + 2 * float(info.tiny) + floor * float(info.eps)
     off = np.abs(got[finite].astype(complex) - want[finite])
     assert np.all(off <= bound), f"by {np.max(off / bound) * ulps:.0f} ulps at {np.argmax(off / bound)}\n{got[finite]}\n{want[finite]}"
 
@@ -88,7 +88,7 @@ def test_special_values(name, dtype):
     f, args = getattr(sp, name), special_arguments(name, dtype)
     with np.errstate(all="ignore"):
         want = f(*args)
-    near(jit(lambda *a: f(*a))(*args), want, LOOSER.get(name, ULPS))
+    near(jit(lambda *a: f(*a))(*args), want, LOOSER.get(name, ULPS), floor=4.0 * (name == "betaln"))  # the logarithm of a number rounded near 1
 
 
 @pytest.mark.parametrize("name", sorted(RULES["scipy.special"]))
