@@ -1,6 +1,6 @@
 """Wengert: plain NumPy functions, compiled and differentiated as they stand."""
 
-from .tracer import numpy_api  # registers NumPy's functions on traced values
+from .tracer import numpy_api, scipy_api  # register NumPy's and SciPy's functions on traced values
 from .tracer.errors import (
     CheckError,
     ConcretizationError,
@@ -11,6 +11,7 @@ from .tracer.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.foreign import from_jax
 from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.jit import jit
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
@@ -18,5 +19,5 @@ from .tracer.vmap import vmap
 
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "value_and_grad", "vjp", "vmap",
+    "from_jax", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "scipy_api", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

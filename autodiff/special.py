@@ -7,7 +7,8 @@ The incomplete gamma and beta functions have all derivatives in all operands: by
 
 import math
 
-from ..ir.ops.elementwise import sign
+from ..ir.core import splat
+from ..ir.ops.elementwise import abs, lt, select, sign
 from ..ir.ops.special import (
     bessel_i0e, bessel_i1e, beta_exponent, betainc, betainc_slope, digamma, erf, erf_inv, erfc, exponential, gamma_exponent, igamma,
     igamma_slope, igammac, lgamma, polygamma, zeta,
@@ -38,8 +39,13 @@ def times(number, x):
 
 
 def i1e_slope(z, x):
-    """I_0 - I_1 / x, scaled as they are; 1/2 at 0."""
-    return bessel_i0e(x) - z * (sign(x) + 1 / x)
+    """I_0 - I_1 / x, scaled as they are; I_1 / x by its power series near 0, so that all orders are right there."""
+    near, square, series = lt(abs(x), 0.2), x * x, None
+    for k in reversed(range(8)):
+        c = 0.5 / (4**k * math.factorial(k) * math.factorial(k + 1))
+        series = c + series * square if series is not None else splat(c, x)
+    ratio = select(near, exp(-abs(x)) * series, z / select(near, splat(1.0, x), x))
+    return bessel_i0e(x) - z * sign(x) - ratio
 
 
 # fmt: off

@@ -10,10 +10,11 @@ symmetric matrix). Every argument and every result is compared with NumPy's, wha
 The error is the largest difference over the largest magnitude. Where it is not small, NumPy runs again on inputs
 moved by one unit in the last place: a kernel that amplifies that as much is called chaotic, not wrong.
 
-Contestants take turns in one process, one process a kernel; ms are medians of the turns. NumPy and ours take
-and give ndarrays, the JAX port, jitted as it is shipped, takes and gives device arrays. A port without jit at its entry is
-timed once more under `jax.jit`. "moving" is a program that only takes the ndarrays, and the writing of what is written to
-them. A note says where trips are written out, and where the program runs as NumPy. Numba takes the better of the shipped variants, if it is installed.
+Contestants take turns in one process, one process a kernel; ms are medians of the turns. NumPy and ours take and give
+ndarrays, the JAX port, jitted as it is shipped, takes and gives device arrays. A port without jit at its entry is
+timed once more under `jax.jit`. "moving" is a program that only takes the ndarrays, and the writing of what is
+written to them. A note says where trips are written out, and where the program runs as NumPy. Numba takes the better
+of the shipped variants, if it is installed.
 """
 
 import argparse
@@ -286,8 +287,8 @@ def mean(values):
 
 
 HEAD = [
-    "kernel", "correct", "error", "trace s", "compile s", "numpy ms", "ours ms", "moving ms", "port ms", "jitted ms", "numba ms", "numpy/ours", "port/ours",
-    "numba/ours", "notes",
+    "kernel", "correct", "error", "trace s", "compile s", "numpy ms", "ours ms", "moving ms", "port ms", "jitted ms", "numba ms",
+    "numpy/ours", "port/ours", "numba/ours", "notes",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import wengert.tracer.foreign
 import wengert.tracer.jit
 import wengert.tracer.transforms
 
@@ -20,7 +21,7 @@ def test_examples(page):
 
 
 def test_docstrings():
-    for module in (wengert.tracer.jit, wengert.tracer.transforms):
+    for module in (wengert.tracer.foreign, wengert.tracer.jit, wengert.tracer.transforms):
         failed, tried = doctest.testmod(module)
         assert tried and not failed
 

@@ -22,6 +22,7 @@ from .unmerged import Unmerged
 PYTHON_NUMBERS = (bool, int, float, complex)
 COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
+LATER = []  # what looks for ufuncs of libraries that were not loaded yet, and adds them
 _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
 _literals = {}  # (Python type, number, type) -> Lit
 _loops = {}  # (ufunc, operand keys) -> (operand dtypes, result dtypes)
@@ -197,9 +198,18 @@ def located(error):
     return error
 
 
+def rule_of(ufunc):
+    found = UFUNCS.get(ufunc)
+    if found is None:
+        for look in LATER:
+            look()
+        found = UFUNCS.get(ufunc)
+    return found
+
+
 def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     """Apply a ufunc to anything -> (values, result dtypes); the values have the common shape."""
-    rule = UFUNCS.get(ufunc)
+    rule = rule_of(ufunc)
     if rule is None:
         raise unknown(ufunc)
     reads = [read(x) for x in inputs]
@@ -250,7 +260,7 @@ def unknown(function):
 
 def _plan(ufunc, types):
     """(rule, operand dtypes or None where nothing is to convert, shape, result dtype) for one-result ufuncs; None: ask each time."""
-    rule = UFUNCS.get(ufunc)
+    rule = rule_of(ufunc)
     if rule is None or ufunc.nout != 1 or (ufunc in COMPARISONS and int in types):
         return None
     wants, gives = loop(ufunc, tuple(t.dtype if isinstance(t, Tensor) else t for t in types))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
 from ...ir.types import SHORT
 from .. import overflow
 from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
@@ -18,6 +19,7 @@ from ..errors import UnsupportedError, message
 from ..extents.bounded import Bounded
 from ..frames import locate
 from ..promote import UFUNCS, operand_as, read
+from ..scipy_api import special
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from .merge import pick
@@ -198,10 +200,29 @@ MATH = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "fabs": np.fabs,
     "copysign": np.copysign, "degrees": np.degrees, "radians": np.radians, "fmod": np.fmod, "cbrt": np.cbrt, "pow": np.float_power,
+    "nextafter": np.nextafter,
 }  # fmt: skip
 TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 WHOLE = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
-OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow"}
+OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow", "gamma"}
+
+
+def gamma_value(x):
+    return special.gamma(fresh(x)).value
+
+
+def remainder_value(x, y):
+    """x less the multiple of y nearest to it, ties to even, exactly.  [CPython's m_remainder]"""
+    size, step = OPS["abs"](x), OPS["abs"](y)
+    m = OPS["rem"](size, step)
+    c = step - m
+    tie = m - OPS["rem"]((size - m) * 0.5, step) * 2.0
+    near = OPS["select"](OPS["lt"](m, c), m, OPS["select"](OPS["gt"](m, c), -c, tie))
+    near = OPS["copysign"](Lit(1.0, x.type), x) * near
+    return OPS["select"](OPS["and"](OPS["is_finite"](x), OPS["eq"](step, Lit(np.inf, x.type))), x, near)
+
+
+RULES = {"erf": (1, OPS["erf"]), "erfc": (1, OPS["erfc"]), "lgamma": (1, OPS["lgamma"]), "gamma": (1, gamma_value), "remainder": (2, remainder_value)}
 
 
 def floats(args):
@@ -209,6 +230,22 @@ def floats(args):
 
 
 def _math(real, ufunc):
+    return _checked(real, ufunc.nin, lambda *operands: UFUNCS[ufunc](*operands))
+
+
+def judge(name, operands, out):
+    """What CPython raises: a domain error for NaN out of numbers, and for infinity out of finite ones unless that is the range's fault."""
+    known, finite = Lit(True, TRUTH), Lit(True, TRUTH)
+    for x in operands:
+        known, finite = OPS["and"](known, OPS["eq"](x, x)), OPS["and"](finite, OPS["is_finite"](x))
+    check(OPS["or"](OPS["eq"](out, out), OPS["not"](known)), ValueError, "math domain error")
+    within = OPS["or"](OPS["ne"](OPS["abs"](out), Lit(np.inf, out.type)), OPS["not"](finite))
+    if name in ("gamma", "pow"):  # at their poles
+        check(OPS["or"](within, OPS["ne"](operands[0], Lit(0, out.type))), ValueError, "math domain error")
+    check(within, *((OverflowError, "math range error") if name in OVERFLOW else (ValueError, "math domain error")))
+
+
+def _checked(real, count, rule):
     name = real.__name__
 
     def stand_in(*args):
@@ -216,16 +253,11 @@ def _math(real, ufunc):
             return real(*args)
         if name == "log" and len(args) == 2:
             return stand_in(args[0]) / stand_in(args[1]) if is_one(args[1]) else stand_in(args[0]) / real(args[1])
-        if len(args) != ufunc.nin:
+        if len(args) != count:
             return real(*args)
         operands = floats(args)
-        out = UFUNCS[ufunc](*operands)
-        fine = OPS["is_finite"](out)
-        for x in operands:  # what is not finite in Python either: nan in, nan out
-            if not isinstance(x, Lit):
-                fine = OPS["or"](fine, OPS["not"](OPS["is_finite"](x)))
-        text = "math range error" if name in OVERFLOW else "math domain error"
-        check(fine, OverflowError if name in OVERFLOW else ValueError, text)
+        out = rule(*operands)
+        judge(name, operands, out)
         return TracedScalar(out, float)
 
     return stand_in
@@ -272,3 +304,29 @@ for _names, _make in ((MATH, _math), (TESTS, _math_test), (WHOLE, _math_whole)):
     for _name, _ufunc in _names.items():
         if hasattr(math, _name):
             REPLACED[getattr(math, _name)] = _make(getattr(math, _name), _ufunc)
+for _name, (_count, _rule) in RULES.items():
+    REPLACED[getattr(math, _name)] = _checked(getattr(math, _name), _count, _rule)
+
+
+@replaces(math.modf)
+def modf(x):
+    """Both parts carry the sign of x."""
+    if not is_one(x):
+        return math.modf(x)
+    (value,) = floats([x])
+    return tuple(TracedScalar(v, float) for v in UFUNCS[np.modf](value))
+
+
+def _whole_numbers(real, ufunc):
+    def stand_in(*args):
+        if not builtins.any(is_one(x) for x in args) or len(args) != 2:
+            return real(*args)
+        if not builtins.all(isinstance(x, int | np.integer) or is_one(x) and x.type.kind in "biu" for x in args):
+            raise TypeError(message(f"math.{real.__name__} takes integers", locate()))
+        return int_(ufunc(*[int_(x) for x in args]))
+
+    return stand_in
+
+
+for _real, _ufunc in ((math.gcd, np.gcd), (math.lcm, np.lcm)):
+    REPLACED[_real] = _whole_numbers(_real, _ufunc)

@@ -26,6 +26,7 @@ from ..frames import locate, name_of
 from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
 from ..promote import is_device_array
+from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_user
@@ -59,12 +60,14 @@ def call(f):
     if kind is types.FunctionType:
         if f in FROZEN and current_trace() is not None:
             raise UnsupportedError(message(f"{f.__name__}() gives another answer each time, and is called in a traced function", locate(), ADVICE))
-        return user(f) if is_user(f.__code__) else REPLACED.get(f) or through(f)
+        return user(f) if is_user(f.__code__) else REPLACED.get(f) or scipys(through(f))
     if kind is types.MethodType:
         g = f.__func__
         if type(f.__self__) is ENVIRONMENT and current_trace() is not None:
             return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
-        return types.MethodType(user(g), f.__self__) if type(g) is types.FunctionType and is_user(g.__code__) else f
+        if type(g) is types.FunctionType and is_user(g.__code__):
+            return types.MethodType(user(g), f.__self__)
+        return scipys(f)
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
     if kind is functools.partial:
@@ -85,6 +88,13 @@ def call(f):
     if type(run) is types.FunctionType and traced_through(run.__code__):
         return types.MethodType(through(run), f)
     return f
+
+
+def scipys(f):
+    """One of SciPy's functions or methods while tracing: its stand-in, if there is one."""
+    if current_trace() is None or not (f.__module__ or "").startswith("scipy."):
+        return f
+    return (find_method(f) if type(f) is types.MethodType else find(f)) or f
 
 
 def _uncached(f, /, *args, **kwargs):

@@ -1,0 +1,204 @@
+"""JAX functions as IR functions: the jaxpr, equation by equation, into our ops; what has no counterpart stays JAX's own (`external`).
+
+An equation is translated where our op means the same on all values: `primitives` says how. A rule declines by returning None or
+raising IRTypeError, and what it gives must have the types that JAX states. Functions with derivative rules of their own stay opaque.
+"""
+
+import functools
+
+import jax
+import numpy as np
+from jax import tree_util
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var, jaxpr_as_fun
+
+from ...ir.core import Builder, Constant, Lit
+from ...ir.ops import OPS
+from ...ir.ops.external import external
+from ...ir.types import IRTypeError, Tensor
+from .dispatch import wide
+from .external import JaxFunction
+from .primitives import PRIMITIVES
+
+INLINED = ("jit", "pjit", "closed_call", "core_call")
+DRAWS = ("random_", "threefry", "rng_")
+SMALL = 64  # constants up to this many elements stand in the program; larger ones are operands
+
+
+class Imported:
+    """func: the program; constants: arrays that are its last operands; tree: the structure of what the function returns."""
+
+    __slots__ = ("func", "constants", "tree")
+
+    def __init__(self, func, constants, tree):
+        self.func, self.constants, self.tree = func, constants, tree
+
+
+class Refused(Exception):
+    """The function does something that a program cannot."""
+
+
+class Fixed:
+    """A leaf that is part of the function: compared by type and value, floats by their bits."""
+
+    __slots__ = ("value", "key")
+
+    def __init__(self, value):
+        self.value, self.key = value, (type(value), repr(value) if isinstance(value, float | complex) else value)
+
+    def __eq__(self, other):
+        return isinstance(other, Fixed) and self.key == other.key
+
+    def __hash__(self):
+        return hash(self.key)
+
+
+@functools.lru_cache(512)
+def imported(function, tree, leaves):
+    """The program of `function(*args, **kwargs)`, whose leaves are `Fixed` or (type, whether it is a Python number)."""
+    given = [leaf for leaf in leaves if not isinstance(leaf, Fixed)]
+
+    def flat(*values):
+        values = iter(values)
+        args, kwargs = tree_util.tree_unflatten(tree, [x.value if isinstance(x, Fixed) else next(values) for x in leaves])
+        return function(*args, **kwargs)
+
+    with wide():
+        program, shape = jax.make_jaxpr(flat, return_shape=True)(*[jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=weak) for t, weak in given])
+    refuse(program.jaxpr)
+    name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
+    tree = tree_util.tree_structure(shape)
+    try:
+        return translated(program, name, tree)
+    except IRTypeError:  # a type that only JAX knows is met on the way: then the whole is JAX's
+        return whole(program, name, tree)
+
+
+def translated(program, name, tree):
+    build = Builder(name)
+    with build:
+        operands = [build.param(type_of(v)) for v in program.jaxpr.invars]
+        constants, bound = [], []
+        for c in map(np.asarray, program.consts):
+            if c.size > SMALL:
+                constants.append(c)
+            bound.append(build.param(Tensor(c.shape, c.dtype)) if c.size > SMALL else OPS["constant"](value=Constant(c)))
+        results = translate(program.jaxpr, bound, operands)
+    return Imported(build.finish(results), constants, tree)
+
+
+def whole(program, name, tree):
+    run, build = jaxpr_as_fun(program), Builder(name)
+    with build:
+        operands = [build.param(type_of(v)) for v in program.jaxpr.invars]
+        results = run_opaque(JaxFunction(lambda *xs: tuple(run(*xs)), name), operands)
+    return Imported(build.finish(results), [], tree)
+
+
+def type_of(var):
+    """The IR type of a variable of a jaxpr; IRTypeError where there is none."""
+    try:
+        return Tensor(tuple(var.aval.shape), np.dtype(var.aval.dtype))
+    except (TypeError, AttributeError):
+        raise IRTypeError(f"{var.aval} has no place in the IR") from None
+
+
+def refuse(jaxpr):
+    """Refused where the function acts, rather than computes."""
+    if jaxpr.effects:
+        raise Refused(f"it has effects ({', '.join(sorted({type(e).__name__ for e in jaxpr.effects}))}): a JAX function in a program only computes")
+    for eqn in equations(jaxpr):
+        name = eqn.primitive.name
+        if "callback" in name:
+            raise Refused(f"it calls back into Python ({name}): a JAX function in a program only computes")
+        if name.startswith(DRAWS):
+            raise Refused(f"it draws random numbers ({name}): draw outside, with np.random or jax.random, and pass what was drawn")
+
+
+def equations(jaxpr):
+    """All equations, those of functions inside equations too."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for inner in functions(tuple(eqn.params.values())):
+            yield from equations(inner)
+
+
+def functions(x):
+    if isinstance(x, ClosedJaxpr):
+        yield x.jaxpr
+    elif isinstance(x, Jaxpr):
+        yield x
+    elif isinstance(x, tuple | list):
+        for part in x:
+            yield from functions(part)
+
+
+def translate(jaxpr, constants, operands):
+    """Append the equations of a jaxpr in the current builder -> its results."""
+    env = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *operands), strict=True))
+
+    def read(var):
+        return constant(var) if isinstance(var, Literal) else env[var]
+
+    for eqn in jaxpr.eqns:
+        env.update(zip(eqn.outvars, translate_equation(jaxpr, eqn, [read(v) for v in eqn.invars]), strict=True))
+    return tuple(map(read, jaxpr.outvars))
+
+
+def constant(literal):
+    value, t = np.asarray(literal.val), type_of(literal)
+    return Lit(value, t) if not t.shape else OPS["constant"](value=Constant(value))
+
+
+def translate_equation(jaxpr, eqn, operands):
+    if eqn.primitive.name in INLINED and isinstance(eqn.params.get("jaxpr"), ClosedJaxpr):
+        inner = eqn.params["jaxpr"]
+        return translate(inner.jaxpr, [OPS["constant"](value=Constant(np.asarray(c))) for c in inner.consts], operands)
+    types = tuple(map(type_of, eqn.outvars))
+    rule = PRIMITIVES.get(eqn.primitive.name)
+    if rule is not None:
+        try:
+            out = rule(types[0], *operands, **eqn.params)
+        except IRTypeError:
+            out = None
+        out = out if isinstance(out, tuple) or out is None else (out,)
+        if out is not None and tuple(z.type for z in out) == types:
+            return out
+    return opaque(jaxpr, eqn, operands)
+
+
+def opaque(jaxpr, eqn, operands):
+    """One equation as an external function; what nobody reads is not among its results."""
+    given = {v: x for v, x in zip(eqn.invars, operands, strict=True) if isinstance(v, Var)}
+    read = [v for v in eqn.outvars if type(v) is Var]
+    program = jaxpr.replace(constvars=[], invars=list(given), outvars=read, eqns=[eqn], effects=eqn.effects)
+    run = jaxpr_as_fun(ClosedJaxpr(program, ()))
+    name = eqn.params.get("name") or eqn.primitive.name
+    results = iter(run_opaque(JaxFunction(lambda *xs: tuple(run(*xs)), name), list(given.values())))
+    return [next(results) if type(v) is Var else None for v in eqn.outvars]
+
+
+def run_opaque(function, operands):
+    return external(*operands, function=function) if operands else Builder.current().emit(external, (), {"function": function})
+
+
+def plain(function, args, kwargs):
+    """`function(*args, **kwargs)`, its leaves as NumPy has them, or as jax arrays where an argument has one."""
+    device = any(isinstance(x, jax.Array) for x in tree_util.tree_leaves((args, kwargs)))
+    with wide():
+        out = function(*args, **kwargs)
+        return tree_util.tree_map(jax.numpy.asarray if device else as_numpy, out)
+
+
+def as_numpy(x):
+    """A writable array of its own, or a scalar."""
+    found = np.array(x)
+    return found if found.ndim else found[()]
+
+
+@functools.cache
+def library(path):
+    """A function of JAX's own, by its dotted name within jax."""
+    found = jax
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
