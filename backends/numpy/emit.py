@@ -56,7 +56,7 @@ def plain(func):
 @functools.cache
 def loops(op):
     """Whether what an op means in NumPy is spelled with loops over elements."""
-    if op.body.__module__.rpartition(".")[2] in ("special", "window", "signal"):
+    if op.body.__module__.rpartition(".")[2] in ("special", "window", "signal", "external"):
         return True
     return any(isinstance(node, LOOPS) for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(op.body)))))
 
