@@ -26,6 +26,9 @@ class Foreign:
     `moving`, `needs` and `gives` are tuples of positions. `__name__` is what the IR's text shows.
     """
 
+    def __repr__(self):
+        return f"<{self.__name__}>"
+
 
 class Polynomials(Foreign):
     """Elementwise polynomials, each a tuple of (coefficient, powers): the sample of the generated tests."""
