@@ -151,10 +151,19 @@ def whole_number(x):
     Only what follows from the call's own Python numbers is: the number may then change now and then. What
     depends on an array's contents may change at each call, and each would be a trace of its own.
     """
+    return number(x) if x.type.kind in "iu" else None
+
+
+def number(x):
+    """Likewise of any kind: the length of a window may be a float."""
+    return contents(x.value) if choices() is not None and not x.type.shape and from_numbers(x.value) else None
+
+
+def contents(value):
+    """A scalar taken by value; None where that cannot be."""
     made = choices()
-    if made is None or x.type.shape or x.type.kind not in "iu" or not from_numbers(x.value):
+    if made is None:
         return None
-    value = x.value
     made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
     return made.truth(value)
 

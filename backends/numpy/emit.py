@@ -147,7 +147,7 @@ class _Writer:
         if isinstance(v, Constant):
             if v.array.size == 0:
                 return f"np.empty({v.array.shape}, np.{v.array.dtype.name})"
-            return f"np.array({v.array.tolist()!r}, np.{v.array.dtype.name})".replace("nan", "np.nan").replace("inf", "np.inf")
+            return f"np.array({_numbers(v.array.tolist())}, np.{v.array.dtype.name})"
         if isinstance(v, np.dtype):
             return f"np.dtype({v.name!r})"
         if isinstance(v, tuple):
@@ -167,7 +167,13 @@ def _number(v):
     v = v.item() if isinstance(v, np.generic) else v
     if isinstance(v, complex) and not (np.isfinite(v) and math.copysign(1, v.real) > 0 and math.copysign(1, v.imag) > 0):
         return f"complex({_number(v.real)}, {_number(v.imag)})"  # `(-0+1j)` and `inf*1j` are other numbers
+    if v != v and not isinstance(v, complex):
+        return "np.nan" if math.copysign(1, v) > 0 else "-np.nan"
     return re.sub(r"\b(nan|inf)\b", r"np.\1", repr(v))
+
+
+def _numbers(v):
+    return f"[{', '.join(map(_numbers, v))}]" if isinstance(v, list) else _number(v)
 
 
 def identifier(name):

@@ -46,6 +46,14 @@ def lower_integer_pow(x, *, n):
     return lax.pow(x, lax.full_like(x, n))
 
 
+def lower_clamp(low, x, high):
+    if not np.issubdtype(x.dtype, np.floating):
+        return lax.min(lax.max(x, low), high)
+    for within, bound in ((lax.ge, low), (lax.le, high)):
+        x = lax.select(lax.bitwise_or(within(x, bound), lax.ne(x, x)), x, bound)
+    return x
+
+
 def lower_cbrt(x):
     """One Newton step makes the roots of cubes exact; it is not finite at 0, infinity and NaN."""
     z = lax.cbrt(x)
@@ -112,7 +120,7 @@ XLA.add({
     cbrt:              lower_cbrt,
     maximum:           lax.max,
     minimum:           lax.min,
-    clamp:             lambda low, x, high: lax.min(lax.max(x, low), high),
+    clamp:             lower_clamp,
     nextafter:         lax.nextafter,
     copysign:          jnp.copysign,
     floor:             lax.floor,

@@ -160,8 +160,8 @@ def minimum(x, y):
 
 @op(pointwise(REAL))
 def clamp(low, x, high):
-    """minimum(maximum(x, low), high); NaN if any is."""
-    return np.minimum(np.maximum(x, low), high)
+    """x between low and high; NaN if any is, and a zero keeps its sign where a bound is one too."""
+    return np.clip(x, low, high) if np.result_type(x).kind == "f" else np.minimum(np.maximum(x, low), high)
 
 
 @op(pointwise(FLOAT))

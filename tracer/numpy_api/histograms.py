@@ -8,8 +8,12 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ..array import Traced, TracedArray, fresh, wrap
+from ..assume import contents
 from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
+from ..extents.bounded import Span, made
+from ..extents.numbers import bounded, ends
+from ..extents.numbers import traced as number
 from ..frames import locate
 from ..promote import UFUNCS
 from ..storage import current_trace
@@ -20,6 +24,7 @@ from .sorting import PLACE, places_in
 from .ufuncs import everywhere
 
 DOUBLE = np.dtype(np.float64)
+FEW, MOST = 2**16, 27  # places that are counted at whatever cost, and bits of a place
 
 
 def must(ok, error, text):
@@ -129,14 +134,13 @@ def bincount(x, /, weights=None, minlength=0):
     """How often each number occurs. The length is `minlength` where x is traced: a greater element raises at run time."""
     if minlength is None or operator.index(minlength) < 0:
         raise (TypeError if minlength is None else ValueError)(message("'minlength' must not be negative", locate()))
-    places = traced(x)
+    places, extent = traced(x), None
     verdict(np.bincount, np.zeros((0,) * places.ndim, places.dtype), None, minlength)
     length = minlength
     if is_traced(x):
-        if places.size and not minlength:
-            hint = "Give a bound: np.bincount(x, minlength=n), with all of x below n."
-            raise UnsupportedError(message("the length of np.bincount(x) depends on data", locate(), hint))
         must(places >= 0, ValueError, "'list' argument must have no negative elements")
+        if places.size and not minlength:
+            length, extent = room_for(np.max(places.astype(PLACE)))
         situation = f"np.bincount(x, minlength={length}) met an element of {length} or more; captured results have minlength elements"
         must(places < length, UnsupportedError, situation)
     elif places.size:
@@ -149,7 +153,19 @@ def bincount(x, /, weights=None, minlength=0):
         if weights.type.kind == "c":
             raise TypeError(message(f"Cannot cast array data from {weights.type.dtype!r} to dtype('float64') according to the rule 'safe'", locate()))
         weights = cast_to(weights, DOUBLE)
-    return fresh(counts(cast_to(places.value, PLACE), length, weights))
+    return made(fresh(counts(cast_to(places.value, PLACE), length, weights)), [extent])
+
+
+def room_for(top):
+    """(length, extent) of an axis that ends with place `top`: as long as its dtype allows, else the next power of two, taken by value."""
+    lowest, highest = ends(top.value)
+    if highest >= FEW:
+        power = contents(np.sum(top >= 2 ** np.arange(MOST)).value)
+        if power is None or power == MOST:
+            hint = "Give a bound: np.bincount(x, minlength=n), with all of x below n."
+            raise UnsupportedError(message("the length of np.bincount(x) depends on data", locate(), hint))
+        highest = 2**power - 1
+    return highest + 1, Span(0, number(bounded((top + 1).value, 0, highest + 1)))
 
 
 # -- interpolation ---------------------------------------------------------------------------------
@@ -178,13 +194,21 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     lower = e.clamp(Lit(0, place.type), place, Lit(max(n - 2, 0), place.type))
     x0, y0, x1, y1 = (fresh(at(v, i)) for i in (lower, e.minimum(lower + 1, Lit(n - 1, lower.type))) for v in (xp, fp))
     run = np.where(x1 == x0, 1.0, x1 - x0)
-    slope = (y1 - y0) / run
-    line = slope * (x - x0) + y0
-    line = np.where(np.isnan(line), slope * (x - x1) + y1, line)  # beside an infinity
-    line = np.where((np.isnan(line) & (y0 == y1)) | (x == x0), y0, np.where(x == x1, y1, line))
+    if dtype.kind == "c":  # an infinity in one part says nothing of the other
+        parts = (between(x, x0, x1, (p1 - p0) * (1.0 / run), p0, p1) for p0, p1 in ((y0.real, y1.real), (y0.imag, y1.imag)))
+        line = fresh(e.make_complex(*(p.value for p in parts)))
+    else:
+        line = between(x, x0, x1, (y1 - y0) / run, y0, y1)
     result = np.where(x < xp[0], below, np.where(x > xp[n - 1], above, line))
     result = np.where(np.isnan(x), x, result)
     return wrap(cast_to(result.value, dtype))
+
+
+def between(x, x0, x1, slope, y0, y1):
+    """The line from (x0, y0) to (x1, y1), at x between them; exact at its ends, and from the other end where an infinity makes NaN of it."""
+    line = slope * (x - x0) + y0
+    line = np.where(np.isnan(line), slope * (x - x1) + y1, line)
+    return np.where((np.isnan(line) & (y0 == y1)) | (x == x0), y0, np.where(x == x1, y1, line))
 
 
 def at(v, places):

@@ -7,7 +7,8 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.indexing import take_along_axis
 from ...ir.ops.shape import transpose
-from ..array import TracedScalar, fresh
+from ..array import TracedScalar, fresh, wrap
+from ..assume import decide
 from ..emit import cast_to, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
@@ -94,7 +95,7 @@ def weighted(x, weights, q):
     share = np.cumsum(fresh(w), -1)
     share = share / share[..., -1:]
     trace.check(everywhere(e.not_(is_nan(share.value))), ValueError, message("Weights included NaN, inf or were all zero.", locate()))
-    share = np.where(share == 0, -1.0, share)
+    share = np.where(share == 0, -1.0, share).astype(q.dtype)
     index = np.minimum(np.sum(share[..., None, :] < q[:, None], axis=-1), x.type.shape[-1] - 1)
     return rows, nth(rows, index)
 
@@ -137,7 +138,10 @@ def quantiles(function, percent, ignore_nan=False):
             value = e.select(is_nan(end), end, value)
         value = transpose(value, perm=(value.type.ndim - 1, *range(value.type.ndim - 1)))
         value = reshape_to(cast_to(value, like.dtype), (*shape, *without(a.shape, axes, keepdims)))
-        return give(value, out, function.__name__, array=weights is not None)
+        array = weights is not None
+        if array and out is None and not value.type.shape and x.type.inexact:  # then NumPy gives a scalar for NaN, an array for a number
+            array = not decide(wrap(is_nan(reshape_to(end, ()))))
+        return give(value, out, function.__name__, array=array)
 
     return run
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..array import Traced, TracedScalar, answers, fresh
-from ..assume import remember
+from ..assume import number, remember
 from ..draws import drawing
 from ..emit import constant_of, counted
 from ..errors import CannotRoll, ConcretizationError, UnsupportedError, message
@@ -284,7 +284,7 @@ def _conversion(real):
 
 for _f in (np.ones, np.full, np.linspace, np.logspace, np.geomspace, np.full_like, np.zeros_like, np.ones_like, np.empty_like):
     REPLACED[_f] = _creation(_f)
-for _f in (np.diag, np.diagflat, np.tril, np.triu, np.meshgrid, np.indices, np.fromfunction, np.vander, np.hamming, np.hanning, np.blackman):
+for _f in (np.diag, np.diagflat, np.tril, np.triu, np.meshgrid, np.indices, np.fromfunction, np.vander):
     REPLACED[_f] = _creation(_f)
 for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.copy):
     REPLACED[_f] = _conversion(_f)
@@ -293,6 +293,9 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 def size(x):
     """A size, which must be known: NumPy would take a traced number for no number at all."""
     x = settled(x)
+    found = number(x) if isinstance(x, TracedScalar) else None
+    if found is not None:
+        return found
     if is_traced(x):
         text = "a shape depends on data: how large the array is would be known only when the program runs"
         hint = "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x));\nor pass the size as an int, which is static."
@@ -312,8 +315,17 @@ def _sized(real):
     return stand_in
 
 
-for _f in (np.zeros, np.eye, np.identity, np.tri):
+for _f in (np.zeros, np.eye, np.identity, np.tri, np.bartlett, np.blackman, np.hamming, np.hanning):
     REPLACED[_f] = _sized(_f)
+
+
+@replaces(np.kaiser)
+def kaiser(M, beta):
+    M, beta = size(M), settled(beta)
+    if not isinstance(beta, Traced) or M <= 1:
+        return lifted(np.kaiser(M, 0.0 if isinstance(beta, Traced) else beta))
+    alpha = (M - 1) / 2.0
+    return np.i0(beta * np.sqrt(1 - ((np.arange(M) - alpha) / alpha) ** 2.0)) / np.i0(np.float64(1) * beta)
 
 
 @replaces(np.empty)

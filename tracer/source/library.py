@@ -14,7 +14,7 @@ from ..frames import locate
 from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.registry import call_function
 from ..storage import current_trace
-from .builtins import REPLACED, replaces
+from .builtins import REPLACED
 from .convert import convert
 
 HOME = os.path.dirname(np.__file__)
@@ -92,16 +92,6 @@ def asarray_chkfinite(a, dtype=None, order=None):
     if a.dtype.kind in "fc":
         current_trace().check(np.all(np.isfinite(a)).value, ValueError, message("array must not contain infs or NaNs", locate()))
     return a
-
-
-@replaces(np.kaiser)
-def kaiser(M, beta):
-    if not isinstance(beta, Traced):
-        return np.kaiser(M, beta)
-    if M <= 1:
-        return handle(np.kaiser(M, 0.0))
-    alpha = (M - 1) / 2.0
-    return np.i0(beta * np.sqrt(1 - ((np.arange(M) - alpha) / alpha) ** 2.0)) / np.i0(np.float64(1) * beta)
 
 
 # -- what is not there -----------------------------------------------------------------------------
