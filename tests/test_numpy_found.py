@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from compare import check_same
+from compare import agree, check_same
 from table import check
 
 from wengert import Fallback, jit
@@ -77,6 +77,7 @@ np.power(zero, c), np.power(c, zero), np.float_power(zero, c), c**2, c**-1, zero
 np.add.reduceat(x[0], [], axis=0), np.add.reduceat(x[0], [0, 2])
 np.delete(c, i), np.delete(c, -i), np.delete(x, i, 1), np.delete(c, c == 0), np.delete(x[0], x[0, 0] > 1, 1), np.delete(c, i.reshape(1))
 np.delete(c, i + 5)  # IndexError
+np.interp([0.0, 0.5, 1.5, 2.5, 4.0, np.nan], [0, 1, 2, 3], half), np.interp(1.5, [0, 1, 2, 3], half[::-1])
 np.interp(0, x[0, 0], x[0, 1]), np.interp(1.5, x[0, 0], x[0, 1]), np.interp(0, x[0, 0], x[0, 1], period=2.0)
 np.quantile(x[0] > 1, x[0, 0] > 1), np.quantile(x[0, 0], True)
 1j * v, z + v, v * 1j, z / v, z - v, 1j * s, z == v, 1j ** v
@@ -88,6 +89,7 @@ def test_tables(table):
     numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1), "inf": np.inf, "z": 2 - 3j}
     i, nan = np.inf, np.nan
     numbers["far"] = np.array([complex(*p) for p in ((i, 0), (-i, 3), (0, i), (2, -i), (i, i), (nan, 1), (i, nan), (nan, -i))])
+    numbers["half"] = np.array([0, complex(1, i), complex(i, 3), complex(i, -i)])
     numbers |= {"zero": np.array([0j]), "c": np.array([1.5 - 2j, 0, -1, 2j])}
     check(table, x=np.arange(24.0).reshape(2, 3, 4), i=np.array(1), place=Place(), places=Places(), **numbers)
 
@@ -174,6 +176,93 @@ def test_a_numpy_integer_may_be_a_size():
     f = jit(lambda n, x: np.resize(x, n))
     for n in (np.int32(5), np.int32(2), np.int32(5)):
         assert (f(n, np.arange(3.0)) == np.resize(np.arange(3.0), n)).all()
+
+
+def test_windows_identities_and_counts_have_lengths_by_value():
+    x = np.arange(3.0)
+    windows = np.hanning, np.hamming, np.blackman, np.bartlett, lambda n: np.kaiser(n, 2.5)
+    f = jit(lambda n, x: [window(n) for window in windows] + [x * 2])
+    for n in (np.int8(5), np.uint16(7), np.int8(5), 4, 4.0, np.float32(3), np.int8(0), np.int64(1)):
+        for got, window in zip(f(n, x), windows):
+            np.testing.assert_allclose(got, window(n), rtol=1e-13, err_msg=f"{window} {n!r}")
+    check_same(lambda n, x: (np.eye(n) * x, np.tri(n, k=n)), np.int64(3), x)
+    check_same(lambda n: np.eye(n), 3.0)  # TypeError
+    with pytest.raises(ConcretizationError, match="a shape depends on data"):
+        jit(lambda x: np.hanning(x[0]))(x)
+
+
+def test_counts_are_as_long_as_the_data_say():
+    f, g = jit(np.bincount), jit(lambda x, w: np.bincount(x % 6, w) + 1)
+    for x in ([1, 2], [7, 7, 0], [0], [300], [5], [], [6, 6]):
+        x = np.array(x, np.int64)
+        agree(f(x), np.bincount(x), 0)
+        agree(g(x, x * 0.5), np.bincount(x % 6, x * 0.5) + 1, 0)
+    assert len(f.traces) < 6
+    check_same(lambda x: np.bincount(x), np.array([1, 2, 255], np.uint8))
+    check_same(lambda x: np.bincount(x), np.array([3, -1]))  # ValueError
+    with pytest.raises(UnsupportedError, match="depends on data"):
+        f(np.array([2**40]))
+
+
+def test_repeats_are_as_many_as_the_data_say():
+    f = lambda x, n: (np.repeat(x, n), np.repeat(x[:, None] * 2, n, 0), x.repeat(n) + 1)
+    g = jit(f)
+    for n in ([1, 2, 0], [0, 0, 0], [9, 0, 7], [100, 3, 2], 3):
+        check_same(f, np.arange(3.0), np.array(n))
+        agree(g(np.arange(3.0), np.array(n)), f(np.arange(3.0), np.array(n)), 0)
+    for n in ([1, -1, 0], [1, 2], [0.5, 1, 1]):
+        check_same(f, np.arange(3.0), np.array(n))  # ValueError, ValueError, TypeError
+
+
+def test_places_to_delete_are_integers_and_a_number_has_no_ends_to_trim():
+    for places in (np.array([1.0, 2.0]), np.array([]), np.array(1.0)):
+        check_same(lambda x, i: np.delete(x, i), np.arange(3), places)  # IndexError
+    check_same(lambda x: np.trim_zeros(x, axis=None), np.array(1.0))
+
+
+@pytest.mark.parametrize("func", [False, True])
+def test_signs_of_nan_and_zero(func):
+    def signs(x, zero, one):
+        x[::2] = -np.nan
+        clipped = np.clip(np.array([-0.0, 0.0, 2.0, -1.0], x.dtype) * one, zero, one)
+        return np.signbit(x), np.signbit(clipped), clipped, np.array([complex(-0.0, 1), complex(np.inf, np.nan)]) * one
+
+    for kind in (np.float16, np.float32, np.float64):
+        arguments = np.ones(4, kind), kind(0), kind(1)
+        want = signs(*(a.copy() for a in arguments))
+        got = callable_of(jit(signs).ir(*arguments))(*arguments) if func else jit(signs)(*arguments)
+        for w, g in zip(want, got):
+            assert np.array_equal(w, g, equal_nan=w.dtype.kind in "fc") and (np.signbit(w.real) == np.signbit(g.real))[~np.isnan(w)].all()
+    check_same(lambda x, low, high: np.clip(x, low, high), np.arange(-2, 3), np.float16(-0.0), np.float16(0.0))
+
+
+def test_weighted_quantiles_are_compared_in_the_dtype_of_q():
+    x, w = np.arange(5.0), np.ones(5)
+    f = lambda x, w, q: np.quantile(x, q, method="inverted_cdf", weights=w)
+    for q in (np.array([0.2, 0.4, 0.6], np.float32), np.float32(0.4), np.array([0.2, 0.4]), 0.4):
+        check_same(f, x, w, q)
+        check_same(f, x.astype(np.float32), w, q)
+    g = jit(f)
+    for v in (x, np.where(x > 2, np.nan, x), x):  # an array for a number, a scalar for NaN
+        assert type(g(v, w, 0.5)) is type(f(v, w, 0.5))
+
+
+def test_einsum_gives_its_optimized_last_product_with_the_casts_of_matmul():
+    def f(text, options, x, out):
+        return np.einsum(text, *[x] * (text.count("i,") + 1), out=out, **options)
+
+    for path in (False, True, "optimal"):
+        for text, kind, options in (("i,i->", int, {}), ("i,i,i->", int, {}), ("i,i->i", int, {}), ("i,i->", np.float32, {"dtype": "f8"})):
+            x, out = np.arange(7.0), np.zeros(7 if text[-1] == "i" else (), kind)
+            check_same(functools.partial(f, text, {"optimize": path, **options}), x, out)
+
+
+def test_choose_casts_into_out_as_it_likes():
+    check_same(lambda i, x, out: i.choose((x, -x), out=out), np.array([0, 1, 1]), np.arange(3, dtype=np.int32), np.zeros(3))
+
+
+def test_no_coordinates_are_within_any_array():
+    check_same(lambda i, j: np.ravel_multi_index([i, j], (3, 0)), np.array(5), np.zeros((0, 1), int))
 
 
 def test_more_axes_than_are_captured():

@@ -8,13 +8,18 @@ handler of its own for it is refused.
 
 import numpy as np
 
+from ...ir.ops import OPS
 from .. import pytree
 from ..array import Traced, TracedScalar
+from ..assume import contents
+from ..emit import INDEX, cast_to, constant_of, spread_to
 from ..errors import ConcretizationError, UnsupportedError, message
 from ..frames import locate
+from ..ranges import interval
 from . import numbers
 
 SPELLING = "Work on the whole array and mask it: np.where(mask, x, 0.0), or np.where(np.arange(n) < k, x, 0.0)."
+LITTLE, BITS = 2**16, 27  # a length that costs little whatever is meant of it; powers of two that a length may have
 
 
 class Mask(TracedScalar):
@@ -166,6 +171,18 @@ def _unflatten(kinds, leaves):
 
 
 pytree.register(Bounded, _flatten, _unflatten)
+
+
+def room_for(count):
+    """(room, extent) of an axis of this length, an integer that data decides: what is known to bound it, if that is little, else the
+    next power of two, taken by value; no extent where neither can be. So few traces do for all lengths."""
+    low, high = interval(count) or (0, numbers.FAR)
+    if high > LITTLE:
+        power = contents(OPS["reduce_sum"](cast_to(OPS["gt"](spread_to(count, (BITS,)), constant_of(2 ** np.arange(BITS))), INDEX), axes=(0,)))
+        if power is None or power == BITS:
+            return 0, None
+        high = 2**power
+    return high, Span(0, numbers.traced(numbers.bounded(count, 0, high)))
 
 
 def made(array, extents):

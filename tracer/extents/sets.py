@@ -213,6 +213,8 @@ def trim_zeros(filt, trim="fb", axis=None):
         raise ValueError(message(f"unexpected character(s) in `trim`: {trim!r}", locate()))
     x = handle(filt)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, argname="axis")
+    if not axes:
+        return filt
     full = np.not_equal(x, 0)
     some = np.any(full)
     key = [WHOLE] * x.ndim

@@ -5,6 +5,7 @@ import numpy as np
 from ..array import TracedArray, fresh, wrap
 from ..emit import cast_to
 from ..promote import write_out
+from .arguments import verdict
 from .contraction import contract_all
 from .handles import handle, stand_in
 from .registry import implements
@@ -49,10 +50,12 @@ def checked_path(operands, arrays, optimize):
     return np.einsum_path(*replaced(operands, [stand_in(x) for x in arrays]), optimize=optimize)
 
 
-def gives_array(operands, arrays, path):
-    """Whether a result without axes is an array all the same: where NumPy's last product is a tensordot."""
-    small = [np.ones([min(n, 2) for n in x.shape]) for x in arrays]
-    return isinstance(np.einsum(*replaced(operands, small), optimize=path), np.ndarray)
+def trial(operands, arrays, path, out, **options):
+    """What NumPy gives, or says, for small arrays: where its last product is a matmul, that has casts and kinds of its own."""
+    small = [np.ones([min(n, 2) for n in x.shape], x.dtype) for x in arrays]
+    if out is not None:
+        options["out"] = np.zeros([min(n, 2) for n in np.shape(out)], out.dtype)
+    return verdict(np.einsum, *replaced(operands, small), optimize=path, **options)
 
 
 @implements(np.einsum)
@@ -62,14 +65,12 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     (x, *others), (labels, *_) = arrays, terms
     if not others and out is None and dtype is None and set(labels) == set(result) and isinstance(x, TracedArray):
         return x.window(Labelled(numbered(labels, labels), numbered(result, labels)))
+    like = trial(operands, arrays, path if optimize else False, out, dtype=dtype, casting=casting)
     made = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
-    for x in arrays:
-        if not np.can_cast(x.dtype, made, casting):
-            raise TypeError(f"Iterator operand 0 dtype could not be cast from {x.dtype!r} to {made!r} according to the rule {casting!r}")
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
     if out is not None:
-        return write_out("einsum", out, value, casting=casting)
-    return fresh(value) if result or optimize and gives_array(operands, arrays, path) else wrap(value)
+        return write_out("einsum", out, value, casting="unsafe")
+    return fresh(value) if isinstance(like, np.ndarray) else wrap(value)
 
 
 def numbered(labels, among):

@@ -8,12 +8,9 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ..array import Traced, TracedArray, fresh, wrap
-from ..assume import contents
 from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
-from ..extents.bounded import Span, made
-from ..extents.numbers import bounded, ends
-from ..extents.numbers import traced as number
+from ..extents.bounded import made, room_for
 from ..frames import locate
 from ..promote import UFUNCS
 from ..storage import current_trace
@@ -24,7 +21,6 @@ from .sorting import PLACE, places_in
 from .ufuncs import everywhere
 
 DOUBLE = np.dtype(np.float64)
-FEW, MOST = 2**16, 27  # places that are counted at whatever cost, and bits of a place
 
 
 def must(ok, error, text):
@@ -140,32 +136,25 @@ def bincount(x, /, weights=None, minlength=0):
     if is_traced(x):
         must(places >= 0, ValueError, "'list' argument must have no negative elements")
         if places.size and not minlength:
-            length, extent = room_for(np.max(places.astype(PLACE)))
+            length, extent = room_for((np.max(places.astype(PLACE)) + 1).value)
+            if extent is None:
+                hint = "Give a bound: np.bincount(x, minlength=n), with all of x below n."
+                raise UnsupportedError(message("the length of np.bincount(x) depends on data", locate(), hint))
         situation = f"np.bincount(x, minlength={length}) met an element of {length} or more; captured results have minlength elements"
         must(places < length, UnsupportedError, situation)
     elif places.size:
         verdict(np.bincount, np.asarray(x))
         length = max(length, int(np.max(np.asarray(x))) + 1)
-    if weights is not None:
+    if weights is not None and places.size:
         weights = value_of(weights)
         if weights.type.shape != places.shape:
             raise ValueError(message("The weights and list don't have the same length.", locate()))
         if weights.type.kind == "c":
             raise TypeError(message(f"Cannot cast array data from {weights.type.dtype!r} to dtype('float64') according to the rule 'safe'", locate()))
         weights = cast_to(weights, DOUBLE)
-    return made(fresh(counts(cast_to(places.value, PLACE), length, weights)), [extent])
+    return made(fresh(counts(cast_to(places.value, PLACE), length, weights if places.size else None)), [extent])
 
 
-def room_for(top):
-    """(length, extent) of an axis that ends with place `top`: as long as its dtype allows, else the next power of two, taken by value."""
-    lowest, highest = ends(top.value)
-    if highest >= FEW:
-        power = contents(np.sum(top >= 2 ** np.arange(MOST)).value)
-        if power is None or power == MOST:
-            hint = "Give a bound: np.bincount(x, minlength=n), with all of x below n."
-            raise UnsupportedError(message("the length of np.bincount(x) depends on data", locate(), hint))
-        highest = 2**power - 1
-    return highest + 1, Span(0, number(bounded((top + 1).value, 0, highest + 1)))
 
 
 # -- interpolation ---------------------------------------------------------------------------------

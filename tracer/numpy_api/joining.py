@@ -10,10 +10,12 @@ from ...ir.ops.indexing import take_along
 from ..array import fresh
 from ..emit import INDEX, cast_to, counted, filled, reshape_to, spread_to
 from ..errors import ConcretizationError, ShapeError, UnsupportedError, message
+from ..extents.bounded import made, room_for
 from ..frames import locate
 from ..indexing import fitted
 from ..promote import read, result_dtype, write_out
 from ..storage import current_trace
+from .arguments import traced, verdict
 from .handles import handle, is_traced, joined, picked, value_of
 from .registry import implements
 from .shaping import moveaxis, ravel
@@ -32,12 +34,12 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     keys = [read(x)[1] if axis is None else value_of(x).type.dtype for x in arrays]
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
-    made = result_dtype(keys) if dtype is None else np.dtype(dtype)
+    common = result_dtype(keys) if dtype is None else np.dtype(dtype)
     values = [value_of(x) for x in arrays]
     for v in values:
-        if not np.can_cast(v.type.dtype, made, casting):
-            raise TypeError(f"Cannot cast array data from {v.type.dtype!r} to {made!r} according to the rule {casting!r}")
-    values = [cast_to(v, made) for v in values]
+        if not np.can_cast(v.type.dtype, common, casting):
+            raise TypeError(f"Cannot cast array data from {v.type.dtype!r} to {common!r} according to the rule {casting!r}")
+    values = [cast_to(v, common) for v in values]
     if axis is None:
         values, axis = [reshape_to(v, (v.type.size,)) for v in values], 0
     axis = joinable([v.type.shape for v in values], axis)
@@ -264,6 +266,8 @@ def without_some(x, obj, axis):
             text = f"boolean array argument `obj` to delete must be one-dimensional and match the axis length of {n}"
             raise ValueError(message(text, locate()))
         return x[(slice(None),) * axis + (np.logical_not(obj),)]
+    if obj.dtype.kind not in "iu":
+        raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
     places = located(np.ravel(obj), n, n)
     if obj.size == 1:
         rest = np.arange(n - 1)
@@ -298,9 +302,22 @@ def repeat(a, repeats, axis=None):
         spread = spread_to(spread, (*x.shape[: axis + 1], int(r), *x.shape[axis + 1 :]))
         return fresh(reshape_to(spread, (*x.shape[:axis], n * int(r), *x.shape[axis + 1 :])))
     if is_traced(repeats):
+        return repeated(x, traced(repeats), axis)
+    return fresh(picked(x.value, np.repeat(np.arange(n), repeats), axis))
+
+
+def repeated(x, counts, axis):
+    """np.repeat of traced counts, one for each place or one for all."""
+    n = x.shape[axis]
+    verdict(np.repeat, np.zeros(n), np.zeros(counts.shape, counts.dtype))
+    ends = np.cumsum(np.broadcast_to(np.ravel(counts).astype(np.int64), (n,)))
+    current_trace().check(np.all(counts >= 0).value, ValueError, message("repeats may not be negative.", locate()))
+    room, extent = room_for(ends[-1].value) if n else (0, None)
+    if n and extent is None:
         text = "np.repeat of traced counts has a length that depends on data, and that nothing bounds"
         raise ConcretizationError(message(text, locate(), "With a known total: x[np.searchsorted(np.cumsum(counts), np.arange(n), 'right')]."))
-    return fresh(picked(x.value, np.repeat(np.arange(n), repeats), axis))
+    out = np.take(x, np.searchsorted(ends, np.arange(room), "right"), axis, mode="clip") if n else x
+    return made(out, [extent if d == axis else None for d in range(x.ndim)])
 
 
 @implements(np.roll)

@@ -13,7 +13,7 @@ from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
 from ..promote import PYTHON_NUMBERS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
 from ..storage import current_trace
-from .arguments import NOTHING, flat, give, given, taken, traced, weak_or_traced
+from .arguments import NOTHING, flat, give, given, traced, weak_or_traced
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements
 from .ufuncs import everywhere, is_nan
@@ -243,7 +243,7 @@ def choose(a, choices, out=None, mode="raise"):
     index = fresh(spread_to(bounded(a.value, len(reads), mode), shape))
     stacked = concatenate(*[reshape_to(operand_as(v, dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
     value = reshape_to(take_along_axis(stacked, reshape_to(index.value, (1, *shape)), 0, mode="promise"), shape)
-    return give(value, taken(out, dtype, "choose"), "choose")
+    return give(value, out, "choose")
 
 
 def bounded(index, n, mode):

@@ -221,7 +221,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     index = [integers(i, "ravel_multi_index") for i in multi_index]
     shape = broadcast_shapes([i.type.shape for i in index])
     total = filled(0, shape, INDEX)
-    pairs = list(zip(index, dims, modes))
+    pairs = list(zip(index, dims, modes)) if total.type.size else []
     for i, n, how in pairs if order == "C" else pairs[::-1]:
         if how == "raise":
             require_within(i, n, "invalid entry in coordinates array")
