@@ -6,7 +6,7 @@ holds one op and every operand is a name, a number or a call, so no parentheses 
 
 from string import ascii_lowercase as LETTERS
 
-from ...ir.ops.elementwise import add, and_, div, eq, ge, gt, le, lt, mul, ne, neg, not_, or_, sub, xor
+from ...ir.ops.elementwise import add, and_, clamp, div, eq, ge, gt, le, lt, mul, ne, neg, not_, or_, sub, xor
 from ...ir.ops.indexing import gather
 from ...ir.ops.linalg import dot_general, labels
 from ...ir.ops.reduction import cumprod, cumsum, reduce_max, reduce_min, reduce_prod, reduce_sum
@@ -47,6 +47,10 @@ def spread(eqn, x):
     shape, dims = eqn.attrs["shape"], eqn.attrs["dims"]
     index = [":" if d in dims else "None" for d in range(dims[0] if dims else len(shape), len(shape))]
     return f"np.broadcast_to({x}[{', '.join(index)}], {shape})" if "None" in index else f"np.broadcast_to({x}, {shape})"
+
+
+def limited(eqn, low, x, high):
+    return f"np.clip({x}, {low}, {high})" if eqn.results[0].type.kind == "f" else f"np.minimum(np.maximum({x}, {low}), {high})"
 
 
 def count(eqn):
@@ -130,6 +134,7 @@ PRETTY = {
     xor:          infix("^"),
     neg:          lambda eqn, x: f"-{x}",
     not_:         lambda eqn, x: f"~{x}",
+    clamp:        limited,
     dot_general:  product,
     transpose:    lambda eqn, x: f"{x}.T" if eqn.attrs["perm"] == (1, 0) else None,
     broadcast:    spread,
