@@ -380,7 +380,7 @@ def test_counting():
 
 
 def test_lengths_that_depend_on_data_are_refused():
-    for f in (lambda i: np.bincount(i), lambda i: np.histogram(i, "auto"), lambda i: np.add.reduceat(i, i)):
+    for f in (lambda i: np.histogram(i, "auto"), lambda i: np.add.reduceat(i, i)):
         with pytest.raises(UnsupportedError, match="depend"):
             jit(f)(np.array([0, 1]))
     with pytest.raises(UnsupportedError, match="element of 2"):

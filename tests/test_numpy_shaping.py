@@ -420,8 +420,6 @@ def test_what_has_no_static_shape_says_so(function, hint):
 def test_traced_numbers_are_no_sizes():
     with pytest.raises(ConcretizationError):
         jit(lambda x, n: np.reshape(x, (n, 2)))(drawn(float, 4), np.int64(2))
-    with pytest.raises(ConcretizationError):
-        jit(lambda x, n: np.repeat(x, n))(drawn(float, 4), np.int64(2))
 
 
 # -- derivatives -----------------------------------------------------------------------------------
