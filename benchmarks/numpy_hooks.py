@@ -320,7 +320,7 @@ def compute(source, text, plain):
         record.refused.append((where, got.fallbacks[0]))
     else:
         record.captured += 1
-    unsaid = [w for w in want.said if w.category is RuntimeWarning and str(w.message) not in {str(g.message) for g in got.said}]
+    unsaid = [w for w in want.said if str(w.message) not in {str(g.message) for g in got.said}]
     if unsaid or isinstance(want.error, FloatingPointError) and got.error is None:
         record.warns.append(where)
         if mended == "warns":

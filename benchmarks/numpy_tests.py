@@ -8,7 +8,7 @@ for it is a plugin of pytest that imports the file. Verdicts, per test that pass
 whole    it passes, and every computation was compiled
 aloud    it passes, and at least one computation was refused with an error of Wengert's, or ran as plain Python with a warning
 wrong    it fails, or passes though a result, changed argument or exception differs from plain NumPy's
-warns    it fails, and passes when the floating-point warnings and errors of plain NumPy come too, which compiled code does not give
+warns    it fails, and passes when the warnings and floating-point errors of plain NumPy come too, which compiled code does not give
 order    it fails, and passes when new arrays lie in memory as NumPy's do; docs/semantics.md says that they do not
 words    it fails, and passes when exceptions of the right class have NumPy's words
 rounds   it fails, and passes when results that agree to rounding are NumPy's to the last digit
@@ -139,7 +139,7 @@ def child(key, mode, out, mended, only, given):
             if result.excinfo and result.excinfo[0] is TooLong:
                 result.force_exception(RuntimeError("TooLong"))
 
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--assert=plain", "--tb=short", "-n0", "--disable-warnings", "--color=no"]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--assert=plain", "--tb=native", "-n0", "--disable-warnings", "--color=no"]
     options += ["-k", given.match] if given.match else []
 
     class Only:
@@ -208,8 +208,9 @@ def head(where):
 
 
 def last_line(text):
-    lines = [x for x in text.splitlines() if x.startswith("E ")]
-    return " ".join(lines[0][2:].split()) if lines else text.strip()[-200:]
+    lines = re.split(r'^  File "', text, flags=re.M)[-1].splitlines()
+    said = [x for x in lines[1:] if x.strip() and not x.startswith("    ")]
+    return " ".join(said[0].split()) if said else text.strip()[-200:]
 
 
 def main():

@@ -258,6 +258,7 @@ def test_einsum_gives_its_optimized_last_product_with_the_casts_of_matmul():
         for text, kind, options in (("i,i->", int, {}), ("i,i,i->", int, {}), ("i,i->i", int, {}), ("i,i->", np.float32, {"dtype": "f8"})):
             x, out = np.arange(7.0), np.zeros(7 if text[-1] == "i" else (), kind)
             check_same(functools.partial(f, text, {"optimize": path, **options}), x, out)
+    check_same(lambda x: np.einsum(x, [0, 52], x, [52, 2], [0, 2]), np.ones((2, 2)))  # ValueError
 
 
 def test_choose_casts_into_out_as_it_likes():
@@ -266,6 +267,18 @@ def test_choose_casts_into_out_as_it_likes():
 
 def test_no_coordinates_are_within_any_array():
     check_same(lambda i, j: np.ravel_multi_index([i, j], (3, 0)), np.array(5), np.zeros((0, 1), int))
+
+
+def test_numpys_complex_numbers_in_real_arrays_are_refused_under_a_mask_too():
+    def f(x, m, z):
+        x[m] = z
+        return x
+
+    x = np.zeros(3)
+    for z in (np.array([1 + 2j]), np.complex64(1)):
+        with pytest.raises(UnsupportedError, match="complex value"):
+            jit(f)(x, x == 0, z)
+    check_same(f, x, x == 0, 2j)  # TypeError
 
 
 def test_more_axes_than_are_captured():

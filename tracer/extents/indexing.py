@@ -81,7 +81,7 @@ def fitted(value, type, extents):
     operand_, kind = (value.array.value, value.dtype) if isinstance(value, Bounded) else read(value)
     if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and type.kind != "c":
         text = f"a complex value cannot be stored in an array of {type.dtype}"
-        raise TypeError(message(text, locate(), "Store its .real, or make the array complex."))
+        raise (TypeError if kind is complex else UnsupportedError)(message(text, locate(), "Store its .real, or make the array complex."))
     v = operand_as(operand_, type.dtype)
     own = list(own) if own else [None] * v.type.ndim
     while len(own) > len(extents) and own[0] is None and v.type.shape[0] == 1:

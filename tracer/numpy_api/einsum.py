@@ -61,11 +61,12 @@ def trial(operands, arrays, path, out, **options):
 @implements(np.einsum)
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
     terms, result, arrays = parsed(operands)
+    like = None if optimize else trial(operands, arrays, False, out, dtype=dtype, casting=casting)
     path, _ = checked_path(operands, arrays, optimize or "greedy")
     (x, *others), (labels, *_) = arrays, terms
     if not others and out is None and dtype is None and set(labels) == set(result) and isinstance(x, TracedArray):
         return x.window(Labelled(numbered(labels, labels), numbered(result, labels)))
-    like = trial(operands, arrays, path if optimize else False, out, dtype=dtype, casting=casting)
+    like = trial(operands, arrays, path, out, dtype=dtype, casting=casting) if optimize else like
     made = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
     if out is not None:

@@ -127,7 +127,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 @implements(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
-    """How often each number occurs. The length is `minlength` where x is traced: a greater element raises at run time."""
+    """How often each number occurs. The length is `minlength` where that is given and x traced: a greater element raises at run time."""
     if minlength is None or operator.index(minlength) < 0:
         raise (TypeError if minlength is None else ValueError)(message("'minlength' must not be negative", locate()))
     places, extent = traced(x), None
