@@ -1,6 +1,7 @@
 """Wengert: plain NumPy functions, compiled and differentiated as they stand."""
 
 from .tracer import numpy_api  # registers NumPy's functions on traced values
+from .tracer.custom import custom_jvp, custom_vjp
 from .tracer.errors import (
     CheckError,
     ConcretizationError,
@@ -18,5 +19,5 @@ from .tracer.vmap import vmap
 
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "value_and_grad", "vjp", "vmap",
+    "custom_jvp", "custom_vjp", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
