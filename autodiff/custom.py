@@ -6,9 +6,9 @@ for one mode gives the other: a rule by hand is linear in tangents or cotangents
 
 import functools
 
-from ..ir.core import Builder, Lit
+from ..ir.core import Builder, Func, Lit
 from ..ir.ops.control import call, region
-from ..ir.ops.flow import barrier
+from ..ir.ops.flow import apart
 from ..ir.ops.reduction import reduce_sum
 from ..ir.passes import dce
 from .batch import batch, batch_into, spread
@@ -140,37 +140,42 @@ def total(x):
 
 
 class Again:
-    """`checkpoint`: nothing is kept for the way back but the operands; what the adjoint reads is computed from them again.
-
-    The copy reads the operands behind a barrier that waits for the cotangents: equal work is not merged across it.
-    """
+    """`checkpoint`: nothing is kept for the way back but the operands; what the adjoint reads is computed from them again, apart."""
 
     def jvp(self, operands, tangents, body):
-        (func,), moving = tangent_regions([body], tangents)
-        n = len(body.results)
-        out = self.run(func, [*operands, *(t for t in tangents if t is not None)])
-        return out[:n], place(out[n:], moving, n)
+        return again_forward(self.run, operands, tangents, body)
 
     def vjp(self, operands, needs, body):
-        out = self.run(body, operands)
-
-        def pull(gs):
-            seeds, wrt = where(g is not None for g in gs), where(needs)
-            (func,), kept = drop_zeros([dce(vjp(body, wrt, seeds, keep=False))], 0)
-            read = {*(x for e in func.eqns for x in e.operands), *func.results}
-            xs = [*operands, *(gs[k] for k in seeds)]
-            held = [i for i, (p, x) in enumerate(zip(func.params, xs, strict=True)) if p in read and not isinstance(x, Lit)]
-            for i, x in zip(held, barrier(*(xs[i] for i in held)) if held else (), strict=True):
-                xs[i] = x
-            return place(self.run(func, xs), [wrt[k] for k in kept], len(operands))
-
-        return out, pull
+        return self.run(*operands, body=body), again(operands, needs, body)
 
     def batch(self, lanes, batched, count):
         return self
 
-    def run(self, body, operands):
+    def run(self, *operands, body):
         return call(*operands, body=body, name=body.name, inline=True, rule=self)
 
 
 AGAIN = Again()
+
+
+def again_forward(run, operands, tangents, body):
+    """Results and their tangents, by `run` on the body with its tangents."""
+    (func,), moving = tangent_regions([body], tangents)
+    n = len(body.results)
+    out = run(*operands, *(t for t in tangents if t is not None), body=func)
+    return out[:n], place(out[n:], moving, n)
+
+
+def again(operands, needs, body):
+    """The pull of a body of which nothing was kept but its operands."""
+
+    def pull(gs):
+        seeds, wrt = where(g is not None for g in gs), where(needs)
+        (func,), kept = drop_zeros([dce(vjp(body, wrt, seeds, keep=False))], 0)
+        read = {*(x for e in func.eqns for x in e.operands), *func.results}
+        xs = [*operands, *(gs[k] for k in seeds)]
+        held = where(p in read for p in func.params)
+        narrow = Func(func.name, [func.params[i] for i in held], func.eqns, func.results)
+        return place(apart(*(xs[i] for i in held), body=narrow), [wrt[k] for k in kept], len(operands))
+
+    return pull

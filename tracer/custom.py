@@ -371,8 +371,7 @@ class Site:
         self.traced = [i for i, k in enumerate(kinds) if isinstance(k, Kind)]
         self.moving = [i for i in self.traced if kinds[i].type.inexact]
         self.types = {i: kinds[i].type for i in self.traced}
-        described = [(k.type, k.kind) if isinstance(k, Kind) else id(k) for k in kinds]
-        self.key = current_trace().root, self.tree, tuple(described), tuple(id(x) for i, x in enumerate(args) if i in custom.nondiff)
+        self.key = current_trace().root, self.tree, tuple(map(likeness, (*kinds, *custom.others(args))))
         self.closed, self.checks, self.shared, self.grown = [], False, False, False
         self.rule = custom.form(custom.name, [self.traced.index(i) for i in self.moving], self.refuse)
 
@@ -458,6 +457,11 @@ class Site:
             out = part.within(build, [*given, *(build.param(t) for t in more)], status, known)
             after = [status if part.status is None else out[part.status]] if self.checks else []
         return build.finish((*(out[k] for k in results if k is not None), *after, *(out[k] for k in others), *(known[v] for v in closed)))
+
+
+def likeness(x):
+    """What tells arguments apart: types of what is traced, values of numbers, and other objects themselves."""
+    return (x.type, x.kind) if isinstance(x, Kind) else (type(x), x) if isinstance(x, bool | int | float | complex | str) else id(x)
 
 
 def returned(value, out):

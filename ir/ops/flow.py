@@ -1,6 +1,7 @@
-"""Ops that compute nothing: they say what derivatives, and what the compiler's reordering, may not pass."""
+"""Ops that compute nothing themselves: they say what derivatives, and the compiler's reordering, may not pass."""
 
-from ..op import ANY, case, elementwise, op, require
+from ..op import ANY, case, elementwise, op
+from .control import _PAIR, _takes, _wave, evaluate
 
 
 @op(elementwise(ANY), cases=[case("f32[3,4]"), case("i64[5]"), case("bool[2]"), case("c64[]")])
@@ -12,14 +13,12 @@ def stop_gradient(x):
     return x
 
 
-def _barrier_rule(op, *operands):
-    require(operands, op, "there is nothing to hold back")
-    return operands
+def _apart_rule(op, *operands, body):
+    _takes(op, "the body", body, operands)
+    return body.result_types
 
 
-@op(_barrier_rule, multiple=True, cases=[case("f64[3,4]", "f64[]", "i64[2]"), case("f64[3]")])
-def barrier(*operands):
-    """The operands, each once all of them are there; what is computed from the results is not merged with
-    what is computed from the operands, nor done before.  [StableHLO optimization_barrier]
-    """
-    return operands
+@op(_apart_rule, multiple=True, traits=["region"], cases=[case(*_PAIR, body=_wave)])
+def apart(*operands, body):
+    """The results of `body`, which begins when all its operands are there, and shares no work with what is around it."""
+    return evaluate(body, operands)
