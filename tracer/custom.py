@@ -122,10 +122,10 @@ class Custom:
         if self.signature is None:
             return args
         given = self.signature.bind(*args, **kwargs)
-        given.apply_defaults()
         if given.kwargs:
             text = f"{self.name} takes {', '.join(given.kwargs)} by keyword only: a derivative rule knows arguments by their position"
             raise DerivativeError(message(text, locate(), "Make them positional parameters; nondiff_argnums= says which have no derivative."))
+        given.apply_defaults()
         return given.args
 
     def call(self, args):
@@ -225,11 +225,11 @@ class Reverse(Custom):
         types = [ahead.func.results[k].type for k in saved]
 
         def functions():
-            forward = site.function(ahead, [ahead.shown[n] for n in at], saved, closed=back.lifted)
+            forward = site.function(ahead, [ahead.shown[n] for n in at], saved, closed=site.closed)
             build = Builder(back.func.name)
             with build:
                 held = [build.param(t) for t in types]
-                known = {v: build.param(v.type, v.hint) for v in back.lifted}
+                known = site.known([build.param(v.type, v.hint) for v in site.closed])
                 out = back.within(build, [*held, *(build.param(t) for t in gs)], PASSED, known)
                 cts = [out[k] for k in back.shown]
                 if back.status is not None:
@@ -354,6 +354,9 @@ def refuse(situation, instead):
     raise UnsupportedError(message(situation, locate(), instead))
 
 
+PASSES = 5  # times that a rule in which its own function is called is captured until it reads nothing new
+
+
 class Site:
     """One call of a function with a rule, in the current trace.
 
@@ -372,7 +375,7 @@ class Site:
         self.moving = [i for i in self.traced if kinds[i].type.inexact]
         self.types = {i: kinds[i].type for i in self.traced}
         self.key = current_trace().root, self.tree, tuple(map(likeness, (*kinds, *custom.others(args))))
-        self.closed, self.checks, self.shared, self.grown = [], False, False, False
+        self.closed, self.stand_ins, self.checks, self.shared, self.grown = [], {}, False, False, False
         self.rule = custom.form(custom.name, [self.traced.index(i) for i in self.moving], self.refuse)
 
     def named(self):
@@ -402,14 +405,17 @@ class Site:
             return self.emit(main, outer)
         custom.active.append(self)
         try:
-            while True:
-                self.grown = False
+            for _ in range(PASSES):
+                self.grown, main, finish = False, None, None
                 main = self.part(custom.function, custom.name)
                 self.reads(main)
                 self.check_returned(main)
                 finish = custom.parts(self, main) if self.moving else lambda: None
                 if not (self.grown and self.shared):
                     break
+            else:
+                text = f"{custom.name} is called in its own rule, and other arrays of the functions around it are read each time"
+                refuse(text, "Pass what they read as arguments.")
         finally:
             custom.active.remove(self)
         self.rule.functions = finish()
@@ -421,7 +427,14 @@ class Site:
 
     def reads(self, part, checks=True):
         """Make what a part reads operands of the call, the status among them if the part `checks` for the call."""
-        new = [v for v in part.lifted if v not in self.closed]
+        new, root = [], current_trace().root
+        for v in part.lifted:
+            if v not in self.closed and v not in self.stand_ins:
+                same = next((w for w in self.closed if root.alike(v, w)), None)  # made again, where a function is captured again
+                if same is None:
+                    new.append(v)
+                else:
+                    self.stand_ins[v] = same
         checks = checks and part.checks
         self.grown |= bool(new) or (checks and not self.checks)
         self.closed += new
@@ -447,13 +460,18 @@ class Site:
             leaves.append(o.object if k is None else returned(next(found), o))
         return main.captured.rebuild(leaves)
 
+    def known(self, params):
+        """The parameter that is each outer value."""
+        found = dict(zip(self.closed, params))
+        return found | {v: found[w] for v, w in self.stand_ins.items()}
+
     def function(self, part, results, others=(), more=(), closed=()):
         """A part as a function of the operands (and of further arguments of types `more`) -> its `results`, the status, `others`, `closed` values."""
         build = Builder(part.func.name)
         with build:
             given = [build.param(self.types[i], printable(self.names[i])) for i in self.traced]
             status = build.param(STATUS) if self.checks else None
-            known = {v: build.param(v.type, v.hint) for v in self.closed}
+            known = self.known([build.param(v.type, v.hint) for v in self.closed])
             out = part.within(build, [*given, *(build.param(t) for t in more)], status, known)
             after = [status if part.status is None else out[part.status]] if self.checks else []
         return build.finish((*(out[k] for k in results if k is not None), *after, *(out[k] for k in others), *(known[v] for v in closed)))
