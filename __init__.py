@@ -13,6 +13,7 @@ from .tracer.errors import (
     WengertError,
 )
 from .tracer.flow import checkpoint, stop_gradient
+from .tracer.implicit import implicit_root
 from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.jit import jit
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
@@ -20,6 +21,6 @@ from .tracer.vmap import vmap
 
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "checkpoint", "custom_jvp", "custom_vjp", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api",
-    "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "checkpoint", "custom_jvp", "custom_vjp", "grad", "hessian", "hvp", "implicit_root", "jacfwd", "jacrev", "jit", "jvp", "linearize",
+    "numpy_api", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

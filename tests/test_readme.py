@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+import wengert.tracer.custom
+import wengert.tracer.flow
+import wengert.tracer.implicit
 import wengert.tracer.jit
 import wengert.tracer.transforms
 
@@ -20,7 +23,8 @@ def test_examples(page):
 
 
 def test_docstrings():
-    for module in (wengert.tracer.jit, wengert.tracer.transforms):
+    tracer = wengert.tracer
+    for module in (tracer.jit, tracer.transforms, tracer.custom, tracer.flow, tracer.implicit):
         failed, tried = doctest.testmod(module)
         assert tried and not failed
 
