@@ -21,12 +21,13 @@ from .vjp import vjp
 class ByHand:
     """A rule whose functions `make` gives when they are first asked for, as a rule may stand in its own functions.
 
+    closed: the operands that are values the functions close over; the backward half of a rule reads them as they are.
     moving: the operands that have tangents and cotangents; the others are not floating, or values that the function closes over.
     refuse: `refuse(why)` raises: "closed", an operand that is not moving varies; "jvp" or "vjp", the rule is not linear, and has no transpose.
     """
 
-    def __init__(self, name, moving, refuse, make=None):
-        self.name, self.moving, self.refuse, self.make = name, tuple(moving), refuse, make
+    def __init__(self, name, moving, refuse, make=None, closed=()):
+        self.name, self.moving, self.refuse, self.make, self.closed = name, tuple(moving), refuse, make, closed
 
     @functools.cached_property
     def functions(self):
@@ -38,7 +39,10 @@ class ByHand:
 
     def batch(self, lanes, batched, count):
         """The rule of the call on `lanes` lanes, all of whose `count` results carry them."""
-        return type(self)(f"batch_{self.name}", self.moving, self.refuse, lambda: self.batched(lanes, tuple(batched), count))
+        return type(self)(f"batch_{self.name}", self.moving, self.refuse, lambda: self.batched(lanes, tuple(batched), count), self.closed)
+
+    def held(self, operands):
+        return [operands[i] for i in self.closed]
 
     def run(self, func, operands, prefix=""):
         return call(*operands, body=func, name=f"{prefix}{self.name}", inline=True)
@@ -80,11 +84,11 @@ class Pushed(ByHand):
 
 
 class Pulled(ByHand):
-    """functions: forward, operands -> (results, residuals); backward, (residuals, cotangents of the inexact results) -> those of the moving ones."""
+    """functions: forward, operands -> (results, residuals); backward, (residuals, closed, cotangents of the results) -> those of the moving."""
 
     @functools.cached_property
     def push(self):
-        """(tangents, residuals) -> tangents of the results."""
+        """(tangents, residuals, closed) -> tangents of the results."""
         forward, backward = self.functions
         kept = len(backward.params) - self.gives
         build = Builder(backward.name)
@@ -99,7 +103,7 @@ class Pulled(ByHand):
         n, at = len(body.results), inexact(body)
         self.gives = len(at)
         out = self.run(self.functions[0], operands)
-        return out[:n], place(self.run(self.push, [*cotangents(tangents, self.moving, operands), *out[n:]], "t_"), at, n)
+        return out[:n], place(self.run(self.push, [*cotangents(tangents, self.moving, operands), *out[n:], *self.held(operands)], "t_"), at, n)
 
     def vjp(self, operands, needs, body):
         self.check(needs)
@@ -108,7 +112,8 @@ class Pulled(ByHand):
         out = self.run(forward, operands)
         (backward,), kept = drop_zeros([backward], 0)
         at = [self.moving[k] for k in kept]
-        return out[:n], lambda gs: place(self.run(backward, [*out[n:], *cotangents(gs, inexact(body), out)], "d_"), at, len(operands))
+        read = [*out[n:], *self.held(operands)]
+        return out[:n], lambda gs: place(self.run(backward, [*read, *cotangents(gs, inexact(body), out)], "d_"), at, len(operands))
 
     def batched(self, lanes, flags, count):
         """Residuals that all lanes share stay shared; cotangents of operands that they share are summed."""
@@ -122,7 +127,8 @@ class Pulled(ByHand):
 
         types = lambda func, flags: [p.type.like((lanes, *p.type.shape)) if f else p.type for p, f in zip(func.params, flags, strict=True)]
         early = region(ahead, types(forward, flags), forward.name, [p.hint for p in forward.params])
-        held = (*(not s for s in shared), *(True for _ in backward.params[len(shared) :]))
+        held = (*(not s for s in shared), *self.held(flags))
+        held = (*held, *(True for _ in backward.params[len(held) :]))
 
         def back(*xs):
             out, carried = batch_into(Builder.current(), backward, xs, held, lanes)

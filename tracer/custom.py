@@ -225,7 +225,7 @@ class Reverse(Custom):
         types = [ahead.func.results[k].type for k in saved]
 
         def functions():
-            forward = site.function(ahead, [ahead.shown[n] for n in at], saved, closed=site.closed)
+            forward = site.function(ahead, [ahead.shown[n] for n in at], saved)
             build = Builder(back.func.name)
             with build:
                 held = [build.param(t) for t in types]
@@ -418,7 +418,8 @@ class Site:
                 refuse(text, "Pass what they read as arguments.")
         finally:
             custom.active.remove(self)
-        self.rule.functions = finish()
+        first = len(self.traced) + self.checks
+        self.rule.functions, self.rule.closed = finish(), range(first, first + len(self.closed))
         return self.emit(main, self)
 
     def part(self, function, what):
@@ -465,8 +466,8 @@ class Site:
         found = dict(zip(self.closed, params))
         return found | {v: found[w] for v, w in self.stand_ins.items()}
 
-    def function(self, part, results, others=(), more=(), closed=()):
-        """A part as a function of the operands (and of further arguments of types `more`) -> its `results`, the status, `others`, `closed` values."""
+    def function(self, part, results, others=(), more=()):
+        """A part as a function of the operands (and of further arguments of types `more`) -> its `results`, the status, `others`."""
         build = Builder(part.func.name)
         with build:
             given = [build.param(self.types[i], printable(self.names[i])) for i in self.traced]
@@ -474,7 +475,7 @@ class Site:
             known = self.known([build.param(v.type, v.hint) for v in self.closed])
             out = part.within(build, [*given, *(build.param(t) for t in more)], status, known)
             after = [status if part.status is None else out[part.status]] if self.checks else []
-        return build.finish((*(out[k] for k in results if k is not None), *after, *(out[k] for k in others), *(known[v] for v in closed)))
+        return build.finish((*(out[k] for k in results if k is not None), *after, *(out[k] for k in others)))
 
 
 def likeness(x):
