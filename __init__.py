@@ -1,6 +1,7 @@
 """Wengert: plain NumPy functions, compiled and differentiated as they stand."""
 
 from .tracer import numpy_api, scipy_api  # register NumPy's and SciPy's functions on traced values
+from .tracer.custom import custom_jvp, custom_vjp
 from .tracer.errors import (
     CheckError,
     ConcretizationError,
@@ -11,7 +12,9 @@ from .tracer.errors import (
     UnsupportedError,
     WengertError,
 )
+from .tracer.flow import checkpoint, stop_gradient
 from .tracer.foreign import from_jax
+from .tracer.implicit import implicit_root
 from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.jit import jit
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
@@ -19,5 +22,6 @@ from .tracer.vmap import vmap
 
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "from_jax", "grad", "hessian", "hvp", "jacfwd", "jacrev", "jit", "jvp", "linearize", "numpy_api", "scipy_api", "value_and_grad", "vjp", "vmap",
+    "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "jacfwd", "jacrev", "jit", "jvp",
+    "linearize", "numpy_api", "scipy_api", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

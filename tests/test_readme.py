@@ -6,9 +6,14 @@ import re
 
 import pytest
 
+import wengert.tracer.custom
+import wengert.tracer.flow
 import wengert.tracer.foreign
+import wengert.tracer.implicit
+import wengert.tracer.jacobians
 import wengert.tracer.jit
 import wengert.tracer.transforms
+import wengert.tracer.vmap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -21,7 +26,8 @@ def test_examples(page):
 
 
 def test_docstrings():
-    for module in (wengert.tracer.foreign, wengert.tracer.jit, wengert.tracer.transforms):
+    tracer = wengert.tracer
+    for module in (tracer.foreign, tracer.jit, tracer.transforms, tracer.jacobians, tracer.vmap, tracer.custom, tracer.flow, tracer.implicit):
         failed, tried = doctest.testmod(module)
         assert tried and not failed
 

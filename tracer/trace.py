@@ -134,6 +134,11 @@ class Trace:
         self.root.known[outer] = self.root.captures[id(array)][-1].contents
         return value
 
+    def alike(self, a, b):
+        """Whether two values are captured constants of the same contents: arrays that nobody but the trace can reach any more."""
+        found = [c for versions in self.captures.values() for c in versions if c.value is a or c.value is b]
+        return len(found) == 2 and _same(found[0].contents, found[1].contents) and not any(_outside(c, 1) for c in found)
+
     def check(self, ok, error, text, value=None):
         """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing.
 

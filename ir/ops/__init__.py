@@ -2,7 +2,23 @@
 
 from ..core import Operand
 from ..op import OPS
-from . import control, dense, elementwise, external, indexing, linalg, reduction, shape, signal, sorting, special, spectral, transcendental, window
+from . import (
+    control,
+    dense,
+    elementwise,
+    external,
+    flow,
+    indexing,
+    linalg,
+    reduction,
+    shape,
+    signal,
+    sorting,
+    special,
+    spectral,
+    transcendental,
+    window,
+)
 
 Operand.arithmetic.update({name: OPS[name] for name in ("neg", "add", "sub", "mul", "div", "pow")})
 
@@ -12,6 +28,7 @@ __all__ = [
     "dense",
     "elementwise",
     "external",
+    "flow",
     "indexing",
     "linalg",
     "reduction",
