@@ -165,3 +165,31 @@ BAD = [
 def test_derivatives_that_do_not_exist(call, text):
     with pytest.raises(DerivativeError, match=text):
         call()
+
+
+def test_transforms_of_numbers_that_are_known_inside_a_trace():
+    def by_grad(x):
+        return x * grad(lambda y: x * y * y)(2.0)
+
+    def by_vjp(x):
+        return x * vjp(lambda y: x * y * y, 2.0)[1](1.0)[0]
+
+    def by_jvp(x):
+        return x * jvp(lambda y: x * y * y, (2.0,), (1.0,))[1]
+
+    for f in (by_grad, by_vjp, by_jvp):
+        agree(jit(f)(3.0), 36.0)
+        agree(grad(f)(3.0), 24.0)
+
+
+def test_compiled_functions_return_pullbacks():
+    @jit
+    def half(x, a):
+        return vjp(lambda y: np.sin(a * y), x)
+
+    y, pull = half(W, 2.0)
+    agree(y, np.sin(2 * W))
+    for g in (np.ones(3), X[0]):
+        agree(pull(g), (2 * np.cos(2 * W) * g,))
+    agree(jit(lambda x, g: half(x, 2.0)[1](g)[0])(W, X[0]), 2 * np.cos(2 * W) * X[0])
+    agree(grad(lambda g: pull(g)[0].sum())(X[0]), 2 * np.cos(2 * W))
