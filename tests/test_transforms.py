@@ -193,3 +193,11 @@ def test_compiled_functions_return_pullbacks():
         agree(pull(g), (2 * np.cos(2 * W) * g,))
     agree(jit(lambda x, g: half(x, 2.0)[1](g)[0])(W, X[0]), 2 * np.cos(2 * W) * X[0])
     agree(grad(lambda g: pull(g)[0].sum())(X[0]), 2 * np.cos(2 * W))
+
+
+def test_tangents_of_constants_are_zero():
+    value, tangent = jvp(lambda x: (np.ones(3, np.float32), x, 2.0, np.float32(1)), (1.0,), (5.0,))
+    agree(value, (np.ones(3, np.float32), 1.0, 2.0, np.float32(1)))
+    agree(tangent, (np.zeros(3, np.float32), 5.0, 0.0, np.float32(0)))
+    with pytest.raises(DerivativeError, match="no tangent"):
+        jvp(lambda x: 2, (1.0,), (1.0,))

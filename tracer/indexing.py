@@ -73,8 +73,9 @@ def setitem(x, key, value):
 
 
 def as_tuple(key):
-    """The key as a tuple, its indices that follow from constants alone as plain NumPy ones."""
-    return tuple([concrete(k) if isinstance(k, Traced) else k for k in (key if isinstance(key, tuple) else (key,))])
+    """The key as a tuple, its indices that follow from constants alone as plain NumPy ones, tuples inside it as the lists that they mean."""
+    key = key if isinstance(key, tuple) else (key,)
+    return tuple([concrete(k) if isinstance(k, Traced) else list(k) if type(k) is tuple else k for k in key])
 
 
 def concrete(k):

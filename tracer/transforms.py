@@ -7,6 +7,8 @@ function's IR and inlined: so they nest in any order, with or without `jit` betw
 import functools
 import inspect
 
+import numpy as np
+
 from ..autodiff.jvp import pushforward
 from ..autodiff.split import halves
 from ..autodiff.vjp import pullback
@@ -19,6 +21,7 @@ from .errors import DerivativeError, message
 from .frames import locate
 from .inner import Inner, like_type, name_of, traced, wrapped
 from .jit import Compiled, signature_of, wrapper
+from .signature import kind_for
 from .storage import current_trace
 
 
@@ -335,9 +338,20 @@ def _jvp(function, signature, primals, tangents):
     value = inner.returned(results)
     leaves = []
     for o, k in zip(inner.captured.outs, inner.shown):
+        if k is None and (still := constant_kind(o.object)) is not None:
+            leaves.append(wrapped(Lit(0, still.type), still.kind))
+            continue
         if k is None or out[k] is None:
             what = f"{o.object!r:.40}" if k is None else f"{results[k].type}"
             text = f"{inner.func.name} returns {what}, which has no tangent"
             raise DerivativeError(message(text, locate(), "Return floating values that it computes."))
         leaves.append(wrapped(out[k], o.kind or ARRAY))
     return value, inner.captured.rebuild(leaves)
+
+
+def constant_kind(x):
+    """What the tangent of a result that is no part of the program is: zero where it is floating, else None."""
+    if isinstance(x, TracedArray | np.ndarray | np.inexact | float | complex):
+        kind = kind_for(x, "result")
+        return kind if kind.type.inexact else None
+    return None
