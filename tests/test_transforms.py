@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import DerivativeError, grad, jit, jvp, value_and_grad, vjp
+from wengert import DerivativeError, grad, hessian, jit, jvp, value_and_grad, vjp
 
 X = np.random.default_rng(0).normal(size=(4, 3))
 W = np.random.default_rng(1).normal(size=3)
@@ -201,3 +201,16 @@ def test_tangents_of_constants_are_zero():
     agree(tangent, (np.zeros(3, np.float32), 5.0, 0.0, np.float32(0)))
     with pytest.raises(DerivativeError, match="no tangent"):
         jvp(lambda x: 2, (1.0,), (1.0,))
+
+
+def test_second_derivatives_where_operands_are_equal():
+    for f, scale in ((np.logaddexp2, np.log(2)), (np.logaddexp, 1.0)):
+        for gap in (0.0, 0.3):
+            s = 1 / (1 + np.exp(-scale * gap))
+            found = hessian(lambda x, f=f: f(x[0], x[1]))(np.array([0.4 + gap, 0.4]))
+            agree(found, scale * s * (1 - s) * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+
+
+def test_the_deviation_of_one_number_does_not_vary():
+    agree(grad(np.std)(3.5), 0.0)
+    agree(grad(lambda x: np.std(x, axis=0).sum())(X[:1]), np.zeros((1, 3)))

@@ -213,9 +213,10 @@ def spacing(x):
 
 @in_single
 def logaddexp2(x, y):
-    peak, level = e.maximum(x, y), e.eq(x, y)
-    gap = e.abs(e.select(level, Lit(0, x.type), x - y))  # infinities that are equal have none
-    return e.select(level, peak + 1, peak + t.log1p(t.exp2(-gap)) / LN2)
+    first = e.ge(x, y)  # put in order by selection, which has all derivatives where x = y
+    high, low = e.select(first, x, y), e.select(first, y, x)
+    gap = e.select(e.and_(e.eq(x, y), e.eq(e.abs(x), np.inf)), Lit(0, x.type), low - high)  # infinities that are equal have none
+    return high + t.log1p(t.exp2(gap)) / LN2
 
 
 def log_to(base, op):
