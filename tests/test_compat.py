@@ -12,7 +12,7 @@ from wengert.compat.autograd import builtins, elementwise_grad, grad, jacobian, 
 from wengert.compat.autograd.misc.fixed_points import fixed_point
 from wengert.compat.autograd.misc.flatten import flatten, flatten_func
 from wengert.compat.autograd.misc.optimizers import adam, rmsprop, sgd
-from wengert.compat.autograd.test_util import check_grads, combo_check
+from wengert.compat.autograd.test_util import check_equivalent, check_grads, combo_check
 
 X = numpy.array([0.3, -1.2, 2.0])
 A = numpy.array([[1.0, 2.0, 0.5], [-1.0, 0.3, 2.0]])
@@ -194,6 +194,10 @@ def test_check_grads():
     check_grads(lambda x, y: np.sum(np.sin(x) * y["k"]), (0, 1))(X, {"k": A})
     check_grads(lambda z: np.abs(z) * np.conj(z), order=1)(X + 1j)
     check_grads(np.tanh, modes=["fwd"])(0.3)
+    check_equivalent({"a": X, "b": (1.0,)}, {"a": X + 1e-9, "b": (1.0,)})
+    for other in ({"a": X + 1e-3, "b": (1.0,)}, {"a": X[:2], "b": (1.0,)}, {"a": X, "b": (1j,)}):
+        with pytest.raises(AssertionError, match="against"):
+            check_equivalent({"a": X, "b": (1.0,)}, other)
     combo_check(lambda x, axis=None: np.sum(x**3, axis=axis), order=1)([A, X[None]], axis=[0, None])
     with pytest.raises(AssertionError, match="differences"):
         check_grads(lambda x: np.floor(x * 1e9) * 1e-9 + x, order=1)(0.3)

@@ -12,7 +12,8 @@ from .misc.flatten import flatten
 STEP, TOLERANCE = 1e-6, 1e-6  # autograd's own, the tolerance relative to numbers beyond one
 
 
-def close(a, b):
+def scalar_close(a, b):
+    """Whether two numbers agree as derivatives and differences do."""
     return abs(a - b) <= TOLERANCE * (1.0 + abs(a) + abs(b))
 
 
@@ -70,7 +71,7 @@ def _check(f, x, modes, order, name):
         like = value if mode == "fwd" else x
         assert shapes(slope) == shapes(like), f"{mode} of {name}: the derivative has the shapes {shapes(slope)}, and should have {shapes(like)}"
         given = pairing(w, slope) if mode == "fwd" else pairing(slope, v)
-        assert close(given, expected), f"{mode} of {name} at {x}: {given} along a random direction; differences give {expected}"
+        assert scalar_close(given, expected), f"{mode} of {name} at {x}: {given} along a random direction; differences give {expected}"
     if order > 1:
         _check(lambda at: compiled(*at), (x, v, w), modes, order - 1, f"the derivative of {name}")
 
@@ -82,6 +83,12 @@ def shapes(x):
     if isinstance(x, list | tuple):
         return tuple(shapes(value) for value in x)
     return np.shape(x), "complex" if np.iscomplexobj(x) else "real"
+
+
+def check_equivalent(x, y):
+    """AssertionError where two containers of numbers differ in structure, shapes or numbers."""
+    assert shapes(x) == shapes(y), f"{shapes(x)} against {shapes(y)}"
+    assert all(map(scalar_close, flatten(x)[0], flatten(y)[0])), f"{x} against {y}"
 
 
 def combo_check(f, argnum=0, modes=("fwd", "rev"), order=2):
