@@ -199,6 +199,8 @@ def test_tangents_of_constants_are_zero():
     value, tangent = jvp(lambda x: (np.ones(3, np.float32), x, 2.0, np.float32(1)), (1.0,), (5.0,))
     agree(value, (np.ones(3, np.float32), 1.0, 2.0, np.float32(1)))
     agree(tangent, (np.zeros(3, np.float32), 5.0, 0.0, np.float32(0)))
+    agree(jvp(lambda x: X, (1.0,), (5.0,)), (X, np.zeros_like(X)))
+    agree(jvp(lambda x, v: jvp(lambda x: X, (x,), (v,))[1], (1.0, 2.0), (5.0, 1.0)), (np.zeros_like(X), np.zeros_like(X)))
     with pytest.raises(DerivativeError, match="no tangent"):
         jvp(lambda x: 2, (1.0,), (1.0,))
 

@@ -352,6 +352,6 @@ def _jvp(function, signature, primals, tangents):
 def constant_kind(x):
     """What the tangent of a result that is no part of the program is: zero where it is floating, else None."""
     if isinstance(x, TracedArray | np.ndarray | np.inexact | float | complex):
-        kind = kind_for(x, "result")
+        kind = kind_of(x) if isinstance(x, TracedArray) else kind_for(x, "result")
         return kind if kind.type.inexact else None
     return None
