@@ -5,7 +5,7 @@ as the op's own (`elementwise`, `shape`, ...). Results are ordinary functions: p
 simplified by the same passes, differentiable again. Imports `ir` only.
 """
 
-from . import control, dense, elementwise, indexing, linalg, loops, reduction, shape, signal, sorting, special, spectral, transcendental, window
+from . import control, dense, elementwise, flow, indexing, linalg, loops, reduction, shape, signal, sorting, special, spectral, transcendental, window
 from .batch import BATCH, batch
 from .forms import DERIVATIVE
 from .jvp import jvp
@@ -18,6 +18,7 @@ __all__ = [
     "control",
     "dense",
     "elementwise",
+    "flow",
     "indexing",
     "jvp",
     "linalg",

@@ -78,6 +78,8 @@ def map_jvp(operands, tangents, *, body, mapped, size):
 
 
 def call_jvp(operands, tangents, *, body, name, inline, rule):
+    if rule is not None:
+        return rule.jvp(operands, tangents, body)
     (func,), moving = tangent_regions([body], tangents)
     out = call(*operands, *_present(tangents), body=func, name=f"t_{name}", inline=inline)
     n = len(body.results)
@@ -186,10 +188,11 @@ def map_vjp(operands, needs, gives, *, body, mapped, size):
 
 
 def call_vjp(operands, needs, gives, *, body, name, inline, rule):
+    if rule is not None:
+        return rule.vjp(operands, needs, body)
     n, seeds = len(body.results), where(gives)
     half = cut(body, needs, gives)
-    early = {"body": early_half(half)} if half.saved else {"body": body, "rule": rule}
-    out = call(*operands, name=name, inline=inline, **early)
+    out = call(*operands, body=early_half(half) if half.saved else body, name=name, inline=inline)
     z, residuals = out[:n], out[n:]
 
     def pull(gs):
@@ -292,6 +295,7 @@ def swap(x):
 
 @BATCH.rule(call)
 def batch_call(lanes, batched, *operands, body, name, inline, rule):
+    rule = rule and rule.batch(lanes, batched, len(body.results))
     return call(*operands, body=batch(body, batched, lanes), name=f"batch_{name}", inline=inline, rule=rule)
 
 

@@ -8,7 +8,7 @@ import wengert
 import wengert.compat.autograd.numpy as np
 import wengert.compat.autograd.numpy.random as npr
 from wengert.compat import autograd
-from wengert.compat.autograd import builtins, elementwise_grad, grad, jacobian, make_hvp, make_jvp, make_vjp, value_and_grad
+from wengert.compat.autograd import builtins, elementwise_grad, extend, grad, jacobian, make_hvp, make_jvp, make_vjp, value_and_grad
 from wengert.compat.autograd.misc.fixed_points import fixed_point
 from wengert.compat.autograd.misc.flatten import flatten, flatten_func
 from wengert.compat.autograd.misc.optimizers import adam, rmsprop, sgd
@@ -187,7 +187,65 @@ def test_fixed_points():
         return fixed_point(lambda a: lambda x: 0.5 * (x + a / x), a, 1.0, lambda x, y: np.abs(x - y), 1e-12)
 
     agree(root(2.0), 2.0**0.5)
-    agree(make_jvp(root)(2.0)(1.0)[1], 0.5 / 2.0**0.5, rtol=1e-9)
+    agree(grad(root)(2.0), 0.5 / 2.0**0.5, rtol=1e-9)
+    M = A[:, :2] / 9
+    found = lambda b: fixed_point(lambda b: lambda x: np.tanh(M @ x) + b, b, np.zeros(2), lambda x, y: np.abs(x - y).max(), 1e-13)
+    x = found(np.ones(2))
+    agree(jacobian(found)(np.ones(2)), np.linalg.inv(np.eye(2) - (1 - np.tanh(M @ x) ** 2)[:, None] * M), rtol=1e-9)
+
+
+def scaled_rule(factor):
+    @extend.primitive
+    def mul(x, y, power=1):
+        return x * y**power
+
+    return mul, factor  # a factor in its rules tells them from what would be derived
+
+
+def test_primitives():
+    mul, c = scaled_rule(1.5)
+    with pytest.raises(TypeError, match="mul"):
+        grad(lambda x: np.sum(mul(x, 2.0)))(X)
+    extend.defvjp(mul, lambda ans, x, y, power=1: lambda g: c * g * y**power, None)
+    agree(mul(X, 3.0), 3 * X)
+    agree(wengert.jit(mul)(X, 3.0), 3 * X)
+    agree(grad(lambda x: np.sum(mul(x, 3.0)))(X), np.full(3, 4.5))
+    agree(grad(lambda x: np.sum(mul(x, 3.0, power=2)))(X), np.full(3, 13.5))
+    agree(make_jvp(lambda x: mul(x, 3.0))(X)(X)[1], 4.5 * X)
+    agree(grad(lambda y: np.sum(mul(X, y)))(3.0), 0.0)
+
+    only, c = scaled_rule(0.5)
+    extend.defvjp(only, lambda ans, x, y: lambda g: c * np.sum(g * x), argnums=(1,))
+    agree(grad(lambda y: np.sum(only(X, y)))(3.0), 0.5 * float(X.sum()))
+    with pytest.raises(TypeError, match="mul"):
+        grad(lambda x: np.sum(only(x, 3.0)))(X)
+
+    forward, c = scaled_rule(2.0)
+    extend.defjvp(forward, lambda g, ans, x, y: c * g * y, lambda g, ans, x, y: g * x)
+    agree(make_jvp(lambda x, y: forward(x, y), (0, 1))(X, 3.0)((np.ones(3), 1.0))[1], 6 + X)
+    agree(grad(lambda x, y: np.sum(forward(x, y)), (0, 1))(X, 3.0), (np.full(3, 6.0), float(X.sum())))
+
+
+@pytest.mark.parametrize("define", [
+    lambda f: extend.defvjp_argnum(f, lambda i, ans, args, kwargs: lambda g: 2 * (g * args[1] if i == 0 else np.sum(g * args[0]))),
+    lambda f: extend.defvjp_argnums(f, lambda at, ans, args, kwargs: lambda g: [2 * (g * args[1] if i == 0 else np.sum(g * args[0])) for i in at]),
+    lambda f: extend.defjvp_argnum(f, lambda i, t, ans, args, kwargs: 2 * t * args[1 - i]),
+    lambda f: extend.defjvp_argnums(f, lambda at, ts, ans, args, kwargs: sum(2 * t * args[1 - i] for i, t in zip(at, ts))),
+    lambda f: extend.defjvp(f, "same", "same"),
+    lambda f: extend.def_linear(f),
+])  # fmt: skip
+def test_rules_by_argument_number(define):
+    mul = extend.primitive(lambda x, y: x * y)
+    define(mul)
+    c = np.round(make_jvp(lambda x: mul(x, 1.0))(1.0)(1.0)[1])
+    assert c in (1, 2)
+    agree(grad(lambda x, y: np.sum(mul(x, y)), (0, 1))(X, 3.0), (np.full(3, 3 * c), float(c * X.sum())))
+    agree(make_jvp(lambda x, y: mul(x, y), (0, 1))(X, 3.0)((np.ones(3), 1.0))[1], c * (3 + X))
+
+
+def test_primitives_that_stop():
+    count = extend.notrace_primitive(lambda x: np.sum(x > 0.0) * 1.0 + np.sum(x))
+    agree(grad(lambda x: np.sum(x) * count(x))(X), np.full(3, count(X)))
 
 
 def test_check_grads():
@@ -279,3 +337,25 @@ def test_a_stencil():
         return np.mean((diffuse(heat, 8, rate) - target) ** 2)
 
     check_grads(distance, (0, 1), order=1)(npr.RandomState(1).rand(6, 6), 0.1)
+
+
+def test_rules_read_containers_from_outside():
+    table, seen = {"c": [2.0, 4.0]}, []
+
+    @wengert.custom_vjp
+    def f(x):
+        return x * table["c"][0] + sum(table["c"])
+
+    f.defvjp(lambda x: (f(x), None), lambda _, g: (g * sum(table["c"]) * len(table),))
+    agree(grad(f)(1.0), 6.0)
+
+    @wengert.custom_vjp
+    def changing(x):
+        seen.append(1)
+        table["c"] = 3.0
+        return x
+
+    changing.defvjp(lambda x: (x, None), lambda _, g: (g,))
+    with pytest.raises(TypeError, match="changes what lies outside"):
+        grad(changing)(1.0)
+    assert table == {"c": [2.0, 4.0]} and not seen

@@ -105,8 +105,8 @@ def traced(leaf, name):
     return TracedScalar(value, weak) if not value.type.shape and not hasattr(leaf, "flags") else fresh(value)
 
 
-def like_type(leaf, type, what):
-    """A tangent or cotangent leaf as a value of `type`, or an error that states both types."""
+def like_type(leaf, type, what, source=None):
+    """A tangent or cotangent leaf as a value of `type`, or an error that states both types, at `source` or the line now running."""
     operand, key = read(leaf)
     dtype = result_dtype([key])
     weak = key in (bool, int, float, complex)
@@ -117,7 +117,7 @@ def like_type(leaf, type, what):
         raise DerivativeError(
             message(
                 f"the {what} has shape {shape} and dtype {dtype}; its value is {type}",
-                locate(),
+                source or locate(),
                 f"Give np.asarray(g, np.{type.dtype.name}) of shape {type.shape}.",
             )
         )

@@ -9,10 +9,10 @@ import functools
 from ..autodiff.batch import batch_into, spread
 from ..autodiff.jvp import jvp as tangents_of
 from ..autodiff.split import halves
+from ..autodiff.transpose import transposed
 from ..autodiff.vjp import vjp as adjoint
-from ..ir.core import Builder, Lit, Value
+from ..ir.core import Lit, Value
 from ..ir.ops import OPS
-from ..ir.passes import dce
 from . import pytree
 from .array import Traced
 from .capture import ARRAY, SCALAR
@@ -127,19 +127,7 @@ def _halved(inner, selected):
     results = current_trace().build.inline(early, inner.operands)
     count = len(func.results)
     inner.settle(results[:count])
-    return _transposed(back, len(shown)), results[count:], results[:count]
-
-
-def _transposed(back, count):
-    """Of a backward half, (cotangents, residuals) -> cotangents, the forward half, (tangents, residuals) -> tangents: both are linear."""
-    twice = adjoint(back, tuple(range(count)), keep=False)  # (cotangents, residuals, tangents) -> tangents
-    build = Builder(back.name.replace("pullback", "push"))
-    with build:
-        tangents = [build.param(r.type) for r in back.results]
-        residuals = [build.param(p.type, p.hint) for p in back.params[count:]]
-        zeros = [Lit(0, p.type) for p in back.params[:count]]
-        out = build.inline(twice, [*zeros, *residuals, *tangents])
-    return dce(build.finish(out))
+    return transposed(back, len(shown)), results[count:], results[:count]
 
 
 def floating_results(inner):

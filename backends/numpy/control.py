@@ -10,6 +10,7 @@ from functools import partial
 from ...ir.core import Lit
 from ...ir.op import OPS
 from ...ir.ops.control import call, cond, groups, host, loop, map_
+from ...ir.ops.flow import apart
 from .emit import EMIT, identifier
 
 # names that mean something in an emitted file already
@@ -144,8 +145,9 @@ def emit_map(writer, eqn):
 
 
 @rule(call)
+@rule(apart)
 def emit_call(writer, eqn):
-    name = outlined(writer, eqn.attrs["body"], eqn.attrs["name"])
+    name = outlined(writer, eqn.attrs["body"], eqn.attrs.get("name") or eqn.attrs["body"].name)
     text = f"{name}({', '.join(texts(writer, eqn.operands))})"
     names = [writer.bind(r) for r in eqn.results]
     return [f"{', '.join(names)} = {text}" if names else text]

@@ -1,6 +1,6 @@
 """IR functions on XLA: lowering tables onto jax.lax, one file an op family, and the compiled callable."""
 
-from . import control, dense, elementwise, indexing, linalg, reduction, shape, signal, sorting, special, transcendental, window
+from . import control, dense, elementwise, flow, indexing, linalg, reduction, shape, signal, sorting, special, transcendental, window
 from .lower import lower
 from .table import XLA
 
@@ -9,6 +9,7 @@ __all__ = [
     "control",
     "dense",
     "elementwise",
+    "flow",
     "indexing",
     "linalg",
     "lower",

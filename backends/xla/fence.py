@@ -9,12 +9,13 @@ after it, inside a branch that is always taken: nothing is fused into or out of 
 
 from ...ir.core import Value
 from ...ir.ops.control import call, cond, host, loop, map_
+from ...ir.ops.flow import apart
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape
 
 LEAST = 512  # elements of an array from which a copy costs more than a branch
 MANY = 3  # parts of the array an update is computed from, other than the one it replaces, from which a branch is the faster code
 SHARE = 4  # an update of more than one part in so many is no less work than a copy
-REGIONS = (call, cond, host, loop, map_)
+REGIONS = (apart, call, cond, host, loop, map_)
 
 
 class Fence:

@@ -26,9 +26,10 @@ from .differential_operators import (
     value_and_grad,
     vector_jacobian_product,
 )
+from .extend import primitive
 
 __all__ = [
     "checkpoint", "deriv", "dict", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian", "hessian_tensor_product",
     "hessian_vector_product", "holomorphic_grad", "isinstance", "jacobian", "list", "make_ggnvp", "make_hvp", "make_jvp", "make_vjp",
-    "multigrad_dict", "tensor_jacobian_product", "tuple", "type", "value_and_grad", "vector_jacobian_product",
+    "multigrad_dict", "primitive", "tensor_jacobian_product", "tuple", "type", "value_and_grad", "vector_jacobian_product",
 ]  # fmt: skip

@@ -240,5 +240,5 @@ def make_ggnvp(f, g=half_square, f_argnum=0):
 
 
 def checkpoint(fun):
-    """`fun` itself, compiled: which intermediate values its derivative keeps and which it computes again is the compiler's choice."""
-    return jit(fun)
+    """`fun`, of which a derivative keeps only the arguments, and computes the rest again."""
+    return wengert.checkpoint(fun)

@@ -2,7 +2,7 @@
 
 from ..core import Operand
 from ..op import OPS
-from . import control, dense, elementwise, indexing, linalg, reduction, shape, signal, sorting, special, spectral, transcendental, window
+from . import control, dense, elementwise, flow, indexing, linalg, reduction, shape, signal, sorting, special, spectral, transcendental, window
 
 Operand.arithmetic.update({name: OPS[name] for name in ("neg", "add", "sub", "mul", "div", "pow")})
 
@@ -11,6 +11,7 @@ __all__ = [
     "control",
     "dense",
     "elementwise",
+    "flow",
     "indexing",
     "linalg",
     "reduction",

@@ -5,7 +5,10 @@ from ..ops.control import call
 
 
 def inline(func):
-    """No call is flagged `inline=True`, except those with a derivative rule: the body stands in its place. Regions too."""
+    """No call is flagged `inline=True`: the body stands in its place. Regions too.
+
+    Derivative rules go with the calls, so this is for programs that are not differentiated any more.
+    """
     return _inline(func, {})
 
 
@@ -14,7 +17,7 @@ def _inline(func, done):
         build = Builder(func.name)
         env = {p: build.param(p.type, p.hint) for p in func.params}
         for eqn in func.eqns:
-            if eqn.op is call and eqn.attrs["inline"] and eqn.attrs["rule"] is None:
+            if eqn.op is call and eqn.attrs["inline"]:
                 out = build.inline(_inline(eqn.attrs["body"], done), [env.get(x, x) for x in eqn.operands])
                 env.update(zip(eqn.results, out, strict=True))
             else:

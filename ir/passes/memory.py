@@ -6,6 +6,7 @@ from ..affine import Affine, number, plus
 from ..core import Builder, Lit, Value, map_regions
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
 from ..ops.elementwise import add
+from ..ops.flow import apart
 from ..ops.shape import dynamic_slice, dynamic_update_slice, reshape, slice_
 from ..rewrite import readers
 
@@ -117,7 +118,7 @@ class _Memory:
             body = self.rebuild(attrs["body"], lambda params: tell(params, limit))
             test = attrs["test"] and self.rebuild(attrs["test"], tell)
             return attrs | {"body": body, "test": test}
-        if eqn.op is call:
+        if eqn.op in (call, apart):
             return map_regions(attrs, lambda f: self.calls.get(f) or self.calls.setdefault(f, self.rebuild(f)))
         return attrs
 

@@ -1,11 +1,16 @@
-"""Choices and iterations whose course is known."""
+"""Choices and iterations whose course is known, and marks that have done their duty."""
 
 from ..core import Builder, Lit
 from ..ops.control import cond, groups, loop
+from ..ops.flow import stop_gradient
+from ..pattern import holes
 from ..rewrite import RuleSet
 
 CONTROL = RuleSet("control")
 rule = CONTROL.rule
+x = holes("x")
+
+rule(stop_gradient(x), x)  # programs are simplified when all that is to be differentiated has been
 
 
 @rule(None, where=lambda op, operands: op is cond and isinstance(operands[0], Lit), grows=True)

@@ -1,0 +1,477 @@
+"""Derivatives given by hand: `custom_vjp`, `custom_jvp`.
+
+A call is captured with its rule: the function, and beside it what the rule computes, all on the arguments of the
+call. It becomes one `call` that carries the rule; once a program is not differentiated any more only the
+function is left of it.
+"""
+
+import functools
+import inspect
+import operator
+
+import numpy as np
+
+from ..autodiff.custom import Pulled, Pushed
+from ..ir.core import Builder, Lit
+from ..ir.ops import OPS
+from ..ir.source import Source
+from . import pytree
+from .array import Traced, TracedArray, bring, fresh
+from .capture import ARRAY, Kind, capture, kind_of, printable
+from .emit import spread_to
+from .errors import DerivativeError, UnsupportedError, message
+from .frames import internal, locate
+from .inner import like_type, name_of, with_shown, wrapped
+from .jit import signature_of
+from .outside import items
+from .signature import names_of
+from .source import hooks
+from .status import PASSED, STATUS
+from .storage import Storage, current_trace
+from .transforms import check_function
+
+
+def custom_vjp(function=None, *, nondiff_argnums=()):
+    """`function` with a reverse-mode derivative of your own, given by `f.defvjp(fwd, bwd)`.
+
+    fwd:  takes what f takes, and returns (what f returns, anything that bwd needs).
+    bwd:  takes that, and the cotangent of the result in its structure, and returns a tuple with one cotangent for
+          each positional argument, of its structure, shapes and dtypes; None, for an argument or inside it, is zero.
+    nondiff_argnums: positions of arguments without a derivative; bwd takes them first.
+
+    Forward mode, higher orders, vmap and captured loops work as with any function; forward mode by the transpose of
+    bwd, which must be linear in the cotangent for it. A value that f closes over has no derivative: pass
+    it as an argument. Where a check in bwd fails at run time (an index out of range), its cotangents are NaN. What f
+    returns is new memory: where it is an argument or a view of one, it is read-only.
+    Raises DerivativeError where there is no rule, where the rule returns something else, and for closures.
+
+    >>> import numpy as np
+    >>> from wengert import custom_vjp, grad
+    >>> @custom_vjp
+    ... def clipped(x):
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda _, g: (np.clip(g, -1.0, 1.0),))
+    >>> grad(lambda x: (clipped(x) * 5.0).sum())(np.ones(2))
+    array([1., 1.])
+    """
+    if function is None:
+        return functools.partial(custom_vjp, nondiff_argnums=nondiff_argnums)
+    return Reverse(function, nondiff_argnums, "custom_vjp").wrapper("defvjp")
+
+
+def custom_jvp(function=None, *, nondiff_argnums=()):
+    """`function` with a forward-mode derivative of your own, given by `f.defjvp(rule)` or `f.defjvps(...)`.
+
+    rule: takes two tuples, the positional arguments and their tangents (zeros for those that do not vary), and returns
+          (what f returns, its tangent in the structure of the result). It must be linear in the tangents: reverse mode is its transpose.
+    defjvps: instead, one function for each argument, `(tangent, result, *arguments) -> tangent of the result`, or None for zero.
+    nondiff_argnums: positions of arguments without a derivative; the rule takes them first.
+
+    All else is as for `custom_vjp`.
+
+    >>> import numpy as np
+    >>> from wengert import custom_jvp, grad
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return np.log(1.0 + np.exp(x))
+    >>> @log1pexp.defjvp
+    ... def rule(primals, tangents):
+    ...     (x,), (dx,) = primals, tangents
+    ...     return log1pexp(x), (1.0 - 1.0 / (1.0 + np.exp(x))) * dx
+    >>> grad(grad(log1pexp))(0.0)
+    0.25
+    """
+    if function is None:
+        return functools.partial(custom_jvp, nondiff_argnums=nondiff_argnums)
+    return Forward(function, nondiff_argnums, "custom_jvp").wrapper("defjvp", "defjvps")
+
+
+def source_of(function):
+    """Where a function of the user's is defined, or the line that is running."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return Source(code, 0) if code is not None and not internal(code) else locate()
+
+
+class Custom:
+    """A function whose derivative is given by hand."""
+
+    def __init__(self, function, nondiff, kind):
+        check_function(function, kind)
+        self.function, self.nondiff, self.kind = function, frozenset([nondiff] if isinstance(nondiff, int) else nondiff), kind
+        self.name, self.signature, self.rule = name_of(function), signature_of(function), None
+        self.active = []  # the sites whose rules are being captured
+
+    def wrapper(self, *definers):
+        def call(*args, **kwargs):
+            return self.call(self.positional(args, kwargs))
+
+        if hasattr(self.function, "__name__"):
+            functools.update_wrapper(call, self.function)
+        call.__wrapped__ = self.function
+        for name in definers:
+            setattr(call, name, getattr(self, name))
+        self.called = call
+        return call
+
+    def define(self, rule):
+        if self.rule is not None:
+            raise DerivativeError(message(f"{self.name} has a derivative already, and programs may have been made with it", locate()))
+        self.rule = rule
+
+    def positional(self, args, kwargs):
+        """The arguments by position, defaults filled in."""
+        if self.signature is None:
+            return args
+        given = self.signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        if given.kwargs:
+            text = f"{self.name} takes {', '.join(given.kwargs)} by keyword only: a derivative rule knows arguments by their position"
+            raise DerivativeError(message(text, locate(), "Make them positional parameters; nondiff_argnums= says which have no derivative."))
+        return given.args
+
+    def call(self, args):
+        if self.rule is None:
+            define = "f.defvjp(fwd, bwd)" if self.kind == "custom_vjp" else "f.defjvp(rule)"
+            raise DerivativeError(message(f"{self.name} is a {self.kind} function without a rule", locate(), f"Give it one first: {define}."))
+        if current_trace() is None:
+            return self.function(*args)
+        return Site(self, args).run()
+
+    def merged(self, others, moved):
+        """All the arguments, from those without a derivative and the rest."""
+        count, others, moved = len(others) + len(moved), iter(others), iter(moved)
+        return [next(others if i in self.nondiff else moved) for i in range(count)]
+
+    def others(self, args):
+        """The arguments without a derivative."""
+        return [x for i, x in enumerate(args) if i in self.nondiff]
+
+    def wrong(self, function, said, hint):
+        raise DerivativeError(message(f"{name_of(function)}, the rule of {self.name}, {said}", source_of(function), hint))
+
+    def slopes(self, function, made, kinds, names, what):
+        """The tangents or cotangents that a rule returned, for each of some containers of Kinds, in order of the floating leaves."""
+        found, names = [], iter(names)
+        for x, like in zip(made, kinds):
+            wanted, tree = pytree.flatten(like, lambda x: x is None)
+            leaves, given = ([None] * len(wanted), tree) if x is None else pytree.flatten(x, lambda x: x is None)
+            if given != tree:
+                text = f"returned a {what} of structure {given}, where {next(names, 'the result')} has {tree}"
+                self.wrong(function, text, "Give one of the same structure; None stands for zero.")
+            for leaf, kind in zip(leaves, wanted):
+                name = next(names) if kind is not None else None
+                if isinstance(kind, Kind) and kind.type.inexact:
+                    said = f"{what} of {name} that {name_of(function)}, the rule of {self.name}, returns"
+                    found.append(fresh(Lit(0, kind.type) if leaf is None else like_type(leaf, kind.type, said, source_of(function))))
+        return tuple(found)
+
+    def check_like(self, function, main, part, at, indices):
+        """What a rule returns as the result must be like what the function returns."""
+        wanted = pytree.structure(main.indices())
+        if pytree.structure(indices) != wanted:
+            said = f"returned a result of structure {pytree.structure(indices)}, where {self.name} returns {wanted}"
+            self.wrong(function, said, "Return what the function returns.")
+        for m, n in enumerate(at):
+            a, b = main.kind(m), part.kind(n)
+            types = [x.type if isinstance(x, Kind) else f"{x!r:.40}" for x in (a, b)]
+            if types[0] != types[1] and (isinstance(a, Kind) or isinstance(b, Kind)):
+                self.wrong(function, f"returned {types[1]}, where {self.name} returns {types[0]}", "Return what the function returns.")
+
+
+class Reverse(Custom):
+    """The backward half is given, and a forward half that keeps what it reads."""
+
+    form = Pulled
+
+    def defvjp(self, fwd, bwd):
+        """Give the derivative: see `custom_vjp`."""
+        self.define((fwd, bwd))
+
+    def parts(self, site, main):
+        """Capture the halves -> a function that makes them functions of the site's operands."""
+        fwd, bwd = self.rule
+
+        def pair(*args):
+            made = hooks.call(fwd)(*args)
+            if not isinstance(made, tuple | list) or len(made) != 2:
+                self.wrong(fwd, f"returned {spelled(made)}", "It must return a pair: what the function returns, and what bwd needs.")
+            return made[0], made[1]
+
+        ahead = site.part(pair, name_of(fwd))
+        site.reads(ahead)
+        at, kept = map(pytree.leaves, ahead.indices())
+        self.check_like(fwd, main, ahead, at, ahead.indices()[0])
+        leaves = [ahead.kind(n) for n in range(len(ahead.shown))]
+        for n, m in zip(at, range(len(at))):
+            leaves[n] = zero_or(main.kind(m))
+        seeds, residuals = ahead.captured.rebuild(leaves)
+        gs = [leaves[n].type for n in at if isinstance(leaves[n], Kind)]
+        saved = [ahead.shown[n] for n in kept if isinstance(leaves[n], Kind)]
+
+        def cotangents(residuals, seeds):
+            made = hooks.call(bwd)(*(self.others(site.args)), residuals, seeds)
+            if not isinstance(made, tuple | list) or len(made) != len(site.given):
+                n = len(site.given)
+                self.wrong(bwd, f"returned {spelled(made)}", f"It must return a tuple with one cotangent for each of {n} argument{'s' * (n > 1)}.")
+            return self.slopes(bwd, made, site.kinds, site.names, "cotangent")
+
+        status = current_trace().root.status
+        before, status.value = status.value, PASSED
+        try:
+            first = len(saved)
+            back = Part(cotangents, (residuals, seeds), self, name_of(bwd), range(first, first + len(gs)))
+        finally:
+            status.value = before
+        site.reads(back, checks=False)
+        types = [ahead.func.results[k].type for k in saved]
+
+        def functions():
+            forward = site.function(ahead, [ahead.shown[n] for n in at], saved, closed=back.lifted)
+            build = Builder(back.func.name)
+            with build:
+                held = [build.param(t) for t in types]
+                known = {v: build.param(v.type, v.hint) for v in back.lifted}
+                out = back.within(build, [*held, *(build.param(t) for t in gs)], PASSED, known)
+                cts = [out[k] for k in back.shown]
+                if back.status is not None:
+                    cts = [or_nan(ct, out[back.status]) for ct in cts]
+            return forward, build.finish(cts)
+
+        return functions
+
+
+class Forward(Custom):
+    """Results and their tangents are given together."""
+
+    form = Pushed
+
+    def defjvp(self, rule):
+        """Give the derivative: see `custom_jvp`. Returns the rule, to be a decorator."""
+        self.define(rule)
+        return rule
+
+    def defjvps(self, *rules):
+        """Give the derivative by one function for each argument: see `custom_jvp`."""
+
+        def together(*args):
+            *others, primals, tangents = args
+            if len(rules) != len(primals):
+                raise DerivativeError(message(f"{self.name} takes {len(primals)} arguments, and defjvps was given {len(rules)} rules", locate()))
+            out = self.called(*self.merged(others, primals))
+            found = [hooks.call(r)(t, out, *primals) for r, t in zip(rules, tangents) if r is not None]
+            return out, functools.reduce(functools.partial(pytree.map, operator.add), found) if found else None
+
+        together.__name__ = self.name
+        self.define(together)
+
+    def parts(self, site, main):
+        """Capture the rule -> a function that makes it a function of the site's operands."""
+        moving = pytree.map(zero_or, site.kinds)
+        n = len(main.shown)
+
+        def both(primals, tangents):
+            made = hooks.call(self.rule)(*self.others(site.args), primals, tangents)
+            if not isinstance(made, tuple | list) or len(made) != 2:
+                self.wrong(self.rule, f"returned {spelled(made)}", "It must return a pair: what the function returns, and its tangent.")
+            kinds = main.captured.rebuild([main.kind(m) for m in range(n)])
+            return made[0], self.slopes(self.rule, (made[1],), (kinds,), ["the result"] * n, "tangent")
+
+        part = Part(both, (site.kinds, moving), self, name_of(self.rule))
+        site.reads(part)
+        at, slopes = map(pytree.leaves, part.indices())
+        self.check_like(self.rule, main, part, at, part.indices()[0])
+        types = [site.types[i] for i in site.moving]
+        return lambda: site.function(part, [part.shown[k] for k in at], [part.shown[k] for k in slopes], types)
+
+
+def zero_or(kind):
+    """The Kind of a tangent; zeros for numbers that have none, None for other objects."""
+    if isinstance(kind, Kind) and kind.type.inexact:
+        return Kind(kind.type, kind.kind)
+    shape = kind.type.shape if isinstance(kind, Kind) else getattr(kind, "shape", ())
+    number = isinstance(kind, Kind | int | float | complex) or hasattr(kind, "dtype")
+    return None if not number or isinstance(kind, bool) else np.zeros(shape) if shape else 0.0
+
+
+def or_nan(x, status):
+    """x where nothing has failed, else NaN."""
+    ok = OPS["eq"](status, PASSED)
+    return OPS["select"](spread_to(ok, x.type.shape), x, Lit(float("nan"), x.type))
+
+
+def spelled(x):
+    return f"a {type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else repr(x) if isinstance(x, Traced) else type(x).__name__
+
+
+class Part:
+    """A function of the rule, captured in the current trace on arguments of which some are `Kind`s.
+
+    func, shown: as of `with_shown`; lifted: the outer values it reads, besides the status before it, which is `before`;
+    status: which result is the status after it, or None; checks: whether it reads or changes that.
+    """
+
+    def __init__(self, function, args, custom, what, free=()):
+        trace = current_trace()
+        root = trace.root
+        leaves, tree = pytree.flatten((tuple(args), {}))
+        kinds = [x for x in leaves if isinstance(x, Kind)]
+        before = self.before = root.status.value
+        had = changes(root.outside)
+        captured = capture(function, leaves, tree, kinds, what, parent=trace, order=pytree.key_order((tuple(args), {})))
+        self.captured = captured
+        self.func, self.shown = with_shown(captured)
+        self.lifted = [v for v in captured.lifted if v is not before]
+        self.status = captured.values + len(captured.writes) if captured.effects else None
+        self.checks = self.status is not None or before in captured.lifted
+        named = custom.name if what == custom.name else f"{what}, the rule of {custom.name},"
+        if any(place not in free for place in captured.writes):
+            refuse(f"{named} writes to its arguments", "Work on a copy: x = x.copy().")
+        if any(s is not root.status for s in captured.effects) or changes(root.outside) != had:
+            refuse(f"{named} changes what lies outside it, or draws random numbers", "Pass it as an argument, and return the new value.")
+        if any(eqn.effect for eqn in self.func.eqns):
+            refuse(f"{named} prints or draws random numbers", "Do so outside it: how often it runs is left to the derivative.")
+
+    def within(self, build, given, status, closed):
+        """Append the function: its results on `given` arguments, on the status and on the outer values looked up in `closed`."""
+        return build.inline(self.func, [*given, *(status if v is self.before else closed[v] for v in self.captured.lifted)])
+
+    def indices(self):
+        """What the function returned, with the number of the leaf in place of every leaf."""
+        return self.captured.rebuild([*range(len(self.shown))])
+
+    def kind(self, leaf):
+        """The Kind of a leaf of what it returned, or the object that it is."""
+        k, out = self.shown[leaf], self.captured.outs[leaf]
+        return out.object if k is None else Kind(self.func.results[k].type, out.kind or ARRAY)
+
+
+def changes(outside):
+    """What a trace has done outside so far, to be compared."""
+    copies = [(key, ids(items(made)), first) for key, (_, made, first, _) in outside.mirrors.items() if first is not None]
+    copies = [(key, now) for key, now, first in copies if now != ids(first)]  # the others are only read
+    return [(slot, id(slot.get())) for slot in outside.heap], len(outside.calls), len(outside.draws.list), copies
+
+
+def ids(objects):
+    return [*map(id, objects)]
+
+
+def refuse(situation, instead):
+    raise UnsupportedError(message(situation, locate(), instead))
+
+
+class Site:
+    """One call of a function with a rule, in the current trace.
+
+    The operands are the traced leaves of the arguments, the status if anything checks, and `closed`: the outer
+    values that any of the functions reads. A call of the same function in its own rule shares the rule of this one.
+    """
+
+    def __init__(self, custom, args):
+        self.custom, self.args = custom, args
+        self.given = tuple(x for i, x in enumerate(args) if i not in custom.nondiff)
+        self.leaves, self.tree = pytree.flatten((self.given, {}))
+        self.names = self.named()
+        kinds = [kind_of(x, n) if isinstance(x, Traced) else x for x, n in zip(self.leaves, self.names)]
+        self.kinds = pytree.unflatten(self.tree, kinds, pytree.key_order((self.given, {})))[0]
+        self.traced = [i for i, k in enumerate(kinds) if isinstance(k, Kind)]
+        self.moving = [i for i in self.traced if kinds[i].type.inexact]
+        self.types = {i: kinds[i].type for i in self.traced}
+        self.key = current_trace().root, self.tree, tuple(map(likeness, (*kinds, *custom.others(args))))
+        self.closed, self.checks, self.shared, self.grown = [], False, False, False
+        self.rule = custom.form(custom.name, [self.traced.index(i) for i in self.moving], self.refuse)
+
+    def named(self):
+        if self.custom.signature is None:
+            return names_of(None, self.given, {})
+        parameters = [p for i, p in enumerate(self.custom.signature.parameters.values()) if i not in self.custom.nondiff]
+        return names_of(inspect.Signature(parameters), self.given, {})
+
+    def refuse(self, why):
+        name = self.custom.name
+        if why == "closed":
+            text = f"{name}, a {self.custom.kind} function, closes over a value that is being differentiated, for which its rule says nothing"
+            raise DerivativeError(message(text, locate(), f"Pass the value as an argument: {name}(x, value)."))
+        given, other = ("the cotangent", "forward mode") if why == "jvp" else ("the tangents", "reverse mode")
+        text = f"the rule of {name} is not linear in {given}, so {other} cannot be derived from it"
+        advice = "custom_jvp" if why == "jvp" else "custom_vjp"
+        raise DerivativeError(message(text, locate(), f"Give the derivative by {advice}, or do not ask for {other}."))
+
+    # -- capturing ---------------------------------------------------------------------------------
+    def run(self):
+        custom = self.custom
+        outer = next((s for s in custom.active if s.key == self.key), None)
+        if outer is not None:  # within its own rule
+            outer.shared = True
+            main = self.part(custom.function, custom.name)
+            outer.reads(main)
+            return self.emit(main, outer)
+        custom.active.append(self)
+        try:
+            while True:
+                self.grown = False
+                main = self.part(custom.function, custom.name)
+                self.reads(main)
+                self.check_returned(main)
+                finish = custom.parts(self, main) if self.moving else lambda: None
+                if not (self.grown and self.shared):
+                    break
+        finally:
+            custom.active.remove(self)
+        self.rule.functions = finish()
+        return self.emit(main, self)
+
+    def part(self, function, what):
+        """A function of the arguments, captured."""
+        return Part(lambda *moved: hooks.call(function)(*self.custom.merged(self.custom.others(self.args), moved)), self.kinds, self.custom, what)
+
+    def reads(self, part, checks=True):
+        """Make what a part reads operands of the call, the status among them if the part `checks` for the call."""
+        new = [v for v in part.lifted if v not in self.closed]
+        checks = checks and part.checks
+        self.grown |= bool(new) or (checks and not self.checks)
+        self.closed += new
+        self.checks |= checks
+
+    def check_returned(self, main):
+        for out in main.captured.outs:
+            if isinstance(out.object, TracedArray):
+                refuse(f"{self.custom.name} returns an array of the function around it", "Return a new one: x.copy().")
+
+    def emit(self, main, site):
+        """Append the call -> what the function returned."""
+        status = current_trace().root.status
+        operands = [self.leaves[i].value for i in self.traced]
+        operands += [bring(status.value)] if site.checks else []
+        operands += [bring(v) for v in site.closed]
+        body = site.function(main, main.shown)
+        out = OPS["call"](*operands, body=body, name=self.custom.name, inline=True, rule=site.rule)
+        if site.checks:
+            status.write(out[-1])
+        found, leaves = iter(out), []
+        for o, k in zip(main.captured.outs, main.shown):
+            leaves.append(o.object if k is None else returned(next(found), o))
+        return main.captured.rebuild(leaves)
+
+    def function(self, part, results, others=(), more=(), closed=()):
+        """A part as a function of the operands (and of further arguments of types `more`) -> its `results`, the status, `others`, `closed` values."""
+        build = Builder(part.func.name)
+        with build:
+            given = [build.param(self.types[i], printable(self.names[i])) for i in self.traced]
+            status = build.param(STATUS) if self.checks else None
+            known = {v: build.param(v.type, v.hint) for v in self.closed}
+            out = part.within(build, [*given, *(build.param(t) for t in more)], status, known)
+            after = [status if part.status is None else out[part.status]] if self.checks else []
+        return build.finish((*(out[k] for k in results if k is not None), *after, *(out[k] for k in others), *(known[v] for v in closed)))
+
+
+def likeness(x):
+    """What tells arguments apart: types of what is traced, values of numbers, and other objects themselves."""
+    return (x.type, x.kind) if isinstance(x, Kind) else (type(x), x) if isinstance(x, bool | int | float | complex | str) else id(x)
+
+
+def returned(value, out):
+    """A result of the call; memory that would be an argument's is not, so it must not be written."""
+    if out.kind is ARRAY and (out.how == "argument" or out.chain):
+        return TracedArray(Storage(value, current_trace(), None, True))
+    return wrapped(value, out.kind or ARRAY)
