@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import UnsupportedError, grad, jit
+from wengert import UnsupportedError, grad, jacfwd, jit, value_and_grad
 
 X = np.arange(1.0, 5.0)
 
@@ -379,3 +379,20 @@ def test_text_is_never_made_of_what_stands_for_traced_values():
     for f in (lambda x: print([Named(x[0])]), lambda x: str(x[0]), lambda x: f"{Named(x[0])}", lambda x: "".join([str(x[0])])):
         with pytest.raises(UnsupportedError, match="text of"):
             jit(f)(np.ones(2))
+
+
+def sampled(x):
+    rng = np.random.RandomState(0)
+    return np.sum(np.sin(x * rng.randn(len(x)))) * np.random.rand()
+
+
+def test_draws_in_a_function_that_is_differentiated():
+    x = np.arange(3.0)
+    z = np.random.RandomState(0).randn(3)
+    for f in (grad(sampled), jit(grad(sampled)), lambda x: value_and_grad(sampled)(x)[1], lambda x: jacfwd(sampled)(x)):
+        np.random.seed(4)
+        found = [f(x) for _ in range(3)]
+        np.random.seed(4)
+        for slope in found:
+            agree(slope, np.cos(x * z) * z * np.random.rand())
+    assert "= host" not in str(grad(sampled).ir(x))

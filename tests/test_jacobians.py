@@ -142,3 +142,12 @@ def test_errors():
         value_and_grad(lambda x: x, holomorphic=True)(1.0)
     with pytest.raises(TypeError, match="jacrev takes a function"):
         jacrev(3.0)
+
+
+def test_compiled_functions_return_pushes():
+    x = np.array([1.0, 3.0])
+    y, push = jit(lambda x: linearize(lambda y: y * y, x))(x)
+    agree(y, x * x)
+    agree(push(np.array([1.0, 2.0])), np.array([2.0, 12.0]))
+    with pytest.raises(DerivativeError, match="push"):
+        push(1.0, 2.0)

@@ -12,6 +12,7 @@ MAY = {
     "autodiff": {"autodiff", "ir", "numpy"},
     "backends": {"backends", "ir", "numpy", "jax"},
     "tracer": {"tracer", "ir", "autodiff", "backends", "numpy", "jax"},
+    "compat": {"compat", "wengert", "numpy", "scipy"},
 }
 FILES = [p for room in MAY for p in sorted((ROOT / room).rglob("*.py"))]
 
@@ -50,6 +51,7 @@ def test_imports_point_one_way(path):
         if top in sys.stdlib_module_names:
             continue
         assert top in MAY[room], f"{room} may not import {name} (line {node.lineno})"
+        assert name.count(".") == 0 or room != "compat" or top != "wengert", f"compat uses wengert's public names alone (line {node.lineno})"
         assert "_src" not in name and not top.startswith("jaxlib"), f"private interface of jax (line {node.lineno})"
         if room == "tracer" and top == "jax":
             assert path.name == "pytree.py" and all(a.name == "tree_util" for a in node.names), f"jax in the tracer (line {node.lineno})"

@@ -193,6 +193,7 @@ np.pad(x, (9, 4), "symmetric", reflect_type="odd"), np.pad(x[:1], 2, "reflect", 
 """
 
 SELECTION = """
+x[(0, 1, 0), (3, 3, 2)], b[(0, 1, 0), (2, 2, 1)], x[(0, 1),], x[(0, 1), 2], x[1][(0, 1),], x[:, (True, False, True, False)]
 np.take(x, 2), np.take(x, [1, 5]), np.take(x, -1), np.take(x, [[0, 1], [2, 0]], axis=1), np.take(x, 1, axis=0), x.take([0, -1], axis=-1)
 np.take(x, [7, -9], mode="wrap"), np.take(x, [70, -9], mode="clip"), np.take(v, []), np.take(x, True), np.take(s, 0), np.take(x, i)
 np.take(x, i, axis=1), np.take(x, i, 0, mode="wrap"), np.take(x, 20 * i - 9, 0, mode="clip"), np.take(x, k, axis=0)
@@ -478,3 +479,17 @@ def test_refusals_name_the_reason(name):
     function = getattr(np, name)
     with pytest.raises(UnsupportedError, match=f"np.{name} "):
         jit(lambda x: function(*[x] * (2 if name == "busday_count" else 1)))(drawn(float, 3))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_concatenators(dtype):
+    for f in (
+        lambda x, v, s: (np.r_[v, v], np.r_[x, x], np.r_[v, 1, 2.5, v], np.r_[1:4, v, 0:1:3j], np.r_[[1, 2], v[0], [v[1], 2]]),
+        lambda x, v, s: (np.r_[s[()], 3], np.r_["-1", x, x], np.r_["0,2", v, v], np.r_["1,2,0", v, v], np.r_["0,3,1", x, x]),
+        lambda x, v, s: (np.r_["0,2,1", v, 1:5], np.r_["0,3,0", v, 1:4], np.r_["0,2,0", 1:4, v], np.c_["0,3,-1", v, v]),
+        lambda x, v, s: (np.c_[v, v], np.c_[x, x], np.c_[v[:3], x], np.c_[s[()], s[()]], np.c_[v, 1:5]),
+    ):
+        args = [drawn(dtype, shape) for shape in ((3, 4), 4, ())]
+        agree(jit(f)(*args), f(*args))
+    with pytest.raises(UnsupportedError, match="makes a matrix"):
+        jit(lambda x: np.r_["r", x])(drawn(dtype, 3))

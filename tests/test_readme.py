@@ -18,7 +18,7 @@ import wengert.tracer.vmap
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/semantics.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/semantics.md", "docs/autograd.md"])
 def test_examples(page):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     failed, tried = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=flags)

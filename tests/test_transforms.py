@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import DerivativeError, grad, jit, jvp, value_and_grad, vjp
+from wengert import DerivativeError, grad, hessian, jit, jvp, value_and_grad, vjp
 
 X = np.random.default_rng(0).normal(size=(4, 3))
 W = np.random.default_rng(1).normal(size=3)
@@ -165,3 +165,54 @@ BAD = [
 def test_derivatives_that_do_not_exist(call, text):
     with pytest.raises(DerivativeError, match=text):
         call()
+
+
+def test_transforms_of_numbers_that_are_known_inside_a_trace():
+    def by_grad(x):
+        return x * grad(lambda y: x * y * y)(2.0)
+
+    def by_vjp(x):
+        return x * vjp(lambda y: x * y * y, 2.0)[1](1.0)[0]
+
+    def by_jvp(x):
+        return x * jvp(lambda y: x * y * y, (2.0,), (1.0,))[1]
+
+    for f in (by_grad, by_vjp, by_jvp):
+        agree(jit(f)(3.0), 36.0)
+        agree(grad(f)(3.0), 24.0)
+
+
+def test_compiled_functions_return_pullbacks():
+    @jit
+    def half(x, a):
+        return vjp(lambda y: np.sin(a * y), x)
+
+    y, pull = half(W, 2.0)
+    agree(y, np.sin(2 * W))
+    for g in (np.ones(3), X[0]):
+        agree(pull(g), (2 * np.cos(2 * W) * g,))
+    agree(jit(lambda x, g: half(x, 2.0)[1](g)[0])(W, X[0]), 2 * np.cos(2 * W) * X[0])
+    agree(grad(lambda g: pull(g)[0].sum())(X[0]), 2 * np.cos(2 * W))
+
+
+def test_tangents_of_constants_are_zero():
+    value, tangent = jvp(lambda x: (np.ones(3, np.float32), x, 2.0, np.float32(1)), (1.0,), (5.0,))
+    agree(value, (np.ones(3, np.float32), 1.0, 2.0, np.float32(1)))
+    agree(tangent, (np.zeros(3, np.float32), 5.0, 0.0, np.float32(0)))
+    agree(jvp(lambda x: X, (1.0,), (5.0,)), (X, np.zeros_like(X)))
+    agree(jvp(lambda x, v: jvp(lambda x: X, (x,), (v,))[1], (1.0, 2.0), (5.0, 1.0)), (np.zeros_like(X), np.zeros_like(X)))
+    with pytest.raises(DerivativeError, match="no tangent"):
+        jvp(lambda x: 2, (1.0,), (1.0,))
+
+
+def test_second_derivatives_where_operands_are_equal():
+    for f, scale in ((np.logaddexp2, np.log(2)), (np.logaddexp, 1.0)):
+        for gap in (0.0, 0.3):
+            s = 1 / (1 + np.exp(-scale * gap))
+            found = hessian(lambda x, f=f: f(x[0], x[1]))(np.array([0.4 + gap, 0.4]))
+            agree(found, scale * s * (1 - s) * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+
+
+def test_the_deviation_of_one_number_does_not_vary():
+    agree(grad(np.std)(3.5), 0.0)
+    agree(grad(lambda x: np.std(x, axis=0).sum())(X[:1]), np.zeros((1, 3)))

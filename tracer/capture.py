@@ -107,16 +107,19 @@ class Captured:
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None):
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None, once=False):
     """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
 
     choices: which decisions on data are made by value, and the arguments that decide.
     around:  makes the `Outside` of an attempt, where it is to be more than a plain one.
+    once:    what is captured stands once in the enclosing trace.
     """
     if parent is not None:
-        return _captured(Trace(name, parent), function, leaves, tree, kinds, order, None)
+        trace = Trace(name, parent)
+        trace.once = once and parent.once
+        return _captured(trace, function, leaves, tree, kinds, order, None)
 
-    def once():
+    def attempt():
         outside = around() if around is not None else Outside(len(kinds))
         trace = Trace(name, None, outside)
         trace.choices = choices
@@ -127,7 +130,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
                 choices.put_back()
             outside.restore()
 
-    return once() if choices is None else attempts(choices, once)
+    return attempt() if choices is None else attempts(choices, attempt)
 
 
 def _captured(trace, function, leaves, tree, kinds, order, outside):

@@ -23,6 +23,7 @@ from .errors import DerivativeError, UnsupportedError, message
 from .frames import internal, locate
 from .inner import like_type, name_of, with_shown, wrapped
 from .jit import signature_of
+from .outside import items
 from .signature import names_of
 from .source import hooks
 from .status import PASSED, STATUS
@@ -346,8 +347,13 @@ class Part:
 
 def changes(outside):
     """What a trace has done outside so far, to be compared."""
-    copies = [(key, len(made), *map(id, made.values() if isinstance(made, dict) else made)) for key, (_, made, _, _) in outside.mirrors.items()]
+    copies = [(key, ids(items(made)), first) for key, (_, made, first, _) in outside.mirrors.items() if first is not None]
+    copies = [(key, now) for key, now, first in copies if now != ids(first)]  # the others are only read
     return [(slot, id(slot.get())) for slot in outside.heap], len(outside.calls), len(outside.draws.list), copies
+
+
+def ids(objects):
+    return [*map(id, objects)]
 
 
 def refuse(situation, instead):

@@ -1,8 +1,8 @@
 """Random numbers and clocks: drawn on the host, in the order of the program, by the user's own generators.
 
-A draw whose arguments are plain, outside of regions, is made before the program is launched, at every
-call, and is an input of the program. One whose arguments are traced, one inside a loop or branch, and
-any that comes after such a one, is made by the running program, in order. While a function is traced,
+A draw whose arguments are plain, outside of regions and mapped functions, is made before the program is
+launched, at every call, and is an input of the program. One whose arguments are traced, one inside a loop
+or branch, and any that comes after such a one, is made by the running program, in order. While a function is traced,
 copies of the generators are drawn from: the generators themselves stay where they are.
 """
 
@@ -135,8 +135,8 @@ class Draws:
         return self.seeds.pop(id(x))[1]
 
     def before_launch(self, name):
-        if self.late or current_trace() is not current_trace().root:
-            where = "inside a loop, branch or derivative" if not self.late else "after numbers that the running program draws"
+        if self.late or not current_trace().once:
+            where = "inside a loop, branch or mapped function" if not self.late else "after numbers that the running program draws"
             raise UnsupportedError(message(f"{name}() is called {where}", locate(), "Call it before, at the top of the function."))
 
     def append(self, source, function, args, kwargs):
@@ -166,7 +166,7 @@ class Draws:
         trace = current_trace()
         root = trace.root
         traced = any(is_traced(x) for x in (*args, *kwargs.values()))
-        self.late = self.late or traced or trace is not root
+        self.late = self.late or traced or not trace.once
         sample = self.sample(generator, function, args, kwargs)
         if not self.late:
             source = self.made[id(generator)][1] if id(generator) in self.made else generator

@@ -16,6 +16,8 @@ from .storage import current_trace
 class Inner:
     """A function captured inside the current trace: its IR, the operands it is applied to, its leaves."""
 
+    once = True  # whether the current trace runs it once
+
     def __init__(self, function, args, kwargs, signature, selected=()):
         """selected: indices among the leaves of (args, kwargs) that must become traced, being differentiated."""
         self.leaves, self.tree = pytree.flatten((args, kwargs))
@@ -29,7 +31,7 @@ class Inner:
                 self.places[i] = len(kinds)  # leaf -> parameter
                 kinds.append(stand_ins[i])
         self.captured = capture(
-            function, stand_ins, self.tree, kinds, name_of(function), parent=current_trace(), order=pytree.key_order((args, kwargs))
+            function, stand_ins, self.tree, kinds, name_of(function), current_trace(), pytree.key_order((args, kwargs)), once=self.once
         )
         self.func, self.shown = with_shown(self.captured)  # shown: which result each leaf's value is, None where it is an object
         self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]

@@ -22,7 +22,7 @@ from .frames import locate
 from .inner import Inner, wrapped
 from .jit import signature_of
 from .storage import current_trace
-from .transforms import Pullback, check_floating, check_function, compiled, grad, jvp, selection
+from .transforms import Pullback, Push, check_floating, check_function, compiled, grad, jvp, selection
 
 
 def jacfwd(function, argnums=0, holomorphic=False):
@@ -101,15 +101,7 @@ def linearize(function, *primals):
     check_function(function, "linearize")
     traced = any(isinstance(x, Traced) for x in pytree.leaves(primals))
     value, push, residuals = _linearized(function, signature_of(function), primals) if traced else _linearized_of(function)(*primals)
-    given = pytree.structure(primals)
-
-    def pushed(*tangents):
-        leaves, tree = pytree.flatten(tangents)
-        if tree != given:
-            raise DerivativeError(message(f"the tangents have the structure {tree}, the primals {given}", locate(), "Write push(dx, dy)."))
-        return push.run(leaves, residuals) if any(isinstance(x, Traced) for x in (*leaves, *residuals)) else push.compiled(leaves, residuals)
-
-    return value, pushed
+    return value, Push(pytree.structure(primals), push, residuals)
 
 
 @functools.lru_cache(512)

@@ -13,11 +13,12 @@ from .assume import Choices
 from .capture import capture
 from .check import checked
 from .entry import Entry
-from .errors import UnsupportedError, WengertError, message
+from .errors import LeakError, UnsupportedError, WengertError, message
 from .explain import explanation
 from .fastpath import Front
 from .signature import check_hashable, kind_for, kind_of_type, names_of
 from .source import hooks
+from .storage import current_trace
 from .world import small
 
 
@@ -60,7 +61,16 @@ class Compiled:
         self.front = Front(self.slow, self.signature)
 
     def slow(self, args, kwargs):
-        """Any call: flatten, find the entry, run it. Inside a trace the function is simply traced through."""
+        """Any call; the function is simply traced through where its arguments are traced, or what it reads from around it is."""
+        try:
+            return self.route(args, kwargs)
+        except LeakError:
+            if current_trace() is None:
+                raise
+            return hooks.call(self.function)(*args, **kwargs)
+
+    def route(self, args, kwargs):
+        """Flatten, find the entry, run it."""
         leaves, tree = pytree.flatten((args, kwargs))
         types = tuple(map(type, leaves))
         route = self.routes.get((tree, types))

@@ -39,6 +39,7 @@ class Trace:
         self.journal = {}  # storage of an outer trace, written here -> its value before
         self.region = None  # the body of a loop or branch that this trace is, if it is one
         self.stored = False  # whether any memory was made in it
+        self.once = parent is None  # whether it runs once a call, as its text stands
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         if parent is None:
             self.outside = outside  # what it reads and changes beyond its arguments

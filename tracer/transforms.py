@@ -7,6 +7,8 @@ function's IR and inlined: so they nest in any order, with or without `jit` betw
 import functools
 import inspect
 
+import numpy as np
+
 from ..autodiff.jvp import pushforward
 from ..autodiff.split import halves
 from ..autodiff.vjp import pullback
@@ -17,8 +19,9 @@ from .array import Traced, TracedArray, fresh
 from .capture import ARRAY, kind_of
 from .errors import DerivativeError, message
 from .frames import locate
-from .inner import Inner, like_type, name_of, wrapped
+from .inner import Inner, like_type, name_of, traced, wrapped
 from .jit import Compiled, signature_of, wrapper
+from .signature import kind_for
 from .storage import current_trace
 
 
@@ -213,7 +216,7 @@ def vjp(function, *primals, has_aux=False):
     check_function(function, "vjp")
     traced = any(isinstance(x, Traced) for x in pytree.leaves(primals))
     value, *packed = _vjp(function, signature_of(function), primals, has_aux) if traced else _forward_of(function, has_aux)(*primals)
-    pull = functools.partial(_pull, *packed)
+    pull = Pull(*packed)
     return (value[0], pull, value[1]) if has_aux else (value, pull)
 
 
@@ -227,7 +230,7 @@ class Pullback:
     def run(self, cotangents, residuals):
         """Inline the backward half in the current trace."""
         given = [like_type(cotangents[i], t, self.what) for i, t in self.seeds.items()]
-        results = current_trace().build.inline(self.func, [*given, *(r.value for r in residuals)])
+        results = current_trace().build.inline(self.func, [*given, *(traced(r, "residual").value for r in residuals)])
         return pytree.unflatten(self.tree, [wrapped(g, k) for g, k in zip(results, self.kinds)])
 
 
@@ -251,13 +254,37 @@ def _vjp(function, signature, primals, has_aux):
     return inner.returned(results), main_tree, back, residuals
 
 
-def _pull(tree, back, residuals, cotangent):
-    leaves, given = pytree.flatten(cotangent)
-    if given != tree:
-        raise DerivativeError(message(f"the cotangent has the structure {given}, the result has {tree}", locate()))
-    if any(isinstance(x, Traced) for x in (*leaves, *residuals)):
-        return back.run(leaves, residuals)
-    return back.compiled(leaves, residuals)
+class Linear:
+    """The linear half of a derivative at a point. It is a container of its residuals: a compiled function can return it."""
+
+    def __init__(self, tree, half, residuals):
+        self.tree, self.half, self.residuals = tree, half, residuals  # tree: the structure of what it is applied to
+
+    def apply(self, given, said):
+        leaves, tree = pytree.flatten(given)
+        if tree != self.tree:
+            raise DerivativeError(message(said.format(tree, self.tree), locate()))
+        if any(isinstance(x, Traced) for x in (*leaves, *self.residuals)):
+            return self.half.run(leaves, self.residuals)
+        return self.half.compiled(leaves, self.residuals)
+
+
+class Pull(Linear):
+    """Cotangent of the result -> cotangents of the primals."""
+
+    def __call__(self, cotangent):
+        return self.apply(cotangent, "the cotangent has the structure {}, the result has {}")
+
+
+class Push(Linear):
+    """Tangents of the primals -> tangent of the result."""
+
+    def __call__(self, *tangents):
+        return self.apply(tangents, "the tangents have the structure {}, the primals {}\n  Write push(dx, dy).")
+
+
+for _kind in (Pull, Push):
+    pytree.register(_kind, lambda x: (x.residuals, (x.tree, x.half)), lambda known, residuals, kind=_kind: kind(*known, list(residuals)))
 
 
 @functools.lru_cache(512)
@@ -311,9 +338,20 @@ def _jvp(function, signature, primals, tangents):
     value = inner.returned(results)
     leaves = []
     for o, k in zip(inner.captured.outs, inner.shown):
+        if k is None and (still := constant_kind(o.object)) is not None:
+            leaves.append(wrapped(Lit(0, still.type), still.kind))
+            continue
         if k is None or out[k] is None:
             what = f"{o.object!r:.40}" if k is None else f"{results[k].type}"
             text = f"{inner.func.name} returns {what}, which has no tangent"
             raise DerivativeError(message(text, locate(), "Return floating values that it computes."))
         leaves.append(wrapped(out[k], o.kind or ARRAY))
     return value, inner.captured.rebuild(leaves)
+
+
+def constant_kind(x):
+    """What the tangent of a result that is no part of the program is: zero where it is floating, else None."""
+    if isinstance(x, TracedArray | np.ndarray | np.inexact | float | complex):
+        kind = kind_of(x) if isinstance(x, TracedArray) else kind_for(x, "result")
+        return kind if kind.type.inexact else None
+    return None

@@ -64,6 +64,8 @@ def spread_prefix(axes, tree_of, what):
 class Lanes(Inner):
     """A function captured on one lane of its mapped arguments."""
 
+    once = False
+
     def __init__(self, function, args, kwargs, signature, in_axes):
         if isinstance(in_axes, list):
             in_axes = tuple(in_axes)

@@ -139,8 +139,10 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
 
 @implements(np.std)
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING, correction=NOTHING):
-    """The square root of the variance; its gradient is infinite where the variance is 0."""
-    return root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction), out)
+    """The square root of the variance; its gradient is infinite where the variance of several numbers is 0."""
+    z = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    alone = given(where, True) is True and z.size == traced(a).size  # each number is its own mean: 0 or NaN, and so is the root
+    return z if alone else root(z, out)
 
 
 @implements(method="var")

@@ -234,9 +234,14 @@ def spacing(x):
 
 @in_single
 def logaddexp2(x, y):
-    peak, level = e.maximum(x, y), e.eq(x, y)
-    gap = e.abs(e.select(level, Lit(0, x.type), x - y))  # infinities that are equal have none
-    return e.select(level, peak + 1, peak + t.log1p(t.exp2(-gap)) / LN2)
+    first = e.ge(x, y)  # put in order by selection, which has all derivatives where x = y
+    high, low = e.select(first, x, y), e.select(first, y, x)
+    level = e.eq(x, y)
+    gap = e.select(e.and_(level, e.eq(e.abs(x), np.inf)), Lit(0, x.type), low - high)  # infinities that are equal have none
+    more = t.log1p(t.exp2(gap)) / LN2
+    bits = e.bitcast(more, dtype=np.dtype(f"u{x.type.dtype.itemsize}"))  # a number with no derivative
+    missing = 1 - e.bitcast(bits, dtype=x.type.dtype)  # where x = y it is 1 to the last digit
+    return high + (more + e.select(level, missing, Lit(0, x.type)))
 
 
 def log_to(base, op):

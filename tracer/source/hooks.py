@@ -9,6 +9,7 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..draws import GENERATORS, refuse_state
 from ..errors import CannotRoll, message
 from ..frames import locate
+from ..numpy_api.concatenators import CONCATENATORS, concatenated
 from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
@@ -77,6 +78,8 @@ def item(owner, key, whole=True):
             return outside.item(owner, key, whole)
     if kind is ENVIRONMENT and trace is not None:
         return environment(key)
+    if kind in CONCATENATORS and traced_key(key):
+        return concatenated(owner, key)
     if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
         return handle(owner)[key]
     found = _method(kind, "__getitem__")
