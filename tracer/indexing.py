@@ -55,7 +55,7 @@ def setitem(x, key, value):
         x.write(x.value)  # raises as NumPy does
     operand, kind = read(value)
     if kind is complex or isinstance(kind, np.dtype) and kind.kind == "c":
-        if x.dtype.kind != "c":
+        if x.dtype.kind not in "bc":
             # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
             raise (TypeError if kind is complex else UnsupportedError)(
                 message(f"a complex value cannot be stored in an array of {x.dtype}", locate(), "Store its .real, or make the array complex.")
@@ -80,16 +80,20 @@ def setitem(x, key, value):
 
 
 def as_an_int(value, operand, dtype):
-    """A float scalar stored among integers goes by way of a Python int, which raises where there is none; an array's elements are cast."""
-    top = 2**64 if dtype == np.uint64 else 2**63
+    """A float scalar stored among integers goes by way of a Python int, which raises where there is none or it does not fit; an array's
+    elements are cast, and NumPy's own scalars too where the integers are unsigned."""
+    info, ours = np.iinfo(dtype), type(value) is float or type(value) is TracedScalar and value.weak is not None
+    if not ours and dtype.kind == "u":
+        return
+    words = f"a float's whole part is out of bounds for {dtype}"
     if isinstance(value, float | np.floating):
-        if not -(2**63) <= int(value) < top:
-            raise OverflowError(message("Python int too large to convert to C long", locate()))
+        if not info.min <= int(value) <= info.max:
+            raise OverflowError(message(words, locate()))
     elif isinstance(value, TracedScalar):
-        x = cast_to(operand, np.dtype(np.float64))
-        below = OPS["and"](OPS["ge"](x, Lit(-(2.0**63), x.type)), OPS["lt"](x, Lit(float(top), x.type)))
+        x = OPS["trunc"](cast_to(operand, np.dtype(np.float64)))
+        fits = OPS["and"](OPS["ge"](x, Lit(float(info.min), x.type)), OPS["lt"](x, Lit(float(info.max + 1), x.type)))
         current_trace().check(OPS["eq"](x, x), ValueError, message("cannot convert float NaN to integer", locate()))
-        current_trace().check(below, OverflowError, message("Python int too large to convert to C long", locate()))
+        current_trace().check(fits, OverflowError, message(words, locate()))
 
 
 def as_tuple(key):

@@ -213,10 +213,14 @@ def trim_zeros(filt, trim="fb", axis=None):
         raise ValueError(message(f"unexpected character(s) in `trim`: {trim!r}", locate()))
     x = handle(filt)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, argname="axis")
+    if not axes:
+        return filt
+    if not x.size:
+        return getitem(x, tuple(slice(0, 0) if d in axes else WHOLE for d in range(x.ndim)))
     full = np.not_equal(x, 0)
     some = np.any(full)
     key = [WHOLE] * x.ndim
-    for d in axes if x.size else ():
+    for d in axes:
         line = np.any(full, axis=tuple(a for a in range(x.ndim) if a != d))
         start = np.argmax(line) if "f" in trim else 0
         stop = x.shape[d] - np.argmax(np.flip(line)) if "b" in trim else x.shape[d]

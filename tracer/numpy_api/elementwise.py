@@ -66,9 +66,9 @@ def angle(z, deg=False):
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     """p with multiples of the period added, so that no step along `axis` is larger than half of it."""
     p = traced(p)
+    step = np.diff(p, axis=axis)
     axis = axis_of(axis, p.ndim)
     rest = tuple(slice(1, None) if d == axis else slice(None) for d in range(p.ndim))
-    step = np.diff(p, axis=axis)
     discont = period / 2 if discont is None else discont
     dtype = np.result_type(step.dtype, period)
     high, odd = divmod(period, 2) if dtype.kind in "iu" else (period / 2, 0)

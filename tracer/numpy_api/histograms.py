@@ -142,14 +142,14 @@ def bincount(x, /, weights=None, minlength=0):
     elif places.size:
         verdict(np.bincount, np.asarray(x))
         length = max(length, int(np.max(np.asarray(x))) + 1)
-    if weights is not None:
+    if weights is not None and places.size:  # without elements NumPy looks at no weights
         weights = value_of(weights)
         if weights.type.shape != places.shape:
             raise ValueError(message("The weights and list don't have the same length.", locate()))
         if weights.type.kind == "c":
             raise TypeError(message(f"Cannot cast array data from {weights.type.dtype!r} to dtype('float64') according to the rule 'safe'", locate()))
         weights = cast_to(weights, DOUBLE)
-    return fresh(counts(cast_to(places.value, PLACE), length, weights))
+    return fresh(counts(cast_to(places.value, PLACE), length, weights if places.size else None))
 
 
 # -- interpolation ---------------------------------------------------------------------------------

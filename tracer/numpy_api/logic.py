@@ -11,7 +11,7 @@ from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
-from ..promote import PYTHON_NUMBERS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
+from ..promote import PYTHON_NUMBERS, UFUNCS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
 from ..storage import current_trace
 from .arguments import NOTHING, flat, give, given, taken, traced, weak_or_traced
 from .handles import dtype_of, is_traced, value_of
@@ -285,9 +285,10 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
     if not kwargs:
         reads = [read(x) for x in (min, a, max)]
         dtype = result_dtype([k for _, k in reads])
-        if dtype.kind in "iuf":
-            shape = broadcast_shapes([shape_of(v) for v, _ in reads])
-            return give(e.clamp(*[operand_as(v, dtype, shape) for v, _ in reads]), out, "clip", "same_kind")
+        shape = broadcast_shapes([shape_of(v) for v, _ in reads])
+        low, x, high = [operand_as(v, dtype, shape) for v, _ in reads]
+        value = e.clamp(low, x, high) if dtype.kind in "iuf" else UFUNCS[np.minimum](UFUNCS[np.maximum](x, low), high)
+        return give(value, out, "clip", "same_kind")
     return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
 
 

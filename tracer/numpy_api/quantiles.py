@@ -111,10 +111,10 @@ def quantiles(function, percent, ignore_nan=False):
         shape = np.shape(q) if known else read(q)[0].type.shape
         trial = q if known else unit / 2 if getattr(q, "weak", None) is not None else np.full(shape, unit / 2, q.dtype)
         ignoring = ignore_nan and a.dtype.kind == "f"
-        if ignore_nan and a.size == 0:
-            return nanmean(a, axis, out=out, keepdims=keepdims)
         weighing = {} if weights is None else {"weights": np.ones(sample_of(a).shape)}
         like = verdict(function, sample_of(a), trial, axis, method=method, **weighing)
+        if ignore_nan and a.size == 0:
+            return nanmean(a, axis, out=out, keepdims=keepdims)
         axes = axes_of(axis, a.ndim)
         q = np.reshape(np.asarray(q) if known else traced(q), (-1,))
         q = q / unit if percent else q if whole and method == "linear" or q.dtype.kind == "f" else q.astype(np.float64)
@@ -182,7 +182,7 @@ def like_of(sample, shape):
 @implements(np.nanmedian)
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     a, keepdims = traced(a), given(keepdims, False)
-    if a.dtype.kind != "f" or not a.size:
+    if not a.type.inexact or not a.size:
         return median(a, axis, out, keepdims=keepdims) if a.size else nanmean(a, axis, out=out, keepdims=keepdims)
     verdict(np.nanmedian, sample_of(a), axis)
     axes = axes_of(axis, a.ndim)

@@ -132,7 +132,10 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     if mean is NOTHING or mean is None:
         total = reduce(np.add, a, axis, work, keepdims=True, where=where)
         mean = fresh(divided(total.value, count_of(a, axis, True, where)))
-    squares = fresh(squared(np.subtract(a, mean).value))
+    gap = np.subtract(a, mean).value
+    squares = fresh(gap * gap if a.dtype.kind in "iuf" else squared(gap))  # NumPy squares as the array's own kind asks, though a mean be complex
+    if dtype is None and a.dtype.kind == "f":
+        work = None
     total = reduce(np.add, squares, axis, work, out, keepdims, where=where)
     return give(divided(total.value, at_least_zero(count_of(a, axis, keepdims, where), ddof)), out, "var")
 

@@ -68,11 +68,10 @@ def put(a, ind, v, mode="raise"):
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
     index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
-    if type(v) is int and a.dtype.kind in "iu":
-        a.dtype.type(v)  # OverflowError as NumPy raises it
-    values = ravel(v)
-    if index.type.size and values.size:
-        places = fresh(reshape_to(index, (index.type.size,)))
+    values, places = ravel(v), fresh(reshape_to(index, (index.type.size,)))
+    if type(v) in (int, float, complex):
+        Flat(a)[places] = v
+    elif index.type.size and values.size:
         Flat(a)[places] = value_wise(values, index.type.size)
 
 
@@ -125,6 +124,8 @@ def put_along_axis(arr, indices, values, axis):
 def aligned(arr, indices, axis):
     """(array, checked index value, axis) of the two functions along an axis."""
     x, index = handle(arr), indices
+    if axis is not None:
+        normalize_axis_index(operator.index(axis), x.ndim)
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
@@ -153,17 +154,19 @@ def drop(shape, axis):
 
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
-    if is_traced(condition) and np.ndim(condition) == 1:
-        x, axis = (handle(a), normalize_axis_index(axis, np.ndim(a))) if axis is not None else (ravel(a), 0)
-        keep = handle(condition) if condition.dtype.kind == "b" else np.not_equal(condition, 0)
-        found = x[(*(slice(None),) * axis, slice(0, keep.shape[0]))][(*(slice(None),) * axis, keep)]
-        if out is not None:
-            out[...] = found
-        return found if out is None else out
     if np.ndim(condition) != 1:
         raise ValueError(message("condition must be a 1-d array", locate()))
-    keep = np.asarray(condition)
-    return take(a, np.nonzero(keep)[0], axis, out)
+    if not is_traced(condition):
+        return take(a, np.nonzero(np.asarray(condition))[0], axis, out)
+    x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
+    taken(out, x.dtype, "compress")
+    keep, n, before = handle(np.not_equal(condition, 0)), x.shape[axis], (slice(None),) * axis
+    if keep.shape[0] > n:  # what lies beyond the end may be there, but not be asked for
+        current_trace().check(np.logical_not(np.any(keep[n:])).value, IndexError, message(f"condition is true beyond {n}, the axis's size", locate()))
+    found = x[(*before, slice(0, keep.shape[0]))][(*before, keep[:n])]
+    if out is not None:
+        out[...] = found
+    return found if out is None else out
 
 
 @implements(method="compress")
@@ -173,9 +176,7 @@ def compress_method(x, condition, axis=None, out=None):
 
 @implements(np.extract)
 def extract(condition, arr):
-    if is_traced(condition):
-        return handle(arr).ravel()[np.ravel(np.not_equal(condition, 0))]
-    return take(ravel(arr), np.nonzero(np.ravel(condition))[0])
+    return compress(np.ravel(condition), ravel(arr))
 
 
 @implements(np.fill_diagonal)

@@ -234,7 +234,8 @@ def unstack(x, /, *, axis=0):
     x = handle(x)
     if not x.ndim:
         raise ValueError("Input array must be at least 1-d.")
-    return tuple(moveaxis(x, axis, 0)[i] for i in range(x.shape[np.lib.array_utils.normalize_axis_index(axis, x.ndim)]))
+    x = moveaxis(x, axis, 0)
+    return tuple(x[i] for i in range(x.shape[0]))
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)
@@ -284,5 +285,4 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 @implements(method="fill")
 def fill(x, value):
-    if type(x) is not TracedScalar:  # which has no memory of its own
-        x[...] = value
+    handle(x)[...] = value  # a scalar has no memory of its own, but the same words for what does not fit
