@@ -178,6 +178,9 @@ def loop(ufunc, keys, dtype=None, casting="same_kind"):
     memo = (ufunc, keys, dtype, casting)
     found = _loops.get(memo)
     if found is None:
+        if casting == "equiv" and len({isinstance(k, np.dtype) for k in keys}) > 1 and not ufunc.__name__.startswith("logical"):
+            # as NumPy has it, whose resolve_dtypes would crash
+            raise TypeError(message("cannot cast Python numbers under the casting rule 'equiv'", locate()))
         chosen = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
         kinds = tuple(keys) + (None,) * ufunc.nout
         if all(not isinstance(k, np.dtype) for k in keys):

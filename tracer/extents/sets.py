@@ -135,7 +135,7 @@ def both(ar1, ar2, assume_unique):
 
 @set_function(np.union1d)
 def union1d(ar1, ar2):
-    return unique(concatenate([np.ravel(ar1), np.ravel(ar2)]))
+    return unique(concatenate([ar1, ar2], axis=None))
 
 
 @set_function(np.intersect1d)

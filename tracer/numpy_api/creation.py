@@ -11,7 +11,7 @@ from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
 from ..indexing import fitted
-from ..promote import checked, operand_as, read
+from ..promote import checked, operand_as, read, weak_kind
 from ..storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
@@ -84,6 +84,10 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
     np.array(0, order=order)  # NumPy's own words
     if ndmin > ndmax:
         raise ValueError(message(f"ndmin must be <= ndmax ({ndmax})", locate()))
+    if dtype is not None and weak_kind(object) is not None:
+        x = np.zeros_like(fresh(value_of(object)), np.dtype(dtype), shape=(1,) * ndmin)
+        x[...] = object
+        return x
     x = handle(object)
     if isinstance(object, list | tuple) and x.ndim > ndmax:
         raise ValueError(message("setting an array element with a sequence", locate()))

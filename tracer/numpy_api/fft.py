@@ -8,6 +8,8 @@ import numpy as np
 from ...ir.ops import OPS
 from ..array import fresh
 from ..emit import cast_to, filled
+from ..errors import message
+from ..frames import locate
 from ..promote import write_out
 from .handles import cut, handle
 from .registry import implements
@@ -115,6 +117,8 @@ def over_several(kind, default=None):
     def run(a, s=None, axes=default, norm=None, out=None):
         x, out = handle(a), None if default and kind in ("ifft", "irfft") else out
         lengths, axes = lengths_and_axes(x, s, axes, kind == "irfft")
+        if out is not None and kind != "irfft":
+            every_step_fits(out, x, kind, lengths, axes)
         if not axes:
             if kind in ("rfft", "irfft"):
                 raise IndexError("list index out of range")
@@ -132,6 +136,15 @@ def over_several(kind, default=None):
         return x if out is None else write_out(kind, out, x.value)
 
     return run
+
+
+def every_step_fits(out, x, kind, lengths, axes):
+    """ValueError where NumPy, which writes the transform along each axis into `out`, would not find room there."""
+    shape = list(x.shape)
+    for n, d in list(zip(lengths, axes))[::-1]:
+        shape[d] = n // 2 + 1 if kind == "rfft" and d == axes[-1] else n
+        if tuple(shape) != out.shape:
+            raise ValueError(message(f"np.fft.{kind}n(out=...) of shape {out.shape} cannot hold a step of shape {tuple(shape)}", locate()))
 
 
 def lengths_and_axes(x, s, axes, inverse_real):

@@ -241,7 +241,8 @@ def choose(a, choices, out=None, mode="raise"):
     dtype = result_dtype([k for _, k in reads])
     shape = broadcast_shapes([a.shape, *(shape_of(v) for v, _ in reads)])
     index = fresh(spread_to(bounded(a.value, len(reads), mode), shape))
-    stacked = concatenate(*[reshape_to(operand_as(v, dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
+    cast = lambda v: v if hasattr(v, "type") else Lit(np.asarray(v).astype(dtype)[()], value_of(v).type.like(dtype=dtype))  # of Python's too
+    stacked = concatenate(*[reshape_to(operand_as(cast(v), dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
     value = reshape_to(take_along_axis(stacked, reshape_to(index.value, (1, *shape)), 0, mode="promise"), shape)
     return give(value, taken(out, dtype, "choose"), "choose")
 

@@ -65,9 +65,11 @@ def holds(test, name):
 
 def leading(p):
     """Without leading zeros, as np.poly1d has it."""
+    if p.ndim > 1:
+        raise ValueError(message("Polynomial must be 1d only.", locate()))
     while len(p) > 1 and not holds(p[0] != 0, "np.polymul"):
         p = p[1:]
-    return p
+    return p if len(p) else np.zeros_like(p, shape=1)
 
 
 @implements(np.roots)
@@ -96,8 +98,11 @@ def polydiv(u, v):
     """(quotient, remainder): the remainder without its leading zeros."""
     u, v = np.atleast_1d(handle(u)) + 0.0, np.atleast_1d(handle(v)) + 0.0
     m, n = len(u) - 1, len(v) - 1
+    if m < 0 or n < 0:
+        raise IndexError(message("a polynomial without coefficients", locate()))
     if m >= n and (u.ndim > 1 or v.ndim > 1):
-        raise TypeError(message("the coefficients of a polynomial have one axis", locate()))
+        wide = np.result_type(u, v).kind == "c"
+        raise (TypeError if wide else ValueError)(message("the coefficients of a polynomial have one axis", locate()))
     r = u.astype(np.result_type(u, v))
     scale, q = 1.0 / v[0], []
     for k in range(m - n + 1):

@@ -78,10 +78,11 @@ def read_quantiles(x, n, q, method, dtype):
     whole = np.floor(v)
     fraction = v - whole if change is None else change(v, v - whole)
     ends = lambda i: np.where(below, 0, np.where(above, n - 1, i))
-    a, b = (fresh(cast_to(nth(x, ends(i)), dtype)) for i in (whole, whole + 1))
+    a, b = (fresh(nth(x, ends(i))) for i in (whole, whole + 1))
+    d = fresh(cast_to((b - a).value, dtype))  # of integers it wraps, as NumPy's does
+    a, b = (fresh(cast_to(v.value, dtype)) for v in (a, b))
     fraction = np.where(below | above, 0.0, fraction) if change is None else fraction
     t = fresh(spread_to(value_of(fraction, dtype), a.shape))
-    d = b - a
     return np.where(t >= 0.5, b - d * (1 - t), a + d * t).value  # each end is met exactly
 
 

@@ -13,9 +13,9 @@ from ..emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import index_value, wrapped
-from ..promote import broadcast_shapes, write_out
+from ..promote import broadcast_shapes
 from ..storage import current_trace
-from .arguments import taken
+from .arguments import give, taken
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
 from .memory import Flat
@@ -42,7 +42,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         places = np.take(np.arange(n), indices, mode=mode)
         flat = picked(x.value, places.ravel(), axis)
         value = reshape_to(flat, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
-    return wrap(value) if out is None else write_out("take", taken(out, value.type.dtype, "take"), value, casting="unsafe")
+    return give(value, taken(out, value.type.dtype, "take"), "take")
 
 
 def positions(index, n, mode, axis=0):
@@ -165,7 +165,7 @@ def compress(condition, a, axis=None, out=None):
         current_trace().check(np.logical_not(np.any(keep[n:])).value, IndexError, message(f"condition is true beyond {n}, the axis's size", locate()))
     found = x[(*before, slice(0, keep.shape[0]))][(*before, keep[:n])]
     if out is not None:
-        out[...] = found
+        out[...] = found.astype(out.dtype)
     return found if out is None else out
 
 
@@ -255,7 +255,7 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     made = np.trace(np.empty((0, 0), x.dtype), dtype=dtype).dtype
     value = cast_to(x.value, made)
     value = OPS["reduce_or"](value, axes=(x.ndim - 1,)) if made.kind == "b" else reduce_sum(value, axes=(x.ndim - 1,))
-    return wrap(value) if out is None else write_out("trace", out, value, casting="unsafe")
+    return give(value, out, "trace")
 
 
 @implements(np.linalg.trace)

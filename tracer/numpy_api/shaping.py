@@ -280,6 +280,8 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
 def astype(x, dtype, /, *, copy=True, device=None):
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    if isinstance(x, list | tuple):
+        raise TypeError(message(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.", locate()))
     return astype_method(x, dtype, copy=copy)
 
 
