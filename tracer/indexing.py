@@ -10,7 +10,7 @@ import operator
 import numpy as np
 
 from ..backends.xla.dispatch import is_device_array
-from ..ir.core import Lit
+from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
 from ..ir.types import Tensor
@@ -60,7 +60,7 @@ def setitem(x, key, value):
             raise (TypeError if kind is complex else UnsupportedError)(
                 message(f"a complex value cannot be stored in an array of {x.dtype}", locate(), "Store its .real, or make the array complex.")
             )
-    if x.dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind == "f"):
+    if x.dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
         as_an_int(value, operand, x.dtype)
     operand = operand_as(operand, x.dtype)
     if all(is_basic(k) for k in key):
@@ -80,13 +80,20 @@ def setitem(x, key, value):
 
 
 def as_an_int(value, operand, dtype):
-    """A float scalar stored among integers goes by way of a Python int, which raises where there is none or it does not fit; an array's
+    """A scalar stored among integers goes by way of a Python int, which raises where there is none or it does not fit; an array's
     elements are cast, and NumPy's own scalars too where the integers are unsigned."""
     info, ours = np.iinfo(dtype), type(value) is float or type(value) is TracedScalar and value.weak is not None
     if not ours and dtype.kind == "u":
         return
-    words = f"a float's whole part is out of bounds for {dtype}"
-    if isinstance(value, float | np.floating):
+    words = f"the whole part of a number is out of bounds for {dtype}"
+    if isinstance(operand, Value | Lit) and operand.type.kind in "iu":
+        x = operand
+        if not np.can_cast(x.type.dtype, dtype):
+            inside = OPS["le"](x, Lit(info.max, x.type))
+            if x.type.kind == "i":
+                inside = OPS["and"](inside, OPS["ge"](x, Lit(info.min, x.type)))
+            current_trace().check(inside, OverflowError, message(words, locate()))
+    elif isinstance(value, float | np.floating):
         if not info.min <= int(value) <= info.max:
             raise OverflowError(message(words, locate()))
     elif isinstance(value, TracedScalar):

@@ -133,9 +133,13 @@ def both(ar1, ar2, assume_unique):
     return concatenate([np.ravel(x) if assume_unique else unique(x) for x in (ar1, ar2)])
 
 
-@set_function(np.union1d)
 def union1d(ar1, ar2):
-    return unique(concatenate([ar1, ar2], axis=None))
+    """The elements of both, each once; a Python number takes the other's dtype."""
+    join = concatenate if Bounded in (type(ar1), type(ar2)) else np.concatenate
+    return unique(join([ar1, ar2], axis=None))
+
+
+HANDLERS[np.union1d] = FUNCTIONS[np.union1d] = union1d
 
 
 @set_function(np.intersect1d)
@@ -146,7 +150,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     order = np.argsort(x, kind="stable")
     x = x[order]
     if x.shape[0] < 2:
-        twice = fresh(x.value)[:0]
+        twice = fresh(getattr(x, "array", x).value)[:0]
         return (twice, handle(np.zeros(0, int)), handle(np.zeros(0, int))) if return_indices else twice
     meant = inside(Span(0, traced(count)), x.shape[0])
     same = np.equal(x[1:], x[:-1])

@@ -89,8 +89,8 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
         x[...] = object
         return x
     x = handle(object)
-    if isinstance(object, list | tuple) and x.ndim > ndmax:
-        raise ValueError(message("setting an array element with a sequence", locate()))
+    if x.ndim > ndmax and (isinstance(object, list | tuple) or dtype is not None and x.dtype != dtype):
+        raise ValueError(message("object too deep for desired array", locate()))
     same = x is object and (dtype is None or x.dtype == dtype)
     if not same:
         x = x.astype(x.dtype if dtype is None else dtype, order)

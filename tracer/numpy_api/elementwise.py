@@ -10,7 +10,7 @@ from ..array import TracedArray, TracedScalar, fresh
 from ..emit import cast_to
 from ..errors import message
 from ..frames import locate
-from ..promote import UFUNCS, apply_ufunc
+from ..promote import UFUNCS, apply_ufunc, casting_error
 from .arguments import axis_of, give, sample_of, traced, verdict
 from .handles import value_of
 from .logic import copyto
@@ -27,6 +27,8 @@ def round(a, decimals=0, out=None):
     like = verdict(np.round, sample_of(a), decimals)
     x = cast_to(a.value, like.dtype)
     if x.type.kind in "iu":
+        if out is not None and decimals < 0 and not np.can_cast(np.float64, out.dtype, "same_kind"):
+            raise casting_error("divide", np.dtype(np.float64), out.dtype, "same_kind")
         return give(x if decimals >= 0 else round_integers(x, 10**-decimals), out, "round", "same_kind")
     if not decimals:
         return give(UFUNCS[np.rint](x), out, "rint", "same_kind")

@@ -166,7 +166,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     end, n = x.type.ndim - 1, x.type.shape[-1]
     shape = without(a.shape, axes, keepdims)
     if not n:
-        return give(Lit(np.nan, like_of(like, shape)), out, "median")
+        return give(Lit(complex(np.nan, np.nan) if like.dtype.kind == "c" else np.nan, like_of(like, shape)), out, "median")
     x = sorted_along(x, end)
     middle = value_of(mean(fresh(cut(x, end, (n - 1) // 2, n // 2 + 1)), -1))
     if x.type.inexact:
@@ -183,8 +183,11 @@ def like_of(sample, shape):
 @implements(np.nanmedian)
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     a, keepdims = traced(a), given(keepdims, False)
-    if not a.type.inexact or not a.size:
-        return median(a, axis, out, keepdims=keepdims) if a.size else nanmean(a, axis, out=out, keepdims=keepdims)
+    if not a.size:
+        return nanmean(a, axis, out=out, keepdims=keepdims)
+    if not a.type.inexact:
+        found = median(a, axis, out, keepdims=keepdims)
+        return fresh(found.value) if keepdims and out is None else found
     verdict(np.nanmedian, sample_of(a), axis)
     axes = axes_of(axis, a.ndim)
     x = last(a.value, axes)
@@ -193,4 +196,4 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     n = r.reduce_sum(cast_to(e.not_(is_nan(x)), PLACE), axes=(end,))
     n = fresh(reshape_to(n, (*n.type.shape, 1)))
     pair = np.concatenate([fresh(nth(x, np.maximum(n - 1, 0) // 2)), fresh(nth(x, n // 2))], axis=end)
-    return give(reshape_to(value_of(mean(pair, -1)), without(a.shape, axes, keepdims)), out, "nanmedian")
+    return give(reshape_to(value_of(mean(pair, -1)), without(a.shape, axes, keepdims)), out, "nanmedian", array=bool(keepdims))

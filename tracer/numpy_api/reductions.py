@@ -272,7 +272,7 @@ def filling(a, value):
     if not a.type.inexact:
         return a, None
     mask = is_nan(a.value)
-    return give(e.select(mask, Lit(value, a.type), a.value), array=bool(a.shape)), mask
+    return fresh(e.select(mask, Lit(value, a.type), a.value)), mask
 
 
 def ignoring(function, value):

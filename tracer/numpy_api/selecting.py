@@ -135,6 +135,8 @@ def aligned(arr, indices, axis):
     axis = normalize_axis_index(operator.index(axis), x.ndim)
     if index.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    if not np.prod(drop(x.shape, axis)):  # no element is looked up
+        return x, cast_to(value_of(index), INDEX), axis
     return x, index_value(index, x.shape[axis], axis), axis
 
 
@@ -220,6 +222,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")
     modes = mode if isinstance(mode, tuple) else (mode,) * len(dims)
     index = [integers(i, "ravel_multi_index") for i in multi_index]
+    np.ravel_multi_index([np.zeros(0, int)] * len(dims), dims, order=order)  # NumPy's own words about the order
     shape = broadcast_shapes([i.type.shape for i in index])
     total = filled(0, shape, INDEX)
     pairs = list(zip(index, dims, modes))

@@ -169,7 +169,7 @@ def swapaxes(a, axis1, axis2):
 
 @implements(np.moveaxis)
 def moveaxis(a, source, destination):
-    return permuted(handle(a), np.moveaxis, source, destination)
+    return as_given(a, permuted(handle(a), np.moveaxis, source, destination))
 
 
 @implements(np.rollaxis)
