@@ -35,7 +35,8 @@ SUMMED = (  # names whose results come of several roundings; an element of any o
 
 EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is said in docs/semantics.md
     (r"", r"^raises the exception of the other mistake$", "of a call with two mistakes it is open which of the two exceptions is raised"),
-    (r"^empty_like:", r"^values", "np.empty gives zeros"),
+    (r"^linalg\.(eigh?|svd):", r"^other vectors", "vectors of eigenvalues and singular values, given only up to a factor"),
+    (r"^empty_like:|^pad:.*mode='empty'", r"^values", "np.empty gives zeros"),
     (r"^(ndarray\.)?(arg)?partition:|^unique_values:|^unique:.*sorted=False", r"^the order", "an order that NumPy does not promise"),
     (r"^(power|arctan2)\.(reduce|reduceat|accumulate):", r"^values",
     "NumPy's vectorised power and arctan2 of floats combine other elements than a reduction asks for: a fault of its own"),
@@ -50,9 +51,10 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"^fft\..*out=", r"cannot hold a step of shape", "NumPy repeats a step of the transform over `out`, and transforms that"),
     (r"^(lin|log|geom)space:.*(float16|float32|complex64)", r"^values",
     "where one step of several is zero NumPy takes another formula for all, which rounds otherwise"),
+    (r"10\*\*20", r"for TypeError\(\"Cannot cast scalar from dtype\('O'\)", "Python integers beyond 64 bits are objects to NumPy"),
     (r"^logical_", r"NumPy raises OverflowError", "NumPy asks for a C long of a Python integer of which only the truth counts"),
     (r"^fft|^trapezoid", r"^values not finite", "where a part of a complex number is infinite or NaN, so may the other be"),
-    (r"^(ndarray\.)?(dot|matmul|inner|vdot|tensordot|einsum|kron|linalg\.\w+|vecdot|vecmat|matvec|convolve|correlate|multiply\.\w+|(nan)?(cum)?prod)"
+    (r"^(ndarray\.)?(dot|matmul|inner|vdot|tensordot|einsum|kron|linalg\.\w+|vecdot|vecmat|matvec|convolve|correlate|multiply\.\w+|(nan)?(cum)?prod|vander)"
     r":.*complex",
     r"^values not finite", "inf and NaN in products of complex numbers: BLAS has rules of its own"),
 ]
@@ -127,16 +129,15 @@ def tolerance_of(d, by_xla):
 
     def agree(got, want):
         with np.errstate(all="ignore"):
-            apart, big = np.abs(parts(got) - parts(want)), np.max(np.abs(parts(want)), axis=0)
-            finite = big[np.isfinite(big)]
+            a, b = parts(got), parts(want)
+            apart, big = np.abs(a - b), np.max(np.where(np.isfinite(b), np.abs(b), 0), axis=0)
             if summed:
                 info = np.finfo(want.dtype)
-                room = ROUNDINGS[info.dtype.itemsize] * float(info.eps) * np.maximum(size, np.max(finite, initial=0.0))
+                room = ROUNDINGS[info.dtype.itemsize] * float(info.eps) * np.maximum(size, np.max(big, initial=0.0))
             else:
                 ulps = ULPS[by_xla] * (POWER if by_xla and "power" in d.name and want.dtype.kind == "c" else 1)
-                room = ulps * np.spacing(np.where(np.isfinite(big), big, 0).astype(big.dtype))
-            a, b = parts(got), parts(want)
-            return np.all((a == b) | np.isnan(a) & np.isnan(b) | (apart <= room) & np.isfinite(big), axis=0)
+                room = ulps * np.spacing(big)
+            return np.all((a == b) | np.isnan(a) & np.isnan(b) | (apart <= room), axis=0)
 
     return agree
 
@@ -166,6 +167,8 @@ def outcome(name, seed, by_xla=False, answered=lambda: None):
             found = "raises the exception of the other mistake"
         if found.startswith("values") and name.endswith(".reduce") and "out=" in d.text and same_without_out(d, got):
             found = "partial results " + found
+        if found.startswith("values") and name in FACTORS and FACTORS[name](operands[0], got, want):
+            found = "other vectors: " + found
         if found.startswith("values") and contents(got) == contents(want):
             found = "the order " + found
     kind = lambda v: f"{v.dtype}{list(v.shape)}" if isinstance(v, np.ndarray) else f"a {type(v).__name__}"
@@ -212,6 +215,28 @@ def same_without_out(d, got):
         return False
 
 
+def spectral(a, got, want):
+    """Whether eigenvalues agree and the vectors are such, of length 1."""
+    (w, v), (other, _) = got, want
+    return fits(a @ v, v * w[..., None, :]) and fits(w, other) and fits(np.linalg.norm(v, axis=-2), 1)
+
+
+def singular(a, got, want):
+    """Whether singular values agree and the product is the matrix."""
+    if not isinstance(got, tuple):
+        return False
+    (u, s, vh), n = got, got[1].shape[-1]
+    return fits((u[..., :n] * s[..., None, :]) @ vh[..., :n, :], a) and fits(s, want[1])
+
+
+def fits(x, y):
+    single = np.asarray(x).dtype.name in ("float32", "complex64")
+    return np.allclose(x, y, rtol=0, atol=(1e-4 if single else 1e-11) * max(1.0, float(np.max(np.abs(x), initial=0))))
+
+
+FACTORS = {"linalg.eig": spectral, "linalg.eigh": spectral, "linalg.svd": singular}
+
+
 def two_mistakes(d, raised):
     """Whether NumPy raises our exception for a call with one mistake less: one keyword left out, or operands of one shape, or of one dtype."""
     call = ast.parse(d.text, mode="eval").body
@@ -221,11 +246,11 @@ def two_mistakes(d, raised):
             inner.keywords.remove(k)
             texts.append(ast.unparse(call))
             inner.keywords.append(k)
-    forms = [lambda x: x, lambda x: np.ones(3, x.dtype), lambda x: np.ones((1, 1), x.dtype), lambda x: np.ones(x.shape), lambda x: np.zeros(x.shape,
+    forms = [np.copy, lambda x: np.ones(3, x.dtype), lambda x: np.ones((1, 1), x.dtype), lambda x: np.ones(x.shape), lambda x: np.zeros(x.shape,
         bool)]
     for text in texts:
         for form in forms:
-            operands = {k: form(x) if isinstance(x, np.ndarray) else copy.copy(x) for k, x in d.operands.items()}
+            operands = {k: form(x) if isinstance(x, np.ndarray | np.generic) else x for k, x in d.operands.items()}
             try:
                 eval(text, {"np": np, **operands})
             except Exception as error:

@@ -180,8 +180,12 @@ def test_choices_and_conditions():
     check_same(lambda x: np.where(x > 1, x, -200), np.arange(3, dtype=np.uint16))
     check_same(lambda x: np.clip(x, 10**20, 1j * x), np.ones(2, np.uint32))
     check_same(lambda x, m: (np.putmask(x, m, 1.0), x), np.zeros((0, 3)), m)
+    for v in (np.int64(-2), np.float64(2.5), 300, -1.5):
+        check_same(lambda x, v=v: (np.putmask(x, x > 0, v), np.place(x, x > 0, v), x), np.ones(2, np.uint8))
+    check_same(lambda x, m: (np.place(x, m, x), x), np.zeros((0, 3)), m)
     check_same(lambda x, i: np.take_along_axis(x, i, axis=0), np.zeros((2, 0)), np.array([[7]]))
     check_same(lambda x: np.repeat(x, -1), np.zeros(0))
+    check_same(lambda x: np.insert(x, 0, 1j), np.zeros(2))
     check_same(lambda x, i: np.ravel_multi_index((i, i), (3, 4), mode="clip", order="X"), x, np.array([1]))
 
 
@@ -193,16 +197,19 @@ def test_kinds_of_what_has_no_axes():
         lambda x: np.fft.fftshift(x),
         lambda x: np.nanmedian(x, keepdims=True),
         lambda x: np.nansum(x, out=np.zeros(())),
+        lambda x: np.nanargmin(x, axis=0),
         lambda x: x.item(9),
         lambda x: x[()].sort(),
         lambda x: (x.sort(axis=None), x),
     ):
         check_same(f, x)
+    check_same(lambda x: np.unpackbits(x, axis=()), np.array(3, np.uint8))
     check_same(np.isreal, 2j)
     check_same(np.trim_zeros, 2.5)
     check_same(lambda x: np.trim_zeros(x), np.zeros((2, 0)))
     check_same(lambda x: np.unstack(x, axis=(0,)), np.zeros((2, 3)))
     check_same(lambda x: np.intersect1d(x, x[:, :0], return_indices=True), np.zeros((1, 0)))
+    check_same(lambda x: np.intersect1d(x, x[:0], return_indices=True), np.ones(3))
     check_same(lambda x: np.union1d(2.5, x), np.ones(2, np.float32))
 
 

@@ -193,6 +193,8 @@ def insert(arr, obj, values, axis=None):
     n = x.shape[axis]
     if is_traced(obj):
         return inserted(x, handle(obj), values, axis)
+    if type(values) in (int, float, complex):
+        values = np.asarray(values, x.dtype)  # NumPy's own words for what does not fit
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(obj)
     count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
     new = fresh(value_of(values, x.dtype))

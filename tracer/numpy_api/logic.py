@@ -351,6 +351,8 @@ def place(arr, mask, vals):
     """The k-th element under the mask becomes vals[k mod n]."""
     arr = target_of(arr, "place")
     new = elements(vals, arr.dtype)
+    if np.size(mask) != arr.size:
+        raise ValueError(message("place: mask and data must be the same size", locate()))
     hit = flat(cast_to(value_of(mask), BOOL))
     if not new.type.size:
         current_trace().check(e.not_(r.reduce_or(hit, axes=(0,))), ValueError, message("Cannot insert from an empty array!", locate()))
@@ -363,6 +365,10 @@ def place(arr, mask, vals):
 
 def elements(values, dtype):
     """np.ravel(np.asarray(values, dtype)) as a value; of arrays, as NumPy, only where no digit is lost."""
+    if isinstance(values, TracedScalar | np.generic) or type(values) in PYTHON_NUMBERS:
+        one = fresh(Lit(0, value_of(values).type.like((1,), dtype=dtype)))
+        one[...] = values
+        return one.value
     have = getattr(values, "dtype", dtype)
     if not np.can_cast(have, dtype, "safe") and getattr(values, "weak", None) is None:
         raise TypeError(message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate()))

@@ -304,7 +304,7 @@ def nan_position(find, worst):
     def run(a, axis=None, out=None, *, keepdims=False):
         filled, mask = filling(a, worst)
         if mask is not None and mask.type.size:
-            some = e.not_(r.reduce_and(mask, axes=axes_of(axis, mask.type.ndim)))
+            some = e.not_(r.reduce_and(mask, axes=axes_of(axis, mask.type.ndim) if mask.type.ndim else ()))
             current_trace().check(everywhere(some), ValueError, message("All-NaN slice encountered", locate()))
         return find(filled, axis, out, keepdims=keepdims)
 
