@@ -147,6 +147,9 @@ def test_scalars_of_NumPy_stored_among_integers():
             check_same(store, np.zeros(2, dtype), v)
             check_same(lambda x, v=v: (x.fill(v), x), np.zeros((2, 0), dtype))
     check_same(store, np.zeros(2, np.int8), np.uint8(200))
+    check_same(lambda x: store(x, np.array(200)), np.zeros(2, np.int8))
+    check_same(lambda x: (x.__setitem__(slice(None), [1, 2]), x), np.zeros(2, np.int32))
+    check_same(lambda x, y: (x.__setitem__(slice(None), y), x), np.zeros(2, np.int8), np.array([300, -300]))
     check_same(lambda x: (x.fill(1j), x), np.zeros(2, bool))
     check_same(lambda x: (np.fill_diagonal(x, 10**12), x), np.zeros((2, 2), np.int8))
     check_same(lambda x: np.array(2j, np.uint8), np.zeros(1))
@@ -218,6 +221,8 @@ def test_out_as_it_would_be_made():
     for f in (
         lambda x: np.dot(x[0], x[0], out=np.zeros_like(x[0, :1].reshape(()), dtype=np.int8)),
         lambda x: np.trace(x, out=np.zeros_like(x[0])),
+        lambda x: np.modf(x[0], out=(np.zeros_like(x), np.zeros_like(x[0]))),
+        lambda x: np.modf(x[0], out=(np.zeros_like(x), None)),
         lambda x: np.left_shift.reduceat(np.array([1, 2], np.uint8), [0], out=np.zeros_like(x[0, :1])),
         lambda x: np.fft.fftn(x, s=(4, 4), axes=(0, 1), out=np.zeros_like(x, shape=(4, 4), dtype=complex)),
         lambda x: np.round(x.astype(int), -2, out=np.zeros_like(x, dtype=int)),

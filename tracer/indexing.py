@@ -83,7 +83,7 @@ def as_an_int(value, operand, dtype):
     """A scalar stored among integers goes by way of a Python int, which raises where there is none or it does not fit; an array's
     elements are cast, and NumPy's own scalars too where the integers are unsigned."""
     info, ours = np.iinfo(dtype), type(value) is float or type(value) is TracedScalar and value.weak is not None
-    if not ours and dtype.kind == "u":
+    if not isinstance(value, TracedScalar | np.generic | float) or not ours and dtype.kind == "u":
         return
     words = f"the whole part of a number is out of bounds for {dtype}"
     if isinstance(operand, Value | Lit) and operand.type.kind in "iu":
