@@ -213,6 +213,7 @@ def test_kinds_of_what_has_no_axes():
     check_same(lambda x: np.unstack(x, axis=(0,)), np.zeros((2, 3)))
     check_same(lambda x: np.intersect1d(x, x[:, :0], return_indices=True), np.zeros((1, 0)))
     check_same(lambda x: np.intersect1d(x, x[:0], return_indices=True), np.ones(3))
+    check_same(lambda x: np.intersect1d(x, x[:0], assume_unique=True), np.ones(3))
     check_same(lambda x: np.union1d(2.5, x), np.ones(2, np.float32))
 
 

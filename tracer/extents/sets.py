@@ -149,7 +149,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     x, count = front(concatenate([values for values, _ in pairs]))
     order = np.argsort(x, kind="stable")
     x = x[order]
-    if x.shape[0] < 2 or not all(values.shape[0] for values, _ in pairs):
+    if x.shape[0] < 2 or not assume_unique and not all(values.shape[0] for values, _ in pairs):
         twice = fresh(getattr(x, "array", x).value)[:0]
         return (twice, handle(np.zeros(0, int)), handle(np.zeros(0, int))) if return_indices else twice
     meant = inside(Span(0, traced(count)), x.shape[0])
