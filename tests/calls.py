@@ -131,6 +131,7 @@ PARAMS = {
     "window_shape": one("1", "2", "(2,)", "(2, 2)", "9"),
     "N": one("3", "0", "2"), "M": one("None", "2", "4"), "num": one("5", "0", "1", "7"), "stop": lambda d: d.partner(),
     "base": one("10.0", "2", "2.5"), "start_or_stop": one("3", "5", "0"),
+    "inplace": Draw.flag, "write": Draw.flag, "align": Draw.flag, "uic": Draw.flag,
     "max_work": one("0",), "trim": one("'fb'", "'f'", "'b'"), "dims": one("(3, 4)", "(2, 2)", "5"),
     "multi_index": one("(1, 1)", "[[0, 1], [1, 0]]"), "to": Draw.dtype,
     "src": lambda d: d.partner(), "mask": Draw.mask, "u": line(), "w": lambda d: d.vector(n=d.ref.size), "period_": one("None"),
@@ -220,7 +221,8 @@ SPECIAL = {
     "flatten.order": PARAMS["order"], "fill.value": Draw.number, "dot.other": lambda d: d.array(OFTEN, SQUARES + SHAPES),
     "item.args": one("*()", "0", "-1", "0, 0", "9"), "view.args": one("'i8'", "'f4'", "np.uint8", "*()"),
     "clip.min": lambda d: d.partner() if d.chance(0.8) else "None", "clip.max": lambda d: d.partner() if d.chance(0.8) else "None",
-    "resize.refcheck": one("False"), "reshape.shape": lambda d: d.shape(), "transpose.axes_": one("*()"), "histogram.weights": alike,
+    "resize.refcheck": one("False"), "to_device.device": one("'cpu'"),
+    "to_device.stream": one("None"), "reshape.shape": lambda d: d.shape(), "transpose.axes_": one("*()"), "histogram.weights": alike,
     "bincount.weights": alike, "unique.axis": one("None"), "union1d.ar2": lambda d: d.array(), "intersect1d.ar2": lambda d: d.array(),
 }  # fmt: skip
 

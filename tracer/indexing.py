@@ -10,7 +10,7 @@ import operator
 import numpy as np
 
 from ..backends.xla.dispatch import is_device_array
-from ..ir.core import Lit
+from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
 from ..ir.types import Tensor
@@ -55,12 +55,12 @@ def setitem(x, key, value):
         x.write(x.value)  # raises as NumPy does
     operand, kind = read(value)
     if kind is complex or isinstance(kind, np.dtype) and kind.kind == "c":
-        if x.dtype.kind != "c":
+        if x.dtype.kind not in "bc":
             # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
             raise (TypeError if kind is complex else UnsupportedError)(
                 message(f"a complex value cannot be stored in an array of {x.dtype}", locate(), "Store its .real, or make the array complex.")
             )
-    if x.dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind == "f"):
+    if x.dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
         as_an_int(value, operand, x.dtype)
     operand = operand_as(operand, x.dtype)
     if all(is_basic(k) for k in key):
@@ -80,16 +80,27 @@ def setitem(x, key, value):
 
 
 def as_an_int(value, operand, dtype):
-    """A float scalar stored among integers goes by way of a Python int, which raises where there is none; an array's elements are cast."""
-    top = 2**64 if dtype == np.uint64 else 2**63
-    if isinstance(value, float | np.floating):
-        if not -(2**63) <= int(value) < top:
-            raise OverflowError(message("Python int too large to convert to C long", locate()))
+    """A scalar stored among integers goes by way of a Python int, which raises where there is none or it does not fit; an array's
+    elements are cast, and NumPy's own scalars too where the integers are unsigned."""
+    info, ours = np.iinfo(dtype), type(value) is float or type(value) is TracedScalar and value.weak is not None
+    if not isinstance(value, TracedScalar | np.generic | float) or not ours and dtype.kind == "u":
+        return
+    words = f"the whole part of a number is out of bounds for {dtype}"
+    if isinstance(operand, Value | Lit) and operand.type.kind in "iu":
+        x = operand
+        if not np.can_cast(x.type.dtype, dtype):
+            inside = OPS["le"](x, Lit(info.max, x.type))
+            if x.type.kind == "i":
+                inside = OPS["and"](inside, OPS["ge"](x, Lit(info.min, x.type)))
+            current_trace().check(inside, OverflowError, message(words, locate()))
+    elif isinstance(value, float | np.floating):
+        if not info.min <= int(value) <= info.max:
+            raise OverflowError(message(words, locate()))
     elif isinstance(value, TracedScalar):
-        x = cast_to(operand, np.dtype(np.float64))
-        below = OPS["and"](OPS["ge"](x, Lit(-(2.0**63), x.type)), OPS["lt"](x, Lit(float(top), x.type)))
+        x = OPS["trunc"](cast_to(operand, np.dtype(np.float64)))
+        fits = OPS["and"](OPS["ge"](x, Lit(float(info.min), x.type)), OPS["lt"](x, Lit(float(info.max + 1), x.type)))
         current_trace().check(OPS["eq"](x, x), ValueError, message("cannot convert float NaN to integer", locate()))
-        current_trace().check(below, OverflowError, message("Python int too large to convert to C long", locate()))
+        current_trace().check(fits, OverflowError, message(words, locate()))
 
 
 def as_tuple(key):

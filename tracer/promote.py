@@ -178,6 +178,9 @@ def loop(ufunc, keys, dtype=None, casting="same_kind"):
     memo = (ufunc, keys, dtype, casting)
     found = _loops.get(memo)
     if found is None:
+        if casting == "equiv" and len({isinstance(k, np.dtype) for k in keys}) > 1 and not ufunc.__name__.startswith("logical"):
+            # as NumPy has it, whose resolve_dtypes would crash
+            raise TypeError(message("cannot cast Python numbers under the casting rule 'equiv'", locate()))
         chosen = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
         kinds = tuple(keys) + (None,) * ufunc.nout
         if all(not isinstance(k, np.dtype) for k in keys):
@@ -316,6 +319,11 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
             if isinstance(target, TracedArray) and not np.can_cast(have, target.dtype, casting):
                 raise casting_error(ufunc.__name__, have, target.dtype, casting)
     values = ufunc_values(ufunc, inputs, dtype, casting)
+    if len(outs) > 1 and out is not None:  # all results have the shape that all outputs broadcast to
+        shape = broadcast_shapes([values[0].type.shape, *(t.shape for t in outs if t is not None)])
+        if any(t is not None and t.shape != shape for t in outs):
+            raise ShapeError(message(f"np.{ufunc.__name__}: an output has not the broadcast shape {shape}", locate()))
+        values = [spread_to(v, shape) for v in values]
     results = []
     for value, target in zip(values, outs, strict=True):
         if target is None:

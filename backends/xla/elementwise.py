@@ -95,7 +95,26 @@ def lower_cast(x, *, dtype):
         return lax.ne(x, lax.full_like(x, 0))
     if is_complex(x) and dtype.kind != "c":
         x = lax.real(x)
+    if np.issubdtype(x.dtype, np.floating) and dtype.kind in "iu":
+        return float_to_integer(x, dtype)
+    if x.dtype == bool and dtype.kind != "b":  # of a conversion XLA would make x * mask a choice, which loses NaN, infinities and -0.0
+        return lax.select(x, lax.full_like(x, 1, dtype), lax.full_like(x, 0, dtype))
     return lax.convert_element_type(x, dtype)
+
+
+def float_to_integer(x, dtype):
+    """As x86-64 has it, out of range and of NaN too: through int32 or int64, whose smallest number stands for what does not fit."""
+    if x.dtype == np.float16:
+        x = lax.convert_element_type(x, np.float32)
+    if dtype == np.uint64:
+        low = lax.lt(x, lax.full_like(x, 2.0**63))
+        above = lax.bitwise_xor(float_to_integer(x - 2.0**63, np.dtype(np.int64)), np.int64(-(2**63)))
+        return lax.convert_element_type(lax.select(lax.bitwise_or(low, x != x), float_to_integer(x, np.dtype(np.int64)), above), dtype)
+    wide = np.dtype(np.int64 if dtype in (np.int64, np.uint32) else np.int32)
+    end = 2.0 ** (8 * wide.itemsize - 1)
+    fits = lax.bitwise_and(lax.ge(x, lax.full_like(x, -end)), lax.lt(x, lax.full_like(x, end)))
+    whole = lax.select(fits, lax.convert_element_type(x, wide), lax.full_like(x, np.iinfo(wide).min, wide))
+    return lax.convert_element_type(whole, dtype)
 
 
 def lower_shift_right(x, y):

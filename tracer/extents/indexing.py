@@ -79,7 +79,7 @@ def fitted(value, type, extents):
     """`value` cast, moved and broadcast to where it goes."""
     shape, own = parts(value) if isinstance(value, Traced | np.ndarray) else ((), ())
     operand_, kind = (value.array.value, value.dtype) if isinstance(value, Bounded) else read(value)
-    if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and type.kind != "c":
+    if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and type.kind not in "bc":
         text = f"a complex value cannot be stored in an array of {type.dtype}"
         raise (TypeError if kind is complex else UnsupportedError)(message(text, locate(), "Store its .real, or make the array complex."))
     v = operand_as(operand_, type.dtype)

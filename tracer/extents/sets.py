@@ -133,9 +133,13 @@ def both(ar1, ar2, assume_unique):
     return concatenate([np.ravel(x) if assume_unique else unique(x) for x in (ar1, ar2)])
 
 
-@set_function(np.union1d)
 def union1d(ar1, ar2):
-    return unique(concatenate([np.ravel(ar1), np.ravel(ar2)]))
+    """The elements of both, each once; a Python number takes the other's dtype."""
+    join = concatenate if Bounded in (type(ar1), type(ar2)) else np.concatenate
+    return unique(join([ar1, ar2], axis=None))
+
+
+HANDLERS[np.union1d] = FUNCTIONS[np.union1d] = union1d
 
 
 @set_function(np.intersect1d)
@@ -145,8 +149,8 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     x, count = front(concatenate([values for values, _ in pairs]))
     order = np.argsort(x, kind="stable")
     x = x[order]
-    if x.shape[0] < 2:
-        twice = fresh(x.value)[:0]
+    if x.shape[0] < 2 or not assume_unique and not all(values.shape[0] for values, _ in pairs):
+        twice = fresh(getattr(x, "array", x).value)[:0]
         return (twice, handle(np.zeros(0, int)), handle(np.zeros(0, int))) if return_indices else twice
     meant = inside(Span(0, traced(count)), x.shape[0])
     same = np.equal(x[1:], x[:-1])
@@ -215,10 +219,12 @@ def trim_zeros(filt, trim="fb", axis=None):
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, argname="axis")
     if not axes:
         return filt
+    if not x.size:
+        return getitem(x, tuple(slice(0, 0) if d in axes else WHOLE for d in range(x.ndim)))
     full = np.not_equal(x, 0)
     some = np.any(full)
     key = [WHOLE] * x.ndim
-    for d in axes if x.size else ():
+    for d in axes:
         line = np.any(full, axis=tuple(a for a in range(x.ndim) if a != d))
         start = np.argmax(line) if "f" in trim else 0
         stop = x.shape[d] - np.argmax(np.flip(line)) if "b" in trim else x.shape[d]

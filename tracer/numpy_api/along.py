@@ -15,6 +15,7 @@ from ..emit import reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..storage import current_trace
+from .arguments import traced
 from .handles import handle, value_of
 from .registry import implements
 from .shaping import expand_dims, moveaxis
@@ -56,10 +57,10 @@ def on_every(function, lines):
 
 @implements(np.apply_over_axes)
 def apply_over_axes(func, a, axes):
-    x = handle(a)
+    x = traced(a)
     for axis in (axes,) if isinstance(axes, int | np.integer) else axes:
         axis = axis + x.ndim if axis < 0 else axis
-        found = handle(func(x, axis))
+        found = traced(func(x, axis))
         found = found if found.ndim == x.ndim else expand_dims(found, axis)
         if found.ndim != x.ndim:
             raise ValueError("function is not returning an array of the correct shape")

@@ -11,7 +11,7 @@ from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
 from ..indexing import fitted
-from ..promote import checked, operand_as, read
+from ..promote import checked, operand_as, read, weak_kind
 from ..storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
@@ -80,23 +80,34 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
 
 
 @implements(np.array)
-def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0):
-    if order not in ("C", "F", "A", "K"):
-        raise ValueError(message(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})", locate()))
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=64):
+    np.array(0, order=order)  # NumPy's own words
+    if ndmin > ndmax:
+        raise ValueError(message(f"ndmin must be <= ndmax ({ndmax})", locate()))
+    if dtype is not None and weak_kind(object) is not None:
+        x = np.zeros_like(fresh(value_of(object)), np.dtype(dtype), shape=(1,) * ndmin)
+        x[...] = object
+        return x
     x = handle(object)
-    if ndmax and x.ndim > ndmax:
+    if x.ndim > ndmax and (isinstance(object, list | tuple) or dtype is not None and x.dtype != dtype):
         raise ValueError(message("object too deep for desired array", locate()))
     same = x is object and (dtype is None or x.dtype == dtype)
     if not same:
-        x = x.astype(x.dtype if dtype is None else dtype)
+        x = x.astype(x.dtype if dtype is None else dtype, order)
     elif copy:
-        x = x.copy()
+        x = np.copy(x, order)
+    elif order in ("C", "F"):
+        current_trace().rely_on_layout(x.storage)
+        if not x.shadow.flags[order]:
+            if copy is False:
+                raise ValueError(message("Unable to avoid copy while creating an array as requested.", locate()))
+            x = np.copy(x, order)
     return x.reshape((1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
 
 
 @implements(np.asarray, np.asanyarray)
 def asarray(a, dtype=None, order=None, *, device=None, copy=None):
-    return array(a, dtype, copy=copy)
+    return array(a, dtype, copy=copy, order=order)
 
 
 @implements(np.ascontiguousarray)
@@ -132,7 +143,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     y = steps * (step if div > 0 else delta) + start
     if endpoint and num > 1:
         y[-1, ...] = stop
-    y = moveaxis(y, 0, axis) if axis else y
+    y = moveaxis(y, 0, axis) if axis != 0 else y
     dtype = made if dtype is None else checked(np.dtype(dtype))
     y = np.floor(y) if dtype.kind in "iu" else y
     y = y.astype(dtype, copy=False)
@@ -169,7 +180,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
         if num > 1 and endpoint:
             out[-1] = stop / sign
     out = handle(out * sign)
-    out = moveaxis(out, 0, axis) if axis else out
+    out = moveaxis(out, 0, axis) if axis != 0 else out
     return out.astype(made if dtype is None else dtype, copy=False)
 
 

@@ -60,11 +60,12 @@ def ediff1d(ary, to_end=None, to_begin=None):
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     """The area under the broken line through (x, y) along an axis."""
     y = traced(y)
-    axis = axis_of(axis, y.ndim)
     d = dx
     if x is not None:
         x = traced(x)
         d = diff(x, axis=-1 if x.ndim == 1 else axis)
+    axis = axis_of(axis, y.ndim)
+    if x is not None:
         if x.ndim == 1:
             d = np.reshape(d, tuple(d.shape[0] if k == axis else 1 for k in range(y.ndim)))
     return np.sum(d * (y[window(y.ndim, axis, 1, None)] + y[window(y.ndim, axis, None, -1)]) / 2.0, axis)
@@ -173,12 +174,12 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         if x is not None and x.ndim > 2:
             raise ValueError(message(f"{name} has more than 2 dimensions", locate()))
     dtype = np.dtype(dtype) if dtype is not None else np.result_type(m.dtype, np.float64, *([] if y is None else [y.dtype]))
-    if dtype.kind in "biu":
-        raise casting_error("subtract", np.dtype(np.float64), dtype, "same_kind")
     flat_m = m.ndim == 1
     X = rows(m, dtype, rowvar, lambda x: not flat_m)
     if X.shape[0] == 0:
         return np.reshape(fresh(cast_to(value_of(np.zeros(0)), np.dtype(np.float64))), (0, 0))
+    if dtype.kind in "biu":
+        raise casting_error("subtract", np.dtype(np.float64), dtype, "same_kind")
     if y is not None:
         X = np.concatenate((X, rows(y, dtype, rowvar, lambda x: x.shape[0] != 1)), axis=0)
     ddof = (0 if bias else 1) if ddof is None else ddof

@@ -69,7 +69,8 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     x = handle(a)
     if x.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, operator.index(axis))
+    axis = None if axis is None else operator.index(axis)
+    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
     bytes_ = moveaxis(x, axis, -1).value
     shape = (*bytes_.type.shape, 8)
     places = spread_to(constant_of(order_of(bitorder)), shape)

@@ -10,7 +10,7 @@ from ..array import TracedArray, TracedScalar, fresh
 from ..emit import cast_to
 from ..errors import message
 from ..frames import locate
-from ..promote import UFUNCS, apply_ufunc
+from ..promote import UFUNCS, apply_ufunc, casting_error
 from .arguments import axis_of, give, sample_of, traced, verdict
 from .handles import value_of
 from .logic import copyto
@@ -27,6 +27,8 @@ def round(a, decimals=0, out=None):
     like = verdict(np.round, sample_of(a), decimals)
     x = cast_to(a.value, like.dtype)
     if x.type.kind in "iu":
+        if out is not None and decimals < 0 and not np.can_cast(np.float64, out.dtype, "same_kind"):
+            raise casting_error("divide", np.dtype(np.float64), out.dtype, "same_kind")
         return give(x if decimals >= 0 else round_integers(x, 10**-decimals), out, "round", "same_kind")
     if not decimals:
         return give(UFUNCS[np.rint](x), out, "rint", "same_kind")
@@ -66,9 +68,9 @@ def angle(z, deg=False):
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     """p with multiples of the period added, so that no step along `axis` is larger than half of it."""
     p = traced(p)
+    step = np.diff(p, axis=axis)
     axis = axis_of(axis, p.ndim)
     rest = tuple(slice(1, None) if d == axis else slice(None) for d in range(p.ndim))
-    step = np.diff(p, axis=axis)
     discont = period / 2 if discont is None else discont
     dtype = np.result_type(step.dtype, period)
     high, odd = divmod(period, 2) if dtype.kind in "iu" else (period / 2, 0)

@@ -8,6 +8,8 @@ import numpy as np
 from ...ir.ops import OPS
 from ..array import fresh
 from ..emit import cast_to, filled
+from ..errors import message
+from ..frames import locate
 from ..promote import write_out
 from .handles import cut, handle
 from .registry import implements
@@ -30,6 +32,17 @@ def factor(norm, n, inverse, dtype):
     return None
 
 
+def factor_of_halves(lengths, kind, norm):
+    """`factor` for float16: NumPy's is rounded to float16 for the axis it begins with, and to float32 for the others."""
+    inverse = kind in ("ifft", "irfft")
+    factor(norm, 1.0, inverse, np.dtype("f4"))
+    norm, scale = INVERSE[norm] if inverse else norm, float(np.prod(lengths)) if inverse else 1.0
+    for i, n in enumerate(lengths if kind == "irfft" else lengths[::-1]):
+        dtype = np.float32 if i else np.float16
+        scale *= float({"ortho": np.reciprocal(np.sqrt(n, dtype=dtype)), "forward": np.reciprocal(n, dtype=dtype)}.get(norm, 1))
+    return scale
+
+
 def transform(a, kind, lengths, axes, norm, out=None):
     """`kind` (fft, ifft, rfft, irfft) over `axes`, the last of which is the halved one of real transforms."""
     x = handle(a)
@@ -42,6 +55,8 @@ def transform(a, kind, lengths, axes, norm, out=None):
     axes = [np.lib.array_utils.normalize_axis_index(operator.index(d), x.ndim) for d in axes]
     inverse = kind in ("ifft", "irfft")
     scale = factor(norm, float(np.prod(lengths)), inverse, np.dtype("f8" if double else "f4"))
+    if real == np.float16:
+        scale, real = factor_of_halves(lengths, kind, norm), real if len(axes) == 1 else np.dtype(np.float32)
     last = range(-len(axes), 0)
     value = fitted(moveaxis(x, axes, last).value, [*lengths[:-1], lengths[-1] // 2 + 1] if kind == "irfft" else lengths)
     value = cast_to(value, work)
@@ -102,6 +117,8 @@ def over_several(kind, default=None):
     def run(a, s=None, axes=default, norm=None, out=None):
         x, out = handle(a), None if default and kind in ("ifft", "irfft") else out
         lengths, axes = lengths_and_axes(x, s, axes, kind == "irfft")
+        if out is not None and kind != "irfft":
+            every_step_fits(out, x, kind, lengths, axes)
         if not axes:
             if kind in ("rfft", "irfft"):
                 raise IndexError("list index out of range")
@@ -121,11 +138,22 @@ def over_several(kind, default=None):
     return run
 
 
+def every_step_fits(out, x, kind, lengths, axes):
+    """ValueError where NumPy, which writes the transform along each axis into `out`, would not find room there."""
+    shape = list(x.shape)
+    for n, d in list(zip(lengths, axes))[::-1]:
+        shape[d] = n // 2 + 1 if kind == "rfft" and d == axes[-1] else n
+        if tuple(shape) != out.shape:
+            raise ValueError(message(f"np.fft.{kind}n(out=...) of shape {out.shape} cannot hold a step of shape {tuple(shape)}", locate()))
+
+
 def lengths_and_axes(x, s, axes, inverse_real):
     if axes is None:
         if s is not None:
             warnings.warn("`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0).", DeprecationWarning, stacklevel=3)
         axes = range(-len(s if s is not None else x.shape), 0)
+    if s is None:
+        np.take(x.shape, axes)  # NumPy's own words, for a number in the place of axes too
     axes = [operator.index(d) for d in axes]
     for d in axes:
         np.lib.array_utils.normalize_axis_index(d, x.ndim)

@@ -84,6 +84,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         raise TypeError(message("`bins` must be an integer, a string, or an array", locate())) from None
     if n < 1:
         raise ValueError(message("`bins` must be positive, when an integer", locate()))
+    if a.dtype.kind == "c":
+        raise UnsupportedError(message("bins between complex numbers, which are in no order", locate(), "Count their parts, or give the edges."))
     first, last = outer_edges(a, range)
     known = [x if not isinstance(x, Traced) else 0.0 if x.weak else x.dtype for x in (first, last)]
     dtype = np.result_type(*known, a.dtype)
@@ -145,7 +147,7 @@ def bincount(x, /, weights=None, minlength=0):
     elif places.size:
         verdict(np.bincount, np.asarray(x))
         length = max(length, int(np.max(np.asarray(x))) + 1)
-    if weights is not None and places.size:
+    if weights is not None and places.size:  # without elements NumPy looks at no weights
         weights = value_of(weights)
         if weights.type.shape != places.shape:
             raise ValueError(message("The weights and list don't have the same length.", locate()))
@@ -153,8 +155,6 @@ def bincount(x, /, weights=None, minlength=0):
             raise TypeError(message(f"Cannot cast array data from {weights.type.dtype!r} to dtype('float64') according to the rule 'safe'", locate()))
         weights = cast_to(weights, DOUBLE)
     return made(fresh(counts(cast_to(places.value, PLACE), length, weights if places.size else None)), [extent])
-
-
 
 
 # -- interpolation ---------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from ..errors import ConcretizationError, ShapeError, UnsupportedError, message
 from ..extents.bounded import made, room_for
 from ..frames import locate
 from ..indexing import fitted
-from ..promote import read, result_dtype, write_out
+from ..promote import read, result_dtype
 from ..storage import current_trace
-from .arguments import traced, verdict
+from .arguments import give, traced, verdict
 from .handles import handle, is_traced, joined, picked, value_of
 from .registry import implements
 from .shaping import moveaxis, ravel
@@ -44,7 +44,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
         values, axis = [reshape_to(v, (v.type.size,)) for v in values], 0
     axis = joinable([v.type.shape for v in values], axis)
     value = joined(values, axis)
-    return fresh(value) if out is None else write_out("concatenate", out, value, casting=casting)
+    return give(value, out, "concatenate", casting, array=True)
 
 
 def joinable(shapes, axis):
@@ -194,6 +194,8 @@ def insert(arr, obj, values, axis=None):
     n = x.shape[axis]
     if is_traced(obj):
         return inserted(x, handle(obj), values, axis)
+    if type(values) in (int, float, complex):
+        values = np.asarray(values, x.dtype)  # NumPy's own words for what does not fit
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(obj)
     count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
     new = fresh(value_of(values, x.dtype))
@@ -297,10 +299,11 @@ def repeat(a, repeats, axis=None):
     n = x.shape[axis]
     if np.size(repeats) == 1 and not is_traced(repeats):
         (r,) = np.ravel(repeats)
-        np.repeat(np.zeros(1), r)  # NumPy's own words where r is no count
+        np.repeat(np.zeros(min(n, 1)), r)  # NumPy's own words where r is no count
+        r = max(int(r), 0)
         spread = reshape_to(x.value, (*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
-        spread = spread_to(spread, (*x.shape[: axis + 1], int(r), *x.shape[axis + 1 :]))
-        return fresh(reshape_to(spread, (*x.shape[:axis], n * int(r), *x.shape[axis + 1 :])))
+        spread = spread_to(spread, (*x.shape[: axis + 1], r, *x.shape[axis + 1 :]))
+        return fresh(reshape_to(spread, (*x.shape[:axis], n * r, *x.shape[axis + 1 :])))
     if is_traced(repeats):
         return repeated(x, traced(repeats), axis)
     return fresh(picked(x.value, np.repeat(np.arange(n), repeats), axis))
@@ -326,6 +329,8 @@ def roll(a, shift, axis=None):
     if axis is None:
         return roll(ravel(x), shift, 0).reshape(x.shape)
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    if not x.ndim:
+        raise ValueError(message("np.roll of a number along axes", locate()))
     dynamic = is_traced(shift)
     shifts = handle(shift) if dynamic else np.asarray(shift)
     if shifts.ndim > 1:

@@ -18,7 +18,7 @@ from ..frames import locate
 from ..promote import broadcast_shapes
 from ..storage import current_trace
 from ..views import Diagonal
-from .handles import handle, value_of
+from .handles import dtype_of, handle, value_of
 from .products import matmul
 from .registry import implements
 from .shaping import matrix_transpose
@@ -180,14 +180,14 @@ def lstsq(a, b, rcond=None):
 
 @implements(np.linalg.pinv)
 def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
-    x = fresh(matrices(a, square=False))
-    given = value_of(a).type.dtype
+    x, given = handle(a), dtype_of(a)
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else max(x.shape[-2:]) * np.finfo(given).eps if rtol is None else rtol
-    if not x.size:
+    if not x.size and x.ndim > 1:
         return matrix_transpose(x).astype(given)
+    x = fresh(matrices(a, square=False))
     u, s, vt = svd(np.conj(x), full_matrices=False, hermitian=hermitian)
     cutoff = (np.expand_dims(rcond, -1) if np.ndim(rcond) else rcond) * np.max(s, axis=-1, keepdims=True)
     large = s > cutoff

@@ -11,7 +11,7 @@ from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
-from ..promote import PYTHON_NUMBERS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
+from ..promote import PYTHON_NUMBERS, UFUNCS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of, weak_kind
 from ..storage import current_trace
 from .arguments import NOTHING, flat, give, given, traced, weak_or_traced
 from .handles import dtype_of, is_traced, value_of
@@ -108,7 +108,9 @@ def iscomplex(x):
 
 @implements(np.isreal)
 def isreal(x):
-    x = traced(x)
+    x, given_ = traced(x), x
+    if weak_kind(given_) is not None:  # Python's numbers have .imag too, and compare as Python's
+        return given_.imag == 0
     return x.imag == 0 if x.dtype.kind == "c" else give(Lit(True, x.type.like(dtype=bool)))
 
 
@@ -140,6 +142,11 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 # -- choices ---------------------------------------------------------------------------------------
 
 
+def wrapped_as(x, dtype):
+    """A Python integer that NumPy makes an array of, and then casts: beyond the dtype it wraps."""
+    return int(np.asarray(x).astype(dtype)) if type(x) is int and dtype.kind in "iu" else x
+
+
 @implements(np.where)
 def where(condition, x=NOTHING, y=NOTHING, /):
     """x where the condition holds, else y. The cotangent of the branch not taken is 0."""
@@ -149,6 +156,7 @@ def where(condition, x=NOTHING, y=NOTHING, /):
         raise ValueError(message("either both or neither of x and y should be given", locate()))
     (c, _), (x, x_key), (y, y_key) = read(condition), read(x), read(y)
     dtype = result_dtype([x_key, y_key])
+    x, y = wrapped_as(x, dtype), wrapped_as(y, dtype)
     shape = broadcast_shapes([shape_of(c), shape_of(x), shape_of(y)])
     return fresh(e.select(operand_as(c, BOOL, shape), operand_as(x, dtype, shape), operand_as(y, dtype, shape)))
 
@@ -240,8 +248,8 @@ def choose(a, choices, out=None, mode="raise"):
     reads = [read(c) for c in (choices if isinstance(choices, list | tuple) else list(traced(choices)))]
     dtype = result_dtype([k for _, k in reads])
     shape = broadcast_shapes([a.shape, *(shape_of(v) for v, _ in reads)])
-    index = fresh(spread_to(bounded(a.value, len(reads), mode), shape))
-    stacked = concatenate(*[reshape_to(operand_as(v, dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
+    index = fresh(spread_to(bounded(a.value, len(reads), mode if np.prod(shape) else "clip"), shape))
+    stacked = concatenate(*[reshape_to(operand_as(wrapped_as(v, dtype), dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
     value = reshape_to(take_along_axis(stacked, reshape_to(index.value, (1, *shape)), 0, mode="promise"), shape)
     return give(value, out, "choose")
 
@@ -285,9 +293,10 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
     if not kwargs:
         reads = [read(x) for x in (min, a, max)]
         dtype = result_dtype([k for _, k in reads])
-        if dtype.kind in "iuf":
-            shape = broadcast_shapes([shape_of(v) for v, _ in reads])
-            return give(e.clamp(*[operand_as(v, dtype, shape) for v, _ in reads]), out, "clip", "same_kind")
+        shape = broadcast_shapes([shape_of(v) for v, _ in reads])
+        low, x, high = [operand_as(v, dtype, shape) for v, _ in reads]
+        value = e.clamp(low, x, high) if dtype.kind in "iuf" else UFUNCS[np.minimum](UFUNCS[np.maximum](x, low), high)
+        return give(value, out, "clip", "same_kind")
     return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
 
 
@@ -328,6 +337,8 @@ def putmask(a, /, mask, values):
     """a[i] = values[i mod n] for flat i under the mask."""
     a = target_of(a, "putmask")
     new = elements(values, a.dtype)
+    if np.size(mask) != a.size:
+        raise ValueError(message("putmask: mask and data must be the same size", locate()))
     if not new.type.size:
         new = Lit(0, new.type.like((a.size,)))
         mask = np.logical_and(mask, False)
@@ -340,6 +351,8 @@ def place(arr, mask, vals):
     """The k-th element under the mask becomes vals[k mod n]."""
     arr = target_of(arr, "place")
     new = elements(vals, arr.dtype)
+    if np.size(mask) != arr.size:
+        raise ValueError(message("place: mask and data must be the same size", locate()))
     hit = flat(cast_to(value_of(mask), BOOL))
     if not new.type.size:
         current_trace().check(e.not_(r.reduce_or(hit, axes=(0,))), ValueError, message("Cannot insert from an empty array!", locate()))
@@ -352,6 +365,10 @@ def place(arr, mask, vals):
 
 def elements(values, dtype):
     """np.ravel(np.asarray(values, dtype)) as a value; of arrays, as NumPy, only where no digit is lost."""
+    if isinstance(values, TracedScalar | np.generic) or type(values) in PYTHON_NUMBERS:
+        one = fresh(Lit(0, value_of(values).type.like((1,), dtype=dtype)))
+        one[...] = values
+        return one.value
     have = getattr(values, "dtype", dtype)
     if not np.can_cast(have, dtype, "safe") and getattr(values, "weak", None) is None:
         raise TypeError(message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate()))

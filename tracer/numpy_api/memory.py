@@ -116,8 +116,11 @@ class Flat:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
         line, values, key = self._line(), ravel(value), place(key)
         places = line[key]
-        if values.size:
+        if type(value) in (int, float, complex):
+            line[key] = value
+        elif values.size:
             line[key] = values[0] if values.size == 1 else resize(values, places.shape)
+        if values.size:
             self.base.write(reshape_to(line.value, self.base.shape))
 
     def copy(self):

@@ -4,11 +4,12 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..array import WEAK_DTYPES, TracedArray, TracedScalar
+from ..array import WEAK_DTYPES, TracedScalar
 from ..emit import cast_to, reshape_to
 from ..errors import IntegerOverflow, UnsupportedError, message
 from ..frames import locate
 from ..storage import current_trace
+from .handles import handle
 from .registry import implements
 from .ufuncs import everywhere
 
@@ -33,7 +34,8 @@ def item(x, *args):
         index = args[0] if len(args) == 1 else args
         if isinstance(index, tuple) and len(index) != x.ndim:
             raise ValueError(message("incorrect number of indices for array", locate()))
-        x = (x[index] if isinstance(index, tuple) else x.reshape(-1)[index]) if isinstance(x, TracedArray) else x
+        x = handle(x)
+        x = x[index] if isinstance(index, tuple) else x.reshape(-1)[index]
     elif x.type.size != 1:
         raise ValueError(message("can only convert an array of size 1 to a Python scalar", locate()))
     return python_number(x)

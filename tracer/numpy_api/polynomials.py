@@ -65,14 +65,16 @@ def holds(test, name):
 
 def leading(p):
     """Without leading zeros, as np.poly1d has it."""
+    if p.ndim > 1:
+        raise ValueError(message("Polynomial must be 1d only.", locate()))
     while len(p) > 1 and not holds(p[0] != 0, "np.polymul"):
         p = p[1:]
-    return p
+    return p if len(p) else np.zeros_like(p, shape=1)
 
 
 @implements(np.roots)
 def roots(p):
-    """The eigenvalues of the companion matrix, and zeros: always complex, where NumPy looks at the data."""
+    """The eigenvalues of the companion matrix, and zeros."""
     p, zeros = np.atleast_1d(handle(p)), 0
     if p.ndim != 1:
         raise ValueError(message("Input must be a rank-1 array.", locate()))
@@ -96,6 +98,11 @@ def polydiv(u, v):
     """(quotient, remainder): the remainder without its leading zeros."""
     u, v = np.atleast_1d(handle(u)) + 0.0, np.atleast_1d(handle(v)) + 0.0
     m, n = len(u) - 1, len(v) - 1
+    if m < 0 or n < 0:
+        raise IndexError(message("a polynomial without coefficients", locate()))
+    if m >= n and (u.ndim > 1 or v.ndim > 1):
+        wide = np.result_type(u, v).kind == "c"
+        raise (TypeError if wide else ValueError)(message("the coefficients of a polynomial have one axis", locate()))
     r = u.astype(np.result_type(u, v))
     scale, q = 1.0 / v[0], []
     for k in range(m - n + 1):
@@ -177,7 +184,8 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
             raise TypeError("expected a 1-d array for weights")
         if w.shape[0] != y.shape[0]:
             raise TypeError("expected w and y to have the same length")
-        left, right = left * w[:, None], right * (w[:, None] if right.ndim == 2 else w)
+        left *= w[:, None]
+        right *= w[:, None] if right.ndim == 2 else w
     scale = np.sqrt(np.sum(left * left, axis=0))
     left = left / scale
     c, residuals, rank, s = lstsq(left, right, rcond)

@@ -132,11 +132,19 @@ def dot(a, b, out=None):
     x, y = promoted(a, b)
     m, n = x.type.ndim, y.type.ndim
     if not m or not n:
-        return np.multiply(fresh(x), fresh(y), out=out)
+        return acceptable(np.multiply(fresh(x), fresh(y)).value, out)
     at = max(n - 2, 0)
     if x.type.shape[-1] != y.type.shape[at]:
         raise misaligned(x, y, m - 1, at)
-    return give(along_axes(x, y, [m - 1], [at]), out, "dot")
+    return acceptable(along_axes(x, y, [m - 1], [at]), out)
+
+
+def acceptable(value, out):
+    """The result of np.dot, whose `out` must be what it would make itself."""
+    if out is not None and (out.dtype != value.type.dtype or out.shape != value.type.shape):
+        text = "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
+        raise ValueError(message(text, locate()))
+    return give(value, out, "dot")
 
 
 def misaligned(x, y, i, j):

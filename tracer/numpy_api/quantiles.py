@@ -79,10 +79,11 @@ def read_quantiles(x, n, q, method, dtype):
     whole = np.floor(v)
     fraction = v - whole if change is None else change(v, v - whole)
     ends = lambda i: np.where(below, 0, np.where(above, n - 1, i))
-    a, b = (fresh(cast_to(nth(x, ends(i)), dtype)) for i in (whole, whole + 1))
+    a, b = (fresh(nth(x, ends(i))) for i in (whole, whole + 1))
+    d = fresh(cast_to((b - a).value, dtype))  # of integers it wraps, as NumPy's does
+    a, b = (fresh(cast_to(v.value, dtype)) for v in (a, b))
     fraction = np.where(below | above, 0.0, fraction) if change is None else fraction
     t = fresh(spread_to(value_of(fraction, dtype), a.shape))
-    d = b - a
     return np.where(t >= 0.5, b - d * (1 - t), a + d * t).value  # each end is met exactly
 
 
@@ -112,10 +113,10 @@ def quantiles(function, percent, ignore_nan=False):
         shape = np.shape(q) if known else read(q)[0].type.shape
         trial = q if known else unit / 2 if getattr(q, "weak", None) is not None else np.full(shape, unit / 2, q.dtype)
         ignoring = ignore_nan and a.dtype.kind == "f"
-        if ignore_nan and a.size == 0:
-            return nanmean(a, axis, out=out, keepdims=keepdims)
         weighing = {} if weights is None else {"weights": np.ones(sample_of(a).shape)}
         like = verdict(function, sample_of(a), trial, axis, method=method, **weighing)
+        if ignore_nan and a.size == 0:
+            return nanmean(a, axis, out=out, keepdims=keepdims)
         axes = axes_of(axis, a.ndim)
         q = np.reshape(np.asarray(q) if known else traced(q), (-1,))
         q = q / unit if percent else q if whole and method == "linear" or q.dtype.kind == "f" else q.astype(np.float64)
@@ -169,7 +170,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     end, n = x.type.ndim - 1, x.type.shape[-1]
     shape = without(a.shape, axes, keepdims)
     if not n:
-        return give(Lit(np.nan, like_of(like, shape)), out, "median")
+        return give(Lit(complex(np.nan, np.nan) if like.dtype.kind == "c" else np.nan, like_of(like, shape)), out, "median")
     x = sorted_along(x, end)
     middle = value_of(mean(fresh(cut(x, end, (n - 1) // 2, n // 2 + 1)), -1))
     if x.type.inexact:
@@ -186,8 +187,11 @@ def like_of(sample, shape):
 @implements(np.nanmedian)
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     a, keepdims = traced(a), given(keepdims, False)
-    if a.dtype.kind != "f" or not a.size:
-        return median(a, axis, out, keepdims=keepdims) if a.size else nanmean(a, axis, out=out, keepdims=keepdims)
+    if not a.size:
+        return nanmean(a, axis, out=out, keepdims=keepdims)
+    if not a.type.inexact:
+        found = median(a, axis, out, keepdims=keepdims)
+        return fresh(found.value) if keepdims and out is None else found
     verdict(np.nanmedian, sample_of(a), axis)
     axes = axes_of(axis, a.ndim)
     x = last(a.value, axes)
@@ -196,4 +200,4 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     n = r.reduce_sum(cast_to(e.not_(is_nan(x)), PLACE), axes=(end,))
     n = fresh(reshape_to(n, (*n.type.shape, 1)))
     pair = np.concatenate([fresh(nth(x, np.maximum(n - 1, 0) // 2)), fresh(nth(x, n // 2))], axis=end)
-    return give(reshape_to(value_of(mean(pair, -1)), without(a.shape, axes, keepdims)), out, "nanmedian")
+    return give(reshape_to(value_of(mean(pair, -1)), without(a.shape, axes, keepdims)), out, "nanmedian", array=bool(keepdims))

@@ -132,7 +132,10 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     if mean is NOTHING or mean is None:
         total = reduce(np.add, a, axis, work, keepdims=True, where=where)
         mean = fresh(divided(total.value, count_of(a, axis, True, where)))
-    squares = fresh(squared(np.subtract(a, mean).value))
+    gap = np.subtract(a, mean).value
+    squares = fresh(gap * gap if a.dtype.kind in "iuf" else squared(gap))  # NumPy squares as the array's own kind asks, though a mean be complex
+    if dtype is None and a.dtype.kind == "f":
+        work = None
     total = reduce(np.add, squares, axis, work, out, keepdims, where=where)
     return give(divided(total.value, at_least_zero(count_of(a, axis, keepdims, where), ddof)), out, "var")
 
@@ -271,7 +274,7 @@ def filling(a, value):
     if not a.type.inexact:
         return a, None
     mask = is_nan(a.value)
-    return give(e.select(mask, Lit(value, a.type), a.value), array=bool(a.shape)), mask
+    return fresh(e.select(mask, Lit(value, a.type), a.value)), mask
 
 
 def ignoring(function, value):
@@ -303,7 +306,7 @@ def nan_position(find, worst):
     def run(a, axis=None, out=None, *, keepdims=False):
         filled, mask = filling(a, worst)
         if mask is not None and mask.type.size:
-            some = e.not_(r.reduce_and(mask, axes=axes_of(axis, mask.type.ndim)))
+            some = e.not_(r.reduce_and(mask, axes=axes_of(axis, mask.type.ndim) if mask.type.ndim else ()))
             current_trace().check(everywhere(some), ValueError, message("All-NaN slice encountered", locate()))
         return find(filled, axis, out, keepdims=keepdims)
 

@@ -13,9 +13,9 @@ from ..emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import index_value, wrapped
-from ..promote import broadcast_shapes, write_out
+from ..promote import broadcast_shapes
 from ..storage import current_trace
-from .arguments import taken
+from .arguments import give, taken
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
 from .memory import Flat
@@ -42,7 +42,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         places = np.take(np.arange(n), indices, mode=mode)
         flat = picked(x.value, places.ravel(), axis)
         value = reshape_to(flat, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
-    return wrap(value) if out is None else write_out("take", taken(out, value.type.dtype, "take"), value, casting="unsafe")
+    return give(value, taken(out, value.type.dtype, "take"), "take")
 
 
 def positions(index, n, mode, axis=0):
@@ -68,11 +68,10 @@ def put(a, ind, v, mode="raise"):
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
     index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
-    if type(v) is int and a.dtype.kind in "iu":
-        a.dtype.type(v)  # OverflowError as NumPy raises it
-    values = ravel(v)
-    if index.type.size and values.size:
-        places = fresh(reshape_to(index, (index.type.size,)))
+    values, places = ravel(v), fresh(reshape_to(index, (index.type.size,)))
+    if type(v) in (int, float, complex):
+        Flat(a)[places] = v
+    elif index.type.size and values.size:
         Flat(a)[places] = value_wise(values, index.type.size)
 
 
@@ -125,6 +124,8 @@ def put_along_axis(arr, indices, values, axis):
 def aligned(arr, indices, axis):
     """(array, checked index value, axis) of the two functions along an axis."""
     x, index = handle(arr), indices
+    if axis is not None:
+        normalize_axis_index(operator.index(axis), x.ndim)
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
@@ -134,6 +135,8 @@ def aligned(arr, indices, axis):
     axis = normalize_axis_index(operator.index(axis), x.ndim)
     if index.ndim != x.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    if not np.prod(drop(x.shape, axis)):  # no element is looked up
+        return x, cast_to(value_of(index), INDEX), axis
     return x, index_value(index, x.shape[axis], axis), axis
 
 
@@ -153,17 +156,19 @@ def drop(shape, axis):
 
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
-    if is_traced(condition) and np.ndim(condition) == 1:
-        x, axis = (handle(a), normalize_axis_index(axis, np.ndim(a))) if axis is not None else (ravel(a), 0)
-        keep = handle(condition) if condition.dtype.kind == "b" else np.not_equal(condition, 0)
-        found = x[(*(slice(None),) * axis, slice(0, keep.shape[0]))][(*(slice(None),) * axis, keep)]
-        if out is not None:
-            out[...] = found
-        return found if out is None else out
     if np.ndim(condition) != 1:
         raise ValueError(message("condition must be a 1-d array", locate()))
-    keep = np.asarray(condition)
-    return take(a, np.nonzero(keep)[0], axis, out)
+    if not is_traced(condition):
+        return take(a, np.nonzero(np.asarray(condition))[0], axis, out)
+    x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
+    taken(out, x.dtype, "compress")
+    keep, n, before = handle(np.not_equal(condition, 0)), x.shape[axis], (slice(None),) * axis
+    if keep.shape[0] > n:  # what lies beyond the end may be there, but not be asked for
+        current_trace().check(np.logical_not(np.any(keep[n:])).value, IndexError, message(f"condition is true beyond {n}, the axis's size", locate()))
+    found = x[(*before, slice(0, keep.shape[0]))][(*before, keep[:n])]
+    if out is not None:
+        out[...] = found.astype(out.dtype)
+    return found if out is None else out
 
 
 @implements(method="compress")
@@ -173,9 +178,7 @@ def compress_method(x, condition, axis=None, out=None):
 
 @implements(np.extract)
 def extract(condition, arr):
-    if is_traced(condition):
-        return handle(arr).ravel()[np.ravel(np.not_equal(condition, 0))]
-    return take(ravel(arr), np.nonzero(np.ravel(condition))[0])
+    return compress(np.ravel(condition), ravel(arr))
 
 
 @implements(np.fill_diagonal)
@@ -219,6 +222,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")
     modes = mode if isinstance(mode, tuple) else (mode,) * len(dims)
     index = [integers(i, "ravel_multi_index") for i in multi_index]
+    np.ravel_multi_index([np.zeros(0, int)] * len(dims), dims, order=order)  # NumPy's own words about the order
     shape = broadcast_shapes([i.type.shape for i in index])
     total = filled(0, shape, INDEX)
     pairs = list(zip(index, dims, modes)) if total.type.size else []
@@ -254,7 +258,7 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     made = np.trace(np.empty((0, 0), x.dtype), dtype=dtype).dtype
     value = cast_to(x.value, made)
     value = OPS["reduce_or"](value, axes=(x.ndim - 1,)) if made.kind == "b" else reduce_sum(value, axes=(x.ndim - 1,))
-    return wrap(value) if out is None else write_out("trace", out, value, casting="unsafe")
+    return give(value, out, "trace")
 
 
 @implements(np.linalg.trace)

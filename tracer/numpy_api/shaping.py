@@ -169,7 +169,7 @@ def swapaxes(a, axis1, axis2):
 
 @implements(np.moveaxis)
 def moveaxis(a, source, destination):
-    return permuted(handle(a), np.moveaxis, source, destination)
+    return as_given(a, permuted(handle(a), np.moveaxis, source, destination))
 
 
 @implements(np.rollaxis)
@@ -234,7 +234,8 @@ def unstack(x, /, *, axis=0):
     x = handle(x)
     if not x.ndim:
         raise ValueError("Input array must be at least 1-d.")
-    return tuple(moveaxis(x, axis, 0)[i] for i in range(x.shape[np.lib.array_utils.normalize_axis_index(axis, x.ndim)]))
+    x = moveaxis(x, axis, 0)
+    return tuple(x[i] for i in range(x.shape[0]))
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)
@@ -279,10 +280,11 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
 def astype(x, dtype, /, *, copy=True, device=None):
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    if isinstance(x, list | tuple):
+        raise TypeError(message(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.", locate()))
     return astype_method(x, dtype, copy=copy)
 
 
 @implements(method="fill")
 def fill(x, value):
-    if type(x) is not TracedScalar:  # which has no memory of its own
-        x[...] = value
+    handle(x)[...] = value  # a scalar has no memory of its own, but the same words for what does not fit

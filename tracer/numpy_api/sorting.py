@@ -3,6 +3,8 @@
 NaN is last; complex numbers are ordered by real, then imaginary part, those with a NaN behind the others.
 """
 
+import operator
+
 import numpy as np
 
 from ...ir.core import Lit
@@ -11,7 +13,7 @@ from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays
 from ...ir.ops.shape import iota
 from ...ir.ops.sorting import sort as sort_op
-from ..array import fresh, wrap
+from ..array import TracedScalar, fresh, wrap
 from ..emit import cast_to, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
@@ -67,7 +69,15 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None):
 
 @implements(method="sort")
 def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
-    a.write(sorted_along(*subject(np.sort, a, axis, kind=kind, order=order, stable=stable)))
+    in_place(a, axis).write(sorted_along(*subject(np.sort, a, axis, kind=kind, order=order, stable=stable)))
+
+
+def in_place(a, axis):
+    """The array that a method is to sort; NumPy's scalars have the method, and no axis."""
+    axis = operator.index(axis)
+    if type(a) is TracedScalar:
+        axis_of(axis, 0)
+    return a
 
 
 @implements(np.argsort, method="argsort")
@@ -93,7 +103,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
 
 @implements(method="partition")
 def partition_in_place(a, kth, axis=-1, kind="introselect", order=None):
-    a.write(partition(a, kth, axis, kind, order).value)
+    in_place(a, axis).write(partition(a, kth, axis, kind, order).value)
 
 
 @implements(np.argpartition, method="argpartition")

@@ -92,6 +92,8 @@ def fold(ufunc, x, axes, mask=None, start=None):
         out = Lit(0, x.type.like(shape)) if unit is None else spread_to(unit, shape)
     else:
         out = in_pairs(ufunc, last(x, axes)) if op is None else op(x, axes=axes)
+        if ufunc in MAGNITUDES and ufunc.identity is not None:
+            out = combine(ufunc, spread_to(unit, shape), out)
     return out if start is None else combine(ufunc, spread_to(start, shape), out)
 
 
@@ -182,6 +184,14 @@ def judged(ufunc, a, axis, dtype, keepdims, keywords):
 _judged = {}  # the kind of a reduction -> the dtype of its result
 
 
+def loop_with(ufunc, a, dtype, out):
+    """The dtype that is asked for, or the one that `out` asks for."""
+    if out is None or dtype is not None:
+        return dtype
+    out = out[0] if isinstance(out, tuple) else out
+    return ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
+
+
 def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=NOTHING, where=True):
     if ufunc not in UFUNCS:
         raise unknown(ufunc)
@@ -190,8 +200,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     keywords = {} if initial is NOTHING else {"initial": 1 if is_traced(initial) else initial}
     if where is not True:
         keywords["where"] = np.array(True)
-    if out is not None and dtype is None:
-        dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
+    dtype = loop_with(ufunc, a, dtype, out)
     if where is not True:
         where = mask_of(where)
     like = judged(ufunc, a, axis, dtype, keepdims, keywords)
@@ -215,8 +224,7 @@ def only_axis(method, axis, ndim):
 
 def accumulate(ufunc, array, axis=0, dtype=None, out=None):
     a, out = traced(array), out[0] if isinstance(out, tuple) else out
-    if out is not None and dtype is None:
-        dtype = ufunc.resolve_dtypes((out.dtype, a.dtype, None), casting="unsafe", reduction=True)[2]
+    dtype = loop_with(ufunc, a, dtype, out)
     like = verdict(ufunc.accumulate, sample_of(a), axis, dtype)
     x, axis = cast_to(a.value, like.dtype), only_axis("accumulate", axis, a.ndim)
     op = ACCUMULATED.get((ufunc, like.dtype.kind))
@@ -297,6 +305,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
     indices = indices if indices.size else indices.astype(np.int64)
     axis = only_axis("reduceat", axis, a.ndim)
     n = a.shape[axis]
+    dtype = loop_with(ufunc, a, dtype, out)
     like = verdict(ufunc.reduceat, np.ones(n, a.dtype), indices, 0, dtype)
     ends = [*indices[1:], n]
     rest = [np.arange(i + 1, max(stop, i + 1)) for i, stop in zip(indices, ends)]
