@@ -135,6 +135,14 @@ def ragged(x):
     return np.sum([x, [1.0, 2.0, 3.0], [x, x]])
 
 
+def growing(n):
+    total = 0.0
+    for _ in range(3):
+        n = n + 1
+        total += np.zeros(n).sum()
+    return total
+
+
 CASES = {
     "shapes": lambda: jit(shapes)(np.ones(3), np.ones(4)),
     "matmul": lambda: jit(lambda a, b: a @ b)(M, M),
@@ -155,7 +163,7 @@ CASES = {
     "index_of_list": lambda: jit(lambda x: [1, 2, 3][x.argmax()])(V),
     "range_of_traced": lambda: jit(lambda n: sum(range(n)))(np.int64(3)),
     "traced_slice_step": lambda: jit(lambda x: x[:: x.argmax()])(V),
-    "size_without_bound": lambda: jit(lambda n: np.zeros(n))(np.int64(3)),
+    "size_without_bound": lambda: jit(growing)(np.int64(3)),
     "lengths_differ": lambda: jit(lambda x, n: x[:n] + np.ones(2))(V, np.int64(3)),
     "nothing_selected": lambda: jit(lambda x: x[x > 9].max())(V),
     "array_of_traced": lambda: jit(lambda x: np.broadcast(x, x))(V),

@@ -171,8 +171,8 @@ rule(pow(x, 1.0),        x, exact=False)
 rule(pow(1.0, f),        1.0)
 rule(pow(x, 2.0),        x * x, exact=False)        # pow may miss the last digit
 rule(pow(x, -1.0),       1.0 / x, exact=False)
-rule(pow(f, 0.5),        sqrt(f), exact=False)      # at -inf and at -0.0
-rule(pow(f, -0.5),       rsqrt(f), exact=False)
+rule(pow(f, 0.5),        select(eq(f, -np.inf), np.inf, sqrt(f)), exact=False, grows=True)      # at -0.0
+rule(pow(f, -0.5),       select(eq(f, -np.inf), 0.0, select(eq(f, 0.0), np.inf, rsqrt(f))), exact=False, grows=True)
 rule(integer_pow(x, n=0),   1)
 rule(integer_pow(r, n=1),   r)
 rule(integer_pow(w, n=1),   w, exact=False)
