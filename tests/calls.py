@@ -253,7 +253,7 @@ def names():
     for key in HANDLERS:
         if not isinstance(key, str | tuple):
             found[spelled(key)] = of_function
-    for u in [*UFUNCS, *(k[0] for k in HANDLERS if isinstance(k, tuple))]:
+    for u in [u for u in (*UFUNCS, *(k[0] for k in HANDLERS if isinstance(k, tuple))) if getattr(np, u.__name__, None) is u]:  # not SciPy's
         found[u.__name__] = of_ufunc
         if u.nin == 2 and u.nout == 1 and u.signature is None:
             found.update({f"{u.__name__}.{method}": of_ufunc_method for method in HANDLERS if isinstance(method, str)})

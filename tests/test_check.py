@@ -70,7 +70,7 @@ def test_same_errors_are_the_callers():
 
 def test_refusals_stay_refusals():
     with pytest.raises(UnsupportedError):
-        jit(lambda x: np.unique(x, return_counts=True), check=True)(X)
+        jit(lambda x: x.tobytes(), check=True)(X)
 
 
 def test_outside_state_and_generators_run_once():
