@@ -409,4 +409,4 @@ def test_errors_say_what_is_wrong(golden):
 
 
 def test_every_region_op_is_here():
-    assert {op.name for op in OPS.values() if "region" in op.traits} == {"cond", "loop", "map", "call", "host", "external"}
+    assert {op.name for op in OPS.values() if "region" in op.traits} == {"apart", "cond", "loop", "map", "call", "host", "external"}

@@ -84,7 +84,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         raise TypeError(message("`bins` must be an integer, a string, or an array", locate())) from None
     if n < 1:
         raise ValueError(message("`bins` must be positive, when an integer", locate()))
-    if a.dtype.kind == "c":
+    if a.dtype.kind == "c" and a.size:
         raise UnsupportedError(message("bins between complex numbers, which are in no order", locate(), "Count their parts, or give the edges."))
     first, last = outer_edges(a, range)
     known = [x if not isinstance(x, Traced) else 0.0 if x.weak else x.dtype for x in (first, last)]
