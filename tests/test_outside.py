@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import functools
 import operator
 import os
 import threading
@@ -576,3 +577,48 @@ def test_check_mode_puts_back_what_the_first_run_did():
     np.random.seed(5)
     want = [np.ones(2) * n + np.random.rand() for n in (2, 3)]
     assert np.array_equal(got, want) and tally == 3
+
+
+HELD = np.ones(3)
+
+
+def by_default(p, w=HELD):
+    return (w**2).sum() * p
+
+
+def by_keyword(p, *, w=HELD):
+    return (w**2).sum() * p
+
+
+def in_a_list(p, ws=[HELD]):  # noqa: B006
+    return (ws[0] ** 2).sum() * p
+
+
+def in_a_tuple(p, args=(HELD,)):
+    return by_default(p, *args)
+
+
+def written_default(p, w=HELD):
+    w[1] = p
+    return w.sum()
+
+
+class Holder:
+    def method(self, p, w=HELD):
+        return (w**2).sum() * p
+
+
+exec("def unseen(p, w=HELD): return (w**2).sum() * p")
+HOLDERS = [by_default, by_keyword, in_a_list, in_a_tuple, written_default, Holder().method, functools.partial(by_default, w=HELD)]
+HOLDERS += [lambda p: by_default(p), lambda p: in_a_list(p), functools.partial(by_default, 2.0, HELD), lambda p: unseen(p)]  # noqa: F821
+
+
+@pytest.mark.parametrize("f", HOLDERS, ids=range(len(HOLDERS)))
+def test_arrays_in_default_arguments_and_partials_are_read_anew(f):
+    compiled, given = jit(f), () if getattr(f, "args", ()) else (2.0,)
+    for value in (1.0, 5.0, -3.0):
+        HELD[:] = 1.0, value, 2.0
+        got, left = compiled(*given), HELD.copy()
+        HELD[:] = 1.0, value, 2.0
+        agree((got, left), (f(*given), HELD), 1e-12)
+    assert "1 trace(s)" in compiled.explain()

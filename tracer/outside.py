@@ -245,6 +245,10 @@ class Outside:
             return getattr(owner, key) if value is MISSING else self.enter(read, whole)
         return value
 
+    def held(self, owner, key):
+        """A tuple or dict that a function or a partial holds, noted: default arguments, and arguments given beforehand."""
+        return self.enter(self.read("attribute", owner, key, f"{getattr(owner, '__name__', type(owner).__name__)}.{key}"), True)
+
     def called(self, owner):
         found = self.names.get(id(owner))
         return found[1] if found else owner.__name__ if isinstance(owner, type | types.ModuleType) else type(owner).__name__

@@ -72,7 +72,9 @@ def call(f):
         return _builtin(f, kind) if Builder.building() is not None else f
     if kind is functools.partial:
         inner = call(f.func)
-        return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
+        if inner is f.func and not (changeable(f.args) or changeable(f.keywords)):
+            return f
+        return functools.partial(inner, *live(f, "args"), **live(f, "keywords"))
     if isinstance(f, type):
         return REPLACED.get(f) or _class(f)
     if kind is CACHED and Builder.building() is not None:
@@ -121,7 +123,29 @@ def user(f):
     made, trace = convert(f), current_trace()
     if trace is not None and not belongs(f.__code__):
         trace.root.outside.function(f, HOOK in made.__code__.co_freevars)
+        if changeable(f.__defaults__ or ()) or changeable(f.__kwdefaults__ or ()):
+            if made is f:
+                made = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
+            made.__defaults__ = f.__defaults__ and live(f, "__defaults__")
+            made.__kwdefaults__ = f.__kwdefaults__ and live(f, "__kwdefaults__")
     return made
+
+
+def changeable(values):
+    """Whether any of a tuple or dict may hold something else at another call: arrays, and containers of such."""
+    values = values.values() if isinstance(values, dict) else values
+    return any(isinstance(x, np.ndarray | list | dict) or is_device_array(x) or isinstance(x, tuple) and changeable(x) for x in values)
+
+
+def live(owner, name):
+    """A tuple or dict that an object holds, its parts read as if the traced function had asked for them: at every call."""
+    held = getattr(owner, name)
+    if current_trace() is None or not changeable(held):
+        return held
+    found, item = current_trace().root.outside.held(owner, name), CELL.cell_contents.item
+    keys = held if isinstance(held, dict) else range(len(held))
+    parts = {k: item(found, k) if changeable((held[k],)) else held[k] for k in keys}
+    return parts if isinstance(held, dict) else tuple(parts.values())
 
 
 def listed(f, *args, **kwargs):
