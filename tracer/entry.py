@@ -303,7 +303,8 @@ class Entry:
 
         def around():
             made.append(Outside(len(kinds), promoted, frozen=final))
-            made[-1].names.update((id(x), (x, name)) for name, x in self.static.items())
+            known = {**self.static, self.compiled.name: self.compiled.function}
+            made[-1].names.update((id(x), (x, name)) for name, x in known.items())
             return made[-1]
 
         try:

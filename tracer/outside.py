@@ -245,6 +245,10 @@ class Outside:
             return getattr(owner, key) if value is MISSING else self.enter(read, whole)
         return value
 
+    def knows(self, x):
+        """Whether an object was met outside."""
+        return self.names.get(id(x), (self,))[0] is x
+
     def held(self, owner, key):
         """A tuple or dict that a function or a partial holds, noted: default arguments, and arguments given beforehand."""
         return self.enter(self.read("attribute", owner, key, f"{getattr(owner, '__name__', type(owner).__name__)}.{key}"), True)

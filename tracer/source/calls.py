@@ -72,9 +72,10 @@ def call(f):
         return _builtin(f, kind) if Builder.building() is not None else f
     if kind is functools.partial:
         inner = call(f.func)
-        if inner is f.func and not (changeable(f.args) or changeable(f.keywords)):
-            return f
-        return functools.partial(inner, *live(f, "args"), **live(f, "keywords"))
+        trace = current_trace()
+        outside = trace is not None and trace.root.outside.knows(f)
+        args, keywords = (live(f, "args"), live(f, "keywords")) if outside else (f.args, f.keywords)
+        return f if inner is f.func and args is f.args and keywords is f.keywords else functools.partial(inner, *args, **keywords)
     if isinstance(f, type):
         return REPLACED.get(f) or _class(f)
     if kind is CACHED and Builder.building() is not None:
