@@ -11,16 +11,17 @@ from ..autodiff.jvp import jvp as tangents_of
 from ..autodiff.split import halves
 from ..autodiff.transpose import transposed
 from ..autodiff.vjp import vjp as adjoint
-from ..ir.core import Lit, Value
+from ..ir.core import Lit
 from ..ir.ops import OPS
 from . import pytree
 from .array import Traced
 from .capture import ARRAY, SCALAR
-from .emit import INDEX
+from .emit import cast_to, counted, reshape_to
 from .errors import DerivativeError, message
 from .frames import locate
 from .inner import Inner, wrapped
 from .jit import signature_of
+from .numpy_api.handles import cut
 from .storage import current_trace
 from .transforms import Pullback, Push, check_floating, check_function, compiled, grad, jvp, selection
 
@@ -203,8 +204,7 @@ def _forward(inner, selected):
 
 def _first(x):
     """The first of equal lanes."""
-    shape = x.type.shape
-    return OPS["reshape"](_slice(x, (0,) * len(shape), (1, *shape[1:])), shape=shape[1:])
+    return reshape_to(cut(x, 0, 0, 1), x.type.shape[1:])
 
 
 def _reverse(inner, selected):
@@ -225,10 +225,9 @@ def _units(types, total):
     """Unit vectors of the space of all the types together: for each a value of shape (total, *shape)."""
     made, at = [], 0
     for t in types:
-        lanes = OPS["iota"](shape=(total, t.size), axis=0, dtype=INDEX)
-        places = OPS["iota"](shape=(total, t.size), axis=1, dtype=INDEX)
-        hit = OPS["eq"](lanes, places + Lit(at, places.type)) if t.size else lanes
-        made.append(OPS["reshape"](OPS["cast"](hit, dtype=t.dtype), shape=(total, *t.shape)))
+        places = counted((total, t.size), axis=1)
+        hit = OPS["eq"](counted((total, t.size)), places + Lit(at, places.type)) if t.size else places
+        made.append(reshape_to(cast_to(hit, t.dtype), (total, *t.shape)))
         at += t.size
     return made
 
@@ -243,16 +242,7 @@ def _cut(x, types, axis):
     """The parts of x along an axis that belong to each type, that axis in the type's shape."""
     parts, at = [], 0
     for t in types:
-        low, high = [0] * x.type.ndim, list(x.type.shape)
-        low[axis], high[axis] = at, at + t.size
-        part = x if t.size == x.type.shape[axis] else _slice(x, low, high)
         shape = (*x.type.shape[:axis], *t.shape, *x.type.shape[axis + 1 :])
-        parts.append(Lit(part.value, part.type.like(shape)) if isinstance(part, Lit) else OPS["reshape"](part, shape=shape))
+        parts.append(reshape_to(cut(x, axis, at, at + t.size), shape))
         at += t.size
     return parts
-
-
-def _slice(x, low, high):
-    if not isinstance(x, Value):
-        return Lit(x.value, x.type.like(tuple(b - a for a, b in zip(low, high))))
-    return OPS["slice"](x, start=tuple(low), stop=tuple(high), stride=(1,) * len(low))

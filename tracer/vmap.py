@@ -10,7 +10,7 @@ from ..ir.ops import OPS
 from . import pytree
 from .array import Traced, TracedArray, fresh
 from .capture import ARRAY, SCALAR, Kind, kind_of
-from .emit import INDEX
+from .emit import INDEX, cast_to, reshape_to
 from .errors import UnsupportedError, message
 from .frames import locate
 from .inner import Inner
@@ -166,7 +166,7 @@ def moved(value, source, target):
 def first_failed(status):
     """The status of the first lane where something failed."""
     if not isinstance(status, Value):
-        return Lit(status.value, status.type.like(()))
+        return reshape_to(status, ())
     bad = OPS["ne"](status, Lit(0, status.type))
-    lane = OPS["argmax"](OPS["cast"](bad, dtype=INDEX), axis=0)
-    return OPS["reshape"](OPS["dynamic_slice"](status, lane, sizes=(1,)), shape=())
+    lane = OPS["argmax"](cast_to(bad, INDEX), axis=0)
+    return reshape_to(OPS["dynamic_slice"](status, lane, sizes=(1,)), ())
