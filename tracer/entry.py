@@ -303,8 +303,8 @@ class Entry:
 
         def around():
             made.append(Outside(len(kinds), promoted, frozen=final))
-            known = {**self.static, self.compiled.name: self.compiled.function}
-            made[-1].names.update((id(x), (x, name)) for name, x in known.items())
+            known = [(self.compiled.name, self.compiled.function), *self.static.items()]
+            made[-1].names.update((id(x), (x, name)) for name, x in known)
             return made[-1]
 
         try:
