@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ...backends.xla import bridge
+from ...backends.xla.special import LANCZOS_ABOVE, LANCZOS_BELOW, LANCZOS_G
 from ...ir.ops import OPS
 from .. import foreign
 from ..array import TracedScalar, fresh, wrap
@@ -63,14 +64,6 @@ def gammaln(x):
 @rule("psi", "digamma", double=True)
 def psi(x):
     return where(x == 0, -np.copysign(np.inf, x), digamma(x))
-
-
-LANCZOS_G = 6.024680040776729583740234375
-LANCZOS_ABOVE = (
-    23531376880.41076, 42919803642.6491, 35711959237.35567, 17921034426.03721, 6039542586.352028, 1439720407.3117216, 248874557.86205417,
-    31426415.585400194, 2876370.6289353725, 186056.2653952235, 8071.672002365816, 210.82427775157935, 2.5066282746310002,
-)  # fmt: skip
-LANCZOS_BELOW = (0.0, 39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0, 2637558.0, 357423.0, 32670.0, 1925.0, 66.0, 1.0)
 
 
 @rule(double=True)
