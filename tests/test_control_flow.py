@@ -569,6 +569,30 @@ def lambda_in_loop(v):
     return s
 
 
+def names_of_one_array(v, t):
+    x, y, p, i, j = v * 1.0, v * 2.0, t, 0, 0
+    while i < 2:
+        i, y, p = i + 1, x, p * 0.5
+    while j < 3 and v[0] < t:
+        x, y, j = y, x, j + 1
+    return x, y, p
+
+
+def made_anew(s, t):
+    pair, items, j = (s * 2.0, t), [s * 3.0, t], 0
+    while j < 3 and t > j:
+        pair, items, j = (pair[0], t), [items[0], t], j + 1
+    return pair, items
+
+
+def reversed_and_swapped(v, w):
+    x, y, i = v, w, 0
+    while i < 3 and v[i] < 99.0:
+        x = x[::-1]
+        x, y, i = y, x, i + 1
+    return x, y
+
+
 LOOPS = [
     (accumulate, V), (accumulate, np.arange(5)), (windows, V), (matmul, X, X.T), (recurrence, V), (in_place, V), (backwards, V), (rows, X),
     (pairs, X, V[:5]), (swap, V, V * 2), (rebinding, V), (uses_after, V), (kinds, V), (float32_sum, V), (float32_sum, V.astype(np.float32)),
@@ -578,7 +602,8 @@ LOOPS = [
     (while_walrus, np.arange(-3.0, 5.0)), (while_zero_trips, 0.5, V), (while_zero_trips, 50.0, V), (collatz, np.int64(27)), (sometimes, V),
     (branch_stores, S), (object_state, V), (closure_state, V), (view_of_row, S), (cholesky_like, S), (negative_indices, V), (gather_table, V),
     (integers, np.arange(50, 60)), (last_is_alias, X), (empty_range, V), (unpacking, X), (in_try, V), (dynamic_range, V), (two_loops, V, X),
-    (lambda_in_loop, V),
+    (lambda_in_loop, V), (names_of_one_array, V, 99.0), (names_of_one_array, V, -99.0), (made_anew, V, -1.0), (made_anew, V, 1.5),
+    (made_anew, 0.5, -1.0), (made_anew, 0.5, 1.5), (reversed_and_swapped, V, V * 2),
 ]  # fmt: skip
 
 

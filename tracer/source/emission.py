@@ -81,7 +81,7 @@ class Emission:
         out = []
         for slot in [*roll.slots, *(s for s in run.heap if s not in roll.slots)]:
             after, before = run.after(slot), roll.first(slot, run)
-            if slot in roll.carried or after is not before:
+            if slot in roll.carried or not (after is before or not roll.surely and merge.alike(before, after)):
                 out.append((slot, after))
         return out
 

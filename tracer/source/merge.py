@@ -10,6 +10,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
+from .. import pytree
 from ..array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
 from ..errors import UnsupportedError, message
 from ..extents.bounded import Mask
@@ -70,6 +71,12 @@ def equal(x, y):
     if isinstance(x, (*PYTHON_NUMBERS, str, bytes)):
         return x == y and repr(x) == repr(y)
     return False
+
+
+def alike(before, after):
+    """Whether two values of one structure have equal leaves."""
+    (xs, tree), (ys, other) = pytree.flatten(before), pytree.flatten(after)
+    return tree == other and all(map(equal, xs, ys))
 
 
 def containers(x):

@@ -179,8 +179,7 @@ class Roll:
             return False
         if isinstance(before, Unmerged):
             return False
-        (xs, tree), (ys, other) = pytree.flatten(before), pytree.flatten(after) if after is not UNBOUND else ((), None)
-        return tree != other or not all(map(merge.equal, xs, ys))
+        return after is UNBOUND or not merge.alike(before, after)
 
     def carry(self, slot, before, after, run):
         self.must_be_bound(slot, after)

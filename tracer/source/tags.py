@@ -20,11 +20,10 @@ class Tags:
         self.firsts = {m: self.initial(slot, n) for slot, n, m in self.sharing.carried}
         self.ends = {m: self.leaving.choices(pytree.leaves(self.run.after(slot))[n]) for slot, n, m in self.sharing.carried}
         self.may = {m: {number for _, number in first} - {0} for m, first in self.firsts.items()}
-        while True:
-            more = {m: self.may[m] | self.numbered(self.ends[m], m) for m in self.may}
-            if more == self.may:
-                break
-            self.may = more
+        settled = None
+        while settled != (self.may, self.unknown):
+            settled = self.may, set(self.unknown)
+            self.may = {m: self.may[m] | self.numbered(self.ends[m], m) for m in self.may}
 
     def number(self, memory, chain):
         """The number of a window; None where it cannot be told apart."""
