@@ -374,19 +374,19 @@ class Slow(BaseException):
 
 
 def limited(seed, wide, seconds):
-    """`outcome`, or "slow" after so many seconds; 0: no limit."""
+    """`outcome`, or "slow" after so many seconds of the processor; 0: no limit."""
 
     def stop(*_):
         raise Slow
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         return outcome(seed, wide)
     except Slow:
         return "slow"
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def main():
