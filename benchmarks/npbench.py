@@ -13,7 +13,7 @@ moved by one unit in the last place: a kernel that amplifies that as much is cal
 Contestants take turns in one process, one process a kernel; ms are medians of the turns. NumPy and ours take and give
 ndarrays, the JAX port, jitted as it is shipped, takes and gives device arrays. A port without jit at its entry is
 timed once more under `jax.jit`. "moving" is a program that only takes the ndarrays, and the writing of what is
-written to them. A note says where trips are written out, and where the program runs as NumPy. Numba takes the better
+written to them. "A/A" is NumPy against NumPy, the noise. A note says where trips are written out, and where the program runs as NumPy. Numba takes the better
 of the shipped variants, if it is installed.
 """
 
@@ -24,6 +24,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import time
@@ -37,6 +38,7 @@ from wengert import jit
 
 TINY = (8, 12, 20, 40)  # sizes are cut down to these, to the first that the kernel takes
 NUMBA = ("numba_n", "numba_np")
+PASSIVE = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}  # threads of one contestant wait without spinning
 MARK = "result of one kernel: "
 
 
@@ -167,10 +169,13 @@ def verdict(kernel, args, want, got):
 
 
 def interleaved(contestants, seconds):
-    """{name: median seconds}: each entry is (run, arguments -> fresh ones), made ready outside the time."""
-    times, spent, turn = {name: [] for name in contestants}, 0.0, 0
+    """{name: median seconds}: each entry is (run, arguments -> fresh ones), made ready outside the time.
+
+    They take turns in an order drawn anew, for threads of the one before may still spin.
+    """
+    times, spent, turn, draw = {name: [] for name in contestants}, 0.0, 0, random.Random(0)
     while turn < 3 or spent < seconds and turn < 30:
-        for name in list(contestants)[:: 1 if turn % 2 else -1]:
+        for name in draw.sample(list(contestants), len(contestants)):
             run, fresh = contestants[name]
             ready = fresh()
             start = time.perf_counter()
@@ -201,7 +206,7 @@ def contestants(kernel, args):
     """The runners that work on these arguments, and why the others do not."""
     host = lambda: copy.deepcopy(args)
     device = lambda: jax.block_until_ready([jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args])
-    found = {"numpy": (kernel.function("_numpy"), host)}
+    found = {"numpy": (kernel.function("_numpy"), host), "again": (kernel.function("_numpy"), host)}
     if (kernel.folder / (kernel.info["module_name"] + "_jax.py")).exists():
         port = kernel.function("_jax")
         found["port"] = port, device
@@ -257,7 +262,7 @@ def child(checkout, name, options):
     command = [sys.executable, __file__, str(checkout), "--one", name, "--size", options.size, "--seconds", str(options.seconds)]
     try:
         done = subprocess.run(
-            command + ["--check-only"] * options.check_only, capture_output=True, text=True, timeout=options.timeout, env=os.environ
+            command + ["--check-only"] * options.check_only, capture_output=True, text=True, timeout=options.timeout, env=os.environ | PASSIVE
         )
     except subprocess.TimeoutExpired:
         return {"correct": "timeout", "notes": f"over {options.timeout} s"}
@@ -279,6 +284,7 @@ def cells(name, row):
     numba = min((times[k] for k in NUMBA if k in times), default=math.nan)
     ms = [1e3 * t for t in (times.get("numpy", math.nan), ours, times.get("moving", math.nan), times.get("port", math.nan), port, numba)]
     against = [t / ours for t in (times.get("numpy", math.nan), port, numba)]
+    against.append(times.get("again", math.nan) / times.get("numpy", math.nan))
     return [name, row["correct"], row.get("error", math.nan), row.get("trace", math.nan), row.get("compile", math.nan), *ms, *against, row["notes"]]
 
 
@@ -290,7 +296,7 @@ def mean(values):
 
 HEAD = [
     "kernel", "correct", "error", "trace s", "compile s", "numpy ms", "ours ms", "moving ms", "port ms", "jitted ms", "numba ms",
-    "numpy/ours", "port/ours", "numba/ours", "notes",
+    "numpy/ours", "port/ours", "numba/ours", "A/A", "notes",
 ]  # fmt: skip
 
 
