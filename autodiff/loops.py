@@ -8,39 +8,21 @@ Source: Griewank & Walther, Evaluating Derivatives (2008), ch. 12 (store-all rev
 
 from ..ir.core import Builder, Lit, effectful, zeros_like
 from ..ir.ops.control import COUNTER, groups, loop, region
-from ..ir.ops.elementwise import add, lt, select, sub
+from ..ir.ops.elementwise import add, lt, select
 from ..ir.ops.reduction import reduce_or
-from ..ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape
 from ..ir.source import hint_name
+from . import checkpoints
 from .batch import BATCH, spread
-from .control import along, batch_as, batched_results, is_zero, one_by_one, place, where
+from .control import along, batch_as, batched_results, one_by_one, place, where
 from .forms import joint
 from .jvp import jvp
 from .split import Split
+from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, types_of, write_slot
 from .vjp import activity, useful, vjp
-
-ZERO, ONE = Lit(0, COUNTER), Lit(1, COUNTER)
 
 
 class UnboundedLoopError(TypeError):
     """Reverse mode through a loop whose trips nothing bounds, so that its stacks have no size."""
-
-
-def parts(xs, *counts):
-    """`xs` cut into consecutive groups of the sizes `counts`."""
-    found, at = [], 0
-    for n in counts:
-        found.append(tuple(xs[at : at + n]))
-        at += n
-    return found
-
-
-def types_of(*xs):
-    return [x.type for x in xs]
-
-
-def hints_of(params):
-    return [p.hint for p in params]
 
 
 def widened(func, types, pick, hints):
@@ -103,20 +85,8 @@ def loop_jvp(operands, tangents, *, body, carried, test, trips, bound):
 # -- reverse mode ----------------------------------------------------------------------------------
 
 
-def read_slot(stack, i):
-    """Entry i of a stack."""
-    rank = stack.type.ndim
-    row = dynamic_slice(stack, i, *(ZERO for _ in range(rank - 1)), sizes=(1, *stack.type.shape[1:]))
-    return reshape(row, shape=stack.type.shape[1:])
-
-
-def write_slot(stack, x, i):
-    """`stack` with x as its entry i."""
-    return dynamic_update_slice(stack, reshape(x, shape=(1, *x.type.shape)), i, *(ZERO for _ in range(x.type.ndim)))
-
-
 def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
-    """The forward loop fills the stacks and, under a test, counts its trips."""
+    """The forward loop fills the stacks and, under a test, counts its trips; or it keeps snapshots (`checkpoints`)."""
     limit, invariants, state = groups(operands, test=test, trips=trips, carried=carried)
     _, needs_inv, needs_state = groups(needs, test=test, trips=trips, carried=carried)
     first = 1 + len(invariants)
@@ -126,15 +96,22 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     active = activity(body, where((False, *needs_inv, *moving)))
     heard = grown(gives, lambda flags: tuple(p in useful(body, active, where(flags)) for p in body.params[first:]))
     flows = where(m and h for m, h in zip(moving, heard, strict=True))
-    func = vjp(body, [1 + k for k in where(needs_inv)] + [first + j for j in flows], flows)
+    with checkpoints.nested():
+        func = vjp(body, [1 + k for k in where(needs_inv)] + [first + j for j in flows], flows)
     half = Split(func, primal, carried, func.params[:first], free=True)
 
     slots = trips if trips is not None else bound
-    if half.saved and slots is None:
-        raise UnboundedLoopError(_unbounded(half.saved))
+    if checkpoints.wanted(half.saved, slots):
+        again = not effectful(loop, {"body": body, "test": test})  # what has an effect runs once only
+        if again:
+            kept = checkpoints.Checkpointed(half, body, test, trips, bound, limit, invariants, state)
+            results, pull = kept.vjp(where(needs_inv), flows)
+            return results, lambda gs: _placed(pull(gs), len(limit), len(operands), where(needs_inv), flows, carried)
+        if slots is None:
+            raise UnboundedLoopError(_unbounded(half.saved))
     counting = test is not None
     depth = max(slots or 0, 1)
-    stacks = [Lit(0, x.type.like((depth, *x.type.shape))) for x in half.saved]
+    stacks = [empty(x.type, depth) for x in half.saved]
 
     def forward(*xs):
         (i,), _, _, _, full = parts(xs, 1, len(invariants), carried, int(counting), len(stacks))
@@ -147,60 +124,20 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     still = None if test is None else widened(test, types, lambda xs: xs[:primal], hints)
     ahead = region(forward, types, body.name, hints) if stacks or counting else body
     out = loop(*limit, *invariants, *now, body=ahead, test=still, trips=trips, carried=len(now), bound=bound)
-    results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else None, *out[carried:]))
+    results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else trips, *out[carried:]))
 
     def pull(gs):
-        room = None if slots is None or count is None else depth
-        cts = _backward(half, invariants, count, trips if count is None else None, room, full, where(needs_inv), flows, gs)
-        if count is not None and full and trips is None:
-            cts = [_poison(ct, count, bound) for ct in cts]
-        n = len(where(needs_inv))
-        found = {len(limit) + k: ct for k, ct in zip(where(needs_inv), cts[:n], strict=True)}
-        found |= {len(operands) - carried + j: ct for j, ct in zip(flows, cts[n:], strict=True)}
-        return tuple(found.get(i) for i in range(len(operands)))
+        cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs)
+        return _placed(cts, len(limit), len(operands), where(needs_inv), flows, carried)
 
     return results, pull
 
 
-def _backward(half, invariants, count, trips, bound, stacks, needs_inv, flows, gs):
-    """The loop run backwards -> cotangents of the invariants needed, then of the carried values at `flows`."""
-    func, first = half.func, 1 + len(invariants)
-    read = where(p in half.reads for p in func.params[1:first])
-    seeds = func.params[half.known :]
-    sums = func.results[half.primal : half.primal + len(needs_inv)]
-    added = where(not is_zero(s) for s in sums)
-    last = [] if count is None else [count]
-    sizes = 1, len(last), len(read), len(stacks), len(added), len(flows)
-
-    def backward(*xs):
-        (k,), final, inv, full, totals, cts = parts(xs, *sizes)
-        env = dict(zip((*(func.params[1 + a] for a in read), *seeds), (*inv, *cts), strict=True))
-        if full or func.params[0] in half.reads:
-            i = sub(sub(final[0], ONE) if final else Lit(trips - 1, COUNTER), k)
-            env[func.params[0]] = i
-            env.update({x: read_slot(s, i) for x, s in zip(half.saved, full, strict=True)})
-        out = half.append_late(Builder.current(), env)
-        return (*(add(totals[n], out[a]) for n, a in enumerate(added)), *out[len(needs_inv) :])
-
-    starts = [zeros_like(sums[a]) for a in added], [zeros_like(seeds[n]) if gs[j] is None else gs[j] for n, j in enumerate(flows)]
-    outer = (*last, *(invariants[a] for a in read), *stacks)
-    types = [COUNTER, *types_of(*outer, *starts[0], *starts[1])]
-    hints = [None, *("trips" for _ in last), *(func.params[1 + a].hint for a in read), *("saved" for _ in stacks)]
-    hints += [*(("d_", func.params[1 + needs_inv[a]]) for a in added), *(("d_", func.params[first + j]) for j in flows)]
-    back = region(backward, types, func.name, hints)
-    out = loop(*last, *outer, *starts[0], *starts[1], body=back, trips=trips, carried=len(added) + len(flows), bound=bound)
-    totals = place(out[: len(added)], added, len(sums))
-    return [*totals, *out[len(added) :]]
-
-
-def _poison(ct, count, bound):
-    """A stack that was too short holds wrong slots; NaN says so."""
-    if ct is None:
-        return None
-    fits = lt(count, bound + 1)
-    if ct.type.shape:
-        fits = broadcast(fits, shape=ct.type.shape, dims=())
-    return select(fits, ct, Lit(float("nan"), ct.type))
+def _placed(cts, first, count, needs_inv, flows, carried):
+    """Cotangents of the invariants at `needs_inv`, then of what is carried at `flows`, as those of all operands."""
+    found = {first + k: ct for k, ct in zip(needs_inv, cts, strict=False)}
+    found |= {count - carried + j: ct for j, ct in zip(flows, cts[len(needs_inv) :], strict=True)}
+    return tuple(found.get(i) for i in range(count))
 
 
 def _unbounded(saved):
@@ -208,7 +145,8 @@ def _unbounded(saved):
     kept = ", ".join(repr(x.type) for x in saved)
     return (
         f"reverse mode through a loop whose trip count is known at run time only{f', at {outer}' if outer else ''}: each trip must keep {kept}, "
-        "and nothing bounds the number of trips. Give the loop `bound=` (at most so many trips) or `trips=` (stop there), or use forward mode (jvp)"
+        "nothing bounds the number of trips, and it cannot run again, since it prints, draws numbers or calls Python. "
+        "Take that out of the loop, bound its trips (for k in range(1000): ... break), or use forward mode (jvp)"
     )
 
 

@@ -6,13 +6,13 @@ import jax
 import numpy as np
 import pytest
 
-from wengert.autodiff import batch, jvp, vjp
+from wengert.autodiff import batch, checkpoints, jvp, vjp
 from wengert.autodiff.loops import UnboundedLoopError
 from wengert.backends.numpy import callable_of, emit
 from wengert.backends.xla import lower
 from wengert.ir.core import Builder, Lit, verify
 from wengert.ir.ops import OPS
-from wengert.ir.ops.control import call, cond, loop, map_, region
+from wengert.ir.ops.control import call, cond, host, loop, map_, region
 from wengert.ir.ops.elementwise import add, cast, gt, lt, mul
 from wengert.ir.ops.reduction import reduce_sum
 from wengert.ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape
@@ -307,23 +307,56 @@ def test_a_linear_loop_keeps_nothing_and_needs_no_bound(rng):
 
 
 def power(**attrs):
-    """x ** (n + 1), n being data."""
+    """x ** (n + 1), n being data, or `trips` if given."""
 
     def step(i, x, y):
         return x * y
 
+    def program(*xs):
+        return loop(*xs, xs[-1], body=func(step, "i64[]", "f64[]", "f64[]"), carried=1, **attrs)
+
+    return func(program, *["i64[]"] * ("trips" not in attrs), "f64[]")
+
+
+def heard():
+    """As `power`, calling Python in each trip."""
+
+    def step(i, x, y):
+        host(y, function=lambda y: (), results=())
+        return x * y
+
     def program(n, x):
-        return loop(n, x, x, body=func(step, "i64[]", "f64[]", "f64[]"), carried=1, **attrs)
+        return loop(n, x, x, body=func(step, "i64[]", "f64[]", "f64[]"), carried=1)
 
     return func(program, "i64[]", "f64[]")
 
 
-def test_a_broken_bound_is_not_a_wrong_number():
-    f = vjp(power(bound=3), keep=False)
-    for n in (0, 3):
-        agree(run_numpy(f, [np.array(n), np.array(1.1), np.array(1.0)])[0], (n + 1) * 1.1**n, 1e-12)
-    for run in (run_numpy, run_xla):
-        assert np.isnan(run(f, [np.array(4), np.array(1.1), np.array(1.0)])[0])
+def test_any_number_of_trips_has_a_reverse(rng):
+    f = power()
+    for n in (0, 1, 3, 40, 3000):
+        for run in (run_numpy, run_xla):
+            x = 1 + 1 / (n + 1)
+            agree(run(vjp(f, keep=False), [np.array(n), np.array(x), np.array(1.0)])[0], (n + 1) * x**n, 1e-12)
+    agree(run_numpy(vjp(vjp(f, keep=False), [1], keep=False), [np.array(3), np.array(1.5), np.array(1.0), np.array(1.0)])[0], 12 * 1.5**2, 1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (2, 2), (4, 4), (4, 8), (8, 2)])
+def test_snapshots_are_thinned_where_there_is_no_more_room(sizes, monkeypatch):
+    monkeypatch.setattr(checkpoints, "sizes", lambda *_: sizes)
+    f = vjp(power(), keep=False)
+    for n in (*range(10), 15, 16, 17, 31, 32, 33, 64, 100, 257):
+        x = 1 + 1 / (n + 1)
+        agree(run_numpy(f, [np.array(n), np.array(x), np.array(1.0)])[0], (n + 1) * x**n, 1e-12)
+
+
+def test_a_loop_that_would_keep_too_much_keeps_snapshots():
+    f = power(trips=1000)
+    xs = [np.array(1.001), np.array(1.0)]
+    with checkpoints.room(1 << 10):
+        small = vjp(f, keep=False)
+    agree(run_numpy(small, xs), run_numpy(vjp(f, keep=False), xs), 1e-12)
+    kept = [v.type.size for e in small.eqns for r in e.regions() for v in (*r.params, *(y for q in r.eqns for y in q.results))]
+    assert max(kept) <= 128
 
 
 def sourced(f):
@@ -336,12 +369,12 @@ def sourced(f):
     return build.finish(build.eqns[-1].results)
 
 
-def test_without_a_bound_reverse_mode_says_what_it_needs(golden):
+def test_what_has_an_effect_and_no_bound_has_no_reverse(golden):
     with pytest.raises(UnboundedLoopError) as error:
-        vjp(power())
+        vjp(heard())
     golden("control/unbounded.txt", str(error.value))
     with pytest.raises(UnboundedLoopError, match=r"run time only, at test_control.py:\d+: each trip"):
-        vjp(sourced(power()))
+        vjp(sourced(heard()))
     check = run_numpy(jvp(power(), keep=False), [np.array(3), np.array(1.1), np.array(1.0)])
     agree(check[0], 4 * 1.1**3, 1e-12)
 

@@ -171,8 +171,8 @@ def loop(*operands, body, carried, test=None, trips=None, bound=None):
     Operands: the limit n, when it is data; then the invariants; then the `carried` values, that many
     at the end. i is i64[]. n is `trips` when that is given; the first operand (i64[]) when neither
     `trips` nor `test` is; else there is no limit. Without a test only the limit counts.
-    bound: a promise, needed by reverse mode where `trips` is None: there are at most so many trips.
-    Cotangents are NaN where the promise is broken.  [StableHLO while]
+    bound: what is known where `trips` is None: there are never more trips, so that reverse mode may keep
+    something for each.  [StableHLO while]
     """
     limit, invariants, state = groups(operands, test=test, trips=trips, carried=carried)
     n = limit[0] if limit else np.inf if trips is None else trips

@@ -289,7 +289,9 @@ class Emission:
         elif roll.limit is not None:
             sound = current_trace().passed()
             limit = [roll.limit if isinstance(sound, Lit) else OPS["select"](sound, roll.limit, Lit(0, COUNTER))]
-        return emit("loop", [*limit, *operands, *self.inits], self.names, body=body, carried=len(self.inits), test=test, trips=roll.turns)
+        most = roll.last() + 1
+        bound = max(most, 1) if roll.limit is not None and most < 2**40 else None
+        return emit("loop", [*limit, *operands, *self.inits], self.names, body=body, carried=len(self.inits), test=test, trips=roll.turns, bound=bound)
 
     def test(self, body, going, limited):
         build = Builder("test")

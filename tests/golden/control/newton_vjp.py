@@ -46,8 +46,5 @@ def d_program(a, v1):
         v42 = v36 + v41
         v43 = d_a + v38
         d_a, d_x = v43, v42
-    v46 = trips < 31
-    v47 = np.where(v46, d_a, np.nan)
-    v48 = np.where(v46, d_x, np.nan)
-    v49 = v47 + v48
-    return (x, v49)
+    v46 = d_a + d_x
+    return (x, v46)

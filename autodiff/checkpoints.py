@@ -1,0 +1,214 @@
+"""Reverse mode through loops of any number of trips, in memory that does not grow with it.
+
+What is carried is kept at every so many trips (a snapshot). Backwards, chunk by chunk from the last, the
+trips of a chunk run once more from its snapshot and keep their residuals, then their adjoints follow:
+two levels, which cost one further run of the loop. Where the number of trips is known only when the loop
+has ended and the snapshots are full, every other one is dropped and the distance between them doubles;
+the trips between a snapshot and a chunk then run again for each chunk.
+
+Sources: Griewank & Walther, Evaluating Derivatives (2008), ch. 12; Stumm & Walther, New algorithms for
+optimal online checkpointing, SIAM J. Sci. Comput. 32 (2010), for thinning when the length is unknown.
+"""
+
+import contextlib
+import contextvars
+import math
+
+from ..ir.core import Builder, Lit, zeros_like
+from ..ir.ops.control import COUNTER, loop, region
+from ..ir.ops.elementwise import add, and_, eq, lt, minimum, mul, quotient, select, sub
+from ..ir.ops.flow import apart
+from .split import weight
+from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, read_slot, types_of, write_slot
+
+ROOM = contextvars.ContextVar("room", default=1 << 26)  # bytes that the residuals of a loop may take
+FIRST = 1 << 22  # bytes of a chunk, and of the snapshots, where nothing bounds the trips
+CHUNK, SNAPSHOTS = 1024, 512  # at most so many, then
+_nested = contextvars.ContextVar("nested", default=False)
+
+
+@contextlib.contextmanager
+def room(size):
+    """Within: what the residuals of one loop may take, in bytes."""
+    token = ROOM.set(size)
+    try:
+        yield
+    finally:
+        ROOM.reset(token)
+
+
+@contextlib.contextmanager
+def nested():
+    """Within: loops of the body of a loop, whose residuals would be kept for each of its trips."""
+    token = _nested.set(True)
+    try:
+        yield
+    finally:
+        _nested.reset(token)
+
+
+def wanted(residuals, trips):
+    """Whether what all trips keep has no size, or too large a one."""
+    return bool(residuals) and (trips is None or trips * sum(map(weight, residuals)) > ROOM.get())
+
+
+def power(n):
+    """The largest power of two that is not above n, and at least 1."""
+    return 1 << max(int(n), 1).bit_length() - 1
+
+
+def sizes(residuals, state, trips):
+    """(trips a chunk, snapshots): both small where the trips are unknown, else so that their sum is."""
+    trip, shot = max(sum(map(weight, residuals)), 1), max(sum(x.type.size * x.type.dtype.itemsize for x in state), 1)
+    if trips is None:
+        return min(power(FIRST // trip), CHUNK), min(max(power(FIRST // shot), 8), SNAPSHOTS)
+    chunk = power(min(max(math.sqrt(trips * shot / trip), 1), ROOM.get() / trip / 2, trips))
+    return chunk, max(min(math.ceil(trips / chunk), power(ROOM.get() / shot / 2)), 2)
+
+
+class Checkpointed:
+    """A loop of which snapshots are kept. half: its body's derivative, cut; chunk, shots: `sizes`.
+
+    limit, invariants, state: its operands; test, trips: its attributes.
+    """
+
+    def __init__(self, half, body, test, trips, bound, limit, invariants, state):
+        self.half, self.body, self.test, self.trips = half, body, test, trips
+        self.limit, self.invariants, self.state = limit, invariants, state
+        self.chunk, self.shots = sizes(half.saved, state, trips if trips is not None else bound)
+        self.few = (bound or trips or math.inf) <= self.chunk * self.shots  # never more snapshots than there is room for
+
+    # -- pieces of program -------------------------------------------------------------------------
+    def run(self, first, count, invariants, state):
+        """`count` trips, the first of which has the number `first` -> the state then."""
+
+        def body(k, start, *xs):
+            return Builder.current().inline(self.body, (add(start, k), *xs))
+
+        types = [COUNTER, COUNTER, *types_of(*invariants, *state)]
+        hints = [None, None, *hints_of(self.body.params[1:])]
+        return loop(count, first, *invariants, *state, body=region(body, types, self.body.name, hints), carried=len(state))
+
+    def goes(self, i, limit, invariants, state):
+        """Whether a trip of number i comes."""
+        end = limit[0] if limit else None if self.trips is None else Lit(self.trips, COUNTER)
+        asked = [] if end is None else [lt(i, end)]
+        if self.test is not None:
+            asked.append(Builder.current().inline(self.test, (i, *invariants, *state))[0])
+        return asked[0] if len(asked) == 1 else and_(*asked)
+
+    def thinned(self, shots, full):
+        """Every other snapshot moved up where there is no more room."""
+
+        def move(k, *xs):
+            return tuple(write_slot(s, read_slot(s, mul(k, 2)), k) for s in xs)
+
+        half = select(full, Lit(self.shots // 2, COUNTER), ZERO)
+        return loop(half, *shots, body=region(move, [COUNTER, *types_of(*shots)], "thinned"), carried=len(shots))
+
+    def ahead(self, limit, invariants, state):
+        """The loop -> (results, trips it made, distance of the snapshots, snapshots)."""
+        counts = len(limit), len(invariants), 3, len(state), len(state)
+
+        def trip(_, *xs):
+            limit, invariants, (i, held, apart_), state, shots = parts(xs, *counts)
+            if not self.few:
+                full = eq(held, self.shots)
+                shots = self.thinned(shots, full)
+                held, apart_ = select(full, Lit(self.shots // 2, COUNTER), held), select(full, mul(apart_, 2), apart_)
+            shots = [write_slot(s, x, held) for s, x in zip(shots, state)]
+            i, *state = self.stretch(i, apart_, limit, invariants, state)
+            return (i, add(held, ONE), apart_, *state, *shots)
+
+        def still(_, *xs):
+            limit, invariants, (i, _, _), state, _ = parts(xs, *counts)
+            return self.goes(i, limit, invariants, state)
+
+        shots = [empty(x.type, self.shots) for x in state]
+        xs = (*limit, *invariants, ZERO, ZERO, Lit(self.chunk, COUNTER), *state, *shots)
+        types = [COUNTER, *types_of(*xs)]
+        body, test = region(trip, types, self.body.name), region(still, types, "still")
+        i, _, distance, *out = loop(*xs, body=body, test=test, carried=3 + 2 * len(state))
+        return tuple(out[: len(state)]), i, distance, tuple(out[len(state) :])
+
+    def stretch(self, i, most, limit, invariants, state):
+        """At most so many trips from number i on -> (number of the next, *state)."""
+        counts = 2, len(limit), len(invariants), 1, len(state)
+
+        def trip(_, *xs):
+            _, _, invariants, (i,), state = parts(xs, *counts)
+            return (add(i, ONE), *Builder.current().inline(self.body, (i, *invariants, *state)))
+
+        def still(k, *xs):
+            (_, most), limit, invariants, (i,), state = parts(xs, *counts)
+            return and_(lt(k, most), self.goes(i, limit, invariants, state))
+
+        xs = (i, most, *limit, *invariants, i, *state)
+        types = [COUNTER, *types_of(*xs)]
+        return loop(*xs, body=region(trip, types, self.body.name), test=region(still, types, "still"), carried=1 + len(state))
+
+    # -- backwards ---------------------------------------------------------------------------------
+    def back(self, count, distance, shots, invariants, gs, needs_inv, flows):
+        """-> cotangents of the invariants at `needs_inv`, then of what is carried at `flows`."""
+        half, chunk = self.half, Lit(self.chunk, COUNTER)
+        starts = [zeros_like(invariants[k]) for k in needs_inv], [zeros_like(self.state[j]) if gs[j] is None else gs[j] for j in flows]
+        chunks = quotient(add(count, Lit(self.chunk - 1, COUNTER)), chunk)
+        counts = 3, len(invariants), len(shots), len(needs_inv), len(flows)
+
+        def one(k, *xs):
+            (chunks, count, distance), invariants, shots, totals, cts = parts(xs, *counts)
+            start = mul(sub(sub(chunks, ONE), k), chunk)
+            trips = minimum(chunk, sub(count, start))
+            slot = quotient(start, distance)
+            at = mul(slot, distance)
+            state = self.run(at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
+            stacks = self.residuals(start, trips, invariants, state)
+            return tuple(backwards(half, invariants, trips, stacks, needs_inv, flows, dict(zip(flows, cts)), start, totals))
+
+        xs = (chunks, count, distance, *invariants, *shots, *starts[0], *starts[1])
+        body = region(one, [COUNTER, *types_of(*xs)], half.func.name)
+        out = loop(*xs[:1], *xs, body=body, carried=len(needs_inv) + len(flows))
+        return list(out)
+
+    def residuals(self, start, trips, invariants, state):
+        """What `trips` trips from number `start` on keep."""
+        half = self.half
+        primal = half.func.params[: half.known]
+        counts = 1, len(invariants), len(state), len(half.saved)
+
+        def forward(k, *xs):
+            (start,), inv, now, full = parts(xs, *counts)
+            results, saved = half.append_early(Builder.current(), dict(zip(primal, (add(start, k), *inv, *now), strict=True)))
+            return (*results, *(write_slot(s, x, k) for s, x in zip(full, saved, strict=True)))
+
+        xs = (start, *invariants, *state, *(empty(x.type, self.chunk) for x in half.saved))
+        body = region(forward, [COUNTER, *types_of(*xs)], self.body.name)
+        return loop(trips, *xs, body=body, carried=len(state) + len(half.saved))[len(state) :]
+
+    # -- the rule ----------------------------------------------------------------------------------
+    def vjp(self, needs_inv, flows):
+        """-> (results, pull), as `loop_vjp`."""
+        if _nested.get():
+            return self.again(needs_inv, flows)
+        results, count, distance, shots = self.ahead(self.limit, self.invariants, self.state)
+        return results, lambda gs: self.back(count, distance, shots, self.invariants, gs, needs_inv, flows)
+
+    def again(self, needs_inv, flows):
+        """Nothing is kept but the operands: the loop runs again when the cotangents are there."""
+        limit, invariants, state = self.limit, self.invariants, self.state
+        results = loop(*limit, *invariants, *state, body=self.body, test=self.test, trips=self.trips, carried=len(state))
+
+        def pull(gs):
+            seeds = [j for j in flows if gs[j] is not None]
+            counts = len(limit), len(invariants), len(state), len(seeds)
+
+            def whole(*xs):
+                limit, invariants, state, cts = parts(xs, *counts)
+                given = dict(zip(seeds, cts, strict=True))
+                _, count, distance, shots = self.ahead(limit, invariants, state)
+                return tuple(self.back(count, distance, shots, invariants, [given.get(j) for j in range(len(state))], needs_inv, flows))
+
+            xs = (*limit, *invariants, *state, *(gs[j] for j in seeds))
+            return list(apart(*xs, body=region(whole, types_of(*xs), self.half.func.name)))
+
+        return results, pull

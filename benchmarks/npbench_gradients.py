@@ -1,0 +1,233 @@
+"""Gradients of every NPBench kernel with real float inputs: right or wrong, and how long and how much memory they take.
+
+    git clone https://github.com/spcl/npbench
+    python benchmarks/npbench_gradients.py npbench                   # preset S
+    python benchmarks/npbench_gradients.py npbench --check-only      # tiny sizes, nothing timed
+
+The loss is the sum of all that a kernel returns and of all float arguments as it leaves them, real parts, times a cotangent:
+ones, then random numbers (the plain sum of a softmax is constant). Its gradient with respect to every real float
+argument, arrays and numbers, is compared with NumPy's own central differences along three random directions, each
+with the step at which two neighbours agree best. "chaotic" is where the differences themselves do not agree.
+
+`jax.grad` of the port, jitted, has a loss of the same kind over what the port returns; the gradient is compared with
+differences of that. ms are medians of turns in one process; MB are the temporary buffers of the compiled programs.
+"""
+
+import argparse
+import copy
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import jax
+import numpy as np
+from npbench import MARK, PASSIVE, Kernel, interleaved, kernels, mean, prepared
+from timing import table
+
+from wengert import grad, jit
+
+STEPS = 10.0 ** np.arange(-2, -9, -1)
+CLOSE = 1e-5  # of the derivative along a direction, where differences agree so well
+
+
+# -- the loss --------------------------------------------------------------------------------------
+
+
+def real(a):
+    """Whether a leaf has a derivative that is asked for."""
+    return isinstance(a, np.ndarray) and a.dtype.kind == "f" or isinstance(a, float | np.floating)
+
+
+def outputs(args, result):
+    """The float leaves of what a call leaves and returns."""
+    leaves = [*jax.tree_util.tree_leaves(result), *args]
+    return [x for x in leaves if getattr(x, "dtype", np.dtype(type(x) if isinstance(x, float | int) else object)).kind in "fc"]
+
+
+def weighted(kernel, cotangents):
+    """The loss of a kernel, as a user would write it."""
+
+    def loss(*args):
+        result = kernel(*args)
+        total = 0.0
+        for x, c in zip(outputs(args, result), cotangents):
+            total = total + (x * c).real.sum()
+        return total
+
+    return loss
+
+
+def drawn(shapes, ones):
+    rng = np.random.default_rng(7)
+    return [np.ones(s) if ones else rng.normal(size=s) for s in shapes]
+
+
+def shapes(kernel, args):
+    mine = copy.deepcopy(args)
+    return [np.shape(x) for x in outputs(mine, kernel(*mine))]
+
+
+# -- right or wrong --------------------------------------------------------------------------------
+
+
+def moved(args, direction, h):
+    return [a if d is None else type(a)(a + h * d) if not isinstance(a, np.ndarray) else (a + h * d).astype(a.dtype) for a, d in zip(copy.deepcopy(args), direction)]
+
+
+def slope(loss, args, direction):
+    """(directional derivative, its doubt), by central differences at the step whose neighbour agrees best."""
+    found = []
+    for h in STEPS:
+        with np.errstate(all="ignore"):
+            found.append((float(loss(*moved(args, direction, h))) - float(loss(*moved(args, direction, -h)))) / (2 * h))
+    doubt = [abs(a - b) for a, b in zip(found, found[1:])]
+    best = int(np.nanargmin(doubt)) if not np.isnan(doubt).all() else 0
+    return found[best + 1], doubt[best]
+
+
+def directions(args, where, count=3):
+    rng = np.random.default_rng(3)
+    for _ in range(count):
+        yield [rng.normal(size=np.shape(a)) * (np.abs(a) + 1e-3 * np.mean(np.abs(a))) if i in where else None for i, a in enumerate(args)]
+
+
+def compared(loss, args, where, gradient):
+    """(yes, chaotic or NO; the worst relative error) of a gradient against differences of a loss."""
+    if not all(np.isfinite(np.asarray(g)).all() for g in gradient):
+        return "NaN", math.nan
+    worst, said = 0.0, "yes"
+    for direction in directions(args, where):
+        want, doubt = slope(loss, args, direction)
+        got = sum(float(np.sum(np.asarray(g, dtype=float) * direction[i])) for i, g in zip(where, gradient))
+        scale = max(abs(want), abs(got), 1e-12 * sum(float(np.sum(np.abs(np.asarray(g) * direction[i]))) for i, g in zip(where, gradient)), 1e-300)
+        error = abs(got - want) / scale
+        worst = max(worst, error)
+        single = any(getattr(a, "dtype", None) == np.float32 for a in args)
+        if error > (3e-2 if single else CLOSE) and error > 10 * doubt / scale:
+            said = "NO"
+        elif error > (3e-2 if single else 1e-3) and said == "yes":
+            said = "chaotic"
+    return said, worst
+
+
+# -- one kernel ------------------------------------------------------------------------------------
+
+
+def temporary(run):
+    """MB of temporary buffers of what a compiled function runs as."""
+    versions = [v for e in run.compiled.entries.values() for v in e.current.versions]
+    return sum(v.memory() or 0 for v in versions) / 1e6 if all(hasattr(v, "memory") for v in versions) else math.nan
+
+
+def measure(kernel, size, check_only, seconds):
+    function = kernel.function("_numpy")
+    args, _ = prepared(kernel, size, check_only)
+    where = tuple(i for i, a in enumerate(args) if real(a))
+    if not where:
+        return {"correct": "no float input", "notes": ""}
+    found, errors = [], []
+    sizes = shapes(function, args)
+    for ones in (True, False):
+        cotangents = drawn(sizes, ones)
+        derivative = jit(grad(weighted(function, cotangents), argnums=where))
+        gradient = derivative(*copy.deepcopy(args))
+        said, error = compared(weighted(function, cotangents), args, where, gradient)
+        found.append(said)
+        errors.append(error)
+    row = {"correct": found[0], "random": found[1], "error": max(errors), "notes": ""}
+    if check_only:
+        return row
+    forward = jit(weighted(function, cotangents))
+    host = lambda: copy.deepcopy(args)
+    everyone = {"forward": (forward, host), "ours": (derivative, host)}
+    row |= port(kernel, args, everyone)
+    row["times"] = interleaved(everyone, seconds)
+    return row
+
+
+def port(kernel, args, everyone):
+    """What becomes of `jax.grad` of the hand-written port."""
+    if not (kernel.folder / (kernel.info["module_name"] + "_jax.py")).exists():
+        return {"port": "none"}
+    function = kernel.function("_jax")
+    static = tuple(i for i, a in enumerate(args) if not isinstance(a, np.ndarray))
+    where = tuple(i for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.dtype.kind == "f")
+    try:
+        given = [jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args]
+        leaves = lambda out: [x for x in jax.tree_util.tree_leaves(out) if getattr(x, "dtype", np.dtype(object)).kind in "fc"]
+        cotangents = drawn([np.shape(x) for x in leaves(function(*given))], False)
+
+        def loss(*args):
+            return sum((x * c).real.sum() for x, c in zip(leaves(function(*args)), cotangents))
+
+        run = jax.jit(jax.grad(loss, argnums=where), static_argnums=static)
+        fresh = lambda: jax.block_until_ready([jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args])
+        gradient = jax.block_until_ready(run(*fresh()))
+        plain = jax.jit(loss, static_argnums=static)
+        said, _ = compared(plain, args, where, gradient)
+        everyone["port"] = run, fresh
+        memory = run.lower(*fresh()).compile().memory_analysis().temp_size_in_bytes / 1e6
+        return {"port": said, "port MB": memory}
+    except Exception as error:  # whatever the port raises is its result
+        return {"port": type(error).__name__}
+
+
+def child(checkout, name, options):
+    command = [sys.executable, __file__, str(checkout), "--one", name, "--size", options.size, "--seconds", str(options.seconds)]
+    try:
+        done = subprocess.run(
+            command + ["--check-only"] * options.check_only, capture_output=True, text=True, timeout=options.timeout, env=os.environ | PASSIVE
+        )
+    except subprocess.TimeoutExpired:
+        return {"correct": "timeout", "notes": f"over {options.timeout} s"}
+    for line in done.stdout.splitlines():
+        if line.startswith(MARK):
+            return json.loads(line[len(MARK) :])
+    said = next((s for s in reversed(done.stderr.splitlines()) if "Error" in s), f"died with {done.returncode}")
+    return {"correct": "fails", "notes": said.strip().rpartition("errors.")[2][:110]}
+
+
+HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "port ms", "grad/forward", "port/ours", "ours MB", "port MB", "port", "notes"]
+
+
+def cells(name, row):
+    times = row.get("times", {})
+    forward, ours, theirs = (times.get(k, math.nan) for k in ("forward", "ours", "port"))
+    numbers = [1e3 * forward, 1e3 * ours, 1e3 * theirs, ours / forward, theirs / ours if row.get("port") == "yes" else math.nan]
+    return [name, row["correct"], row.get("random", ""), row.get("error", math.nan), *numbers, row.get("MB", math.nan), row.get("port MB", math.nan), row.get("port", ""), row["notes"]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=pathlib.Path, help="a checkout of https://github.com/spcl/npbench")
+    parser.add_argument("--size", default="S", choices=["S", "M"])
+    parser.add_argument("--only", default="", help="kernels, with commas between")
+    parser.add_argument("--check-only", action="store_true", help="tiny sizes, nothing timed")
+    parser.add_argument("--timeout", type=float, default=240.0, help="seconds a kernel may take in all")
+    parser.add_argument("--seconds", type=float, default=2.0, help="seconds of timed runs a kernel")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        jax.config.update("jax_enable_x64", True)
+        warnings.simplefilter("ignore")
+        print(MARK + json.dumps(measure(Kernel(options.checkout, options.one), options.size, options.check_only, options.seconds)))
+        return
+    wanted = [n for n in options.only.split(",") if n] or list(kernels(options.checkout))
+    rows = {}
+    for name in wanted:
+        rows[name] = child(options.checkout, name, options)
+        print(f"{name}: {rows[name]['correct']} {rows[name].get('random', '')} {rows[name]['notes']}", file=sys.stderr, flush=True)
+    body = [cells(name, row) for name, row in rows.items()]
+    table(body, HEAD)
+    asked = [row for row in rows.values() if row["correct"] != "no float input"]
+    right = sum(row["correct"] in ("yes", "chaotic") and row.get("random") in ("yes", "chaotic") for row in asked)
+    means = ", ".join(f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}" for title in ("grad/forward", "port/ours"))
+    print(f"\n{right} of {len(asked)} right; geometric means: {means}")
+
+
+if __name__ == "__main__":
+    main()
