@@ -1,6 +1,7 @@
 """Derivatives of the elementwise ops: partials, z being the op's own result.
 
-Kinks follow JAX: ties of maximum and minimum share alike, |x| and hypot are flat at 0.
+Kinks follow JAX: ties of maximum and minimum share alike, |x| and hypot are flat at 0. Where a partial is infinite, a
+cotangent of 0 stays 0 (`strong_mul`), which makes `np.where(x > 0, np.sqrt(x), 0)` right as it stands.
 """
 # ruff: noqa: I001, the names of a family fill lines
 
@@ -8,7 +9,7 @@ from ..ir.core import Lit, splat
 from ..ir.ops.elementwise import (
     abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
     make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, pow, quotient, real, rem, round, rsqrt, select,
-    shift_left, shift_right, sign, sqrt, sub, trunc, xor,
+    shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
 )
 from ..ir.ops.transcendental import log
 from .forms import bilinear, explicit, linear, scalar, zero
@@ -79,13 +80,13 @@ def turn(x):
 
 # fmt: off
 #         op           partials
-scalar(   div,         lambda z, x, y: 1 / y,                          lambda z, x, y: -z / y)
+scalar(   div,         lambda z, x, y: 1 / y,                          lambda z, x, y: -z / y, singular=True)
 scalar(   rem,         lambda z, x, y: 1,                              lambda z, x, y: -trunc(x / y))
-scalar(   pow,         power_base,                                     power_exponent)
-scalar(   integer_pow, integer_power)
-scalar(   sqrt,        lambda z, x: 0.5 / z)
-scalar(   rsqrt,       lambda z, x: -0.5 * z / x)
-scalar(   cbrt,        lambda z, x: 1 / (3 * z * z))
+scalar(   pow,         power_base,                                     power_exponent, singular=True)
+scalar(   integer_pow, integer_power, singular=True)
+scalar(   sqrt,        lambda z, x: 0.5 / z, singular=True)
+scalar(   rsqrt,       lambda z, x: -0.5 * z / x, singular=True)
+scalar(   cbrt,        lambda z, x: 1 / (3 * z * z), singular=True)
 scalar(   maximum,     lambda z, x, y: above(x, y),                    lambda z, x, y: above(y, x))
 scalar(   minimum,     lambda z, x, y: above(y, x),                    lambda z, x, y: above(x, y))
 scalar(   clamp,       lambda z, a, x, b: above(a, x) * above(b, maximum(a, x)),
@@ -96,6 +97,7 @@ scalar(   copysign,    lambda z, x, y: sign(x) * copysign(1.0, y),     None)
 explicit( abs,         jvp=abs_jvp,   vjp=abs_vjp)
 explicit( sign,        jvp=sign_jvp,  vjp=sign_vjp)
 bilinear( mul,         lambda g, x, y: g * y,                          lambda g, x, y: x * g)
+bilinear( strong_mul,  lambda g, x, y: strong_mul(g, y),               lambda g, x, y: strong_mul(g, x))
 
 #         op           transposes
 linear(   neg,         lambda g, x: -g)

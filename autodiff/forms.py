@@ -9,7 +9,7 @@ df/dx - i df/dy, and Re(sum(g * dz)) = Re(sum(cotangent * dx)).
 """
 
 from ..ir.core import Lit, Value, zeros_like
-from ..ir.ops.elementwise import mul
+from ..ir.ops.elementwise import mul, strong_mul
 from ..ir.table import RuleTable
 
 DERIVATIVE = RuleTable("derivative")
@@ -21,21 +21,25 @@ def differentiable(x):
 
 
 class Scalar:
-    """z_i = f(x_i, y_i): one partial per operand, `(z, x, y, **attrs) -> dz/dx`; None for no derivative."""
+    """z_i = f(x_i, y_i): one partial per operand, `(z, x, y, **attrs) -> dz/dx`; None for no derivative.
 
-    def __init__(self, partials):
-        self.partials = partials
+    singular: whether a partial may be infinite or NaN. A tangent or cotangent that is 0 stays 0 there, as behind the side
+    of a `where` that is not taken.
+    """
+
+    def __init__(self, partials, singular):
+        self.partials, self.singular = partials, singular
 
     def jvp(self, op, z, operands, tangents, attrs):
         total = None
         for partial, t in zip(self.partials, tangents, strict=True):
             if t is not None and partial is not None:
-                total = add_tangents(total, _times(t, partial(z[0], *operands, **attrs)))
+                total = add_tangents(total, _times(t, partial(z[0], *operands, **attrs), self.singular))
         return (total,)
 
     def vjp(self, op, z, operands, cotangents, needs, attrs):
         return tuple(
-            _times(cotangents[0], partial(z[0], *operands, **attrs)) if need and partial is not None else None
+            _times(cotangents[0], partial(z[0], *operands, **attrs), self.singular) if need and partial is not None else None
             for partial, need in zip(self.partials, needs, strict=True)
         )
 
@@ -128,8 +132,8 @@ class Zero:
         return (None,) * len(operands)
 
 
-def scalar(op, *partials):
-    DERIVATIVE[op] = Scalar(partials)
+def scalar(op, *partials, singular=False):
+    DERIVATIVE[op] = Scalar(partials, singular)
 
 
 def linear(op, *transposes):
@@ -159,11 +163,11 @@ def add_tangents(a, b):
     return b if a is None else a if b is None else a + b
 
 
-def _times(g, partial):
+def _times(g, partial, singular):
     if partial is None:
         return None
     if isinstance(partial, int | float):
         return g if partial == 1 else -g if partial == -1 else g * partial
     if isinstance(partial, Lit) and isinstance(g, Lit):
         return mul(g, partial)
-    return g * partial
+    return strong_mul(g, partial) if singular and isinstance(partial, Value) else g * partial

@@ -52,19 +52,19 @@ def i1e_slope(z, x):
 #       op             partials
 scalar( erf,           lambda z, x: 2 / math.sqrt(math.pi) * exp(-(x * x)))
 scalar( erfc,          lambda z, x: -2 / math.sqrt(math.pi) * exp(-(x * x)))
-scalar( erf_inv,       lambda z, x: math.sqrt(math.pi) / 2 * exp(z * z))
-scalar( lgamma,        lambda z, x: digamma(x))
-scalar( digamma,       lambda z, x: polygamma(x, n=1))
-scalar( polygamma,     lambda z, x, *, n: polygamma(x, n=n + 1))
-scalar( zeta,          lambda z, q, *, s: -s * zeta(q, s=s + 1))
-scalar( igamma,        lambda z, a, x: igamma_slope(a, x, n=1),              lambda z, a, x: gamma_density(a, x))
-scalar( igammac,       lambda z, a, x: -igamma_slope(a, x, n=1),             lambda z, a, x: -gamma_density(a, x))
-scalar( igamma_slope,  lambda z, a, x, *, n: igamma_slope(a, x, n=n + 1),    lambda z, a, x, *, n: gamma_density(a, x, n))
+scalar( erf_inv,       lambda z, x: math.sqrt(math.pi) / 2 * exp(z * z), singular=True)
+scalar( lgamma,        lambda z, x: digamma(x), singular=True)
+scalar( digamma,       lambda z, x: polygamma(x, n=1), singular=True)
+scalar( polygamma,     lambda z, x, *, n: polygamma(x, n=n + 1), singular=True)
+scalar( zeta,          lambda z, q, *, s: -s * zeta(q, s=s + 1), singular=True)
+scalar( igamma,        lambda z, a, x: igamma_slope(a, x, n=1),              lambda z, a, x: gamma_density(a, x), singular=True)
+scalar( igammac,       lambda z, a, x: -igamma_slope(a, x, n=1),             lambda z, a, x: -gamma_density(a, x), singular=True)
+scalar( igamma_slope,  lambda z, a, x, *, n: igamma_slope(a, x, n=n + 1),    lambda z, a, x, *, n: gamma_density(a, x, n), singular=True)
 scalar( betainc,       lambda z, a, b, x: betainc_slope(a, b, x, n=1, m=0),
                        lambda z, a, b, x: betainc_slope(a, b, x, n=0, m=1),
-                       lambda z, a, b, x: beta_density(a, b, x))
+                       lambda z, a, b, x: beta_density(a, b, x), singular=True)
 scalar( betainc_slope, lambda z, a, b, x, *, n, m: betainc_slope(a, b, x, n=n + 1, m=m),
                        lambda z, a, b, x, *, n, m: betainc_slope(a, b, x, n=n, m=m + 1),
-                       lambda z, a, b, x, *, n, m: beta_density(a, b, x, n, m))
+                       lambda z, a, b, x, *, n, m: beta_density(a, b, x, n, m), singular=True)
 scalar( bessel_i0e,    lambda z, x: bessel_i1e(x) - sign(x) * z)
 scalar( bessel_i1e,    i1e_slope)

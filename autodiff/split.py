@@ -11,7 +11,7 @@ from ..ir.ops import OPS
 
 # ops that cost less than the memory traffic of keeping their results; reductions and products are not among them
 CHEAP = {OPS[name] for name in (
-    "neg abs sign add sub mul div integer_pow maximum minimum clamp copysign floor ceil trunc round is_finite "
+    "neg abs sign add sub mul strong_mul div integer_pow maximum minimum clamp copysign floor ceil trunc round is_finite "
     "eq ne lt le gt ge and or xor not shift_left shift_right select cast real imag conj make_complex "
     "constant iota reshape transpose broadcast reverse slice dynamic_slice"
 ).split()}  # fmt: skip

@@ -216,3 +216,29 @@ def test_second_derivatives_where_operands_are_equal():
 def test_the_deviation_of_one_number_does_not_vary():
     agree(grad(np.std)(3.5), 0.0)
     agree(grad(lambda x: np.std(x, axis=0).sum())(X[:1]), np.zeros((1, 3)))
+
+
+HIDDEN = [
+    (lambda x: np.where(x > 0, np.sqrt(x), 0.0).sum(), [0.0, 0.5, 0.25]),
+    (lambda x: np.where(x > 0, 1 / x, 0.0).sum(), [0.0, -1.0, -0.0625]),
+    (lambda x: np.where(x > 0, np.log(x), x).sum(), [1.0, 1.0, 0.25]),
+    (lambda x: np.where(x > 1, x**-1.5, 2 * x).sum(), [2.0, 2.0, -1.5 * 4.0**-2.5]),
+    (lambda x: np.where(x < 3, np.exp(x), 0.0).sum(), [1.0, np.e, 0.0]),
+    (lambda x: np.where(x < 3, np.exp(1000 * (x - 2)), 0.0).sum(), [0.0, 0.0, 0.0]),
+    (lambda x: np.where(x < 3, np.arctanh(x / 4), 0.0).sum(), [0.25, 0.25 / (1 - 1 / 16), 0.0]),
+    (lambda x: np.linalg.norm(0 * x), [0.0, 0.0, 0.0]),
+    (lambda x: np.linalg.norm(x[:, None], axis=1).sum(), [0.0, 1.0, 1.0]),
+]
+
+
+@pytest.mark.parametrize("case", range(len(HIDDEN)))
+def test_what_a_where_does_not_take_leaves_no_nan_in_a_gradient(case):
+    f, want = HIDDEN[case]
+    x = np.array([0.0, 1.0, 4.0])
+    np.testing.assert_allclose(grad(f)(x), want, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(jvp(f, (x,), (np.ones(3),))[1], np.sum(want), rtol=1e-12, atol=1e-300)
+
+
+def test_a_cotangent_of_zero_hides_no_second_derivative():
+    f = lambda x: x[0] * np.sqrt(x[1])
+    np.testing.assert_allclose(hessian(f)(np.array([0.0, 4.0])), [[0, 0.25], [0.25, 0]], rtol=1e-12)

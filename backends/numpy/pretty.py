@@ -6,7 +6,7 @@ holds one op and every operand is a name, a number or a call, so no parentheses 
 
 from string import ascii_lowercase as LETTERS
 
-from ...ir.ops.elementwise import add, and_, clamp, div, eq, ge, gt, le, lt, mul, ne, neg, not_, or_, sub, xor
+from ...ir.ops.elementwise import add, and_, clamp, div, eq, ge, gt, le, lt, mul, ne, neg, not_, or_, strong_mul, sub, xor
 from ...ir.ops.indexing import gather
 from ...ir.ops.linalg import dot_general, labels
 from ...ir.ops.reduction import cumprod, cumsum, reduce_max, reduce_min, reduce_prod, reduce_sum
@@ -122,6 +122,7 @@ PRETTY = {
     add:          infix("+"),
     sub:          infix("-"),
     mul:          infix("*"),
+    strong_mul:   lambda eqn, x, y: f"np.where({x} == 0, {x}, {x} * {y})",
     div:          infix("/"),
     lt:           infix("<"),
     le:           infix("<="),

@@ -8,7 +8,7 @@ from jax import numpy as jnp
 from ...ir.ops.elementwise import (
     abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
     make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, quotient, real, rem, round, rsqrt, select,
-    shift_left, shift_right, sign, sqrt, sub, trunc, xor,
+    shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
 )
 from .table import XLA
 
@@ -130,6 +130,7 @@ XLA.add({
     add:               lax.add,
     sub:               lax.sub,
     mul:               lax.mul,
+    strong_mul:        lambda x, y: lax.select(lax.eq(x, lax.full_like(x, 0)), x, lax.mul(x, y)),
     div:               lax.div,
     rem:               whole_or_nothing(lax.rem),
     quotient:          whole_or_nothing(lax.div),

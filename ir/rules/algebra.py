@@ -11,7 +11,7 @@ from ..core import Lit
 from ..op import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, REAL, UINT
 from ..ops.elementwise import (
     abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, neg, not_, or_, pow, real, rsqrt, select,
-    sqrt, xor,
+    sqrt, strong_mul, xor,
 )  # fmt: skip
 from ..pattern import holes, literals
 from ..rewrite import RuleSet
@@ -69,6 +69,7 @@ rule(i * 0,      0)
 rule(r * 1,      r)
 rule(w * 1.0,    w, exact=False)    # (inf + 0i)(1 + 0i) = inf + nan i
 rule(f * -1.0,   -f)
+rule(strong_mul(x, a), x * a, exact=False, where=lambda a: bool(np.isfinite(a.value)))    # zeros of other signs
 rule(i * -1,     -i)
 rule(w * -1.0,   -w, exact=False)
 rule(f / 1.0,    f)

@@ -1,7 +1,8 @@
-"""np.linalg's sizes of vectors and matrices: norms, condition, rank. At zero a norm's derivative is NaN, as in JAX."""
+"""np.linalg's sizes of vectors and matrices: norms, condition, rank. At zero the derivative of a 2-norm is 0, one of its subgradients."""
 
 import numpy as np
 
+from ...ir.ops.elementwise import gt, select
 from ..array import TracedScalar, fresh, wrap
 from .handles import handle
 from .linalg import LinAlgError, dense, identity, matrices, svd
@@ -16,12 +17,19 @@ def squared(x):
     return (np.conj(x) * x).real
 
 
+def root(total):
+    """The square root of a sum of squares; where that is 0, so is its derivative."""
+    value = total.value
+    size = select(gt(value, 0.0), np.sqrt(total).value, value)
+    return TracedScalar(size) if isinstance(total, TracedScalar) else fresh(size)
+
+
 @implements(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     x = handle(x)
     x = x if x.dtype.kind in "fc" else x.astype(float)
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
-        total = np.sqrt(np.sum(squared(x)))
+        total = root(np.sum(squared(x)))
         return total.reshape((1,) * x.ndim) if keepdims else total
     if axis is None:
         axis = tuple(range(x.ndim))
@@ -44,7 +52,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 def vector_sizes(x, ord, axis, keepdims):
     over = {"axis": axis, "keepdims": keepdims}
     if ord is None or ord == 2:
-        return np.sqrt(np.sum(squared(x), **over))
+        return root(np.sum(squared(x), **over))
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord == np.inf:
@@ -60,7 +68,7 @@ def vector_sizes(x, ord, axis, keepdims):
 
 def matrix_sizes(x, ord):
     if ord in (None, "f", "fro"):
-        return np.sqrt(np.sum(squared(x), axis=(-2, -1)))
+        return root(np.sum(squared(x), axis=(-2, -1)))
     if ord in (1, -1, np.inf, -np.inf):
         sums = np.sum(np.abs(x), axis=-2 if abs(ord) == 1 else -1)
         return np.max(sums, axis=-1, initial=0) if ord > 0 else np.min(sums, axis=-1)

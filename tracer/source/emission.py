@@ -291,7 +291,8 @@ class Emission:
             limit = [roll.limit if isinstance(sound, Lit) else OPS["select"](sound, roll.limit, Lit(0, COUNTER))]
         most = roll.last() + 1
         bound = max(most, 1) if roll.limit is not None and most < 2**40 else None
-        return emit("loop", [*limit, *operands, *self.inits], self.names, body=body, carried=len(self.inits), test=test, trips=roll.turns, bound=bound)
+        counts = {"carried": len(self.inits), "trips": roll.turns, "bound": bound}
+        return emit("loop", [*limit, *operands, *self.inits], self.names, body=body, test=test, **counts)
 
     def test(self, body, going, limited):
         build = Builder("test")
