@@ -36,8 +36,8 @@ def start(i, rng, trips, n):
     return add(mul(i, step), first)
 
 
-def one_store(c, i, x, y, rng, trips):
-    """c with a row or a column of it replaced, wholly or in part, by what a product gives."""
+def one_store(c, begin, i, x, y, rng, trips):
+    """c with a row or a column replaced by what a product gives; parts of it stay, or become what they were when the trip began."""
     axis, zero = int(rng.integers(2)), sub(i, i)
     place = start(i, rng, trips, M)
     at, shape = ((place, zero), (1, M)) if axis == 0 else ((zero, place), (M, 1))
@@ -45,7 +45,7 @@ def one_store(c, i, x, y, rng, trips):
     left = rng.random() < 0.5
     value = dot_general(row, y, contract=((0,), (0,))) if left else dot_general(y, row, contract=((0,), (0,)))
     value = add(value, broadcast(reduce_max(row, axes=(0,)), shape=(M,), dims=()))
-    old = reshape(dynamic_slice(c, *at, sizes=shape), shape=(M,))
+    old = reshape(dynamic_slice(begin if rng.random() < 0.2 else c, *at, sizes=shape), shape=(M,))
     if rng.random() < 0.3:
         value = sub(mul(value, 3), old)
     if rng.random() < 0.7:
@@ -62,8 +62,9 @@ def random_loop(seed):
     inner = Builder("body")
     with inner:
         i, x, y, c = (inner.param(t) for t in types)
+        begin = c
         for _ in range(int(rng.integers(1, 4))):
-            c = one_store(c, i, x, y, rng, trips)
+            c = one_store(c, begin, i, x, y, rng, trips)
     body, build = inner.finish((c,)), Builder("f")
     with build:
         out = loop(*[build.param(t) for t in types[1:]], body=body, carried=1, trips=trips)
@@ -162,7 +163,15 @@ def kept_for_the_next(a, c):
     return c, s
 
 
-DEPENDENT = recurrence, reads_elsewhere, reads_a_column, kept_for_the_next
+def read_by_another(a, c):
+    s = 0.0
+    for i in range(a.shape[1]):
+        c[i] = a[:, i] @ a
+        s = 0.5 * s + c[0, 0]
+    return c, s
+
+
+DEPENDENT = recurrence, reads_elsewhere, reads_a_column, kept_for_the_next, read_by_another
 
 
 def matrices(n, m):

@@ -100,9 +100,8 @@ def droppable(mask, places, result, users):
         for eqn in users.get(x, ()):
             if eqn is None:
                 return False
-            if eqn.op is select and x is eqn.operands[1] and x not in (eqn.operands[0], eqn.operands[2]):
-                if any(spread(m) == same for m in conjuncts(eqn.operands[0])):
-                    continue
+            if eqn.op is select and x not in (eqn.operands[0], eqn.operands[2]) and any(spread(m) == same for m in conjuncts(eqn.operands[0])):
+                continue
             if "elementwise" not in eqn.op.traits:
                 return False
             todo += [r for r in eqn.results if r not in seen]

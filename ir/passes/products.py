@@ -121,14 +121,14 @@ def as_written(x):
 
 
 def alone(body, first, wanted, found, trips):
-    """Of the stores found, those of the carried values that nothing else in the loop needs, and that are worth a product."""
+    """Of the stores found, those of the carried values whose products, large enough to be worth it, nothing else in the loop needs."""
     while found:
         rest = carried(body, None, first, [w and k not in found for k, w in enumerate(wanted)], [False] * len(wanted))
         kept = needed(body, [r for r, alive in zip(body.results, rest) if alive])
         good = {}
         for k, ways in found.items():
             used = needed(body, [s.value for s in ways]) & trips.products
-            if not rest[k] and not used & kept and any(x.type.size * trips.trips >= LEAST for x in used):
+            if not used & kept and any(x.type.size * trips.trips >= LEAST for x in used):
                 good[k] = ways
         if len(good) == len(found):
             break
