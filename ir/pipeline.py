@@ -1,13 +1,15 @@
 """The passes in order, read top to bottom."""
 
 from .core import verify as check
-from .passes import cse, dce, fold, inline, loops, memory, simplify
+from .passes import cse, dce, fold, inline, loops, masks, memory, products, simplify
 from .rules import EXACT, RULES
 from .text import show
 
 PIPELINE = (
     inline,    # calls written out, so that what follows sees through them
     fold,      # known numbers computed
+    masks,     # masks of products dropped where nobody reads what they leave out
+    products,  # loops that compute a product row by row: one product
     memory,    # stores and loads of parts: what is known is not read back, what is overwritten not stored
     simplify,  # identities, read as equations in ir/rules
     loops,     # work that is the same in every trip done once, values that never change not carried
@@ -16,15 +18,17 @@ PIPELINE = (
 )  # fmt: skip
 
 
-def run(func, passes=PIPELINE, exact=False, watch=None, log=None, verify=False):
+def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False):
     """`func` after `passes`.
 
     exact: only rules that change no bit of any result.
     watch: called as `watch(name, func)` after each pass; `print` shows a heading and the text.
     log: a list that receives (rule, source) for each rule that fires.
+    notes: a list that receives a line for each loop that is no loop any more.
     verify: check the types and the bindings of every intermediate function.
     """
     options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": EXACT if exact else RULES}}
+    options[products] = {"exact": exact, "notes": notes}
     watch = print_text if watch is print else watch
     for step in passes:
         func = step(func, **options.get(step, {}))

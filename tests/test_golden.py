@@ -9,7 +9,7 @@ import re
 import pytest
 
 from wengert.ir.core import verify
-from wengert.ir.passes import cse, dce, fold, inline, loops, memory, simplify
+from wengert.ir.passes import cse, dce, fold, inline, loops, masks, memory, products, simplify
 from wengert.ir.pipeline import run
 from wengert.ir.rules import EXACT
 from wengert.ir.text import parse, show
@@ -20,6 +20,8 @@ STEPS = {
     "fold": fold,
     "simplify": simplify,
     "simplify exact": lambda func: simplify(func, EXACT),
+    "masks": masks,
+    "products": products,
     "memory": memory,
     "loops": loops,
     "cse": cse,

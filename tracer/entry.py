@@ -266,7 +266,7 @@ class Entry:
         captured, choices = self.captured(kinds, given, path)
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
-        func = optimise(captured.func, exact=self.compiled.exact)
+        func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes)
         return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
 
     def captured(self, kinds, given, path):

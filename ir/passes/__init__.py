@@ -5,7 +5,9 @@ from .dce import dce
 from .fold import fold
 from .inline import inline
 from .loops import loops
+from .masks import masks
 from .memory import memory
+from .products import products
 from .simplify import simplify
 
-__all__ = ["cse", "dce", "fold", "inline", "loops", "memory", "simplify"]
+__all__ = ["cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "simplify"]

@@ -3,8 +3,6 @@
 import math
 
 from ..core import Lit
-from ..op import BOOL
-from ..ops.elementwise import select
 from ..ops.linalg import dot_general
 from ..ops.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum
 from ..ops.shape import broadcast, reshape, transpose
@@ -13,10 +11,9 @@ from ..rewrite import RuleSet
 
 SUMS = RuleSet("sums")
 rule = SUMS.rule
-x, y, z, w = holes("x y z w")
-k = holes("k", BOOL)
+x, y = holes("x y")
 a = literals("a")
-p, q, s, t, d, e, b, c = holes("p q s t d e b c")  # attributes
+p, q, s, d, b, c = holes("p q s d b c")  # attributes
 
 
 def rising(axes):
@@ -138,53 +135,3 @@ def contract_the_other_way_round(x, y, c, b, p):
     if p != (*range(k), *range(m, len(p)), *range(k, m)):
         return None
     return dot_general(y, x, contract=c[::-1], batch=b[::-1])
-
-
-# -- elements that are masked after a contraction need no mask before it ----------------------------
-
-
-def free_axes(x, side, contract, batch):
-    """{free axis of an operand: axis of the result}."""
-    free = [n for n in range(x.type.ndim) if n not in contract[side] and n not in batch[side]]
-    return {n: at for at, n in enumerate(free)}
-
-
-def placed(axes, operand, other, side, c, b):
-    """Where free axes of one operand are in the result; None where one is not free."""
-    at = free_axes(operand, side, c, b)
-    before = len(b[0]) + (len(free_axes(other, 0, c, b)) if side else 0)
-    return tuple(before + at[n] for n in axes) if all(n in at for n in axes) else None
-
-
-@rule(select(k, dot_general(x, select(broadcast(k, shape=s, dims=d), y, z), contract=c, batch=b), w), cases=[
-    {"x": "f64[3]", "k": "bool[4]", "s": (3, 4), "d": (1,), "y": "f64[3,4]", "z": "f64[3,4]", "c": ((0,), (0,)), "b": ((), ()), "w": "f64[4]"},
-])  # fmt: skip
-def masked_after_right(k, x, y, z, d, c, b, w):
-    return select(k, dot_general(x, y, contract=c, batch=b), w) if placed(d, y, x, 1, c, b) == tuple(range(k.type.ndim)) else None
-
-
-@rule(select(k, dot_general(select(broadcast(k, shape=s, dims=d), y, z), x, contract=c, batch=b), w), cases=[
-    {"x": "f64[3]", "k": "bool[4]", "s": (4, 3), "d": (0,), "y": "f64[4,3]", "z": "f64[4,3]", "c": ((1,), (0,)), "b": ((), ()), "w": "f64[4]"},
-])  # fmt: skip
-def masked_after_left(k, x, y, z, d, c, b, w):
-    return select(k, dot_general(y, x, contract=c, batch=b), w) if placed(d, y, x, 0, c, b) == tuple(range(k.type.ndim)) else None
-
-
-@rule(select(broadcast(k, shape=t, dims=e), dot_general(x, select(broadcast(k, shape=s, dims=d), y, z), contract=c, batch=b), w), cases=[
-    {"x": "f64[2,3]", "k": "bool[4]", "t": (2, 4), "e": (1,), "s": (3, 4), "d": (1,), "y": "f64[3,4]", "z": "f64[3,4]", "w": "f64[2,4]"}
-    | {"c": ((1,), (0,)), "b": ((), ())},
-])  # fmt: skip
-def masked_rows_after_right(k, x, y, z, t, e, d, c, b, w):
-    if placed(d, y, x, 1, c, b) != tuple(e):
-        return None
-    return select(broadcast(k, shape=t, dims=e), dot_general(x, y, contract=c, batch=b), w)
-
-
-@rule(select(broadcast(k, shape=t, dims=e), dot_general(select(broadcast(k, shape=s, dims=d), y, z), x, contract=c, batch=b), w), cases=[
-    {"x": "f64[3,2]", "k": "bool[4]", "t": (4, 2), "e": (0,), "s": (4, 3), "d": (0,), "y": "f64[4,3]", "z": "f64[4,3]", "w": "f64[4,2]"}
-    | {"c": ((1,), (0,)), "b": ((), ())},
-])  # fmt: skip
-def masked_rows_after_left(k, x, y, z, t, e, d, c, b, w):
-    if placed(d, y, x, 0, c, b) != tuple(e):
-        return None
-    return select(broadcast(k, shape=t, dims=e), dot_general(y, x, contract=c, batch=b), w)
