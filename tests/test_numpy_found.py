@@ -1,6 +1,7 @@
 """What NumPy's own tests found to differ (`benchmarks/numpy_tests.py`), a line each."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -41,6 +42,14 @@ x[0.0:, 0.0]  # IndexError
 x[0.0:, 0]  # TypeError
 """
 
+MASKS = """
+x[m, [1]], x[m, places], x[m, :, places], x[[[0], [1]], :, few], x[:, wide[0]][m, :, [1]], x[m, None, [1]]
+x[m, :, 0], x[m, ..., 0], x[0, :, few], x[:, wide[0], :][..., 0], x[None, m, :, 0], x[m, 0, :1], x[wide, 0], x[wide, [2, 1]]
+x[true], x[false], x[true, 0], x[..., false], x[0, true, 1], x[0, 0, 0][true], x[m, True, :, [1]], x[m][[1], :, few], x[m][true]
+x[few, :, [1]]  # IndexError
+x[m, 3, [1]]  # IndexError
+"""
+
 FLAT = """
 x.flat[3], x.flat[(3,)], x.flat[()], x.flat[...], x.flat[::-5], x.flat[[[1, 2], [3, 4]]], x.flat[True], x.flat[False], x.flat[[True, 5]]
 x.flat[x[0, 0].astype(int).flat], x.flat[places]
@@ -49,6 +58,8 @@ x.flat[1, 2]  # IndexError
 x.flat[[True, False]]  # IndexError
 x.flat[24]  # IndexError
 x.flat[np.ones(3, bool)]  # IndexError
+x.flat[m]  # IndexError
+x.flat["a"]  # IndexError
 """
 
 NUMBERS = """
@@ -84,13 +95,15 @@ np.quantile(x[0] > 1, x[0, 0] > 1), np.quantile(x[0, 0], True)
 """
 
 
-@pytest.mark.parametrize("table", [KEYS, FLAT, NUMBERS, UFUNCS], ids=["keys", "flat", "numbers", "ufuncs"])
+@pytest.mark.parametrize("table", [KEYS, MASKS, FLAT, NUMBERS, UFUNCS], ids=["keys", "masks", "flat", "numbers", "ufuncs"])
 def test_tables(table):
     numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1), "inf": np.inf, "z": 2 - 3j}
     i, nan = np.inf, np.nan
     numbers["far"] = np.array([complex(*p) for p in ((i, 0), (-i, 3), (0, i), (2, -i), (i, i), (nan, 1), (i, nan), (nan, -i))])
     numbers["half"] = np.array([0, complex(1, i), complex(i, 3), complex(i, -i)])
     numbers |= {"zero": np.array([0j]), "c": np.array([1.5 - 2j, 0, -1, 2j])}
+    numbers |= {"true": np.array(True), "false": np.False_, "m": np.array([True, True]), "few": np.array([True, False, True, True])}
+    numbers["wide"] = np.array([[True, False, True], [False] * 3])
     check(table, x=np.arange(24.0).reshape(2, 3, 4), i=np.array(1), place=Place(), places=Places(), **numbers)
 
 
@@ -108,6 +121,25 @@ def test_stores():
         check_same(functools.partial(fill, key), x)
     for key in (5, (5,), (), None, (1, 2), True, False, [[1, 2], [3, 4]], np.array([3, 4]), Ellipsis):
         check_same(functools.partial(flat, key), x)
+    mask, wide, true = np.array([True, False]), np.arange(8.0).reshape(2, 4) % 3 > 1, np.True_
+    for store in (
+        lambda x, m: x.__setitem__((m, [2]), 7.0),
+        lambda x, m: x.__setitem__((m, slice(None), 0), [[1.0, 2.0, 3.0]]),
+        lambda x, m: x.__setitem__((m, slice(None), [2, 1]), x[m, :, :1]),
+        lambda x, m: x.__setitem__((wide[m][0], slice(None), m), 0.0),  # IndexError
+    ):
+        check_same(lambda x, m, store=store: store(x, m), x, mask)
+    for other in (np.array([True, True, False]), np.array([0, 1, 2]), [0, 1, 1], [0, 5]):
+        check_same(lambda x, m, other=other: x[m, other], x, np.array([True, True]))  # IndexError but for the first
+    for key in (..., (0, ...), (slice(None), 1)):
+        check_same(lambda x, b, key=key: x[key].__setitem__(b, x[key] * 2), x, true)
+    words = "value array of shape (9,) could not be broadcast to indexing result of shape (2,1,4)"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        jit(lambda x, v: x.__setitem__((slice(None), [1]), v))(x, np.ones(9))
+    with pytest.raises(IndexError, match="flat iterator along axis 0; size of axis is 24 but size of corresponding boolean axis is 2"):
+        jit(lambda x, m: x.flat[m])(x, mask)
+    with pytest.raises(UnsupportedError, match="a single bool"):
+        jit(lambda x, b: x[b, [0, 1]])(x, true)
     with pytest.raises(UnsupportedError, match="floats as indices"):
         jit(lambda x: flat([1.0], x))(x)
 

@@ -8,6 +8,7 @@ from ..array import Traced, TracedArray, TracedScalar, fresh
 from ..emit import cast_to, reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..indexing import misfit
 from ..promote import checked
 from ..storage import current_trace
 from ..views import Part, Reshape
@@ -107,14 +108,14 @@ class Flat:
         return iter(self._line())
 
     def __getitem__(self, key):
-        out = self._line()[place(key)]
+        out = self._line()[place(key, self.base.size)]
         return fresh(out.value) if type(out) is TracedArray else out
 
     def __setitem__(self, key, value):
         """The values are used in turn, as often as there are places for them."""
         if isinstance(key, tuple) and not key:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
-        line, values, key = self._line(), ravel(value), place(key)
+        line, values, key = self._line(), ravel(value), place(key, self.base.size)
         places = line[key]
         if type(value) in (int, float, complex):
             line[key] = value
@@ -127,8 +128,8 @@ class Flat:
         return self._line()
 
 
-def place(key):
-    """The one index that x.flat takes, as an array's: IndexError for what NumPy does not take there."""
+def place(key, size):
+    """The one index that x.flat, of this size, takes, as an array's: IndexError for what NumPy does not take there."""
     if isinstance(key, tuple):
         if len(key) > 1:
             text = f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
@@ -136,13 +137,15 @@ def place(key):
         key = key[0] if key else ...
     if isinstance(key, Flat):
         return key.copy()
-    if key is None:
+    if key is None or isinstance(key, str):
         text = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
         raise IndexError(message(text, locate()))
     if isinstance(key, bool | np.bool_):
         return 0 if key else slice(0, 0)
     if isinstance(key, list) and key and all(isinstance(k, bool | np.bool_) for k in key):
         raise IndexError(message("boolean indices for iterators are not supported", locate()))
+    if isinstance(key, np.ndarray | TracedArray) and key.dtype == bool and key.ndim == 1 and len(key) != size:
+        raise IndexError(message(misfit(len(key), size, 0, "flat iterator"), locate()))
     if not isinstance(key, Traced) and np.asarray(key).dtype.kind == "f" and np.size(key):
         raise UnsupportedError(message("floats as indices of x.flat, which NumPy is to take no longer, are not captured", locate(), "Use integers."))
     return key
