@@ -323,3 +323,11 @@ def test_what_is_looked_up_by_a_traced_number_is_refused_aloud():
         jit(lambda x: {1.0: 2}[x])(1.0)
     with pytest.raises(ConcretizationError):
         jit(np.einsum)(np.ones((1, 1)), np.array([0, 0]))
+
+
+def test_upper_cholesky_factors_have_no_negative_zeros():
+    a = np.array([[4, 1 + 2j], [1 - 2j, 9]])
+    f = lambda a: np.linalg.cholesky(a, upper=True)
+    for x in (a, np.triu(a), a.astype(np.complex64)):
+        check_same(f, x, rtol=1e-14)
+        assert not np.signbit(jit(f)(x).imag).any()
