@@ -331,3 +331,65 @@ def test_upper_cholesky_factors_have_no_negative_zeros():
     for x in (a, np.triu(a), a.astype(np.complex64)):
         check_same(f, x, rtol=1e-14)
         assert not np.signbit(jit(f)(x).imag).any()
+
+
+def a_row(f):
+    def changed(x):
+        y = f(x)
+        y[0] = 50.0
+        return y
+
+    return changed
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+@pytest.mark.parametrize("f", [
+    np.ravel, np.ascontiguousarray, lambda x: x.ravel("K"), lambda x: x.ravel("F"), lambda x: x[::2].ravel(), lambda x: x[::-1].ravel("A"),
+    lambda x: x[..., :1].ravel(), lambda x: x[..., :1].ravel("F"), lambda x: x.T.ravel("K"), lambda x: np.asarray(x, order="F"),
+    lambda x: x[::-1].reshape(-1), lambda x: np.require(x, None, "CA"), lambda x: np.require(x[::2], None, "F"), lambda x: np.require(x, None, "W"),
+])  # fmt: skip
+def test_what_does_not_lie_in_one_run_is_copied(f):
+    unaligned = lambda: np.arange(97, dtype=np.int8)[1:].view(np.float64)
+    views = [lambda x: x, lambda x: x[::2], lambda x: x[::-1], lambda x: x.reshape(3, 4), lambda x: x.reshape(3, 4).T, lambda x: x.reshape(3, 4)[::-1]]
+    f, g = a_row(f), jit(a_row(f))
+    for made in (lambda: np.arange(12.0), unaligned):
+        for view in views:
+            x, z = view(made()), view(made())
+            want, got = f(x), g(z)
+            assert np.array_equal(got, want, equal_nan=True) and np.array_equal(z, x, equal_nan=True)
+            assert np.shares_memory(got, z) == np.shares_memory(want, x)
+
+
+def test_a_copy_in_another_order_is_no_view_of_what_is_written_later():
+    def f(x):
+        y = x.T.reshape(-1)
+        x[0, 0] = 100.0
+        return y.sum()
+
+    x, z = (np.asfortranarray(np.ones((2, 3))) for _ in range(2))
+    with pytest.warns(Fallback, match="row-major"):
+        assert jit(f)(z) == f(x)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+def test_flags_and_strides_are_those_of_the_argument():
+    f = lambda x: (x.flags.c_contiguous, x.flags.f_contiguous, x.flags.aligned, x.strides, np.zeros(3).flags.owndata)
+    g = jit(f)
+    for x in (np.arange(6.0), np.arange(6.0)[::2], np.arange(17, dtype=np.int8)[1:].view(np.float64)):
+        assert g(x) == f(x)
+
+
+def test_a_need_that_np_require_does_not_know():
+    check_same(lambda x: np.require(x, None, ["no"]), np.ones(3))  # KeyError
+    check_same(lambda x: np.require(x, None, ["C", "F"]), np.ones(3))  # ValueError
+    with pytest.raises(UnsupportedError, match="OWNDATA"):
+        jit(lambda x: np.require(x, None, "O"))(np.ones(3))
+
+
+def test_correlations_with_a_longer_one_have_no_negative_zeros():
+    x, y = np.array([1, 2, 3 + 1j]), np.array([-1, -2j, 3 + 1j, 1])
+    got, want = jit(np.correlate)(x, y, "full"), np.correlate(x, y, "full")
+    agree(got, want)
+    assert np.array_equal(np.signbit(got.imag), np.signbit(want.imag))
+    for mode in ("same", "valid"):
+        check_same(lambda x, y, mode=mode: np.correlate(x, y, mode), x, y)

@@ -15,7 +15,7 @@ from ..promote import checked, operand_as, read, weak_kind
 from ..storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
-from .shaping import broadcast_arrays, diagonal, moveaxis, ndim, ravel
+from .shaping import apart, broadcast_arrays, diagonal, moveaxis, ndim, ravel
 
 cumprod, ge, pad, select, sub, add = (OPS[n] for n in ("cumprod", "ge", "pad", "select", "sub", "add"))
 
@@ -97,11 +97,13 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
     elif copy:
         x = np.copy(x, order)
     elif order in ("C", "F"):
-        current_trace().rely_on_layout(x.storage)
-        if not x.shadow.flags[order]:
-            if copy is False:
-                raise ValueError(message("Unable to avoid copy while creating an array as requested.", locate()))
-            x = np.copy(x, order)
+        own = x.shadow.flags[order]
+        if not own and copy is False:
+            raise ValueError(message("Unable to avoid copy while creating an array as requested.", locate()))
+        current_trace().rely_on_layout(x.storage, None if copy is False else x.storage, row=True)
+        if not own:
+            x, given = np.copy(x, order), x
+            apart(given, x)
     return x.reshape((1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
 
 
@@ -112,8 +114,7 @@ def asarray(a, dtype=None, order=None, *, device=None, copy=None):
 
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a, dtype=None):
-    x = np.atleast_1d(array(a, dtype, copy=None))
-    return x if x.flags.c_contiguous else x.copy("C")
+    return np.atleast_1d(array(a, dtype, copy=None, order="C"))
 
 
 @implements(np.asfortranarray)

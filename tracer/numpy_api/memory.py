@@ -157,14 +157,14 @@ def set_flat(x, value):
 
 def flags(x):
     """The flags of the array's memory layout; writeable as the array itself is."""
-    current_trace().rely_on_layout(x.storage)
-    shadow = x.shadow[...]
+    current_trace().rely_on_layout(x.storage, row=True)
+    shadow = x.shadow[...] if x.chain or x.storage.origin is not None else np.empty_like(x.shadow)
     shadow.flags.writeable = x.writeable
     return shadow.flags
 
 
 def strides(x):
-    current_trace().rely_on_layout(x.storage)
+    current_trace().rely_on_layout(x.storage, row=True)
     return x.shadow.strides
 
 
