@@ -350,7 +350,7 @@ def a_row(f):
 ])  # fmt: skip
 def test_what_does_not_lie_in_one_run_is_copied(f):
     unaligned = lambda: np.arange(97, dtype=np.int8)[1:].view(np.float64)
-    views = [lambda x: x, lambda x: x[::2], lambda x: x[::-1], lambda x: x.reshape(3, 4), lambda x: x.reshape(3, 4).T, lambda x: x.reshape(3, 4)[::-1]]
+    views = [lambda x: x, lambda x: x[::2], lambda x: x[::-1], *(lambda x, v=v: v(x.reshape(3, 4)) for v in (np.asarray, np.transpose, np.flipud))]
     f, g = a_row(f), jit(a_row(f))
     for made in (lambda: np.arange(12.0), unaligned):
         for view in views:
