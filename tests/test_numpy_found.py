@@ -393,3 +393,26 @@ def test_correlations_with_a_longer_one_have_no_negative_zeros():
     assert np.array_equal(np.signbit(got.imag), np.signbit(want.imag))
     for mode in ("same", "valid"):
         check_same(lambda x, y, mode=mode: np.correlate(x, y, mode), x, y)
+
+
+def test_types_called_with_lists():
+    def f(p, i, z):
+        return np.float64([p, 10]), np.complex64((p, z)), np.int32([[p], [i]]), np.bool_([i, 0]), np.float32([i, p])
+
+    check_same(f, 0.5, np.int64(3), 2 - 3j)
+    check_same(lambda p: np.int8([300, p]), np.int8(1))  # OverflowError
+    for x in (300, -1, 300.7, np.nan, 5, np.int64(300), np.int64(-1), np.float32(-1.5), np.float64(7.9)):
+        for kind in (np.int8, np.uint8, np.int64):
+            check_same(lambda x, kind=kind: np.array([[1, 2], [x, x]], kind), x)  # OverflowError, ValueError, or what fits
+
+
+def test_subscripts_of_einsum_in_arrays():
+    check_same(lambda x: np.einsum(x, np.array([0, 0])) + np.einsum(x, np.array([1, 0]), np.array([0, 1])), np.arange(9.0).reshape(3, 3))
+    check_same(lambda x: np.einsum_path(x, np.array([0, 1]), x, [1, 2], np.array([0, 2]))[0], np.ones((3, 3)))
+    with pytest.raises(ConcretizationError, match="np.einsum takes subscripts"):
+        jit(np.einsum)(np.ones((1, 1)), np.array([0, 0]))
+
+
+def test_places_to_insert_at_are_integers():
+    for places in (np.array([1.0, 2.0]), np.array([]), np.array([1.0]), np.array(1.0)):
+        check_same(lambda x, i: np.insert(x, i, 5.0), np.arange(3.0), places)  # IndexError, TypeError

@@ -18,6 +18,8 @@ from ..emit import cast_to
 from ..errors import UnsupportedError, message
 from ..extents.bounded import Bounded
 from ..frames import locate
+from ..numpy_api.handles import is_traced
+from ..numpy_api.registry import call_function
 from ..promote import UFUNCS, operand_as, read
 from ..scipy_api import special
 from ..storage import current_trace
@@ -108,8 +110,10 @@ def _scalar_type(real):
     """np.float32(x) and its like: the number in that type; of an array, the array in that type."""
 
     def stand_in(*args, **kwargs):
-        if len(args) != 1 or kwargs or not isinstance(args[0], Traced):
+        if len(args) != 1 or kwargs or not is_traced(args[0]):
             return real(*args, **kwargs)
+        if isinstance(args[0], list | tuple):
+            return call_function(np.asarray, (args[0],), {"dtype": real})
         made = args[0].astype(real) if isinstance(args[0], TracedArray) else TracedScalar(operand_as(read(args[0])[0], np.dtype(real), ()))
         return TracedScalar(made.value) if not made.shape else made
 
