@@ -416,3 +416,15 @@ def test_subscripts_of_einsum_in_arrays():
 def test_places_to_insert_at_are_integers():
     for places in (np.array([1.0, 2.0]), np.array([]), np.array([1.0]), np.array(1.0)):
         check_same(lambda x, i: np.insert(x, i, 5.0), np.arange(3.0), places)  # IndexError, TypeError
+
+
+def test_a_view_is_another_object_and_nothing_to_squeeze_is_the_same():
+    x = np.arange(6.0)
+    views = [lambda x: x.view(), lambda x: x.view(float), lambda x: x.view(np.ndarray), lambda x: x[...]]
+    for f in (np.squeeze, lambda x: np.squeeze(x, axis=()), *views):
+        for view in (x, x.reshape(1, 6), x.reshape(2, 3)[:, :1]):
+            got, want = jit(f)(view), f(view)
+            assert (got is view) == (want is view) and np.shares_memory(got, view)
+            agree(got, want)
+    s = np.float64(3.0)
+    check_same(lambda s: (np.squeeze(s), s.squeeze(), s.view()), s)

@@ -26,12 +26,12 @@ def view(x, dtype=None, type=None):
     if isinstance(x, TracedScalar):
         return TracedScalar(view(handle(x), dtype, type).value)
     if dtype is np.ndarray or dtype is None and type in (None, np.ndarray):
-        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+        return x[...]
     if type is not None or dtype in np.ndarray.__subclasses__():
         raise UnsupportedError(message("views as subclasses of ndarray are not captured", locate()))
     dtype = checked(np.dtype(dtype))
     if dtype == x.dtype:
-        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+        return x[...]
     x.shadow.view(dtype)  # NumPy's own words where sizes do not fit
     if not Bits.possible(x.dtype, dtype):
         hint = "Captured are views as a dtype of the same width, and of complex numbers as pairs of floats."
