@@ -104,7 +104,7 @@ def limited(seconds):
         raise TooLong
 
     signal.signal(signal.SIGALRM, over)
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 5)  # again, where the first was lost in a callback
 
 
 def child(key, mode, out, mended, only, given):
@@ -134,7 +134,7 @@ def child(key, mode, out, mended, only, given):
         def pytest_runtest_call(self, item):
             limited(given.seconds)
             result = yield
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
             if computed:
                 computed.busy = False  # which an end by force leaves
             if result.excinfo and result.excinfo[0] is TooLong:
