@@ -428,3 +428,10 @@ def test_a_view_is_another_object_and_nothing_to_squeeze_is_the_same():
             agree(got, want)
     s = np.float64(3.0)
     check_same(lambda s: (np.squeeze(s), s.squeeze(), s.view()), s)
+
+
+def test_complex_numbers_of_parts_keep_the_signs_of_zeros():
+    f = jit(lambda p: (complex(0, p), complex(p, 0), complex(-0.0, p), complex(p, -0.0)))
+    for p in (np.inf, 0.0, -0.0, 1.0):
+        for got, x, y in zip(f(p), (0, p, -0.0, p), (p, 0, p, -0.0)):
+            assert str(got) == str(complex(x, y))

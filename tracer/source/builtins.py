@@ -102,8 +102,16 @@ def complex_(real=0, imag=0, /):
         return builtins.complex(real, imag) if imag != 0 or isinstance(real, str) is False else builtins.complex(real)
     wide = WEAK_DTYPES[complex]
     x, y = (operand_as(read(p)[0], wide, ()) for p in (real, imag))  # x + i y by parts: 0 * inf is to come nowhere
-    parts = OPS["sub"](OPS["real"](x), OPS["imag"](y)), OPS["add"](OPS["imag"](x), OPS["real"](y))
-    return TracedScalar(OPS["make_complex"](*parts), complex)
+    first, second = OPS["real"](x), OPS["real"](y)
+    if is_complex(imag):  # else 0 - 0, which is simplified to -0
+        first = OPS["sub"](first, OPS["imag"](y))
+    if is_complex(real):
+        second = OPS["add"](OPS["imag"](x), second)
+    return TracedScalar(OPS["make_complex"](first, second), complex)
+
+
+def is_complex(x):
+    return (x.type.kind if isinstance(x, Traced) else np.asarray(x).dtype.kind) == "c"
 
 
 def _scalar_type(real):
