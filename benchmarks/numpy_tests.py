@@ -79,24 +79,24 @@ class Finder:
 
 
 class Plugin:
-    """Notes what becomes of each test; `hooks` capture, None: plainly."""
+    """Notes what becomes of each test and its computations; None: they run plainly."""
 
-    def __init__(self, hooks):
-        self.hooks, self.found = hooks, {}
+    def __init__(self, computed):
+        self.computed, self.found = computed, {}
 
     def pytest_runtest_protocol(self, item, nextitem):
         self.found[item.nodeid] = {"outcome": "passed"}
-        if self.hooks:
-            self.hooks.record = self.hooks.Record()
+        if self.computed:
+            self.computed.record = self.computed.Record()
 
     def pytest_runtest_logreport(self, report):
         found = self.found[report.nodeid]
         if report.outcome != "passed":
             found["outcome"] = report.outcome
             found["text"] = str(report.longrepr)[-1500:]
-        if report.when == "teardown" and self.hooks:
-            found.update(vars(self.hooks.record))
-            self.hooks.record = None
+        if report.when == "teardown" and self.computed:
+            found.update(vars(self.computed.record))
+            self.computed.record = None
 
 
 def limited(seconds):
@@ -104,7 +104,7 @@ def limited(seconds):
         raise TooLong
 
     signal.signal(signal.SIGALRM, over)
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 5)  # again, where the first was lost in a callback
 
 
 def child(key, mode, out, mended, only, given):
@@ -115,8 +115,9 @@ def child(key, mode, out, mended, only, given):
     numpy.testing.HAS_REFCOUNT = False  # NumPy's own switch for machines that count no references, as hooks hold some
     root = pathlib.Path(numpy.__file__).parent
     file = root / FILES[key]
-    hooks = None
+    computed = None
     if mode != "plain":
+        import numpy_computed as computed
         import numpy_hooks as hooks
         from random_flow import program
 
@@ -124,18 +125,18 @@ def child(key, mode, out, mended, only, given):
 
         if mode == "numpy":
             dispatch.program, dispatch.owned = program, numpy.array
-        hooks.mended, hooks.program_digits = mended, mode == "numpy"
+        computed.mended, computed.program_digits = mended, mode == "numpy"
         sys.meta_path.insert(0, Finder(file.stem, str(file), hooks))
-    plugin = Plugin(hooks)
+    plugin = Plugin(computed)
 
     class Limits:
         @pytest.hookimpl(hookwrapper=True)
         def pytest_runtest_call(self, item):
             limited(given.seconds)
             result = yield
-            signal.alarm(0)
-            if hooks:
-                hooks.busy = False  # which an end by force leaves
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            if computed:
+                computed.busy = False  # which an end by force leaves
             if result.excinfo and result.excinfo[0] is TooLong:
                 result.force_exception(RuntimeError("TooLong"))
 

@@ -1,6 +1,7 @@
 """What NumPy's own tests found to differ (`benchmarks/numpy_tests.py`), a line each."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -41,6 +42,14 @@ x[0.0:, 0.0]  # IndexError
 x[0.0:, 0]  # TypeError
 """
 
+MASKS = """
+x[m, [1]], x[m, places], x[m, :, places], x[[[0], [1]], :, few], x[:, wide[0]][m, :, [1]], x[m, None, [1]]
+x[m, :, 0], x[m, ..., 0], x[0, :, few], x[:, wide[0], :][..., 0], x[None, m, :, 0], x[m, 0, :1], x[wide, 0], x[wide, [2, 1]]
+x[true], x[false], x[true, 0], x[..., false], x[0, true, 1], x[0, 0, 0][true], x[m, True, :, [1]], x[m][[1], :, few], x[m][true]
+x[few, :, [1]]  # IndexError
+x[m, 3, [1]]  # IndexError
+"""
+
 FLAT = """
 x.flat[3], x.flat[(3,)], x.flat[()], x.flat[...], x.flat[::-5], x.flat[[[1, 2], [3, 4]]], x.flat[True], x.flat[False], x.flat[[True, 5]]
 x.flat[x[0, 0].astype(int).flat], x.flat[places]
@@ -49,6 +58,8 @@ x.flat[1, 2]  # IndexError
 x.flat[[True, False]]  # IndexError
 x.flat[24]  # IndexError
 x.flat[np.ones(3, bool)]  # IndexError
+x.flat[m]  # IndexError
+x.flat["a"]  # IndexError
 """
 
 NUMBERS = """
@@ -84,13 +95,15 @@ np.quantile(x[0] > 1, x[0, 0] > 1), np.quantile(x[0, 0], True)
 """
 
 
-@pytest.mark.parametrize("table", [KEYS, FLAT, NUMBERS, UFUNCS], ids=["keys", "flat", "numbers", "ufuncs"])
+@pytest.mark.parametrize("table", [KEYS, MASKS, FLAT, NUMBERS, UFUNCS], ids=["keys", "masks", "flat", "numbers", "ufuncs"])
 def test_tables(table):
     numbers = {"n": 2, "v": np.float64(2.5), "p": 0.5, "s": np.float32(1), "inf": np.inf, "z": 2 - 3j}
     i, nan = np.inf, np.nan
     numbers["far"] = np.array([complex(*p) for p in ((i, 0), (-i, 3), (0, i), (2, -i), (i, i), (nan, 1), (i, nan), (nan, -i))])
     numbers["half"] = np.array([0, complex(1, i), complex(i, 3), complex(i, -i)])
     numbers |= {"zero": np.array([0j]), "c": np.array([1.5 - 2j, 0, -1, 2j])}
+    numbers |= {"true": np.array(True), "false": np.False_, "m": np.array([True, True]), "few": np.array([True, False, True, True])}
+    numbers["wide"] = np.array([[True, False, True], [False] * 3])
     check(table, x=np.arange(24.0).reshape(2, 3, 4), i=np.array(1), place=Place(), places=Places(), **numbers)
 
 
@@ -108,6 +121,25 @@ def test_stores():
         check_same(functools.partial(fill, key), x)
     for key in (5, (5,), (), None, (1, 2), True, False, [[1, 2], [3, 4]], np.array([3, 4]), Ellipsis):
         check_same(functools.partial(flat, key), x)
+    mask, wide, true = np.array([True, False]), np.arange(8.0).reshape(2, 4) % 3 > 1, np.True_
+    for store in (
+        lambda x, m: x.__setitem__((m, [2]), 7.0),
+        lambda x, m: x.__setitem__((m, slice(None), 0), [[1.0, 2.0, 3.0]]),
+        lambda x, m: x.__setitem__((m, slice(None), [2, 1]), x[m, :, :1]),
+        lambda x, m: x.__setitem__((wide[m][0], slice(None), m), 0.0),  # IndexError
+    ):
+        check_same(lambda x, m, store=store: store(x, m), x, mask)
+    for other in (np.array([True, True, False]), np.array([0, 1, 2]), [0, 1, 1], [0, 5]):
+        check_same(lambda x, m, other=other: x[m, other], x, np.array([True, True]))  # IndexError but for the first
+    for key in (..., (0, ...), (slice(None), 1)):
+        check_same(lambda x, b, key=key: x[key].__setitem__(b, x[key] * 2), x, true)
+    words = "value array of shape (9,) could not be broadcast to indexing result of shape (2,1,4)"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        jit(lambda x, v: x.__setitem__((slice(None), [1]), v))(x, np.ones(9))
+    with pytest.raises(IndexError, match="flat iterator along axis 0; size of axis is 24 but size of corresponding boolean axis is 2"):
+        jit(lambda x, m: x.flat[m])(x, mask)
+    with pytest.raises(UnsupportedError, match="a single bool"):
+        jit(lambda x, b: x[b, [0, 1]])(x, true)
     with pytest.raises(UnsupportedError, match="floats as indices"):
         jit(lambda x: flat([1.0], x))(x)
 
@@ -291,3 +323,115 @@ def test_what_is_looked_up_by_a_traced_number_is_refused_aloud():
         jit(lambda x: {1.0: 2}[x])(1.0)
     with pytest.raises(ConcretizationError):
         jit(np.einsum)(np.ones((1, 1)), np.array([0, 0]))
+
+
+def test_upper_cholesky_factors_have_no_negative_zeros():
+    a = np.array([[4, 1 + 2j], [1 - 2j, 9]])
+    f = lambda a: np.linalg.cholesky(a, upper=True)
+    for x in (a, np.triu(a), a.astype(np.complex64)):
+        check_same(f, x, rtol=1e-14)
+        assert not np.signbit(jit(f)(x).imag).any()
+
+
+def a_row(f):
+    def changed(x):
+        y = f(x)
+        y[0] = 50.0
+        return y
+
+    return changed
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+@pytest.mark.parametrize("f", [
+    np.ravel, np.ascontiguousarray, lambda x: x.ravel("K"), lambda x: x.ravel("F"), lambda x: x[::2].ravel(), lambda x: x[::-1].ravel("A"),
+    lambda x: x[..., :1].ravel(), lambda x: x[..., :1].ravel("F"), lambda x: x.T.ravel("K"), lambda x: np.asarray(x, order="F"),
+    lambda x: x[::-1].reshape(-1), lambda x: np.require(x, None, "CA"), lambda x: np.require(x[::2], None, "F"), lambda x: np.require(x, None, "W"),
+])  # fmt: skip
+def test_what_does_not_lie_in_one_run_is_copied(f):
+    unaligned = lambda: np.arange(97, dtype=np.int8)[1:].view(np.float64)
+    views = [lambda x: x, lambda x: x[::2], lambda x: x[::-1], *(lambda x, v=v: v(x.reshape(3, 4)) for v in (np.asarray, np.transpose, np.flipud))]
+    f, g = a_row(f), jit(a_row(f))
+    for made in (lambda: np.arange(12.0), unaligned):
+        for view in views:
+            x, z = view(made()), view(made())
+            want, got = f(x), g(z)
+            assert np.array_equal(got, want, equal_nan=True) and np.array_equal(z, x, equal_nan=True)
+            assert np.shares_memory(got, z) == np.shares_memory(want, x)
+
+
+def test_a_copy_in_another_order_is_no_view_of_what_is_written_later():
+    def f(x):
+        y = x.T.reshape(-1)
+        x[0, 0] = 100.0
+        return y.sum()
+
+    x, z = (np.asfortranarray(np.ones((2, 3))) for _ in range(2))
+    with pytest.warns(Fallback, match="row-major"):
+        assert jit(f)(z) == f(x)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+def test_flags_and_strides_are_those_of_the_argument():
+    f = lambda x: (x.flags.c_contiguous, x.flags.f_contiguous, x.flags.aligned, x.strides, np.zeros(3).flags.owndata)
+    g = jit(f)
+    for x in (np.arange(6.0), np.arange(6.0)[::2], np.arange(17, dtype=np.int8)[1:].view(np.float64)):
+        assert g(x) == f(x)
+
+
+def test_a_need_that_np_require_does_not_know():
+    check_same(lambda x: np.require(x, None, ["no"]), np.ones(3))  # KeyError
+    check_same(lambda x: np.require(x, None, ["C", "F"]), np.ones(3))  # ValueError
+    with pytest.raises(UnsupportedError, match="OWNDATA"):
+        jit(lambda x: np.require(x, None, "O"))(np.ones(3))
+
+
+def test_correlations_with_a_longer_one_have_no_negative_zeros():
+    x, y = np.array([1, 2, 3 + 1j]), np.array([-1, -2j, 3 + 1j, 1])
+    got, want = jit(np.correlate)(x, y, "full"), np.correlate(x, y, "full")
+    agree(got, want)
+    assert np.array_equal(np.signbit(got.imag), np.signbit(want.imag))
+    for mode in ("same", "valid"):
+        check_same(lambda x, y, mode=mode: np.correlate(x, y, mode), x, y)
+
+
+def test_types_called_with_lists():
+    def f(p, i, z):
+        return np.float64([p, 10]), np.complex64((p, z)), np.int32([[p], [i]]), np.bool_([i, 0]), np.float32([i, p])
+
+    check_same(f, 0.5, np.int64(3), 2 - 3j)
+    check_same(lambda p: np.int8([300, p]), np.int8(1))  # OverflowError
+    for x in (300, -1, 300.7, np.nan, 5, np.int64(300), np.int64(-1), np.float32(-1.5), np.float64(7.9)):
+        for kind in (np.int8, np.uint8, np.int64):
+            check_same(lambda x, kind=kind: np.array([[1, 2], [x, x]], kind), x)  # OverflowError, ValueError, or what fits
+
+
+def test_subscripts_of_einsum_in_arrays():
+    check_same(lambda x: np.einsum(x, np.array([0, 0])) + np.einsum(x, np.array([1, 0]), np.array([0, 1])), np.arange(9.0).reshape(3, 3))
+    check_same(lambda x: np.einsum_path(x, np.array([0, 1]), x, [1, 2], np.array([0, 2]))[0], np.ones((3, 3)))
+    with pytest.raises(ConcretizationError, match="np.einsum takes subscripts"):
+        jit(np.einsum)(np.ones((1, 1)), np.array([0, 0]))
+
+
+def test_places_to_insert_at_are_integers():
+    for places in (np.array([1.0, 2.0]), np.array([]), np.array([1.0]), np.array(1.0)):
+        check_same(lambda x, i: np.insert(x, i, 5.0), np.arange(3.0), places)  # IndexError, TypeError
+
+
+def test_a_view_is_another_object_and_nothing_to_squeeze_is_the_same():
+    x = np.arange(6.0)
+    views = [lambda x: x.view(), lambda x: x.view(float), lambda x: x.view(np.ndarray), lambda x: x[...]]
+    for f in (np.squeeze, lambda x: np.squeeze(x, axis=()), *views):
+        for view in (x, x.reshape(1, 6), x.reshape(2, 3)[:, :1]):
+            got, want = jit(f)(view), f(view)
+            assert (got is view) == (want is view) and np.shares_memory(got, view)
+            agree(got, want)
+    s = np.float64(3.0)
+    check_same(lambda s: (np.squeeze(s), s.squeeze(), s.view()), s)
+
+
+def test_complex_numbers_of_parts_keep_the_signs_of_zeros():
+    f = jit(lambda p: (complex(0, p), complex(p, 0), complex(-0.0, p), complex(p, -0.0)))
+    for p in (np.inf, 0.0, -0.0, 1.0):
+        for got, x, y in zip(f(p), (0, p, -0.0, p), (p, 0, p, -0.0)):
+            assert str(got) == str(complex(x, y))

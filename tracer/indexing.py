@@ -24,6 +24,8 @@ from .status import first_outside, within
 from .storage import current_trace
 from .views import Index
 
+INPUT = "could not broadcast input array from shape {} into shape {}"
+MISMATCH = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
 select, lt, ge, add, and_ = (OPS[n] for n in ("select", "lt", "ge", "add", "and"))
 
 
@@ -34,15 +36,6 @@ def getitem(x, key):
         view = x.window(basic(x, key))
         scalar = not view.type.shape and not any(k is Ellipsis for k in key)
         return TracedScalar(view.value) if scalar else view
-    mask = whole_mask(x, key)
-    if mask is not None:
-        raise UnsupportedError(
-            message(
-                f"x[mask] with a traced mask of shape {mask.shape} has a length that depends on data",
-                locate(),
-                "Write np.where(mask, x, 0.0) and reduce that, or x[mask] = value to store under a mask.",
-            )
-        )
     view, pairs, place = advanced(x, key)
     value = index_arrays(view.value, pairs, place)
     return fresh(value) if any(k is Ellipsis for k in key) else wrap(value)
@@ -68,15 +61,11 @@ def setitem(x, key, value):
         view = x.window(step)
         view.write(fitted(operand, view.shape))
         return
-    mask = whole_mask(x, key)
-    if mask is not None:
-        store_masked(x, mask, operand)
-        return
     view, pairs, place = advanced(x, key)
     shape = broadcast_shapes([shape_of(i) for _, i in pairs])
     rest = [n for a, n in enumerate(view.shape) if a not in [a for a, _ in pairs]]
     target = (*rest[:place], *shape, *rest[place:])
-    view.write(put_arrays(view.value, pairs, fitted(operand, target), at=place))
+    view.write(put_arrays(view.value, pairs, fitted(operand, target, MISMATCH), at=place))
 
 
 def as_an_int(value, operand, dtype):
@@ -156,31 +145,15 @@ def whole_mask(x, key):
     return None
 
 
-def fitted(operand, shape):
+def fitted(operand, shape, words=INPUT):
     """`operand` broadcast into a window; leading axes of size one may be dropped, as NumPy allows."""
     have = operand.type.shape
     while len(have) > len(shape) and have[0] == 1:
         have = have[1:]
     operand = reshape_to(operand, have)
     if len(have) > len(shape) or any(a not in (1, b) for a, b in zip(have[::-1], shape[::-1])):
-        raise ShapeError(message(f"could not broadcast input array from shape {operand.type.shape} into shape {shape}".replace(", ", ","), locate()))
+        raise ShapeError(message(words.format(operand.type.shape, shape).replace(", ", ","), locate()))
     return spread_to(operand, tuple(shape))
-
-
-def store_masked(x, mask, operand):
-    """`x[mask] = v` as a choice; v must broadcast against the selected rows."""
-    check_mask(mask.shape, x.shape)
-    if operand.type.ndim > x.ndim - mask.ndim:
-        raise UnsupportedError(
-            message(
-                f"x[mask] = v with v of shape {operand.type.shape}: how many elements the mask selects depends on data",
-                locate(),
-                "Write x[:] = np.where(mask, values, x) with values of x's shape.",
-            )
-        )
-    rest = x.shape[mask.ndim :]
-    spread = OPS["broadcast"](mask.value, shape=x.shape, dims=tuple(range(mask.ndim))) if rest else mask.value
-    x.write(select(spread, spread_to(fitted(operand, rest), x.shape), x.value))
 
 
 # -- basic -----------------------------------------------------------------------------------------
@@ -287,13 +260,7 @@ def advanced(x, key):
     """-> (view of x under the basic part, [(axis, index value)] of one shape, place of the index axes in the result)."""
     full = axis_by_axis(key, x)
     arrays = [k for k in full if k is not None and not isinstance(k, slice)]
-    try:
-        shape = np.broadcast_shapes(*[getattr(k, "shape", ()) for k in arrays])
-    except ValueError:
-        shapes = " ".join(str(getattr(k, "shape", ())).replace(", ", ",") for k in arrays)
-        raise IndexError(
-            message(f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}", locate(), "Shapes as in arithmetic.")
-        ) from None
+    shape = met(arrays)
     where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
     view = x.window(basic(x, tuple(None if k is ONE or k is NONE else slice(None) if i in where else k for i, k in enumerate(full))))
     adjacent = where == list(range(where[0], where[-1] + 1))
@@ -302,6 +269,16 @@ def advanced(x, key):
         dropped = sum(k is None or k is ONE or k is NONE for k in full[:axis])
         pairs.append((axis, spread_to(index_value(full[axis], view.shape[axis], axis - dropped), shape)))
     return view, pairs, where[0] if adjacent else 0
+
+
+def met(arrays):
+    """The shape of arrays of indices together."""
+    try:
+        return np.broadcast_shapes(*[getattr(k, "shape", ()) for k in arrays])
+    except ValueError:
+        shapes = " ".join(str(getattr(k, "shape", ())).replace(", ", ",") for k in arrays)
+        text = f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}"
+        raise IndexError(message(text, locate(), "Shapes as in arithmetic.")) from None
 
 
 ONE, NONE = np.zeros(1, INDEX), np.zeros(0, INDEX)  # a single bool indexes a new axis of size one, once or never
@@ -348,8 +325,12 @@ def check_mask(mask, shape, axis=0):
     """That a mask of one shape fits onto the axes of another from `axis` on."""
     for d, (m, n) in enumerate(zip(mask, shape[axis:]), axis):
         if m != n:
-            text = f"boolean index did not match indexed array along axis {d}; size of axis is {n} but size of corresponding boolean axis is {m}"
-            raise IndexError(message(text, locate()))
+            raise IndexError(message(misfit(m, n, d), locate()))
+
+
+def misfit(m, n, axis, what="array"):
+    """NumPy's words for a mask of m on an axis of n."""
+    return f"boolean index did not match indexed {what} along axis {axis}; size of axis is {n} but size of corresponding boolean axis is {m}"
 
 
 def index_value(k, n, axis):
@@ -372,8 +353,9 @@ def index_value(k, n, axis):
 
 
 def scalar_item(x, key):
-    """`s[()]`, `s[...]` and `s[None]` of a scalar; anything else raises as NumPy does."""
+    """`s[()]`, `s[...]`, `s[None]` and `s[True]` of a scalar; anything else raises as NumPy does."""
     key = as_tuple(key)
-    if all(k is Ellipsis or k is None for k in key) and x.weak is None:
-        return getitem(fresh(x.value), key) if key else x
+    bools = [k for k in key if isinstance(k, bool | np.bool_) or isinstance(k, Traced) and k.type.kind == "b" and not k.ndim]
+    if len(bools) + sum(k is Ellipsis or k is None for k in key) == len(key) and x.weak is None:
+        return fresh(x.value)[key] if key else x
     raise IndexError(message("invalid index to scalar variable.", locate()))

@@ -57,7 +57,7 @@ class Trace:
             self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
-            self.layout = []  # (argument's storage, watched storage, its value then): see `rely_on_layout`
+            self.layout = []  # (argument's storage, watched storage, its value then, of a row too): see `rely_on_layout`
 
     def __enter__(self):
         self.build.__enter__()
@@ -69,25 +69,26 @@ class Trace:
     def param(self, type, hint=None):
         return self.build.param(type, hint)
 
-    def rely_on_layout(self, storage, watched=None):
+    def rely_on_layout(self, storage, watched=None, row=False):
         """Record that an argument was taken to be in row-major order.
 
         watched: the storage whose later writes are the only way to tell, or its being returned: what decided was view or copy.
+        row: whether steps between the elements of a mere row decide too, and the argument's own being returned.
         """
         if isinstance(storage, Blend):
             if storage.mixed:
                 text = "an array that data chose from several, which lie differently in memory, is asked how it lies"
                 raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
             for base in memories(storage):
-                self.rely_on_layout(base, watched)
-        elif storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > 1:
-            self.root.layout.append((storage, watched, watched and watched.value))
+                self.rely_on_layout(base, watched, row)
+        elif storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > (not row):
+            self.root.layout.append((storage, watched, watched and watched.value, row))
 
     def layout_arguments(self, returned=()):
         """Leaf indices of the arguments whose order of memory the trace depends on; `returned`: the storages that the caller gets."""
         shown = {id(s) for s in returned}
-        tells = lambda s, watched, value: watched is None or watched.value is not value or watched is not s and id(watched) in shown
-        return tuple({s.origin: None for s, watched, value in self.layout if tells(s, watched, value)})
+        tells = lambda s, watched, value, row: watched is None or watched.value is not value or (row or watched is not s) and id(watched) in shown
+        return tuple({s.origin: None for s, watched, value, row in self.layout if tells(s, watched, value, row)})
 
     def bring(self, value):
         """`value`, usable in this trace: lifted into a parameter if it belongs to an outer trace."""

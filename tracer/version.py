@@ -45,7 +45,7 @@ class Version:
             raise failure(captured.checks, status)[1]
         if captured.writes and overlapping(leaves, captured):
             return again("an argument that is written shares memory with another array")
-        if any(isinstance(leaves[i], np.ndarray) and not leaves[i].flags.c_contiguous for i in captured.layout):
+        if any(isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned) for x in map(leaves.__getitem__, captured.layout)):
             return again("an argument is not in row-major order, which decides what is a view of it")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
         for index, new in zip(captured.writes, results[captured.values :]):

@@ -64,14 +64,14 @@ def harmless(x, fill, axes=None):
 # -- lengths ---------------------------------------------------------------------------------------
 
 
-def agree(have, want, text):
-    """ValueError, as NumPy's, when the program runs and the two lengths are not the same."""
+def agree(have, want, text, error=None):
+    """ValueError, as NumPy's, or `error` when the program runs and the two lengths are not the same."""
     same = compare("eq", number(have), number(want))
     if same is not True:
-        require(same, ShapeError if same is False else ValueError, message(text, locate()))
+        require(same, error or (ShapeError if same is False else ValueError), message(text, locate()))
 
 
-def broadcastable(have, want):
+def broadcastable(have, want, error=None):
     """The same where a length of one would be repeated: that is not captured."""
     have, want = number(have), number(want)
     same = compare("eq", have, want)
@@ -79,7 +79,7 @@ def broadcastable(have, want):
         one = either(compare("eq", have, 1), compare("eq", want, 1))
         text = "an axis whose length the data decides has one element here, to be repeated along another"
         require(either(same, negated(one)), UnsupportedError, message(text, locate(), "Write x[0] where one element is meant."))
-        agree(have, want, "operands could not be broadcast together: their lengths, which the data decides, differ")
+        agree(have, want, "operands could not be broadcast together: their lengths, which the data decides, differ", error)
 
 
 # -- moving ----------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ def parts(x):
     return shape, (None,) * len(shape)
 
 
-def meeting(entries, repeat=True, text=None):
+def meeting(entries, repeat=True, text=None, error=None):
     """(size, extent) on which operands meet along an axis; entries: (size, extent) of each.
 
     repeat: whether a size of one stretches, by NumPy's rule of broadcasting.
@@ -174,7 +174,7 @@ def meeting(entries, repeat=True, text=None):
         lengths, want = [e.length for _, e in dynamic if e is not target], target.length
     for length in lengths:
         if repeat:
-            broadcastable(length, want)
+            broadcastable(length, want, error)
         else:
             agree(length, want, text)
     return size, target
@@ -188,10 +188,11 @@ def moved(value, axis, extent, size, target):
     return placed(value, axis, extent or Span(0, n), target or Span(0, size), size)
 
 
-def met(operands, fill=None):
+def met(operands, fill=None, error=None):
     """Operands with their elements at the same places -> (them, as arrays, extents of what they make).
 
     fill: from a type, a number for the places that are not meant, where it matters what is computed there.
+    error: what is raised where they do not fit, if not ValueError.
     """
     described = [parts(x) for x in operands]
     values = [x.array.value if type(x) is Bounded else None for x in operands]
@@ -202,7 +203,7 @@ def met(operands, fill=None):
         if all(extent is None for *_, extent in entries):
             extents.append(None)
             continue
-        size, target = meeting([(n, extent) for _, _, n, extent in entries])
+        size, target = meeting([(n, extent) for _, _, n, extent in entries], error=error)
         extents.append(target)
         for i, axis, n, extent in entries:
             if (n, extent) != (1, None) and not (extent is None and target is None):

@@ -25,7 +25,7 @@ def is_open(k):
     kind = type(k)
     if kind is slice:
         return is_traced_slice(k)
-    return kind is Bounded or kind is TracedArray and k.type.kind == "b"
+    return kind is Bounded or isinstance(k, Traced) and k.type.kind == "b"
 
 
 def is_array(k):
@@ -40,12 +40,8 @@ def getitem(x, key):
     if not any(map(is_array, key)):
         found = view(x, key)
         return found if any(k is Ellipsis for k in key) else element(found)
-    place = mask_of(key)
-    if place is not None:
-        window, mask, axis = masked(x, key, place)
-        return Selection(window, mask, axis).copy()
-    window, key = partly(x, key)
-    return Gather(window, key).read()
+    alone = masked(x, key)
+    return Selection(*alone).copy() if alone else Gather(*partly(x, key)).read()
 
 
 def setitem(x, key, value):
@@ -55,11 +51,10 @@ def setitem(x, key, value):
         plain.setitem(x, key, value)
     elif not any(map(is_array, key)):
         assign(view(x, key), value)
-    elif (place := mask_of(key)) is not None:
-        Selection(*masked(x, key, place)).store(value)
+    elif alone := masked(x, key):
+        Selection(*alone).store(value)
     else:
-        window, key = partly(x, key)
-        Gather(window, key).write(value)
+        Gather(*partly(x, key)).write(value)
 
 
 # -- storing ---------------------------------------------------------------------------------------
@@ -112,29 +107,27 @@ def kind_of(k):
     return k.dtype.kind if isinstance(k, Traced | np.ndarray) else read(k)[1].kind
 
 
-def mask_of(key):
-    """The place of the one mask in a key; None where there is none."""
-    arrays = [i for i, k in enumerate(key) if is_array(k)]
-    masks = [i for i in arrays if kind_of(key[i]) == "b"]
-    if masks and len(arrays) > 1:
-        text = "a boolean mask, whose number of elements the data decides, stands beside another array in one index"
-        raise UnsupportedError(message(text, locate(), "Apply them one after another: x[mask][indices], or index with np.nonzero(mask)."))
-    return masks[0] if masks else None
+def is_mask(k):
+    return is_array(k) and (isinstance(k, bool) or kind_of(k) == "b")
 
 
-def masked(x, key, place):
-    """The basic part of a key with one mask done -> (window, mask, the axis at which the mask applies)."""
-    mask = key[place] if isinstance(key[place], Traced) else fresh(read(key[place])[0])
-    if not mask.ndim:
-        raise UnsupportedError(message("a single bool is used as an index", locate(), "Write np.where, or an `if`."))
-    first = slice(None)
-    full = expanded((*key[:place], first, *(WHOLE,) * (mask.ndim - 1), *key[place + 1 :]), x.ndim)
+def masked(x, key):
+    """The rest of a key done, where its one array is a mask, with no slice between it and an integer
+    -> (window, the mask, the axis at which it applies), else None."""
+    place = [i for i, k in enumerate(key) if is_array(k)]
+    if len(place) > 1 or not is_mask(key[place[0]]):
+        return None
+    mask = key[place[0]]
+    mask = mask if isinstance(mask, Traced) else fresh(read(mask)[0])
+    first, alone = slice(None), not mask.ndim
+    full = expanded((*key[: place[0]], first, *(WHOLE,) * (mask.ndim - 1), *key[place[0] + 1 :]), x.ndim + alone)
     before = next(i for i, k in enumerate(full) if k is first)
+    if alone:  # a single bool counts on a new axis
+        full[before], mask = None, np.reshape(mask, 1)
     integers = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
-    advanced = sorted([*integers, *range(before, before + mask.ndim)])
-    if advanced != list(range(advanced[0], advanced[-1] + 1)):
-        text = "a mask and an integer index have slices between them"
-        raise UnsupportedError(message(text, locate(), "Index in two steps: x[:, 0][mask]."))
+    every = sorted([*integers, *range(before, before + mask.ndim)])
+    if every != list(range(every[0], every[-1] + 1)):
+        return None
     return view(x, tuple(full)), mask, before - sum(i < before for i in integers)
 
 
@@ -151,8 +144,7 @@ class Selection:
         for d, (n, extent) in enumerate(zip(places, here)):
             have, want = mask.shape[d], n if extent is None else extent.length
             same = compare("eq", number(have), number(want))
-            text = f"boolean index did not match indexed array along axis {axis + d}: shape {mask.shape} against {window.shape}"
-            require(same, IndexError, message(text, locate()))
+            require(same, IndexError, message(plain.misfit(have, want, axis + d), locate()))
             value = moved(value, d, own[d], n, extent)
             meant = inside(extent, n)
             if meant is not True:
@@ -173,11 +165,34 @@ class Selection:
 # -- arrays of indices -----------------------------------------------------------------------------
 
 
+class Places:
+    """Where a mask holds, along one of its axes, of n; n is None for a single bool, which counts on a new axis."""
+
+    def __init__(self, index, n):
+        self.index, self.n = index, n
+
+
+def places(mask):
+    mask = mask if isinstance(mask, Traced) else np.asarray(mask)
+    if isinstance(mask, Traced) and not mask.ndim:
+        raise UnsupportedError(message("a single bool, which the data decides, stands beside an array in one index", locate(), "Write an `if`."))
+    return [Places(i, n) for i, n in zip(np.nonzero(mask if mask.ndim else np.reshape(mask, 1)), mask.shape or (None,))]
+
+
 def partly(x, key):
-    """The slices and new axes of a key done -> (window, the rest of the key, one entry an axis)."""
-    full = expanded(tuple(np.asarray(k) if isinstance(k, list) and not any(isinstance(i, Traced) for i in k) else k for k in key), x.ndim)
-    window = view(x, tuple(k if k is None or isinstance(k, slice) else WHOLE for k in full))
-    return window, [WHOLE if k is None or isinstance(k, slice) else k for k in full]
+    """The slices and new axes of a key done -> (window, the rest of the key, one entry an axis), masks as the places where they hold."""
+    key = [p for k in key for p in (places(k) if is_mask(k) else [k])]
+    full = expanded(key, x.ndim + sum(type(k) is Places and k.n is None for k in key))
+    window, rest, axis = [], [], 0
+    for k in full:
+        new = k is None or type(k) is Places and k.n is None
+        if type(k) is Places and not new:
+            have, want = number(k.n), number(x.shape[axis])
+            require(compare("eq", have, want), IndexError, message(plain.misfit(have, want, axis), locate()))
+        window.append(None if new else k if isinstance(k, slice) else WHOLE)
+        rest.append(WHOLE if k is None or isinstance(k, slice) else k.index if type(k) is Places else k)
+        axis += not new
+    return view(x, tuple(window)), rest
 
 
 class Gather:
@@ -190,8 +205,8 @@ class Gather:
         for k in indices:
             if kind_of(k) not in "iu":
                 raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
-        together, self.extents = met(indices)
-        shape = np.broadcast_shapes(*(np.shape(k) if not isinstance(k, Traced) else k.shape for k in together))
+        together, self.extents = met(indices, error=IndexError)
+        shape = plain.met([k if isinstance(k, Traced) else np.asarray(k) for k in together])
         self.meant = valid(Bounded(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))
         key = list(key)
         for i, k in zip(where, together):

@@ -6,16 +6,16 @@ import operator
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import fresh
+from ..array import TracedArray, TracedScalar, fresh
 from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
-from ..indexing import fitted
-from ..promote import checked, operand_as, read, weak_kind
+from ..indexing import as_an_int, fitted
+from ..promote import checked, flat, operand_as, read, weak_kind
 from ..storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
-from .shaping import broadcast_arrays, diagonal, moveaxis, ndim, ravel
+from .shaping import apart, broadcast_arrays, diagonal, moveaxis, ndim, ravel
 
 cumprod, ge, pad, select, sub, add = (OPS[n] for n in ("cumprod", "ge", "pad", "select", "sub", "add"))
 
@@ -88,6 +88,8 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
         x = np.zeros_like(fresh(value_of(object)), np.dtype(dtype), shape=(1,) * ndmin)
         x[...] = object
         return x
+    if dtype is not None and isinstance(object, list | tuple) and np.dtype(dtype).kind in "iu":
+        whole_parts(object, np.dtype(dtype))
     x = handle(object)
     if x.ndim > ndmax and (isinstance(object, list | tuple) or dtype is not None and x.dtype != dtype):
         raise ValueError(message("object too deep for desired array", locate()))
@@ -97,12 +99,23 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
     elif copy:
         x = np.copy(x, order)
     elif order in ("C", "F"):
-        current_trace().rely_on_layout(x.storage)
-        if not x.shadow.flags[order]:
-            if copy is False:
-                raise ValueError(message("Unable to avoid copy while creating an array as requested.", locate()))
-            x = np.copy(x, order)
+        own = x.shadow.flags[order]
+        if not own and copy is False:
+            raise ValueError(message("Unable to avoid copy while creating an array as requested.", locate()))
+        current_trace().rely_on_layout(x.storage, None if copy is False else x.storage, row=True)
+        if not own:
+            x, given = np.copy(x, order), x
+            apart(given, x)
     return x.reshape((1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
+
+
+def whole_parts(items, dtype):
+    """That the numbers of a list fit among integers, each stored by itself."""
+    numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
+    np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
+    for i in numbers:
+        if isinstance(i, TracedScalar) and i.type.kind in "iuf":
+            as_an_int(i, i.value, dtype)
 
 
 @implements(np.asarray, np.asanyarray)
@@ -112,8 +125,7 @@ def asarray(a, dtype=None, order=None, *, device=None, copy=None):
 
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a, dtype=None):
-    x = np.atleast_1d(array(a, dtype, copy=None))
-    return x if x.flags.c_contiguous else x.copy("C")
+    return np.atleast_1d(array(a, dtype, copy=None, order="C"))
 
 
 @implements(np.asfortranarray)

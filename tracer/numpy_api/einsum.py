@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from ..array import TracedArray, fresh, wrap
+from ..array import Traced, TracedArray, fresh, wrap
 from ..emit import cast_to
+from ..errors import ConcretizationError, message
+from ..frames import locate
 from ..promote import write_out
 from .arguments import verdict
 from .contraction import contract_all
@@ -33,6 +35,23 @@ def parsed(operands):
     return terms, [other for label in result for other in (widest if label is Ellipsis else (label,))], arrays
 
 
+def sublists(operands):
+    """The arguments with subscripts that are arrays of constants as lists."""
+    if isinstance(operands[0], str):
+        return operands
+    last = len(operands) - 1
+    return [listed(x) if i % 2 or i == last else x for i, x in enumerate(operands)]
+
+
+def listed(x):
+    if not isinstance(x, Traced):
+        return x
+    if x.known() is None:
+        text = "np.einsum takes subscripts from an array that is known only when the program runs"
+        raise ConcretizationError(message(text, locate(), "Write them as a list of ints, or as text: np.einsum('ij,jk->ik', x, y)."))
+    return x.known().tolist()
+
+
 def read_term(text):
     """Labels of `ij...k`: sorting them sorts the letters, as the implicit result does."""
     return [Ellipsis if c == "." else ord(c) for c in text.replace("...", ".")]
@@ -60,6 +79,7 @@ def trial(operands, arrays, path, out, **options):
 
 @implements(np.einsum)
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
+    operands = sublists(operands)
     terms, result, arrays = parsed(operands)
     like = None if optimize else trial(operands, arrays, False, out, dtype=dtype, casting=casting)
     path, _ = checked_path(operands, arrays, optimize or "greedy")
@@ -82,5 +102,6 @@ def numbered(labels, among):
 
 @implements(np.einsum_path)
 def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    operands = sublists(operands)
     _, _, arrays = parsed(operands)
     return checked_path(operands, arrays, optimize)

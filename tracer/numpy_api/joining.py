@@ -214,6 +214,8 @@ def insert(arr, obj, values, axis=None):
 def inserted(x, places, values, axis):
     """np.insert at traced places: those of equal place in their order."""
     n, rank = x.shape[axis], places.ndim
+    if places.dtype.kind in "fc":
+        verdict(np.insert, np.zeros(n), np.ones(places.shape, places.dtype), 0.0)  # raises as NumPy does
     if places.dtype.kind not in "iu" or rank > 1:
         raise UnsupportedError(message(f"np.insert takes a traced {places.type} for its places", locate(), "Give them as a row of integers."))
     if not places.size:

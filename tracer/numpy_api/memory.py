@@ -8,6 +8,7 @@ from ..array import Traced, TracedArray, TracedScalar, fresh
 from ..emit import cast_to, reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..indexing import misfit
 from ..promote import checked
 from ..storage import current_trace
 from ..views import Part, Reshape
@@ -25,12 +26,12 @@ def view(x, dtype=None, type=None):
     if isinstance(x, TracedScalar):
         return TracedScalar(view(handle(x), dtype, type).value)
     if dtype is np.ndarray or dtype is None and type in (None, np.ndarray):
-        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+        return x[...]
     if type is not None or dtype in np.ndarray.__subclasses__():
         raise UnsupportedError(message("views as subclasses of ndarray are not captured", locate()))
     dtype = checked(np.dtype(dtype))
     if dtype == x.dtype:
-        return TracedArray(x.storage, x.chain, x.type, x.shadow)
+        return x[...]
     x.shadow.view(dtype)  # NumPy's own words where sizes do not fit
     if not Bits.possible(x.dtype, dtype):
         hint = "Captured are views as a dtype of the same width, and of complex numbers as pairs of floats."
@@ -107,14 +108,14 @@ class Flat:
         return iter(self._line())
 
     def __getitem__(self, key):
-        out = self._line()[place(key)]
+        out = self._line()[place(key, self.base.size)]
         return fresh(out.value) if type(out) is TracedArray else out
 
     def __setitem__(self, key, value):
         """The values are used in turn, as often as there are places for them."""
         if isinstance(key, tuple) and not key:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
-        line, values, key = self._line(), ravel(value), place(key)
+        line, values, key = self._line(), ravel(value), place(key, self.base.size)
         places = line[key]
         if type(value) in (int, float, complex):
             line[key] = value
@@ -127,8 +128,8 @@ class Flat:
         return self._line()
 
 
-def place(key):
-    """The one index that x.flat takes, as an array's: IndexError for what NumPy does not take there."""
+def place(key, size):
+    """The one index that x.flat, of this size, takes, as an array's: IndexError for what NumPy does not take there."""
     if isinstance(key, tuple):
         if len(key) > 1:
             text = f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
@@ -136,13 +137,15 @@ def place(key):
         key = key[0] if key else ...
     if isinstance(key, Flat):
         return key.copy()
-    if key is None:
+    if key is None or isinstance(key, str):
         text = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
         raise IndexError(message(text, locate()))
     if isinstance(key, bool | np.bool_):
         return 0 if key else slice(0, 0)
     if isinstance(key, list) and key and all(isinstance(k, bool | np.bool_) for k in key):
         raise IndexError(message("boolean indices for iterators are not supported", locate()))
+    if isinstance(key, np.ndarray | TracedArray) and key.dtype == bool and key.ndim == 1 and len(key) != size:
+        raise IndexError(message(misfit(len(key), size, 0, "flat iterator"), locate()))
     if not isinstance(key, Traced) and np.asarray(key).dtype.kind == "f" and np.size(key):
         raise UnsupportedError(message("floats as indices of x.flat, which NumPy is to take no longer, are not captured", locate(), "Use integers."))
     return key
@@ -154,14 +157,14 @@ def set_flat(x, value):
 
 def flags(x):
     """The flags of the array's memory layout; writeable as the array itself is."""
-    current_trace().rely_on_layout(x.storage)
-    shadow = x.shadow[...]
+    current_trace().rely_on_layout(x.storage, row=True)
+    shadow = x.shadow[...] if x.chain or x.storage.origin is not None else np.empty_like(x.shadow)
     shadow.flags.writeable = x.writeable
     return shadow.flags
 
 
 def strides(x):
-    current_trace().rely_on_layout(x.storage)
+    current_trace().rely_on_layout(x.storage, row=True)
     return x.shadow.strides
 
 

@@ -271,9 +271,10 @@ def correlate(a, v, mode="valid"):
         raise ValueError("object of too small depth for desired array" if 0 in (x.ndim, w.ndim) else "object too deep for desired array")
     if not x.size or not w.size:
         raise ValueError("first array argument cannot be empty" if not x.size else "second array argument cannot be empty")
-    if w.size > x.size:  # sum x[n + k] conj(w[n]) is the conjugate of sum w[n - k] conj(x[n])
-        return fresh(conjugate(reverse(correlate(w, x, mode).value, axes=(0,))))
-    return fresh(slid(x.value, conjugate(w.value), mode))
+    w = conjugate(w.value)
+    if w.type.size > x.size:  # sum x[n + k] w[n] is sum w[n - k] x[n]
+        return fresh(reverse(slid(w, x.value, mode), axes=(0,)))
+    return fresh(slid(x.value, w, mode))
 
 
 @implements(np.convolve)

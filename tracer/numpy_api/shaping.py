@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from ..array import Traced, TracedScalar, fresh
+from ..array import Traced, TracedScalar
 from ..emit import cast_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
@@ -40,8 +40,14 @@ def reshape(a, /, shape, order="C", *, copy=None):
         value = step.get(value)
     out = laid_out(value, np.empty(target, x.dtype, "C" if len(steps) == 1 else "F"))
     if copy is None:
-        current_trace().rely_on_layout(x.storage, out.storage)
+        apart(x, out)
     return out
+
+
+def apart(x, out):
+    """Note that `out` is a copy of x, which another order of x's memory would have made a view: writes to either tell."""
+    current_trace().rely_on_layout(x.storage, out.storage, row=True)
+    current_trace().rely_on_layout(x.storage, x.storage)
 
 
 def is_view(array, shape, order):
@@ -66,22 +72,38 @@ def reshape_method(x, *shape, order="C", copy=None):
 
 @implements(np.ravel, method="ravel")
 def ravel(a, order="C"):
-    x = handle(a)
-    if order in ("K", "k"):  # the order of the elements in memory
+    """A view where the memory is one run of elements in this order: where their steps are even is not enough."""
+    x, order = ordered(handle(a), order)
+    if x.shadow.flags["F" if order == "F" else "C"]:
+        current_trace().rely_on_layout(x.storage, x.storage, row=True)
+        return reshape(x, -1, order)
+    out = reshape(x, -1, order, copy=True)
+    apart(x, out)
+    return out
+
+
+def ordered(x, order):
+    """x and "C" or "F" for an order that the memory decides."""
+    if order in ("K", "k", "A", "a"):
         current_trace().rely_on_layout(x.storage)
-        x, order = x.window(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d])))), "C"
-    return reshape(x, -1, order)
+    if order in ("K", "k"):
+        x = x.window(Permute(sorted(range(x.ndim), key=lambda d: -abs(x.shadow.strides[d]))))
+    return x, "F" if order in ("F", "f") or order in ("A", "a") and x.shadow.flags.fnc else "C"
 
 
 @implements(method="flatten")
 def flatten(x, order="C"):
-    return fresh(ravel(x, order).value)
+    x, order = ordered(x, order)
+    return reshape(x, -1, order, copy=True)
 
 
 @implements(np.squeeze, method="squeeze")
 def squeeze(a, axis=None):
     x = handle(a)
-    return as_given(a, x.window(Reshape(np.squeeze(x.shadow, axis).shape)))
+    shape = np.squeeze(x.shadow, axis).shape
+    if shape == x.shape:
+        return a if isinstance(a, Traced) else x
+    return as_given(a, x.window(Reshape(shape)))
 
 
 @implements(np.expand_dims)

@@ -18,6 +18,8 @@ from ..emit import cast_to
 from ..errors import UnsupportedError, message
 from ..extents.bounded import Bounded
 from ..frames import locate
+from ..numpy_api.handles import is_traced
+from ..numpy_api.registry import call_function
 from ..promote import UFUNCS, operand_as, read
 from ..scipy_api import special
 from ..storage import current_trace
@@ -100,16 +102,26 @@ def complex_(real=0, imag=0, /):
         return builtins.complex(real, imag) if imag != 0 or isinstance(real, str) is False else builtins.complex(real)
     wide = WEAK_DTYPES[complex]
     x, y = (operand_as(read(p)[0], wide, ()) for p in (real, imag))  # x + i y by parts: 0 * inf is to come nowhere
-    parts = OPS["sub"](OPS["real"](x), OPS["imag"](y)), OPS["add"](OPS["imag"](x), OPS["real"](y))
-    return TracedScalar(OPS["make_complex"](*parts), complex)
+    first, second = OPS["real"](x), OPS["real"](y)
+    if is_complex(imag):  # else 0 - 0, which is simplified to -0
+        first = OPS["sub"](first, OPS["imag"](y))
+    if is_complex(real):
+        second = OPS["add"](OPS["imag"](x), second)
+    return TracedScalar(OPS["make_complex"](first, second), complex)
+
+
+def is_complex(x):
+    return (x.type.kind if isinstance(x, Traced) else np.asarray(x).dtype.kind) == "c"
 
 
 def _scalar_type(real):
     """np.float32(x) and its like: the number in that type; of an array, the array in that type."""
 
     def stand_in(*args, **kwargs):
-        if len(args) != 1 or kwargs or not isinstance(args[0], Traced):
+        if len(args) != 1 or kwargs or not is_traced(args[0]):
             return real(*args, **kwargs)
+        if isinstance(args[0], list | tuple):
+            return call_function(np.asarray, (args[0],), {"dtype": real})
         made = args[0].astype(real) if isinstance(args[0], TracedArray) else TracedScalar(operand_as(read(args[0])[0], np.dtype(real), ()))
         return TracedScalar(made.value) if not made.shape else made
 

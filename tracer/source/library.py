@@ -77,13 +77,23 @@ def frombuffer(x, dtype=float, count=-1, offset=0):
     return row[start:] if count == -1 else row[start : start + count]
 
 
+NEEDS = {n: n[0] for n in "C C_CONTIGUOUS CONTIGUOUS A ALIGNED W WRITEABLE O OWNDATA E ENSUREARRAY".split()}
+NEEDS |= dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F")
+
+
 @on_traced(np.require)
 def require(a, dtype=None, requirements=None, *, like=None):
-    wanted = {str(r).upper() for r in requirements or ()}
-    if not wanted <= {"C", "C_CONTIGUOUS", "CONTIGUOUS", "A", "ALIGNED"}:
-        text = f"np.require of {', '.join(sorted(wanted))} is not captured on traced values"
-        raise UnsupportedError(message(text, locate(), "Write np.asarray(x, dtype), or x.copy() for memory of its own."))
-    return call_function(np.asarray, (a,), {"dtype": dtype, "order": "C" if wanted - {"A", "ALIGNED"} else None})
+    wanted = {NEEDS[r.upper()] for r in requirements or ()}
+    if "O" in wanted:
+        text = "np.require of OWNDATA is not captured on traced values"
+        raise UnsupportedError(message(text, locate(), "Write x.copy() for memory of its own."))
+    if {"C", "F"} <= wanted:
+        raise ValueError(message('Cannot specify both "C" and "F" order', locate()))
+    order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
+    out = call_function(np.asarray, (a,), {"dtype": dtype, "order": order})
+    if "A" in wanted:
+        current_trace().rely_on_layout(out.storage, row=True)
+    return out if out.writeable or "W" not in wanted else out.copy(order)
 
 
 @on_traced(np.asarray_chkfinite)
