@@ -144,7 +144,8 @@ def acceptable(value, out):
     if out is not None and (out.dtype != value.type.dtype or out.shape != value.type.shape):
         text = "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
         raise ValueError(message(text, locate()))
-    return give(value, out, "dot")
+    given = give(value, out, "dot")
+    return given if given.shape else given[()]
 
 
 def misaligned(x, y, i, j):

@@ -203,9 +203,9 @@ def fill_diagonal(a, val, wrap=False):
 @implements(np.unravel_index)
 def unravel_index(indices, shape, order="C"):
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(operator.index(n) for n in shape)
+    index = integers(indices, "unravel_index")
     np.unravel_index(np.empty(0, int), shape, order)  # NumPy's own words about the shape
     size = int(np.prod(shape, dtype=object))
-    index = integers(indices, "unravel_index")
     require_within(index, size, f"index is out of bounds for array with size {size}")
     out = []
     for n in shape[::-1] if order == "C" else shape:
