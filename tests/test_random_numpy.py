@@ -385,3 +385,14 @@ def test_logarithms_of_sums_to_the_base_2():
     with quick():
         got = jit(np.logaddexp2)(x, y)
     assert np.max(np.abs(got - np.logaddexp2(x, y)) / np.spacing(np.abs(got))) <= 1
+
+
+def test_complex_functions_near_their_branch_points_by_xla():
+    near = [-1, 1, 1e-200, -1e-200, 1e-9, 0.0, 1 + 2**-52, 0.9999999, 2, 1e200, np.nan, np.inf]
+    z = np.array([complex(x, y) for x in near for y in near])
+    for f in (np.arctan, np.arctanh):
+        want, got = f(z), jit(f, engine="xla")(z)
+        with np.errstate(all="ignore"):
+            for w, g in ((want.real, got.real), (want.imag, got.imag)):
+                assert np.all((w == g) | np.isnan(w) & np.isnan(g) | ~np.isfinite(want) & ~np.isfinite(got) | (abs(w - g) <= 8 * np.spacing(abs(w))))
+    assert abs(jit(np.log1p, engine="xla")(-1 + 1e-200j).real - np.log(1e-200)) < 1e-12

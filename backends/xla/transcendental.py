@@ -65,7 +65,10 @@ def lower_log(x):
 
 
 def lower_log1p(x):
-    """f64: XLA's series loses two digits about -0.41, where the plain sum loses none."""
+    """f64: XLA's series loses two digits about -0.41, where the plain sum loses none. Complex: XLA's square of |1 + x| may be no float."""
+    if is_complex(x):
+        z, distance = lax.log1p(x), lax.abs(1 + x)
+        return lax.complex(lax.select(distance < np.finfo(x.dtype).eps, lax.log(distance), lax.real(z)), lax.imag(z))
     return lax.log1p(x) if x.dtype != np.float64 else lax.select(lax.abs(x) < 0.2, lax.log1p(x), lax.log(1 + x))
 
 
@@ -107,9 +110,27 @@ def logarithm(base, parts):
 def lower_atanh(x):
     """log1p(2x / (1 - x)) / 2 of |x|, with the sign of x."""
     if is_complex(x):
-        return lax.atanh(x)
+        z = lax.atanh(x)
+        return lax.complex(about_one(lax.real(z), 1 - x), or_nan(lax.imag(z), lax.imag(x)))
     r = lax.abs(x)
     return jnp.copysign(lower_log1p(2 * r / (1 - r)) / 2, x)
+
+
+def lower_atan(x):
+    if not is_complex(x):
+        return lax.atan(x)
+    z = lax.atan(x)
+    return lax.complex(or_nan(lax.real(z), lax.real(x)), about_one(lax.imag(z), 1j - x))
+
+
+def about_one(z, gap):
+    """log((1 + x) / (1 - x)) / 2, given as z, but by |1 - x| where the square of that may be no float."""
+    distance = lax.abs(gap)
+    return lax.select(distance < np.finfo(z.dtype).eps, (math.log(2) - lax.log(distance)) / 2, z)
+
+
+def or_nan(z, x):
+    return lax.select(lax.ne(x, x), x, z)
 
 
 def lower_sinh(x):
@@ -144,7 +165,7 @@ XLA.add({
     tan:        lax.tan,
     asin:       in_first_quadrant(lax.asin),
     acos:       in_upper_half(lax.acos),
-    atan:       in_first_quadrant(lax.atan),
+    atan:       in_first_quadrant(lower_atan),
     atan2:      lax.atan2,
     sinh:       lower_sinh,
     cosh:       lower_cosh,
