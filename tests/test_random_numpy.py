@@ -396,3 +396,13 @@ def test_complex_functions_near_their_branch_points_by_xla():
             for w, g in ((want.real, got.real), (want.imag, got.imag)):
                 assert np.all((w == g) | np.isnan(w) & np.isnan(g) | ~np.isfinite(want) & ~np.isfinite(got) | (abs(w - g) <= 8 * np.spacing(abs(w))))
     assert abs(jit(np.log1p, engine="xla")(-1 + 1e-200j).real - np.log(1e-200)) < 1e-12
+
+
+def test_complex_infinities_to_negative_powers_vanish_by_xla():
+    x = np.array([complex(1, np.inf), complex(-np.inf, 2), complex(np.inf, 0), 2 - 1j])[:, None]
+    y = np.array([-1 + 2j, -2 - 0.5j, -0.5, -1, 2 + 1j, 1j])
+    for f in (np.power, np.float_power):
+        with np.errstate(all="ignore"):
+            want, got = f(x, y), jit(f, engine="xla")(x, y)
+        finite = np.isfinite(want)
+        assert np.array_equal(finite, np.isfinite(got)) and np.allclose(got[finite], want[finite], rtol=1e-14, atol=0)

@@ -78,7 +78,10 @@ def lower_pow(x, y):
         return lax.pow(x, y)
     positive = lax.gt(lax.real(y), lax.full_like(lax.real(y), 0))
     zeroth = lax.select(positive, lax.full_like(x, 0), lax.full_like(x, complex(np.nan, np.nan)))
-    z = lax.select(is_zero(x), zeroth, lax.exp(y * lower_log(x)))
+    w, re = y * lower_log(x), lax.real(y)
+    counted = lax.bitwise_and(is_zero(lax.imag(y)), lax.eq(re, lax.round(re)))  # NumPy multiplies then, and divides 1 by the product
+    vanished = lax.bitwise_and(lax.eq(lax.real(w), lax.full_like(re, -np.inf)), ~lax.bitwise_and(counted, lax.abs(re) < 100))
+    z = lax.select(is_zero(x), zeroth, lax.select(vanished, lax.full_like(x, 0), lax.exp(w)))
     return lax.select(is_zero(y), lax.full_like(x, 1), z)
 
 
