@@ -406,3 +406,13 @@ def test_complex_infinities_to_negative_powers_vanish_by_xla():
             want, got = f(x, y), jit(f, engine="xla")(x, y)
         finite = np.isfinite(want)
         assert np.array_equal(finite, np.isfinite(got)) and np.allclose(got[finite], want[finite], rtol=1e-14, atol=0)
+
+
+def test_put_into_what_has_no_memory():
+    """A NumPy scalar has a copy written, once the index is right; Python's numbers and lists are no arrays."""
+    for x in (np.float64(1), 1.5):
+        for i in (0, -1, 3):
+            check_same(lambda x, i=i: np.put(x, i, 5.0), x)
+            check_same(lambda x, i=i: (x.put(i, 5.0), x), np.float64(1))
+    check_same(lambda x: np.put([x[0], x[1]], 0, 5.0), np.ones(2))
+    check_same(lambda x: np.put_along_axis(x, np.array([0]), 1.0, 0), np.float64(1))
