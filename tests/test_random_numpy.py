@@ -408,6 +408,13 @@ def test_complex_infinities_to_negative_powers_vanish_by_xla():
         assert np.array_equal(finite, np.isfinite(got)) and np.allclose(got[finite], want[finite], rtol=1e-14, atol=0)
 
 
+def test_interpolation_with_a_period_takes_real_parts():
+    z = np.array([1 + 2j, 3.5 - 1j])
+    check_same(lambda z: np.interp(z, [0, 2, 3], [1j, 2, 3], left=0.5, period=4.0), z)
+    check_same(lambda z: np.interp(z[0], [0, 2, 3], [1, 2, 3], period=4), z)
+    check_same(lambda z: np.interp(z, [0, 2, 3], [1, 2, 3]), z)  # TypeError
+
+
 def test_put_into_what_has_no_memory():
     """A NumPy scalar has a copy written, once the index is right; Python's numbers and lists are no arrays."""
     for x in (np.float64(1), 1.5):
