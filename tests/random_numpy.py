@@ -41,8 +41,9 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"", r"^element by element", "NumPy's vectorised power and arctan2 combine other elements than a reduction asks for: a fault of its own"),
     (r"", r"^of a list or number", "lists and Python numbers are arrays here, where NumPy's Python code asks them for what they have not"),
     (r"^\w+\.(reduceat|accumulate):.*out=", r"raises ShapeError\('output parameter", "NumPy writes into a corner of a larger `out`"),
-    (r"^fft\.irfft.*\[(.*, )?0[,\]]", r"^values", "NumPy's irfft of no numbers reads memory that nobody wrote"),
+    (r"^fft\.(ir|h)fft.*\[(.*, )?0[,\]]", r"^values", "NumPy's irfft and hfft of no numbers reads memory that nobody wrote"),
     (r"^unpackbits:.*count=.*\[(.*, )?0[,\]]", r"^values", "NumPy's unpackbits of no bytes, and with a count, reads memory that nobody wrote"),
+    (r"^(nan)?median:.*out=.*0[,\]]", r"raises ShapeError\('output parameter", "NumPy repeats the median of nothing over `out`"),
     (r"", r"^without partial results", "NumPy keeps partial results in an `out` of another dtype, and loses digits there"),
     (r"^piecewise:.*lambda t: -t.*bool", r"^raises TypeError\('The numpy boolean negative", "NumPy calls no piece that no element takes"),
     (r"^fft\..*out=", r"cannot hold a step of shape", "NumPy repeats a step of the transform over `out`, and transforms that"),
@@ -188,12 +189,12 @@ def because(d, found, want, got, error, raised):
         return "other vectors: " + found
     if method in ("empty_like", "pad") and not np.any(np.where(want == got, 0, got)):
         return "zeros: " + found
-    if method in UNORDERED and in_order(d, method, want, got):
+    if method in UNORDERED and not re.search("stable|mergesort", d.text) and in_order(d, method, want, got):
         return "in order: " + found
     return found
 
 
-UNORDERED = {"partition": -1, "argpartition": -1, "unique": None, "unique_values": None}
+UNORDERED = {"partition": -1, "argpartition": -1, "argsort": -1, "unique": None, "unique_values": None}
 
 
 def in_order(d, method, want, got):
@@ -202,7 +203,7 @@ def in_order(d, method, want, got):
     if isinstance(tree, ast.Tuple):  # of a method that works in place
         tree, want, got = tree.elts[0], want[1], got[1]
     axis = next((ast.literal_eval(k.value) for k in tree.keywords if k.arg == "axis"), UNORDERED[method])
-    if method == "argpartition":
+    if method in ("argpartition", "argsort"):
         x = np.ravel(d.operands["a"]) if axis is None else np.atleast_1d(d.operands["a"])
         got, want = (np.take_along_axis(x, v, -1 if axis is None else axis) for v in (got, want))
     (got, *others), (want, *their) = (v if isinstance(v, tuple) else (v,) for v in (got, want))

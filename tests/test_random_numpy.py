@@ -423,3 +423,19 @@ def test_put_into_what_has_no_memory():
             check_same(lambda x, i=i: (x.put(i, 5.0), x), np.float64(1))
     check_same(lambda x: np.put([x[0], x[1]], 0, 5.0), np.ones(2))
     check_same(lambda x: np.put_along_axis(x, np.array([0]), 1.0, 0), np.float64(1))
+
+
+def test_zero_factors_of_infinities():
+    """np.dot adds nothing of them; the derivative by the factor stays."""
+    for dtype in "fdFDe":
+        x = np.array([[np.inf, 1], [np.nan, 2]]).astype(dtype)
+        for a in (x, x[0], x[None], x[0, 0]):
+            check_same(lambda a: (np.dot(a, 0), np.dot(0, a), np.dot(a, 2)), a)
+    assert grad(lambda s: np.dot(np.ones(3), s).sum())(0.0) == 3
+
+
+def test_more_that_fresh_draws_found():
+    check_same(lambda x: np.linalg.pinv(x), np.zeros((0, 2, 2), int))
+    check_same(lambda x, o: np.fft.fft(x, out=o), np.ones(1), np.zeros(3, complex))
+    check_same(lambda x, w: np.histogram2d(x, x, weights=w), np.arange(3.0), np.ones(3, complex))
+    check_same(lambda x, o: np.amin(x, out=o), np.int8(3), np.zeros((), np.int8))

@@ -11,7 +11,7 @@ from ..indexing import scalar_item
 from ..promote import UFUNCS, apply_ufunc, call_ufunc, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
-THROUGH_METHODS = {getattr(np, n) for n in "all any argmax argmin around choose clip max mean min prod round std sum take var".split()}
+THROUGH_METHODS = {getattr(np, n) for n in "all amax amin any argmax argmin around choose clip max mean min prod round std sum take var".split()}
 METHODS = {}  # ndarray method name -> handler taking the array first
 
 
