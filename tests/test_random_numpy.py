@@ -439,3 +439,9 @@ def test_more_that_fresh_draws_found():
     check_same(lambda x, o: np.fft.fft(x, out=o), np.ones(1), np.zeros(3, complex))
     check_same(lambda x, w: np.histogram2d(x, x, weights=w), np.arange(3.0), np.ones(3, complex))
     check_same(lambda x, o: np.amin(x, out=o), np.int8(3), np.zeros((), np.int8))
+    check_same(lambda x: np.std(x, axis=-1, dtype=np.int8), np.array([2.5 - 3j]))
+    check_same(lambda x, o: x.std(out=o), np.array(3), np.array(0))
+    check_same(lambda x: x.conjugate(), 1 + 2j)
+    check_same(lambda x: x.repeat(2, axis=-1), np.uint64(3))
+    check_same(lambda x: (np.repeat(x, 2, axis=0), np.repeat(x, [2], axis=0)), np.array(1.5))
+    check_same(lambda x: np.repeat(x, 2, axis=1), np.array(1.5))  # AxisError

@@ -298,7 +298,7 @@ def tile(A, reps):
 
 @implements(np.repeat, method="repeat")
 def repeat(a, repeats, axis=None):
-    x, axis = along(a, axis)
+    x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
     n = x.shape[axis]
     if np.size(repeats) == 1 and not is_traced(repeats):
         (r,) = np.ravel(repeats)

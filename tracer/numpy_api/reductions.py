@@ -145,7 +145,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING, correction=NOTHING):
     """The square root of the variance; its gradient is infinite where the variance of several numbers is 0."""
     z = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-    alone = given(where, True) is True and given(mean) is None and z.size == traced(a).size  # each is its own mean: 0 or NaN, and so is the root
+    alone = given(where, True) is True and given(mean) is None and dtype is out is None  # each is its own mean: 0 or NaN, and so is the root
+    alone = alone and z.size == traced(a).size
     return z if alone else root(z, out)
 
 
