@@ -395,6 +395,8 @@ def test_complex_functions_near_their_branch_points_by_xla():
         with np.errstate(all="ignore"):
             for w, g in ((want.real, got.real), (want.imag, got.imag)):
                 assert np.all((w == g) | np.isnan(w) & np.isnan(g) | ~np.isfinite(want) & ~np.isfinite(got) | (abs(w - g) <= 8 * np.spacing(abs(w))))
+    lost = jit(np.arctanh, engine="xla")(np.array([complex(np.nan, 1), complex(np.nan, -0.5)]))
+    assert np.all(np.isnan(lost.real) & np.isnan(lost.imag))
     assert abs(jit(np.log1p, engine="xla")(-1 + 1e-200j).real - np.log(1e-200)) < 1e-12
 
 

@@ -114,7 +114,7 @@ def lower_atanh(x):
     """log1p(2x / (1 - x)) / 2 of |x|, with the sign of x."""
     if is_complex(x):
         z = lax.atanh(x)
-        return lax.complex(about_one(lax.real(z), 1 - x), or_nan(lax.imag(z), lax.imag(x)))
+        return lax.complex(about_one(lax.real(z), 1 - x), or_nan(lax.imag(z), lax.imag(x), lax.real(x)))
     r = lax.abs(x)
     return jnp.copysign(lower_log1p(2 * r / (1 - r)) / 2, x)
 
@@ -123,7 +123,7 @@ def lower_atan(x):
     if not is_complex(x):
         return lax.atan(x)
     z = lax.atan(x)
-    return lax.complex(or_nan(lax.real(z), lax.real(x)), about_one(lax.imag(z), 1j - x))
+    return lax.complex(or_nan(lax.real(z), lax.real(x), lax.imag(x)), about_one(lax.imag(z), 1j - x))
 
 
 def about_one(z, gap):
@@ -132,8 +132,10 @@ def about_one(z, gap):
     return lax.select(distance < np.finfo(z.dtype).eps, (math.log(2) - lax.log(distance)) / 2, z)
 
 
-def or_nan(z, x):
-    return lax.select(lax.ne(x, x), x, z)
+def or_nan(z, x, y):
+    """z, but NaN where x is, or where y is and x is finite."""
+    missing = lax.bitwise_or(lax.ne(x, x), lax.bitwise_and(lax.ne(y, y), lax.is_finite(x)))
+    return lax.select(missing, lax.full_like(z, np.nan), z)
 
 
 def lower_sinh(x):
