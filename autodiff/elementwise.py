@@ -8,8 +8,8 @@ cotangent of 0 stays 0 (`strong_mul`), which makes `np.where(x > 0, np.sqrt(x), 
 from ..ir.core import Lit, splat
 from ..ir.ops.elementwise import (
     abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
-    make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, pow, quotient, real, rem, round, rsqrt, select,
-    shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
+    make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, pow, quotient, real, rem, round, rounded, rsqrt,
+    select, shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
 )
 from ..ir.ops.transcendental import log
 from .forms import bilinear, explicit, linear, scalar, zero
@@ -101,6 +101,7 @@ bilinear( strong_mul,  lambda g, x, y: strong_mul(g, y),               lambda g,
 
 #         op           transposes
 linear(   neg,         lambda g, x: -g)
+linear(   rounded,     lambda g, x: g)
 linear(   add,         lambda g, x, y: g,                              lambda g, x, y: g)
 linear(   sub,         lambda g, x, y: g,                              lambda g, x, y: -g)
 linear(   select,      None,   lambda g, c, x, y: select(c, g, 0.0),   lambda g, c, x, y: select(c, 0.0, g))

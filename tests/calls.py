@@ -235,7 +235,7 @@ def einsum(d):
 
 SKIP = {"save", "savetxt", "savez", "savez_compressed", "array2string", "array_repr", "array_str", "busday_count", "busday_offset", "is_busday",
         "datetime_as_string", "tofile", "dump", "dumps", "tobytes", "arange", "eye", "identity", "tri", "fromfunction", "zeros", "empty", "ones",
-        "full", "tril_indices_from", "_"}  # fmt: skip
+        "full", "tril_indices_from", "vectorize", "_"}  # fmt: skip
 
 # -- calls -----------------------------------------------------------------------------------------
 

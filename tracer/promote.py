@@ -4,6 +4,8 @@ dtypes are NumPy's own answer (`ufunc.resolve_dtypes`, NEP 50: Python numbers ar
 ufunc and operand kinds.
 """
 
+import itertools
+
 import numpy as np
 
 from ..backends.xla.dispatch import is_device_array
@@ -21,6 +23,7 @@ from .unmerged import Unmerged
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+CONNECTIVES = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}
 UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
 LATER = []  # what looks for ufuncs of libraries that were not loaded yet, and adds them
 _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
@@ -216,6 +219,9 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     if rule is None:
         raise unknown(ufunc)
     reads = [read(x) for x in inputs]
+    for x, key in reads if ufunc in CONNECTIVES else ():
+        if key is int and isinstance(x, int):
+            np.int64(x)  # NumPy's own words for what is no C long
     operands, keys = zip(*(exactly(reads) if ufunc in COMPARISONS else reads))
     wants, gives = loop(ufunc, keys, dtype, casting)
     shape = broadcast_shapes([shape_of(x) for x in operands])
@@ -264,7 +270,7 @@ def unknown(function):
 def _plan(ufunc, types):
     """(rule, operand dtypes or None where nothing is to convert, shape, result dtype) for one-result ufuncs; None: ask each time."""
     rule = rule_of(ufunc)
-    if rule is None or ufunc.nout != 1 or (ufunc in COMPARISONS and int in types):
+    if rule is None or ufunc.nout != 1 or (ufunc in COMPARISONS | CONNECTIVES and int in types):
         return None
     wants, gives = loop(ufunc, tuple(t.dtype if isinstance(t, Tensor) else t for t in types))
     shape = broadcast_shapes([t.shape if isinstance(t, Tensor) else () for t in types])
@@ -324,6 +330,8 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
         if any(t is not None and t.shape != shape for t in outs):
             raise ShapeError(message(f"np.{ufunc.__name__}: an output has not the broadcast shape {shape}", locate()))
         values = [spread_to(v, shape) for v in values]
+        if any(np.shares_memory(a.shadow, b.shadow) for a, b in itertools.combinations([t for t in outs if t is not None], 2)):
+            raise UnsupportedError(message(f"np.{ufunc.__name__} writes two results into one memory", locate(), "Give them memory of their own."))
     results = []
     for value, target in zip(values, outs, strict=True):
         if target is None:

@@ -13,7 +13,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 
 div, broadcast, cast = OPS["div"], OPS["broadcast"], OPS["cast"]
-DECISIONS = {OPS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "round", "trunc", "sign")}
+DECISIONS = {OPS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "round", "rounded", "trunc", "sign")}
 MOVES = {OPS[n] for n in ("broadcast", "reshape", "transpose", "reverse", "slice", "dynamic_slice", "concatenate")}
 STEPS = 24  # equations looked through on the way from a decision back to a quotient
 

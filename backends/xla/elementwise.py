@@ -7,8 +7,8 @@ from jax import numpy as jnp
 
 from ...ir.ops.elementwise import (
     abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
-    make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, quotient, real, rem, round, rsqrt, select,
-    shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
+    make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, quotient, real, rem, round, rounded, rsqrt,
+    select, shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
 )
 from .table import XLA
 
@@ -44,6 +44,14 @@ def lower_integer_pow(x, *, n):
     if n in range(-MULTIPLIED, MULTIPLIED + 1) or not np.issubdtype(x.dtype, np.floating):
         return lax.integer_pow(x, n)
     return lax.pow(x, lax.full_like(x, n))
+
+
+def lower_rounded(x):
+    """What a choice gives is not contracted with what is added to it."""
+    if is_complex(x):
+        return lax.complex(lower_rounded(lax.real(x)), lower_rounded(lax.imag(x)))
+    x = lax.reduce_precision(x, 5, 10) if x.dtype == np.float16 else x  # which is computed in float32
+    return lax.select(lax.lt(x, lax.full_like(x, 0)), -lax.abs(x), x)
 
 
 def lower_clamp(low, x, high):
@@ -147,6 +155,7 @@ XLA.add({
     ceil:              lax.ceil,
     trunc:             jnp.trunc,
     round:             lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+    rounded:           lower_rounded,
     is_finite:         lambda x: lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x))) if is_complex(x) else lax.is_finite(x),
     eq:                lax.eq,
     ne:                lax.ne,

@@ -65,7 +65,10 @@ def lower_log(x):
 
 
 def lower_log1p(x):
-    """f64: XLA's series loses two digits about -0.41, where the plain sum loses none."""
+    """f64: XLA's series loses two digits about -0.41, where the plain sum loses none. Complex: XLA's square of |1 + x| may be no float."""
+    if is_complex(x):
+        z, distance = lax.log1p(x), lax.abs(1 + x)
+        return lax.complex(lax.select(distance < np.finfo(x.dtype).eps, lax.log(distance), lax.real(z)), lax.imag(z))
     return lax.log1p(x) if x.dtype != np.float64 else lax.select(lax.abs(x) < 0.2, lax.log1p(x), lax.log(1 + x))
 
 
@@ -75,7 +78,10 @@ def lower_pow(x, y):
         return lax.pow(x, y)
     positive = lax.gt(lax.real(y), lax.full_like(lax.real(y), 0))
     zeroth = lax.select(positive, lax.full_like(x, 0), lax.full_like(x, complex(np.nan, np.nan)))
-    z = lax.select(is_zero(x), zeroth, lax.exp(y * lower_log(x)))
+    w, re = y * lower_log(x), lax.real(y)
+    counted = lax.bitwise_and(is_zero(lax.imag(y)), lax.eq(re, lax.round(re)))  # NumPy multiplies then, and divides 1 by the product
+    vanished = lax.bitwise_and(lax.eq(lax.real(w), lax.full_like(re, -np.inf)), ~lax.bitwise_and(counted, lax.abs(re) < 100))
+    z = lax.select(is_zero(x), zeroth, lax.select(vanished, lax.full_like(x, 0), lax.exp(w)))
     return lax.select(is_zero(y), lax.full_like(x, 1), z)
 
 
@@ -107,9 +113,29 @@ def logarithm(base, parts):
 def lower_atanh(x):
     """log1p(2x / (1 - x)) / 2 of |x|, with the sign of x."""
     if is_complex(x):
-        return lax.atanh(x)
+        z = lax.atanh(x)
+        return lax.complex(about_one(lax.real(z), 1 - x), or_nan(lax.imag(z), lax.imag(x), lax.real(x)))
     r = lax.abs(x)
     return jnp.copysign(lower_log1p(2 * r / (1 - r)) / 2, x)
+
+
+def lower_atan(x):
+    if not is_complex(x):
+        return lax.atan(x)
+    z = lax.atan(x)
+    return lax.complex(or_nan(lax.real(z), lax.real(x), lax.imag(x)), about_one(lax.imag(z), 1j - x))
+
+
+def about_one(z, gap):
+    """log((1 + x) / (1 - x)) / 2, given as z, but by |1 - x| where the square of that may be no float."""
+    distance = lax.abs(gap)
+    return lax.select(distance < np.finfo(z.dtype).eps, (math.log(2) - lax.log(distance)) / 2, z)
+
+
+def or_nan(z, x, y):
+    """z, but NaN where x is, or where y is and x is finite."""
+    missing = lax.bitwise_or(lax.ne(x, x), lax.bitwise_and(lax.ne(y, y), lax.is_finite(x)))
+    return lax.select(missing, lax.full_like(z, np.nan), z)
 
 
 def lower_sinh(x):
@@ -144,7 +170,7 @@ XLA.add({
     tan:        lax.tan,
     asin:       in_first_quadrant(lax.asin),
     acos:       in_upper_half(lax.acos),
-    atan:       in_first_quadrant(lax.atan),
+    atan:       in_first_quadrant(lower_atan),
     atan2:      lax.atan2,
     sinh:       lower_sinh,
     cosh:       lower_cosh,

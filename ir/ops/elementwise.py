@@ -210,6 +210,12 @@ def round(x):
     return np.rint(x)
 
 
+@op(pointwise(INEXACT))
+def rounded(x):
+    """x, rounded to its dtype before anything is computed of it: a product and a sum may be rounded once together elsewhere."""
+    return x
+
+
 @op(pointwise(INEXACT, result="bool"))
 def is_finite(x):
     """Whether x is neither infinite nor NaN."""

@@ -118,11 +118,11 @@ shown(np.unique_counts, COUNTS, return_counts=True)
 # -- two of them -----------------------------------------------------------------------------------
 
 
-def set_function(function):
+def set_function(function, of=array_of):
     """Register a function of two arrays, of any lengths."""
 
     def register(handler):
-        HANDLERS[function] = FUNCTIONS[function] = lambda ar1, ar2, *args, **kwargs: handler(array_of(ar1), array_of(ar2), *args, **kwargs)
+        HANDLERS[function] = FUNCTIONS[function] = lambda ar1, ar2, *args, **kwargs: handler(of(ar1), of(ar2), *args, **kwargs)
         return handler
 
     return register
@@ -133,10 +133,15 @@ def both(ar1, ar2, assume_unique):
     return concatenate([np.ravel(x) if assume_unique else unique(x) for x in (ar1, ar2)])
 
 
-def union1d(ar1, ar2):
-    """The elements of both, each once; a Python number takes the other's dtype."""
+def together(ar1, ar2):
+    """The elements of both in a row; a Python number takes the other's dtype."""
     join = concatenate if Bounded in (type(ar1), type(ar2)) else np.concatenate
-    return unique(join([ar1, ar2], axis=None))
+    return join([ar1, ar2], axis=None)
+
+
+def union1d(ar1, ar2):
+    """The elements of both, each once."""
+    return unique(together(ar1, ar2))
 
 
 HANDLERS[np.union1d] = FUNCTIONS[np.union1d] = union1d
@@ -163,10 +168,10 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     return twice, *[p if index is None else getitem(index, p) for p, (_, index) in zip(places, pairs)]
 
 
-@set_function(np.setxor1d)
+@set_function(np.setxor1d, of=lambda x: x)
 def setxor1d(ar1, ar2, assume_unique=False):
-    """What is there once, of the elements of both in order."""
-    x = both(ar1, ar2, assume_unique)
+    """What is there once, of the elements of both in order; a Python number taken for unique takes the other's dtype."""
+    x = together(ar1, ar2) if assume_unique else both(array_of(ar1), array_of(ar2), False)
     x, count = front(x)
     n, end = x.shape[0], traced(count)
     if not n:

@@ -17,7 +17,7 @@ from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
 from .shaping import apart, broadcast_arrays, diagonal, moveaxis, ndim, ravel
 
-cumprod, ge, pad, select, sub, add = (OPS[n] for n in ("cumprod", "ge", "pad", "select", "sub", "add"))
+cumprod, ge, pad, rounded, select, sub, add = (OPS[n] for n in ("cumprod", "ge", "pad", "rounded", "select", "sub", "add"))
 
 # -- after a template ------------------------------------------------------------------------------
 
@@ -152,7 +152,12 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     delta = np.subtract(stop, start)
     steps = fresh(reshape_to(counted((num,), 0, made), (num,) + (1,) * delta.ndim))
     step = np.divide(delta, div) if div > 0 else np.nan
-    y = steps * (step if div > 0 else delta) + start
+    factor = step if div > 0 else delta
+    if div > 0 and delta.ndim:  # where one step is too small for its dtype, NumPy multiplies by all of delta
+        tiny = np.any(step == 0)
+        share = steps * (1.0 / div) if made.kind == "c" else steps / div  # NumPy's complex division is by reciprocals
+        steps, factor = np.where(tiny, share, steps), np.where(tiny, delta, step)
+    y = fresh(rounded((steps * factor).value)) + start
     if endpoint and num > 1:
         y[-1, ...] = stop
     y = moveaxis(y, 0, axis) if axis != 0 else y

@@ -70,6 +70,8 @@ def transform(a, kind, lengths, axes, norm, out=None):
         value = mul(value, filled(scale, value.type.shape, value.type.dtype))
     value = cast_to(value, np.dtype(real)) if kind == "irfft" else value
     value = moveaxis(fresh(value), last, axes).value
+    if out is not None and out.shape != value.type.shape:
+        raise ValueError(message("output array has wrong shape.", locate()))
     return fresh(value) if out is None else write_out(kind, out, value)
 
 

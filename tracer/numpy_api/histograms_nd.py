@@ -8,7 +8,7 @@ from ..array import fresh
 from ..emit import INDEX, cast_to, reshape_to
 from ..errors import ShapeError, message
 from ..frames import locate
-from .handles import handle, is_traced, value_of
+from .handles import dtype_of, handle, is_traced, value_of
 from .histograms import counts, must, outer_edges
 from .registry import implements
 
@@ -28,6 +28,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     shape = [len(e) + 1 for e in edges]  # the outermost boxes hold what lies outside
     places = [np.searchsorted(e, x, side="right") - (x == e[-1]) for e, x in zip(edges, columns)]
     place = value_of(np.ravel_multi_index(places, shape), INDEX)
+    if weights is not None and not np.can_cast(dtype_of(weights), float, "safe"):
+        raise TypeError(message(f"Cannot cast array data from {dtype_of(weights)!r} to dtype('float64') according to the rule 'safe'", locate()))
     weights = None if weights is None else value_of(weights, float)
     if weights is not None and weights.type.shape != place.type.shape:
         raise ValueError("The weights and list don't have the same length.")

@@ -8,12 +8,12 @@ import numpy as np
 from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
 from ..array import fresh
-from ..emit import INDEX, cast_to, counted, filled, reshape_to, spread_to
+from ..emit import INDEX, cast_to, constant_of, counted, filled, reshape_to, spread_to
 from ..errors import ConcretizationError, ShapeError, UnsupportedError, message
 from ..extents.bounded import made, room_for
 from ..frames import locate
 from ..indexing import fitted
-from ..promote import read, result_dtype
+from ..promote import read, result_dtype, weak_kind
 from ..storage import current_trace
 from .arguments import give, traced, verdict
 from .handles import handle, is_traced, joined, picked, value_of
@@ -31,13 +31,14 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     arrays = list(arrays)
     if not arrays:
         raise ValueError("need at least one array to concatenate")
-    keys = [read(x)[1] if axis is None else value_of(x).type.dtype for x in arrays]
+    weak = [axis is None and weak_kind(x) in (int, float, complex) for x in arrays]  # of no dtype, and cast to any
+    keys = [read(x)[1] if w else value_of(x).type.dtype for x, w in zip(arrays, weak)]
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     common = result_dtype(keys) if dtype is None else np.dtype(dtype)
-    values = [value_of(x) for x in arrays]
-    for v in values:
-        if not np.can_cast(v.type.dtype, common, casting):
+    values = [value_of(x) if is_traced(x) or not w else constant_of(np.asarray(x).astype(common)) for x, w in zip(arrays, weak)]
+    for v, w in zip(values, weak):
+        if not w and not np.can_cast(v.type.dtype, common, casting):
             raise TypeError(f"Cannot cast array data from {v.type.dtype!r} to {common!r} according to the rule {casting!r}")
     values = [cast_to(v, common) for v in values]
     if axis is None:
@@ -194,9 +195,10 @@ def insert(arr, obj, values, axis=None):
     n = x.shape[axis]
     if is_traced(obj):
         return inserted(x, handle(obj), values, axis)
-    if type(values) in (int, float, complex):
-        values = np.asarray(values, x.dtype)  # NumPy's own words for what does not fit
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.asarray(obj)
+    np.insert(np.arange(n), obj, 0)  # NumPy's own words about the places, and then for what does not fit
+    if type(values) in (int, float, complex):
+        values = np.asarray(values, x.dtype)
     count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
     new = fresh(value_of(values, x.dtype))
     if count == 1:  # everything in `values` goes to the one place
@@ -207,6 +209,7 @@ def insert(arr, obj, values, axis=None):
         order = np.concatenate([np.arange(index), np.arange(n, n + count), np.arange(index, n)])
     else:
         order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+        new = new.ravel() if x.ndim == 1 and not count and not new.size else new  # nothing, in whatever shape
     new = fitted(new.value, tuple(count if d == axis else m for d, m in enumerate(x.shape)))
     return fresh(picked(joined([x.value, new], axis), order, axis))
 
@@ -297,7 +300,7 @@ def tile(A, reps):
 
 @implements(np.repeat, method="repeat")
 def repeat(a, repeats, axis=None):
-    x, axis = along(a, axis)
+    x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
     n = x.shape[axis]
     if np.size(repeats) == 1 and not is_traced(repeats):
         (r,) = np.ravel(repeats)

@@ -185,7 +185,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else max(x.shape[-2:]) * np.finfo(given).eps if rtol is None else rtol
-    if not x.size and x.ndim > 1:
+    if x.ndim > 1 and 0 in x.shape[-2:]:
         return matrix_transpose(x).astype(given)
     x = fresh(matrices(a, square=False))
     u, s, vt = svd(np.conj(x), full_matrices=False, hermitian=hermitian)

@@ -2,18 +2,19 @@
 
 import numpy as np
 
-from ...ir.core import Lit
+from ...ir.core import Lit, Value
 from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays, take_along_axis
 from ...ir.ops.shape import concatenate
+from ...ir.types import Tensor
 from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
-from ..promote import PYTHON_NUMBERS, UFUNCS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of, weak_kind
+from ..promote import PYTHON_NUMBERS, UFUNCS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of, weak_kind, write_out
 from ..storage import current_trace
-from .arguments import NOTHING, flat, give, given, traced, weak_or_traced
+from .arguments import NOTHING, flat, give, given, traced, verdict, weak_or_traced
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements
 from .ufuncs import everywhere, is_nan
@@ -175,10 +176,22 @@ def select(condlist, choicelist, default=0):
         if c.type.kind != "b":
             raise TypeError(message(f"invalid entry {i} in condlist: should be boolean ndarray", locate()))
     shape = broadcast_shapes([*(c.type.shape for c in conditions), *(shape_of(v) for v, _ in reads)])
-    *choices, result = [operand_as(v, dtype, shape) for v, _ in reads]
+    *choices, result = [spread_to(as_choice(v, k, dtype, i == len(choicelist)), shape) for i, (v, k) in enumerate(reads)]
     for c, choice in zip(conditions[::-1], choices[::-1]):
         result = e.select(spread_to(c, shape), choice, result)
     return fresh(result)
+
+
+def as_choice(x, key, dtype, default):
+    """A choice in the dtype of all. NumPy has made arrays of Python numbers by then: objects beyond 64 bits. Only the default is cast unasked."""
+    if isinstance(x, Value | Lit):
+        if not default and key is int:
+            verdict(np.copyto, np.zeros((), dtype), np.zeros((), int))
+        return cast_to(x, dtype)
+    made = np.full((), np.asarray(x), dtype) if default else np.zeros((), dtype)
+    if not default:
+        verdict(np.copyto, made, np.asarray(x))
+    return Lit(made.item(), Tensor((), dtype))
 
 
 @implements(np.piecewise)
@@ -296,7 +309,7 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
         shape = broadcast_shapes([shape_of(v) for v, _ in reads])
         low, x, high = [operand_as(v, dtype, shape) for v, _ in reads]
         value = e.clamp(low, x, high) if dtype.kind in "iuf" else UFUNCS[np.minimum](UFUNCS[np.maximum](x, low), high)
-        return give(value, out, "clip", "same_kind")
+        return wrap(value) if out is None else write_out("clip", out[0] if isinstance(out, tuple) else out, value)
     return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
 
 
@@ -350,6 +363,9 @@ def putmask(a, /, mask, values):
 def place(arr, mask, vals):
     """The k-th element under the mask becomes vals[k mod n]."""
     arr = target_of(arr, "place")
+    if isinstance(vals, TracedArray) and np.may_share_memory(vals.shadow, arr.shadow) and arr.size:
+        text = "np.place takes values from the memory that it writes into, some of them after they have been written"
+        raise UnsupportedError(message(text, locate(), "Give it a copy of the values."))
     new = elements(vals, arr.dtype)
     if np.size(mask) != arr.size:
         raise ValueError(message("place: mask and data must be the same size", locate()))

@@ -7,7 +7,8 @@ import operator
 
 import numpy as np
 
-from ..array import fresh
+from ...ir.ops.elementwise import rounded
+from ..array import fresh, wrap
 from ..assume import decide
 from ..emit import filled
 from ..errors import UnsupportedError, message
@@ -105,13 +106,17 @@ def polydiv(u, v):
         raise (TypeError if wide else ValueError)(message("the coefficients of a polynomial have one axis", locate()))
     r = u.astype(np.result_type(u, v))
     scale, q = 1.0 / v[0], []
-    for k in range(m - n + 1):
-        q.append(scale * r[k])
-        r[k : k + n + 1] -= q[-1] * v
+    for k in range(m - n + 1):  # each number rounded as NumPy has it: what is dropped below depends on it
+        q.append(exactly(scale * r[k]))
+        r[k : k + n + 1] -= exactly(q[-1] * v)
     quotient = np.stack(q).astype(r.dtype) if q else np.zeros_like(r, shape=1)
     while r.shape[-1] > 1 and not holds(np.logical_not(np.allclose(r[0], 0, rtol=1e-14)), "np.polydiv"):
         r = r[1:]
     return quotient, r
+
+
+def exactly(x):
+    return wrap(rounded(x.value))
 
 
 def order(m, what):

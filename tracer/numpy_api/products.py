@@ -132,6 +132,8 @@ def dot(a, b, out=None):
     x, y = promoted(a, b)
     m, n = x.type.ndim, y.type.ndim
     if not m or not n:
+        if m + n in (1, 2) and x.type.dtype.char in "fdFD":  # BLAS adds nothing at all of a factor that is zero
+            x, y = (without_infinities(x, y), y) if m else (x, without_infinities(y, x))
         return acceptable(np.multiply(fresh(x), fresh(y)).value, out)
     at = max(n - 2, 0)
     if x.type.shape[-1] != y.type.shape[at]:
@@ -139,12 +141,19 @@ def dot(a, b, out=None):
     return acceptable(along_axes(x, y, [m - 1], [at]), out)
 
 
+def without_infinities(x, factor):
+    """x, whose infinities and NaN are zeros where the factor is."""
+    x, zero = fresh(x), fresh(factor) == 0
+    return np.where(zero & np.logical_not(np.isfinite(x)), np.zeros_like(x), x).value
+
+
 def acceptable(value, out):
     """The result of np.dot, whose `out` must be what it would make itself."""
     if out is not None and (out.dtype != value.type.dtype or out.shape != value.type.shape):
         text = "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
         raise ValueError(message(text, locate()))
-    return give(value, out, "dot")
+    given = give(value, out, "dot")
+    return given if given.shape else given[()]
 
 
 def misaligned(x, y, i, j):

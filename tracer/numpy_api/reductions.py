@@ -57,8 +57,9 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True):
 
 @implements(np.ptp)
 def ptp(a, axis=None, out=None, keepdims=False):
-    span = np.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
-    return span if out is None else give(span.value, out, "subtract", "same_kind")
+    if out is None:
+        return np.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+    return np.subtract(max(a, axis, out, keepdims), min(a, axis, keepdims=keepdims), out)  # in this order: `out` may be memory of a
 
 
 @implements(np.count_nonzero)
@@ -144,7 +145,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING, correction=NOTHING):
     """The square root of the variance; its gradient is infinite where the variance of several numbers is 0."""
     z = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-    alone = given(where, True) is True and z.size == traced(a).size  # each number is its own mean: 0 or NaN, and so is the root
+    alone = given(where, True) is True and given(mean) is None and dtype is out is None  # each is its own mean: 0 or NaN, and so is the root
+    alone = alone and z.size == traced(a).size
     return z if alone else root(z, out)
 
 

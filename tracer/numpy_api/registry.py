@@ -11,6 +11,7 @@ from ..indexing import scalar_item
 from ..promote import UFUNCS, apply_ufunc, call_ufunc, unknown
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
+THROUGH_METHODS = {getattr(np, n) for n in "all amax amin any argmax argmin around choose clip max mean min prod round std sum take var".split()}
 METHODS = {}  # ndarray method name -> handler taking the array first
 
 
@@ -35,7 +36,13 @@ def call_function(function, args, kwargs):
     handler = HANDLERS.get(function) or Traced.source(function)
     if handler is None:
         raise unknown(function)
-    return handler(*args, **kwargs)
+    return as_method(args, handler(*args, **kwargs)) if function in THROUGH_METHODS else handler(*args, **kwargs)
+
+
+def as_method(args, result):
+    """What a method gives: of a NumPy scalar a scalar, also in the place of an `out` without axes."""
+    scalar = type(args[0]) is TracedScalar and args[0].weak is None if args else False
+    return result[()] if scalar and type(result) is TracedArray and not result.shape else result
 
 
 def call_ufunc_method(ufunc, method, inputs, kwargs):
@@ -61,7 +68,7 @@ def _attribute(self, name):
     handler = METHODS.get(name)
     shown = np.ndarray if type(self) is not TracedScalar else self.weak or self.type.dtype.type
     if handler is not None and hasattr(shown, name):
-        return lambda *args, **kwargs: handler(self, *args, **kwargs)
+        return lambda *args, **kwargs: as_method((self,), handler(self, *args, **kwargs))
     if name.startswith("__") or not hasattr(shown, name):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
     raise UnsupportedError(message(f"ndarray.{name} is not captured on traced values", locate()))

@@ -8,14 +8,14 @@ from ...ir.ops import OPS
 from ...ir.ops.indexing import put_along_axis as put_along
 from ...ir.ops.indexing import take_along
 from ...ir.ops.indexing import take_along_axis as pick_along
-from ..array import TracedArray, fresh, wrap
+from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import index_value, wrapped
-from ..promote import broadcast_shapes
+from ..promote import PYTHON_NUMBERS, broadcast_shapes
 from ..storage import current_trace
-from .arguments import give, taken
+from .arguments import axis_of, give, taken
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
 from .memory import Flat
@@ -65,6 +65,11 @@ def positions(index, n, mode, axis=0):
 
 @implements(np.put)
 def put(a, ind, v, mode="raise"):
+    if type(a) is TracedScalar and a.weak is None:
+        a = fresh(a.value)  # of a NumPy scalar the method has a copy to write into
+    elif type(a) in (TracedScalar, list, tuple) or isinstance(a, PYTHON_NUMBERS):
+        shown = a.weak if type(a) is TracedScalar else type(a)
+        raise TypeError(message(f"argument 1 must be numpy.ndarray, not {shown}", locate()))
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
     index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
@@ -106,6 +111,8 @@ def take_along_axis(arr, indices, axis=-1):
 
 @implements(np.put_along_axis)
 def put_along_axis(arr, indices, values, axis):
+    if type(arr) is TracedScalar and arr.weak is None:
+        axis_of(axis or 0, 0)
     if type(arr) is not TracedArray:
         raise not_traced("np.put_along_axis", arr)
     if axis is None:
@@ -203,9 +210,9 @@ def fill_diagonal(a, val, wrap=False):
 @implements(np.unravel_index)
 def unravel_index(indices, shape, order="C"):
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(operator.index(n) for n in shape)
+    index = integers(indices, "unravel_index")
     np.unravel_index(np.empty(0, int), shape, order)  # NumPy's own words about the shape
     size = int(np.prod(shape, dtype=object))
-    index = integers(indices, "unravel_index")
     require_within(index, size, f"index is out of bounds for array with size {size}")
     out = []
     for n in shape[::-1] if order == "C" else shape:

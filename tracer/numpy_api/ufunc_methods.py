@@ -9,7 +9,7 @@ from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ...ir.ops.shape import concatenate, dynamic_slice, dynamic_update_slice, slice_, transpose
-from ..array import Traced, TracedArray, TracedScalar, fresh
+from ..array import Traced, TracedArray, fresh
 from ..emit import cast_to, counted, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
@@ -208,8 +208,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else mask_of(fresh(where), x.type.shape)
     start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like)
-    done = give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
-    return done[()] if out is not None and isinstance(array, TracedScalar) and not out.shape else done
+    return give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
 
 
 def only_axis(method, axis, ndim):

@@ -20,7 +20,7 @@ from ..promote import UFUNCS
 from ..storage import current_trace
 
 SINGLE = np.dtype(np.float32)
-LN2 = math.log(2)
+LOG2E = math.log2(math.e)
 
 
 def in_single(rule):
@@ -238,7 +238,7 @@ def logaddexp2(x, y):
     high, low = e.select(first, x, y), e.select(first, y, x)
     level = e.eq(x, y)
     gap = e.select(e.and_(level, e.eq(e.abs(x), np.inf)), Lit(0, x.type), low - high)  # infinities that are equal have none
-    more = t.log1p(t.exp2(gap)) / LN2
+    more = t.log1p(t.exp2(gap)) * LOG2E
     bits = e.bitcast(more, dtype=np.dtype(f"u{x.type.dtype.itemsize}"))  # a number with no derivative
     missing = 1 - e.bitcast(bits, dtype=x.type.dtype)  # where x = y it is 1 to the last digit
     return high + (more + e.select(level, missing, Lit(0, x.type)))

@@ -12,7 +12,7 @@ from ..array import Traced, TracedArray
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..numpy_api.handles import handle, is_traced
-from ..numpy_api.registry import call_function
+from ..numpy_api.registry import HANDLERS, call_function
 from ..storage import current_trace
 from .builtins import REPLACED
 from .convert import convert
@@ -132,7 +132,7 @@ ABSENT = [
 
 def absent(real, what, instead):
     home = real.__module__.replace("numpy", "np", 1).replace("np.ma.core", "np.ma").replace("_impl", "").replace("._", ".")
-    name = "np.vectorize" if type(real) is np.vectorize else f"{home}.{real.__name__}"
+    name = f"{home}.{real.__name__}"
 
     def stand_in(*args, **kwargs):
         if is_traced([*args, *kwargs.values()]):
@@ -145,12 +145,9 @@ def absent(real, what, instead):
 REPLACED |= {f: absent(f, f"makes {what}", instead) for functions, what, instead in ABSENT for f in functions}
 
 
-VECTORIZED = "Call the function on the whole array, or fill one: for i in range(n): y[i] = f(x[i])."
-
-
 def called(f):
     """What is called in place of an object of NumPy's that is a function: None for all others."""
     kind = type(f)
     if kind is np.vectorize:
-        return absent(f, "calls a Python function on each element and takes the dtype of what the first one gives", VECTORIZED)
+        return lambda *args, **kwargs: (HANDLERS[kind](f) if is_traced([*args, *kwargs.values()]) else f)(*args, **kwargs)
     return absent(f, "makes masked arrays", MASKED) if kind.__module__ == "numpy.ma.core" else None

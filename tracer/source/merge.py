@@ -16,6 +16,7 @@ from ..errors import UnsupportedError, message
 from ..extents.bounded import Mask
 from ..frames import locate
 from ..promote import PYTHON_NUMBERS, operand_as, read
+from ..storage import current_trace
 
 select = OPS["select"]
 
@@ -91,9 +92,11 @@ def join(a, b, x=None, y=None):
         return a
     kinds = {a[0], b[0]}
     if kinds == {"weak"} and bool not in (a[1], b[1]):
+        current_trace().root.mixed += 1
         return max(a, b, key=lambda s: PYTHON_NUMBERS.index(s[1]))
     if kinds == {"weak", "strong"}:
         (weak, number), (strong, _) = ((a, x), (b, y)) if a[0] == "weak" else ((b, y), (a, x))
+        current_trace().root.mixed += WEAK_DTYPES[weak[1]] != strong[1]
         return strong if fits(weak[1], strong[1], number) else None
     return None
 
