@@ -19,7 +19,6 @@ from ..errors import UnsupportedError, message
 from ..extents.bounded import Bounded
 from ..frames import locate
 from ..promote import UFUNCS, operand_as, read
-from ..scipy_api import special
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from .merge import pick
@@ -207,10 +206,6 @@ WHOLE = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
 OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow", "gamma"}
 
 
-def gamma_value(x):
-    return special.gamma(fresh(x)).value
-
-
 def remainder_value(x, y):
     """x less the multiple of y nearest to it, ties to even, exactly.  [CPython's m_remainder]"""
     size, step = OPS["abs"](x), OPS["abs"](y)
@@ -222,7 +217,7 @@ def remainder_value(x, y):
     return OPS["select"](OPS["and"](OPS["is_finite"](x), OPS["eq"](step, Lit(np.inf, x.type))), x, near)
 
 
-RULES = {"erf": (1, OPS["erf"]), "erfc": (1, OPS["erfc"]), "lgamma": (1, OPS["lgamma"]), "gamma": (1, gamma_value), "remainder": (2, remainder_value)}
+RULES = {**{name: (1, OPS[name]) for name in ("erf", "erfc", "gamma", "lgamma")}, "remainder": (2, remainder_value)}
 
 
 def floats(args):
