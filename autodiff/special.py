@@ -10,8 +10,8 @@ import math
 from ..ir.core import splat
 from ..ir.ops.elementwise import abs, lt, select, sign
 from ..ir.ops.special import (
-    bessel_i0e, bessel_i1e, beta_exponent, betainc, betainc_slope, digamma, erf, erf_inv, erfc, exponential, gamma_exponent, igamma,
-    igamma_slope, igammac, lgamma, polygamma, zeta,
+    bessel_i0e, bessel_i1e, beta_exponent, betainc, betainc_slope, digamma, erf, erf_inv, erfc, exponential, gamma, gamma_exponent,
+    igamma, igamma_slope, igammac, lgamma, polygamma, zeta,
 )
 from ..ir.ops.transcendental import exp, log, log1p
 from .forms import scalar
@@ -53,6 +53,7 @@ def i1e_slope(z, x):
 scalar( erf,           lambda z, x: 2 / math.sqrt(math.pi) * exp(-(x * x)))
 scalar( erfc,          lambda z, x: -2 / math.sqrt(math.pi) * exp(-(x * x)))
 scalar( erf_inv,       lambda z, x: math.sqrt(math.pi) / 2 * exp(z * z), singular=True)
+scalar( gamma,         lambda z, x: z * digamma(x), singular=True)
 scalar( lgamma,        lambda z, x: digamma(x), singular=True)
 scalar( digamma,       lambda z, x: polygamma(x, n=1), singular=True)
 scalar( polygamma,     lambda z, x, *, n: polygamma(x, n=n + 1), singular=True)

@@ -103,3 +103,13 @@ def test_braces_in_the_users_line_stay():
     with pytest.raises(IndexError) as caught:
         jit(lambda x, i: {}.get("{}", x[i]))(X, np.array(9))
     assert 'get("{}"' in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x[np.argsort(x)], lambda x: x[np.argsort(x)[::-1][:2]], lambda x: x[np.argsort(x)[np.argsort(-x)]],
+    lambda x: x[np.concatenate([np.argsort(x), np.argsort(-x)])], lambda x: x[np.lexsort((x, -x))],
+])  # fmt: skip
+def test_places_that_a_sort_gave_are_not_checked(function):
+    compiled = jit(function)
+    np.testing.assert_array_equal(compiled(I), function(I))
+    assert "IndexError" not in compiled.explain()

@@ -7,6 +7,7 @@ from compare import agree
 import wengert
 import wengert.compat.autograd.numpy as np
 import wengert.compat.autograd.numpy.random as npr
+from wengert.backends.xla import dispatch
 from wengert.compat import autograd
 from wengert.compat.autograd import builtins, elementwise_grad, extend, grad, jacobian, make_hvp, make_jvp, make_vjp, value_and_grad
 from wengert.compat.autograd.misc.fixed_points import fixed_point
@@ -295,6 +296,16 @@ def test_logistic_regression():
     for _ in range(50):
         weights -= training_gradient(weights) * 0.05
     assert training_loss(weights) < before / 4
+
+
+def test_a_gradient_made_anew_at_each_step_is_compiled_once(monkeypatch):
+    made, program = [], dispatch.program
+    monkeypatch.setattr(dispatch, "program", lambda *args: made.append(args) or program(*args))
+    loss, x = lambda x: np.sum(x**2), X
+    for _ in range(3):
+        x = x - 0.5 * grad(loss)(x)
+    assert len(made) == 1
+    agree(x, np.zeros(3))
 
 
 def test_a_recurrent_network():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from compare import check_same
 
+from wengert import jit
+
 X = np.array([3, 1, 3, 0, 2, 2, 3, 9])
 Y = np.array([2, 7, 3, 3, 0])
 NAN = np.array([np.nan, 1.0, -1.0, np.nan, 1.0, np.inf])
@@ -63,6 +65,12 @@ def test_places_of_an_intersection():
     check_same(lambda x, y: np.intersect1d(x, y, return_indices=True), X, Y)
     check_same(lambda x, y: np.intersect1d(x, y, assume_unique=True, return_indices=True), np.array([3, 1, 5]), np.array([1, 9, 3]))
     check_same(lambda x, y: np.intersect1d(x[x > 0], y, return_indices=True), X, Y)
+
+
+def test_an_intersection_takes_nothing_on_trust():
+    compiled = jit(lambda x, y: np.intersect1d(x, y))
+    compiled(X, Y)
+    assert "assumes" not in compiled.explain()
 
 
 @pytest.mark.parametrize("invert", [False, True])

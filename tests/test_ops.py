@@ -5,6 +5,7 @@ where a value on the way is single or half, `PRECISION`), XLA agrees with NumPy 
 place of the result's largest magnitude per array (table below for the few ops whose algorithms differ).
 """
 
+import contextlib
 import zlib
 
 import jax
@@ -27,6 +28,17 @@ LOOSER = {  # op name -> ulps, with the reason beside it
 }
 
 CASES = [pytest.param(op, c, id=f"{op.name}{c!r}") for op in OPS.values() for c in op.cases]
+EVERY_OP = pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
+
+
+@contextlib.contextmanager
+def about(c):
+    """What fails inside says which case of the op it is about."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"This is case {c!r}.")
+        raise
 
 
 def draw(op, c):
@@ -48,9 +60,17 @@ def run_numpy(func, operands):
         return [np.asarray(r) for r in callable_of(func)(*operands)]
 
 
-def run_xla(func, operands):
+def run_xla(runs):
+    """The results of many (case, func, operands), as one program: what each costs is the start of a compilation."""
+
+    def lowered(c, func, operands):
+        with about(c):
+            return lower(func, operands)
+
+    cases, funcs, arguments = zip(*runs, strict=True)
     with jax.enable_x64(True):
-        return [np.asarray(r) for r in jax.jit(lambda *a: lower(func, a))(*operands)]
+        found = jax.jit(lambda *arguments: [lowered(*run) for run in zip(cases, funcs, arguments)])(*arguments)
+    return [[np.asarray(r) for r in results] for results in found]
 
 
 def close(a, b, ulps):
@@ -89,18 +109,20 @@ def test_text_round_trip(op, c):
         assert show(parse(text)) == text
 
 
-@pytest.mark.parametrize("op, c", CASES)
-def test_xla_is_numpy(op, c):
-    operands, attrs, _ = draw(op, c)
-    func = func_of(op, operands, attrs)
-    got, want = run_xla(func, operands), run_numpy(func, operands)
-    if callable(op.check):
-        op.check(operands, want, **attrs)
-        op.check(operands, got, **attrs)
-        assert [type_of(r) for r in got] == [type_of(r) for r in want]
-        return
-    for a, b in zip(got, want):
-        close(a, b, LOOSER.get(op.name, ULPS))
+@EVERY_OP
+def test_xla_is_numpy(op):
+    drawn = [draw(op, c)[:2] for c in op.cases]
+    runs = [(c, func_of(op, operands, attrs), operands) for c, (operands, attrs) in zip(op.cases, drawn)]
+    for (c, func, operands), (_, attrs), got in zip(runs, drawn, run_xla(runs), strict=True):
+        with about(c):
+            want = run_numpy(func, operands)
+            assert [type_of(r) for r in got] == [type_of(r) for r in want]
+            if callable(op.check):
+                op.check(operands, want, **attrs)
+                op.check(operands, got, **attrs)
+                continue
+            for a, b in zip(got, want, strict=True):
+                close(a, b, LOOSER.get(op.name, ULPS))
 
 
 def smooth(operands):
@@ -148,7 +170,8 @@ def inexact_results(func):
     return [i for i, r in enumerate(func.results) if r.type.inexact]
 
 
-def check_first_order(func, operands, rng, xs):
+def check_first_order(func, operands, rng):
+    """-> (the program of the gradient, its operands, its results, the bound of their error)"""
     wrt = smooth(operands)
     t = directions(rng, operands, wrt)
     h, bound = precision(func)
@@ -164,21 +187,26 @@ def check_first_order(func, operands, rng, xs):
     for i, ct in zip(wrt, cts):
         assert type_of(ct) == type_of(operands[i])
     agree(inner(cts, [t[i] for i in wrt]), inner(g, want), bound, "vjp against finite differences")
-    for a, b in zip(run_xla(backward, [*operands, *g]), cts):
-        agree(a, b, bound, "vjp on XLA against NumPy")
-    return backward, g
+    return backward, [*operands, *g], cts, bound
 
 
-@pytest.mark.parametrize("op, c", CASES)
-def test_derivatives(op, c):
-    operands, attrs, rng = draw(op, c)
-    wrt = smooth(operands)
-    func = func_of(op, operands, attrs)
-    if not wrt or not inexact_results(func):
-        return
-    backward, g = check_first_order(func, operands, rng, wrt)
-    if not any(isinstance(v, Func) for v in attrs.values()):
-        check_first_order(backward, [*operands, *g], rng, wrt)  # second order: the gradient is a program like any other
+@EVERY_OP
+def test_derivatives(op):
+    runs, expected = [], []
+    for c in op.cases:
+        operands, attrs, rng = draw(op, c)
+        func = func_of(op, operands, attrs)
+        if not smooth(operands) or not inexact_results(func):
+            continue
+        with about(c):
+            for order in (1, 2) if not any(isinstance(v, Func) for v in attrs.values()) else (1,):
+                func, operands, cts, bound = check_first_order(func, operands, rng)  # the gradient is a program like any other
+                runs.append((f"{c!r} in order {order}", func, operands))
+                expected.append((cts, bound))
+    for (c, *_), (cts, bound), got in zip(runs, expected, run_xla(runs) if runs else (), strict=True):
+        with about(c):
+            for a, b in zip(got, cts, strict=True):
+                agree(a, b, bound, "vjp on XLA against NumPy")
 
 
 @pytest.mark.parametrize("op, c", CASES)

@@ -20,7 +20,7 @@ from .errors import CannotRoll, ConcretizationError, ShapeError, UnsupportedErro
 from .frames import locate
 from .promote import broadcast_shapes, flat, nested, operand_as, read, shape_of
 from .ranges import affine, distance, interval
-from .status import first_outside, within
+from .status import all_within
 from .storage import current_trace
 from .views import Index
 
@@ -243,10 +243,7 @@ def wrapped(index, n, axis=0):
         return add(index, Lit(n, index.type))
     zero, size = Lit(0, index.type), Lit(n, index.type)
     if low < -n or high >= n:
-        inside, bad = within(index, n, low < -n, high >= n), index
-        if index.type.shape:
-            inside = OPS["reduce_and"](inside, axes=tuple(range(index.type.ndim)))
-            bad = first_outside(index, n, inside)
+        inside, bad = all_within(index, n, low < -n, high >= n)
         current_trace().check(inside, IndexError, message(f"index {{}} is out of bounds for axis {axis} with size {n}", locate()), bad)
     if low >= 0:
         return index

@@ -48,6 +48,12 @@ def _interval(value, deep, seen):
     if name == "cond":
         at = next(n for n, r in enumerate(eqn.results) if r is value)
         return union([interval(f.results[at], deep - 1, seen) for f in eqn.attrs["branches"]])
+    if name == "sort":
+        return interval(xs[next(n for n, r in enumerate(eqn.results) if r is value)], deep - 1, seen)
+    if name == "gather" and eqn.attrs["mode"] != "fill":
+        return interval(xs[0], deep - 1, seen)
+    if name == "concatenate":
+        return union([interval(x, deep - 1, seen) for x in xs])
     if name == "iota":
         return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
     if name in BOUNDED:

@@ -76,17 +76,21 @@ def within(index, n, below=True, above=True):
     return tests[0] if len(tests) == 1 else OPS["and"](*tests)
 
 
-def first_outside(index, n, inside):
-    """The first of an array of indices that is not within an axis of size `n`; anything where `inside` holds for all."""
+def all_within(index, n, below=True, above=True):
+    """-> (whether all indices are in [-n, n), as `within`; the first that is not, or anything where all are)."""
+    if not index.type.shape:
+        return within(index, n, below, above), index
     if index.type.size <= SMALL:
-        return _first(index, n)
+        first = _first(index, n)
+        return within(first, n, below, above), first
+    inside = OPS["reduce_and"](within(index, n, below, above), axes=tuple(range(index.type.ndim)))
     builders = []
     for name, body in (("outside", lambda x: _first(x, n)), ("inside", lambda x: Lit(0, STATUS))):
         build = Builder(name)
         with build:
             build_result = body(build.param(index.type))
         builders.append(build.finish((build_result,)))
-    return OPS["cond"](inside, index, branches=tuple(builders))[0]
+    return inside, OPS["cond"](inside, index, branches=tuple(builders))[0]
 
 
 def _first(index, n):

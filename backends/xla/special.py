@@ -11,7 +11,7 @@ from jax import numpy as jnp
 
 from ...ir.ops.special import (
     beginning, bessel_i0e, bessel_i1e, beta_exponent, beta_fraction, betainc, betainc_slope, cotangent_slope, digamma, erf, erf_inv,
-    erfc, exponential, gamma_exponent, gamma_fraction, gamma_term, igamma, igamma_slope, igammac, lgamma, linear, polygamma, product,
+    erfc, exponential, gamma, gamma_exponent, gamma_fraction, gamma_term, igamma, igamma_slope, igammac, lgamma, linear, polygamma, product,
     reciprocal, total, variables, zeta,
 )
 from .table import XLA
@@ -39,6 +39,20 @@ LANCZOS_ABOVE = (
     31426415.585400194, 2876370.6289353725, 186056.2653952235, 8071.672002365816, 210.82427775157935, 2.5066282746310002,
 )  # fmt: skip
 LANCZOS_BELOW = (0.0, 39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0, 2637558.0, 357423.0, 32670.0, 1925.0, 66.0, 1.0)
+
+
+def lower_factorial(x):
+    """In f64, by Lanczos' sum, whose power is taken in two halves lest it overflow before the result does; below 0 by reflection."""
+    dtype, x = x.dtype, lax.convert_element_type(x, np.float64)
+    r = jnp.minimum(lax.abs(x), 200.0)
+    base = r + (LANCZOS_G - 0.5)
+    half = lax.pow(base, r / 2 - 0.25)
+    z = half * lax.exp(-base) * half * (jnp.polyval(np.array(LANCZOS_ABOVE[::-1]), r) / jnp.polyval(np.array(LANCZOS_BELOW[::-1]), r))
+    whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    sine = lax.sin(math.pi * (x - whole))
+    reflected = math.pi / jnp.where(whole % 2 != 0, sine, -sine) / z / x
+    z = jnp.where(x < 0, jnp.where(x == whole, math.nan, reflected), jnp.where(x == 0, 1 / x, z))
+    return jnp.where(x != x, x, jnp.where(x == math.inf, math.inf, z)).astype(dtype)
 
 
 def lower_lgamma(x):
@@ -158,6 +172,7 @@ XLA.add({
     erf:            lax.erf,
     erfc:           lax.erfc,
     erf_inv:        in_single(lower_erf_inv),
+    gamma:          lower_factorial,
     lgamma:         lower_lgamma,
     digamma:        in_single(lower_digamma),
     polygamma:      lower_polygamma,

@@ -8,6 +8,7 @@ which took its convention from there.
 
 import functools
 import inspect
+import types
 import warnings
 
 import numpy as np
@@ -60,8 +61,15 @@ def grad(fun, argnum=0):
 
 
 def _slope(fun, argnum, operator):
-    slope = wengert.grad(one_number(fun, operator), positions(argnum), has_aux=True)
+    made = _compiled_slope if type(fun) is types.FunctionType else _compiled_slope.__wrapped__
+    slope = made(fun, positions(argnum), operator)
     return lambda *args, **kwargs: slope(*args, **kwargs)[0]
+
+
+@functools.lru_cache(512)
+def _compiled_slope(fun, argnum, operator):
+    """One for every function, which programs of autograd's differentiate anew at each step."""
+    return wengert.grad(one_number(fun, operator), argnum, has_aux=True)
 
 
 def value_and_grad(fun, argnum=0):

@@ -126,6 +126,15 @@ def beginning(d):
 # -- one number at a time --------------------------------------------------------------------------
 
 
+def _gamma(x):
+    try:
+        return math.gamma(x)
+    except OverflowError:
+        return math.copysign(math.inf, x)
+    except ValueError:
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+
+
 def _lgamma(x):
     return math.inf if x <= 0 and x % 1 == 0 else math.lgamma(x)
 
@@ -302,6 +311,12 @@ def erf_inv(x):
 
 NEGATIVE = [case(np.array([-0.5, -1.3, -2.6, -12.4])), case(np.array([-0.5, -1.3, -2.6, -12.4], "f4"))]
 EITHER_SIDE = [case("f64[3,4]"), case("f32[5]"), case("f64[]", sample=above_one), case(EDGES[FLOAT]), *NEGATIVE]
+
+
+@op(pointwise(FLOAT), sample=positive, cases=EITHER_SIDE)
+def gamma(x):
+    """Gamma(x), (x - 1)! of whole numbers; infinite at 0 with its sign, NaN at -1, -2, ..."""
+    return np.vectorize(_gamma, otypes=[np.asarray(x).dtype])(x)
 
 
 @op(pointwise(FLOAT), sample=positive, cases=EITHER_SIDE)

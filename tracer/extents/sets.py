@@ -9,6 +9,7 @@ from ..errors import message
 from ..frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.registry import HANDLERS
+from ..numpy_api.sorting import sorted_along
 from .align import chosen, from_zero, harmless, inside
 from .bounded import Bounded, Span, made, refused
 from .functions import FUNCTIONS
@@ -33,6 +34,11 @@ def front(x):
         return x, x.shape[0]
     x = from_zero(np.ravel(x), 0)
     return fresh(harmless(x, missing(x.array.type), (0,))), x.lengths[0]
+
+
+def in_order(x):
+    """(the elements of a row in order, the place each had)."""
+    return map(fresh, sorted_along(x.value, 0, counted(x.shape)))
 
 
 def first_of(n, count, differ):
@@ -67,10 +73,10 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         shape, x = x.shape, np.reshape(x, (ar.shape[axis], -1))
         count = x.shape[0]
         order = np.lexsort(tuple(x[:, j] for j in reversed(range(x.shape[1]))))
+        x = x[order]
     else:
         x, count = front(ar)
-        order = np.argsort(x, kind="stable") if return_index or return_inverse else None
-    x = np.sort(x) if order is None else x[order]
+        x, order = in_order(x) if return_index or return_inverse else (np.sort(x), None)
     differ = np.any(np.not_equal(x[1:], x[:-1]), axis=1) if rows else differing(x, equal_nan)
     extent = chosen(first_of(x.shape[0], count, differ))
     values = np.moveaxis(np.reshape(x, shape), 0, axis) if rows else x
@@ -150,11 +156,10 @@ HANDLERS[np.union1d] = FUNCTIONS[np.union1d] = union1d
 @set_function(np.intersect1d)
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     """What is there twice, of the elements of both in order."""
-    pairs = [(np.ravel(x), None) if assume_unique else unique(x, return_index=True) for x in (ar1, ar2)]
-    x, count = front(concatenate([values for values, _ in pairs]))
-    order = np.argsort(x, kind="stable")
-    x = x[order]
-    if x.shape[0] < 2 or not assume_unique and not all(values.shape[0] for values, _ in pairs):
+    known = [(np.ravel(x), None) if assume_unique else unique(x, True) if return_indices else (unique(x), None) for x in (ar1, ar2)]
+    x, count = front(concatenate([values for values, _ in known]))
+    x, order = in_order(x) if return_indices else (np.sort(x), None)
+    if x.shape[0] < 2:
         twice = fresh(getattr(x, "array", x).value)[:0]
         return (twice, handle(np.zeros(0, int)), handle(np.zeros(0, int))) if return_indices else twice
     meant = inside(Span(0, traced(count)), x.shape[0])
@@ -163,9 +168,9 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     twice = Bounded(fresh(x[:-1].value), (extent,))
     if not return_indices:
         return twice
-    before = pairs[0][0].shape[0]
+    before = known[0][0].shape[0]
     places = [Bounded(fresh(p.value), (extent,)) for p in (order[:-1], order[1:] - before)]
-    return twice, *[p if index is None else getitem(index, p) for p, (_, index) in zip(places, pairs)]
+    return twice, *[p if index is None else getitem(index, p) for p, (_, index) in zip(places, known)]
 
 
 @set_function(np.setxor1d, of=lambda x: x)

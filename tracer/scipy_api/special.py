@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from ...backends.xla import bridge
-from ...backends.xla.special import LANCZOS_ABOVE, LANCZOS_BELOW, LANCZOS_G
 from ...ir.ops import OPS
 from .. import foreign
 from ..array import TracedScalar, fresh, wrap
@@ -28,11 +27,13 @@ def jax_scipy(name):
     return lambda *xs: foreign.run(bridge.library(f"scipy.{name}"), xs, {})
 
 
-erf, erfc, lgamma, digamma, logistic = (op(name) for name in ("erf", "erfc", "lgamma", "digamma", "logistic"))
+erf, erfc, gamma, lgamma, digamma, logistic = (op(name) for name in ("erf", "erfc", "gamma", "lgamma", "digamma", "logistic"))
 for _name, _op in {"erf": erf, "erfc": erfc, "expit": logistic}.items():
     rule(_name)(_op)
-for _name, _op in {"erfinv": "erf_inv", "i0e": "bessel_i0e", "i1e": "bessel_i1e", "gammainc": "igamma", "betainc": "betainc"}.items():
+for _name, _op in {"erfinv": "erf_inv", "i0e": "bessel_i0e", "i1e": "bessel_i1e", "gammainc": "igamma"}.items():
     rule(_name, double=True)(op(_op))
+for _name in ("gamma", "betainc"):
+    rule(_name, double=True)(op(_name))
 for _name, _ufunc in {"expm1": np.expm1, "log1p": np.log1p, "exp2": np.exp2, "cbrt": np.cbrt}.items():
     rule(_name)(_ufunc)
 rule("ndtri", double=True)(jax_scipy("special.ndtri"))
@@ -67,24 +68,6 @@ def psi(x):
 
 
 @rule(double=True)
-def gamma(x):
-    """Lanczos' sum, whose power is taken in two halves lest it overflow before the result does; below 1/2 by reflection."""
-    low = x < 0.5
-    r = np.minimum(where(low, 1 - x, x), 200.0)
-    base = r + (LANCZOS_G - 0.5)
-    half = np.power(base, r / 2 - 0.25)
-    z = half * np.exp(-base) * half * (np.polyval(LANCZOS_ABOVE[::-1], r) / np.polyval(LANCZOS_BELOW[::-1], r))
-    fraction = x - np.rint(x)
-    odd = np.rint(x) % 2 != 0
-    pole = low & (fraction == 0)
-    sine = np.sin(np.pi * within(low & ~pole, fraction, 0.25))
-    reflected = np.pi / (where(odd, -sine, sine) * z)
-    z = where(low, reflected, z)
-    z = where(pole, where(x == 0, np.copysign(np.inf, x), np.nan), z)
-    return where(np.isnan(x), x, where(x == np.inf, np.inf, where(x == -np.inf, np.nan, z)))
-
-
-@rule(double=True)
 def rgamma(x):
     pole = (x <= 0) & (x == np.floor(x))
     return where(pole, 0.0, 1 / gamma(within(~pole, x, 1.0)))
@@ -115,18 +98,26 @@ def correction(x):
 def betaln(a, b):
     """By the gamma functions of small numbers, with Stirling's formula of large ones.  [SLATEC dlbeta]"""
     not_negative("betaln", a, b)
+    small = (a > 0) & (b > 0) & (a < 10) & (b < 10)
+    return where(small, np.log(ratio(within(small, a, 1.0), within(small, b, 1.0))), large_betaln(a, b))
+
+
+def ratio(a, b):
+    return gamma(a) / gamma(a + b) * gamma(b)
+
+
+def large_betaln(a, b):
+    """betaln where either number is 10 at least, or is no positive finite one."""
     usual = (a > 0) & (b > 0) & (a < np.inf) & (b < np.inf)
     x, y = within(usual, a, 1.0), within(usual, b, 1.0)
     p, q = np.minimum(x, y), np.maximum(x, y)
     large, both = q >= 10, p >= 10
-    p0, q0 = within(large, 1.0, p), within(large, 1.0, q)
-    small = np.log(gamma(p0) / gamma(p0 + q0) * gamma(q0))
     p1, q1 = within(both, 1.0, p), within(large, q, 10.0)
     one = lgamma(p1) + correction(q1) - correction(p1 + q1) + p1 - p1 * np.log(p1 + q1) + (q1 - 0.5) * np.log1p(-p1 / (p1 + q1))
     p2, q2 = within(both, p, 10.0), within(both, q, 10.0)
     two = 0.5 * math.log(2 * math.pi) - 0.5 * np.log(q2) + correction(p2) + correction(q2) - correction(p2 + q2)
     two = two + (p2 - 0.5) * np.log(p2 / (p2 + q2)) + q2 * np.log1p(-p2 / (p2 + q2))
-    z = where(both, two, where(large, one, small))
+    z = where(both, two, one)
     limit = where(np.isnan(a) | np.isnan(b) | ((a == np.inf) & (b == np.inf)), np.nan, -np.inf)
     return where(usual, z, where((a == 0) | (b == 0), np.inf, limit))
 
@@ -137,7 +128,7 @@ def beta(a, b):
     not_negative("beta", a, b)
     small = (a > 0) & (b > 0) & (a + b < 150)
     x, y = within(small, a, 1.0), within(small, b, 1.0)
-    return where(small, gamma(x) / gamma(x + y) * gamma(y), np.exp(betaln(a, b)))
+    return where(small, ratio(x, y), np.exp(large_betaln(a, b)))
 
 
 @rule(double=True)

@@ -21,7 +21,6 @@ from ..frames import locate
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function
 from ..promote import UFUNCS, operand_as, read
-from ..scipy_api import special
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from .merge import pick
@@ -219,10 +218,6 @@ WHOLE = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
 OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow", "gamma"}
 
 
-def gamma_value(x):
-    return special.gamma(fresh(x)).value
-
-
 def remainder_value(x, y):
     """x less the multiple of y nearest to it, ties to even, exactly.  [CPython's m_remainder]"""
     size, step = OPS["abs"](x), OPS["abs"](y)
@@ -234,7 +229,7 @@ def remainder_value(x, y):
     return OPS["select"](OPS["and"](OPS["is_finite"](x), OPS["eq"](step, Lit(np.inf, x.type))), x, near)
 
 
-RULES = {"erf": (1, OPS["erf"]), "erfc": (1, OPS["erfc"]), "lgamma": (1, OPS["lgamma"]), "gamma": (1, gamma_value), "remainder": (2, remainder_value)}
+RULES = {**{name: (1, OPS[name]) for name in ("erf", "erfc", "gamma", "lgamma")}, "remainder": (2, remainder_value)}
 
 
 def floats(args):

@@ -47,7 +47,8 @@ def repeat(test, body, orelse, rest, number):
 
 def plain(items, body, orelse, rest, number):
     """Over anything else: trip by trip."""
-    loop = Loop(body, SITES[number], number, cells(body, orelse, rest))
+    named = cells(body, orelse, rest) if current_trace() is not None else {}  # outside a trace nothing is merged
+    loop = Loop(body, SITES[number], number, named)
 
     def onward():
         for item in items:
