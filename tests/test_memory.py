@@ -6,7 +6,7 @@ import pytest
 from compare import check_same
 from random_windows import arguments, program
 
-from wengert import grad
+from wengert import grad, jit
 from wengert.backends.xla import fence
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
@@ -137,6 +137,21 @@ def test_a_fence_keeps_the_store_in_place(text, monkeypatch):
             np.testing.assert_array_equal(found, want)
     monkeypatch.setattr(fence, "LEAST", 10**9)
     assert copies(func, xs, "[60,60]") > 0, "XLA needs no fence any more"
+
+
+def test_the_gradient_of_a_triangular_nest_is_accumulated_in_place():
+    def factored(a):
+        for i in range(1, 60):
+            for j in range(i):
+                a[i, j] = (a[i, j] - np.dot(a[i, :j], a[j, :j])) / a[j, j]
+            a[i, i] = np.sqrt(a[i, i] - np.dot(a[i, :i], a[i, :i]))
+        return (a * a).sum()
+
+    a = 8 * np.eye(60) + 1
+    func = jit(grad(factored)).ir(a)
+    assert copies(func, [a], "f64[60,60]") == 0
+    text = compiled(func, [a]).as_text()
+    assert "pred[60,60]" not in text, "a part is stored by a choice of the whole"
 
 
 def test_a_body_that_needs_no_fence_has_none():

@@ -19,10 +19,10 @@ REGIONS = (apart, call, cond, host, loop, map_)
 
 
 class Fence:
-    """Equations to be run inside one branch, and the values that leave it."""
+    """Equations to be run inside one branch, the values that leave it, and the stores that wait for it."""
 
-    def __init__(self, eqns, results):
-        self.eqns, self.results = eqns, results
+    def __init__(self, eqns, results, stores):
+        self.eqns, self.results, self.stores = eqns, results, stores
 
 
 def schedule(body, carried):
@@ -34,7 +34,8 @@ def schedule(body, carried):
         others = [f for f in found if not {*f.eqns} & {*fence.eqns}]
         for f in found:
             if f not in others:
-                fence = Fence([e for e in body.eqns if e in {*f.eqns, *fence.eqns}], list(dict.fromkeys([*f.results, *fence.results])))
+                eqns = [e for e in body.eqns if e in {*f.eqns, *fence.eqns}]
+                fence = Fence(eqns, list(dict.fromkeys([*f.results, *fence.results])), [*f.stores, *fence.stores])
         tried = ordered(body, [*others, fence])
         if tried is not None:
             found, order = [*others, fence], tried
@@ -45,6 +46,7 @@ def ordered(body, fences):
     """`body.eqns` with every fence as one item, producers first; None if that cannot be."""
     item_of = {eqn: eqn for eqn in body.eqns} | {eqn: f for f in fences for eqn in f.eqns}
     made = {r: eqn for eqn in body.eqns for r in eqn.results}
+    waits = {eqn: f for f in fences for eqn in f.stores}  # what is stored may be a literal, which nothing makes
     out, state = [], {}
     for eqn in body.eqns:
         stack = [item_of[eqn]]
@@ -58,8 +60,10 @@ def ordered(body, fences):
                 continue
             state[item] = "open"
             reads = [x for e in item.eqns for x in e.operands] + item.results if isinstance(item, Fence) else item.operands
-            for x in reads:
-                before = item_of[made[x]] if x in made else item
+            needed = [item_of[made[x]] for x in reads if x in made]
+            if item in waits:
+                needed.append(waits[item])
+            for before in needed:
                 if before is not item and before not in state:
                     stack.append(before)
                 elif before is not item and state[before] == "open":
@@ -125,7 +129,7 @@ class Body:
             results.append(u)  # even a number: the store is to wait for the branch
         if sum(r.type.size for r in results) * SHARE > x.type.size * 2:
             return None
-        return Fence(inside, results)
+        return Fence(inside, results, [store])
 
     def loads(self, x):
         """The equations that read the array x, under any shape."""

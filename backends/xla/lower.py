@@ -4,7 +4,7 @@ from jax import lax
 from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
-from ...ir.ops.shape import dynamic_update_slice, reshape, transpose
+from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape, transpose
 from .division import divide, exact_divisions
 from .fence import Fence
 from .table import XLA
@@ -44,11 +44,16 @@ def lower(func, operands, order=None):
 
     for item in order:
         if isinstance(item, Fence):
-            nothing = lambda item=item: [lax.full(r.type.shape, 0, r.type.dtype) for r in item.results]
+            nothing = lambda item=item: [lax.full(r.type.shape, other(r), r.type.dtype) for r in item.results]
             env.update(zip(item.results, lax.cond(operands[0] >= 0, lambda item=item: fenced(item), nothing), strict=True))
         else:
             run(item, env)
     return [read(r, env) for r in func.results]
+
+
+def other(x):
+    """A number that a result of a fence is not, if it is a literal: what both branches give does not pass through them."""
+    return int(x.value == 0) if isinstance(x, Lit) else 0
 
 
 def overlapping_stores(func):
@@ -61,24 +66,29 @@ def overlapping_stores(func):
     return {
         eqn
         for eqn in func.eqns
-        if eqn.op is dynamic_update_slice and eqn.operands[1].type.size > 1 and _reads(eqn.operands[1], eqn.operands[0], place)
+        if eqn.op is dynamic_update_slice and eqn.operands[1].type.size > 1 and _reads(eqn, place)
     }
 
 
-def _reads(update, array, place):
-    """Whether `update` depends on the memory of `array`: only what was computed after it need be looked at."""
+def _reads(store, place):
+    """Whether an update depends on the memory of the array, but for the elements replaced: only what was computed after it need be looked at."""
+    array, update, *starts = store.operands
+    whole = array
     while isinstance(array, Value) and array.eqn is not None and array.eqn.op in SAME_MEMORY:
         array = array.eqn.operands[0]
     if array not in place:
         return False  # a parameter is never overwritten in place
-    first, todo, seen = place[array], [update], set()
+    first, todo, seen = place[array], [(update, True)], set()
     while todo:
-        x = todo.pop()
+        x, alike = todo.pop()
         if x is array:
             return True
-        if isinstance(x, Value) and x not in seen and place.get(x, -1) > first:
-            seen.add(x)
-            todo += x.eqn.operands
+        if isinstance(x, Value) and (x, alike) not in seen and place.get(x, -1) > first:
+            seen.add((x, alike))
+            own = x.eqn.op is dynamic_slice and x.eqn.operands[0] is whole and list(x.eqn.operands[1:]) == starts and x.type is update.type
+            if not (own and alike):
+                alike = alike and "elementwise" in x.eqn.op.traits and x.type.shape == update.type.shape
+                todo += [(y, alike) for y in x.eqn.operands]
     return False
 
 
