@@ -24,17 +24,32 @@ from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, read_slot, typ
 ROOM = contextvars.ContextVar("room", default=1 << 26)  # bytes that the residuals of a loop may take
 FIRST = 1 << 22  # bytes of a chunk, and of the snapshots, where nothing bounds the trips
 CHUNK, SNAPSHOTS = 1024, 512  # at most so many, then
+REPORT = contextvars.ContextVar("report", default=None)  # a list that is told what each loop keeps
 _nested = contextvars.ContextVar("nested", default=False)
 
 
 @contextlib.contextmanager
-def room(size):
-    """Within: what the residuals of one loop may take, in bytes."""
-    token = ROOM.set(size)
+def room(size, report):
+    """Within: what the residuals of one loop may take, in bytes or None for what is usual; `report` is told what is kept."""
+    told, token = REPORT.set(report), ROOM.set(ROOM.get() if size is None else size)
     try:
         yield
     finally:
         ROOM.reset(token)
+        REPORT.reset(told)
+
+
+def tell(what):
+    """Note what the way back of the loop being derived needs."""
+    report, source = REPORT.get(), Builder.current().source
+    if report is not None:
+        text = f"{source}: the way back through this loop {what}"
+        report += [text] if text not in report else []
+
+
+def spelled(size):
+    """Bytes as a person says them."""
+    return next(f"{size / unit:.3g} {name}" for name, unit in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1)) if size >= unit or unit == 1)
 
 
 @contextlib.contextmanager
@@ -76,6 +91,7 @@ class Checkpointed:
         self.half, self.body, self.test, self.trips = half, body, test, trips
         self.limit, self.invariants, self.state = limit, invariants, state
         self.chunk, self.shots = sizes(half.saved, state, trips if trips is not None else bound)
+        self.kept = self.chunk * sum(map(weight, half.saved)) + self.shots * sum(x.type.size * x.type.dtype.itemsize for x in state)
         self.few = (bound or trips or math.inf) <= self.chunk * self.shots  # never more snapshots than there is room for
 
     # -- pieces of program -------------------------------------------------------------------------
@@ -188,7 +204,10 @@ class Checkpointed:
     # -- the rule ----------------------------------------------------------------------------------
     def vjp(self, needs_inv, flows):
         """-> (results, pull), as `loop_vjp`."""
-        if _nested.get():
+        again = _nested.get()
+        where = "in each trip around it, from its start" if again else "once more"
+        tell(f"runs it {where}, {self.chunk} trips at a time, and takes {spelled(self.kept)}")
+        if again:
             return self.again(needs_inv, flows)
         results, count, distance, shots = self.ahead(self.limit, self.invariants, self.state)
         return results, lambda gs: self.back(count, distance, shots, self.invariants, gs, needs_inv, flows)

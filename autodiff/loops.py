@@ -16,7 +16,7 @@ from .batch import BATCH, spread
 from .control import along, batch_as, batched_results, one_by_one, place, where
 from .forms import joint
 from .jvp import jvp
-from .split import Split
+from .split import Split, weight
 from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, types_of, write_slot
 from .vjp import activity, useful, vjp
 
@@ -109,6 +109,8 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
             return results, lambda gs: _placed(pull(gs), len(limit), len(operands), where(needs_inv), flows, carried)
         if slots is None:
             raise UnboundedLoopError(_unbounded(half.saved))
+    if half.saved:
+        checkpoints.tell(f"keeps {checkpoints.spelled(slots * sum(map(weight, half.saved)))}, for {slots} trips")
     counting = test is not None
     depth = max(slots or 0, 1)
     stacks = [empty(x.type, depth) for x in half.saved]

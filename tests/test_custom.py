@@ -512,6 +512,27 @@ def temporary(f, *args):
     return compiled.memory_analysis().temp_size_in_bytes
 
 
+def test_a_long_loop_is_reversed_within_a_budget():
+    def steps(x, w):
+        for _ in range(20_000):
+            x = np.tanh(w @ x) + 0.1 * np.sin(x)
+        return (x * x).sum()
+
+    x, w = np.linspace(-1, 1, 8), np.random.default_rng(0).normal(size=(8, 8)) / 2
+    whole, frugal = (jit(grad(steps, argnums=(0, 1)), memory=size) for size in ("1GB", 100_000))
+    for a, b in zip(whole(x, w), frugal(x, w)):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert temporary(frugal, x, w) < 200_000 < 3_000_000 < temporary(whole, x, w)
+    assert "keeps 3.84 MB, for 20000 trips" in whole.explain()
+    assert "runs it once more" in frugal.explain()
+
+
+@pytest.mark.parametrize("size", ["lots", "12", -1, 0, [3]])
+def test_a_budget_that_is_no_size(size):
+    with pytest.raises(ValueError, match="memory='200MB'"):
+        jit(np.sin, memory=size)
+
+
 def segment(x, w):
     for k in (1.0, 2.0, 3.0, 4.0):
         x = np.tanh(x @ w * k) + np.sin(x)

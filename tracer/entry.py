@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 
+from ..autodiff import checkpoints
 from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
@@ -263,7 +264,10 @@ class Entry:
 
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
-        captured, choices = self.captured(kinds, given, path)
+        kept = []
+        with checkpoints.room(self.compiled.memory, kept):
+            captured, choices = self.captured(kinds, given, path)
+        captured.notes += kept
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes)

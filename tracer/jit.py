@@ -2,8 +2,10 @@
 
 import functools
 import inspect
+import re
 import threading
 
+from ..autodiff import checkpoints
 from ..backends.xla import dispatch
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
@@ -50,10 +52,11 @@ class Route:
 class Compiled:
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
-    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None):
+    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.device, self.exact, self.engine = dispatch.find_device(device), exact, engine
+        self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
         self.entries = {}  # (structure, leaf types, static values) -> Entry
         self.routes = {}  # (structure, leaf types) -> Route
@@ -160,7 +163,8 @@ class Compiled:
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic)).func
+        with checkpoints.room(self.memory, None):
+            func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic)).func
         return optimise(func, exact=self.exact) if passes else func
 
     def explain(self):
@@ -176,7 +180,21 @@ def signature_of(function):
         return None
 
 
-def jit(function=None, *, device=None, exact=False, check=False, engine=None):
+UNITS = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def in_bytes(memory):
+    """"200MB" or a number of bytes, as an int."""
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*([0-9.]+)\s*([kKMG]?i?B)\s*", memory)
+        if found and found[2] in UNITS:
+            return int(float(found[1]) * UNITS[found[2]])
+    elif isinstance(memory, int | float) and memory > 0:
+        return int(memory)
+    raise ValueError(f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'.")
+
+
+def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None):
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
@@ -186,6 +204,8 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None):
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
     exact:  leave out rewrites that may change a result by rounding.
     engine: "xla", or "numpy" for programs of a few NumPy calls on ndarrays; None: the faster of the two, timed at the first call.
+    memory: what the derivatives inside may keep of each loop for the way back, in bytes or as "200MB"; None: 64 MiB. A loop
+            that would keep more keeps what it carries every so many trips, and runs once more from there.
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside objects and
             errors. On a difference beyond rounding raise CheckError, which names the first line that differs and both values.
 
@@ -200,13 +220,13 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None):
     np.float64(0.0)
     """
     if function is None:
-        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine)
+        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine, memory=memory)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
     if engine not in (None, "xla", "numpy"):
         raise ValueError(f"jit runs programs through engine='xla' or 'numpy', not {engine!r}\n  Leave it out to take the faster.")
     refuse_suspended(function)
-    compiled = Compiled(function, plain=function, device=device, exact=exact, engine=engine)
+    compiled = Compiled(function, plain=function, device=device, exact=exact, engine=engine, memory=memory)
     return wrapper(compiled, function, checked(compiled, function) if check else None)
 
 
