@@ -318,6 +318,7 @@ class Worker:
             self.pipe, end = context.Pipe()
             self.process = context.Process(target=serve, args=(end, self.by_xla), daemon=True)
             self.process.start()
+            end.close()  # so that its end is seen here
             self.pipe.recv()  # it has begun
         self.pipe.send((name, seed))
         whose = "unanswered"
@@ -335,6 +336,13 @@ class Worker:
             self.process.kill()
             self.process.join()
             self.process = None
+
+
+def spin(pipe, by_xla):
+    """As `serve`, but no call ever comes back."""
+    pipe.send("ready")
+    while True:
+        pass
 
 
 def serve(pipe, by_xla):

@@ -4,6 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import random_numpy
 from calls import names
 from compare import check_same
 from random_numpy import Worker, outcome, quick
@@ -286,15 +287,9 @@ def test_equiv_takes_no_Python_numbers():
 
 def test_a_call_that_never_ends_is_ended():
     run = Worker(seconds=1)
-    with mock.patch("random_numpy.serve", spin):
+    with mock.patch("random_numpy.serve", random_numpy.spin):
         assert run("add", 0)[0] == "unanswered"
     assert run.process is None
-
-
-def spin(pipe, by_xla):
-    pipe.send("ready")
-    while True:
-        pass
 
 
 def test_grids_are_numpys_to_the_last_bit_by_xla():
