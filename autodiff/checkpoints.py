@@ -29,7 +29,7 @@ _nested = contextvars.ContextVar("nested", default=False)
 
 
 @contextlib.contextmanager
-def room(size, report):
+def room(size, report=None):
     """Within: what the residuals of one loop may take, in bytes or None for what is usual; `report` is told what is kept."""
     told, token = REPORT.set(report), ROOM.set(ROOM.get() if size is None else size)
     try:

@@ -56,7 +56,7 @@ def _version(number, entry, world, version):
         f"    cost         {version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left), {first}"
     )
     if version.times is not None:
-        ours, xla = (f"{1e3 * t:.3g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us" for t in version.times)
+        ours, xla = (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us" for t in version.times)
         lines.append(f"    runs         {'as NumPy' if version.engine else 'through XLA'}: {ours} as NumPy, {xla} through XLA, when they were timed")
     return lines
 

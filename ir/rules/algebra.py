@@ -69,6 +69,7 @@ rule(i * 0,      0)
 rule(r * 1,      r)
 rule(w * 1.0,    w, exact=False)    # (inf + 0i)(1 + 0i) = inf + nan i
 rule(f * -1.0,   -f)
+rule(strong_mul(a, x), a * x, where=lambda a: a.value != 0)
 rule(strong_mul(x, a), x * a, exact=False, where=lambda a: bool(np.isfinite(a.value)))    # zeros of other signs
 rule(i * -1,     -i)
 rule(w * -1.0,   -w, exact=False)

@@ -159,7 +159,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     known = [(np.ravel(x), None) if assume_unique else unique(x, True) if return_indices else (unique(x), None) for x in (ar1, ar2)]
     x, count = front(concatenate([values for values, _ in known]))
     x, order = in_order(x) if return_indices else (np.sort(x), None)
-    if x.shape[0] < 2:
+    if x.shape[0] < 2 or not (assume_unique or all(getattr(v, "array", v).shape[0] for v, _ in known)):
         twice = fresh(getattr(x, "array", x).value)[:0]
         return (twice, handle(np.zeros(0, int)), handle(np.zeros(0, int))) if return_indices else twice
     meant = inside(Span(0, traced(count)), x.shape[0])

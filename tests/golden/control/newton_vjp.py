@@ -39,10 +39,10 @@ def d_program(a, v1):
         v35 = a / v34
         v36 = d_x * 0.5
         v37 = 1.0 / v34
-        v38 = v36 * v37
+        v38 = np.where(v36 == 0, v36, v36 * v37)
         v39 = -v35
         v40 = v39 / v34
-        v41 = v36 * v40
+        v41 = np.where(v36 == 0, v36, v36 * v40)
         v42 = v36 + v41
         v43 = d_a + v38
         d_a, d_x = v43, v42
