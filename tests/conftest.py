@@ -1,15 +1,22 @@
-"""Golden texts: `pytest --accept` rewrites them; the diff is then reviewed like code."""
+"""Golden texts: `pytest --accept` rewrites them; the diff is then reviewed like code. The longest tests begin first."""
 
+import gc
 import pathlib
 
 import numpy as np
 import pytest
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
+LONGEST = ("test_stdlib.py", "test_numpy_table.py", "test_random_flow.py")
+gc.set_threshold(50_000, 20, 100)  # programs are many objects that stay: looking through them over and over is a tenth of the time
 
 
 def pytest_addoption(parser):
     parser.addoption("--accept", action="store_true", help="rewrite golden texts with what the code prints now")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture
