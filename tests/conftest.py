@@ -8,7 +8,7 @@ import pytest
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LONGEST = ("test_stdlib.py", "test_numpy_table.py", "test_random_flow.py")
-gc.set_threshold(50_000, 20, 100)  # programs are many objects that stay: looking through them over and over is a tenth of the time
+gc.set_threshold(50_000, 20, 100)  # programs are many objects that stay, and looking through them over and over takes time
 
 
 def pytest_addoption(parser):
