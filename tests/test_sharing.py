@@ -1,6 +1,7 @@
 """Who shares memory with whom, where data decides it: NumPy's answer whichever way the data goes, from one compiled function."""
 
 import copy
+import gc
 
 import numpy as np
 import pytest
@@ -277,3 +278,23 @@ def test_data_inside_a_known_choice_leaves_a_try_only_where_it_says_so():
         except UnsupportedError:
             continue
         assert got == f(V.copy(), t)
+
+
+def test_what_may_be_one_of_very_many_is_never_taken_for_its_own():
+    def chosen(arrays, t):
+        y = arrays[0]
+        for k in range(1, 7):
+            if t[k] > 0:
+                y = arrays[k]
+        if t[0] > 0:
+            y = y * 2.0
+        gc.collect()  # references are counted
+        y[0] = 5.0
+        return y.sum()
+
+    arrays = [np.arange(3.0) + k for k in range(7)]
+    t = np.array([-1.0, 1, -1, -1, -1, -1, 1])
+    compiled = jit(lambda a, b, c, d, e, f, g, t: chosen((a, b, c, d, e, f, g), t))
+    with pytest.raises(UnsupportedError, match="is written in place"):
+        compiled(*arrays, t)
+    assert arrays[6][0] == 6.0

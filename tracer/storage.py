@@ -109,7 +109,7 @@ class Blend(Storage):
             own[id(s)] = own.get(id(s), 0) + 1
         for n in range(mine):
             s = self.choices[n][1]
-            if s.readonly or s.origin is not None or sys.getrefcount(s) > own[id(s)] + 2:
+            if type(s) is not Storage or s.readonly or s.origin is not None or sys.getrefcount(s) > own[id(s)] + 2:
                 return
         del s
         self.choices, self.memo = [(None, Storage(self.value, self.trace), ())], None
