@@ -1,5 +1,7 @@
 """Arrays whose length the running program decides: the same values, stores, aliases, errors and gradients as in NumPy."""
 
+import gc
+
 import numpy as np
 import pytest
 import random_extents
@@ -267,6 +269,15 @@ def test_compaction_loop():
 
     check_same(escape, X + 1j * X[::-1])
     check_same(escape, X[:3] * 0 + 2j)
+
+
+def test_who_else_sees_an_array_is_no_matter_of_garbage():
+    gc.collect()
+    gc.disable()
+    try:
+        test_compaction_loop()
+    finally:
+        gc.enable()
 
 
 def test_selections_through_branches():

@@ -5,6 +5,7 @@ records the outer value first (`Trace.journal`), so the inner function gets an e
 outer storage gets that result: effects pass through transforms like any other value.
 """
 
+import collections
 import sys
 
 import numpy as np
@@ -104,12 +105,13 @@ class Blend(Storage):
         mine = len(self.choices)
         if self.trace is not current_trace() or mine == 1:
             return
-        own = {}
-        for _, s, _ in self.choices:
-            own[id(s)] = own.get(id(s), 0) + 1
-        for n in range(mine):
-            s = self.choices[n][1]
-            if type(s) is not Storage or s.readonly or s.origin is not None or sys.getrefcount(s) > own[id(s)] + 2:
+        held = [s for _, s, _ in self.choices]
+        held += [m for s in dict.fromkeys(held) if isinstance(s, Shared) for m, _ in s.sources]
+        own = collections.Counter(map(id, held))
+        while held:
+            s = held.pop()
+            expected = own[id(s)] + 2 + sum(x is s for x in held)  # the holders among the choices, the name `s`, the argument, this list
+            if type(s) not in (Storage, Shared) or s.readonly or s.origin is not None or sys.getrefcount(s) > expected:
                 return
         del s
         self.choices, self.memo = [(None, Storage(self.value, self.trace), ())], None

@@ -112,6 +112,15 @@ def either_way(test, then, other, slots, live, held, simple=False):
         if found is not None:
             return found
     joint = Merger(a, b, condition, where)
+    try:
+        return merged(joint, a, b, condition, where, slots, live)
+    finally:
+        for used in (joint, a, b):
+            used.close()
+
+
+def merged(joint, a, b, condition, where, slots, live):
+    """The `cond` of two sides that were run -> how it ends; then every place is as it leaves it."""
     plans = []
     for slot in [*slots, *{**a.heap, **b.heap}]:
         x, y = a.after(slot), b.after(slot)

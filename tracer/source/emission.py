@@ -32,7 +32,7 @@ class Emission:
     def __init__(self, roll, run):
         self.roll, self.run = roll, run
         self.params, self.inits, self.results, self.names = [], [], [], []
-        self.plans = []
+        self.plans, self.sharing, self.tags = [], None, None
         self.leaving = Leaving(run, lambda value, name: self.row(Value(value.type), Lit(0, value.type), value, name))
 
     def row(self, param, init, result, name=None):
@@ -70,6 +70,13 @@ class Emission:
         for slot, value in built:
             slot.set(value)
         return code(out)
+
+    def close(self):
+        """Let go of all it holds."""
+        self.run.close()
+        for part in (self.sharing, self.leaving, self.tags, self):
+            if part is not None:
+                vars(part).clear()
 
     def result(self, leaf, s):
         with self.run.trace:

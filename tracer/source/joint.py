@@ -43,6 +43,11 @@ class Merger:
         self.rows.append((x, y, name))
         return len(self.rows) - 1
 
+    def close(self):
+        """Let go of all it holds."""
+        for part in (*self.leaving, self):
+            vars(part).clear()
+
     # -- values ------------------------------------------------------------------------------------
     def place(self, x, y, name):
         """A plan for a place that holds x after a, y after b: a function of the results."""

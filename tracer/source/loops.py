@@ -106,7 +106,7 @@ class Loop:
         return trial.kept, trial.code
 
     def told(self, what, reason):
-        text = str(reason).splitlines()
+        text = reason.splitlines()
         where = locate()
         note = f"{where}: {what}, since {text[0]}" + (f" ({text[1].strip()})" if len(text) > 1 else "")
         notes = current_trace().root.notes
@@ -187,7 +187,7 @@ class For(Loop):
                 try:
                     return self.rolled(k, 1)
                 except RETRY as error:
-                    reason = error
+                    reason = str(error)  # without the frames it came through, and the arrays they hold
                 count = self.count - k
                 if written and count > 3 and count % 2 == 0:
                     try:
@@ -270,7 +270,7 @@ class While(Loop):
                 try:
                     return Roll(self, lambda counter: self.body(), going=going, test=self.test).emit()
                 except RETRY as error:
-                    reason = reason or error
+                    reason = reason or str(error)
                     self.told("trips are written out one by one", reason)
             if nested > NESTED:
                 raise self.stuck(reason)
@@ -290,7 +290,7 @@ class While(Loop):
 
     def stuck(self, reason):
         said = "this loop, whose test depends on data, cannot be captured: "
-        return CannotRoll(str(reason) if str(reason).startswith(said) else f"{said}{reason}")
+        return CannotRoll(reason if reason.startswith(said) else f"{said}{reason}")
 
     def after(self, onward):
         """A trip and those behind it."""

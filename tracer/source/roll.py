@@ -66,13 +66,21 @@ class Roll:
             try:
                 run = self.settle()
                 if visits.needed(self, run):
-                    return Emission(self, run).emit()
+                    return self.emitted(run)
+                run.close()
             except CannotRoll:
                 pass
             self.carried, self.stores, self.rounds = {}, [], 0
-        code = Emission(self, self.settle()).emit()
+        code = self.emitted(self.settle())
         visits.keep(self)
         return code
+
+    def emitted(self, run):
+        emission = Emission(self, run)
+        try:
+            return emission.emit()
+        finally:
+            emission.close()
 
     def settle(self):
         """The pass that assumes all that it shows."""
@@ -80,9 +88,13 @@ class Roll:
             run = self.passed()
             if not self.learn(run) and counts.settled(self, run):
                 break
+            run.close()
         else:
             raise self.refused("what it carries does not settle")
-        return self.passed() if self.check_kinds(run) else run
+        if not self.check_kinds(run):
+            return run
+        run.close()
+        return self.passed()
 
     def passed(self):
         """One trip on placeholders for all that is carried so far."""
@@ -242,6 +254,7 @@ class Roll:
             if not all(same) or not (exact or widths):
                 raise self.refused(f"{slot.name} is another kind of number in the first trip than in later ones")
             self.carried[slot].specs = specs
+        again.close()
         return True
 
     def signature(self, run):

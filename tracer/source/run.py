@@ -16,7 +16,7 @@ class Run:
     """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after"""
 
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
-        before = {s: s.get() for s in slots}
+        self.failed, before = False, {s: s.get() for s in slots}
         held = [(x, items(x)) for x in watched]
         self.trace = trace = Trace(name, current_trace())
         trace.region = Region(trial, choice)
@@ -28,6 +28,9 @@ class Run:
                 self.values = {s: s.get() for s in slots}
                 self.heap = {s: s.get() for s in trace.region.heap}
                 self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
+        except BaseException:
+            self.failed = True
+            raise
         finally:
             for storage, value in trace.journal.items():
                 storage.value = value
@@ -39,10 +42,17 @@ class Run:
             changed = [(x, had) for x, had in held if _differs(x, had)]
             for x, had in changed:
                 restore(x, had)
+            if self.failed:
+                self.close()
         self.before = {**trace.region.heap, **before}
         if changed:
             kind = type(changed[0][0]).__name__
             raise CannotRoll(message(f"a {kind} made outside it is changed, inside a loop or branch that is captured as a whole", locate()))
+
+    def close(self):
+        """Let go of all it holds: who else sees an array is found by counting references, and a trace is held by its own equations."""
+        self.values = self.heap = self.writes = self.before = None
+        self.trace.region.heap, self.trace.region.owned, self.trace.region.saved = {}, {}, {}
 
     @property
     def thrown(self):
