@@ -262,9 +262,9 @@ def notes(run):
     return " ".join(name for name, words in found.items() if words in text)
 
 
-def child(checkout, name, options):
-    """The row of one kernel, measured in a process of its own."""
-    command = [sys.executable, __file__, str(checkout), "--one", name, "--size", options.size, "--seconds", str(options.seconds)]
+def child(script, checkout, name, options):
+    """The row of one kernel, measured by a script in a process of its own."""
+    command = [sys.executable, script, str(checkout), "--one", name, "--size", options.size, "--seconds", str(options.seconds)]
     try:
         done = subprocess.run(
             command + ["--check-only"] * options.check_only, capture_output=True, text=True, timeout=options.timeout, env=os.environ | PASSIVE
@@ -305,27 +305,38 @@ HEAD = [
 ]  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def asked(about, timeout):
+    """The options of a script that goes through the kernels."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=pathlib.Path, help="a checkout of https://github.com/spcl/npbench")
     parser.add_argument("--size", default="S", choices=["S", "M"])
     parser.add_argument("--only", default="", help="kernels, with commas between")
     parser.add_argument("--check-only", action="store_true", help="tiny sizes, nothing timed")
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds a kernel may take in all")
+    parser.add_argument("--timeout", type=float, default=timeout, help="seconds a kernel may take in all")
     parser.add_argument("--seconds", type=float, default=2.0, help="seconds of timed runs a kernel")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def gone_through(script, measure, options):
+    """{name: row} of all kernels asked for, each in a process of its own; in such a process, print its row -> None."""
     if options.one:
         jax.config.update("jax_enable_x64", True)
         warnings.simplefilter("ignore")
         kernel = Kernel(options.checkout, options.one)
         print(MARK + json.dumps(measure(kernel, options.size, options.check_only, options.seconds)))
-        return
-    wanted = [n for n in options.only.split(",") if n] or list(kernels(options.checkout))
+        return None
     rows = {}
-    for name in wanted:
-        rows[name] = child(options.checkout, name, options)
-        print(f"{name}: {rows[name]['correct']}", file=sys.stderr)
+    for name in [n for n in options.only.split(",") if n] or list(kernels(options.checkout)):
+        rows[name] = row = child(script, options.checkout, name, options)
+        print(f"{name}: {row['correct']} {row.get('random', '')} {row['notes']}", file=sys.stderr, flush=True)
+    return rows
+
+
+def main():
+    rows = gone_through(__file__, measure, asked(__doc__, 120.0))
+    if rows is None:
+        return
     body = [cells(name, row) for name, row in rows.items()]
     table(body, HEAD)
     right = sum(row["correct"] in ("yes", "chaotic") for row in rows.values())

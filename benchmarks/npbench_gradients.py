@@ -10,22 +10,15 @@ argument, arrays and numbers, is compared with NumPy's own central differences a
 with the step at which two neighbours agree best. "chaotic" is where the differences themselves do not agree.
 
 `jax.grad` of the port, jitted, has a loss of the same kind over what the port returns; the gradient is compared with
-differences of that. ms are medians of turns in one process; MB are the temporary buffers of the compiled programs.
+differences of that. ms are medians of turns in one process; MB are the temporary buffers of its compiled program.
 """
 
-import argparse
 import copy
-import json
 import math
-import os
-import pathlib
-import subprocess
-import sys
-import warnings
 
 import jax
 import numpy as np
-from npbench import MARK, PASSIVE, Kernel, interleaved, kernels, mean, prepared
+from npbench import asked, gone_through, interleaved, mean, prepared
 from timing import table
 
 from wengert import grad, jit
@@ -175,21 +168,6 @@ def port(kernel, args, everyone):
         return {"port": type(error).__name__}
 
 
-def child(checkout, name, options):
-    command = [sys.executable, __file__, str(checkout), "--one", name, "--size", options.size, "--seconds", str(options.seconds)]
-    try:
-        done = subprocess.run(
-            command + ["--check-only"] * options.check_only, capture_output=True, text=True, timeout=options.timeout, env=os.environ | PASSIVE
-        )
-    except subprocess.TimeoutExpired:
-        return {"correct": "timeout", "notes": f"over {options.timeout} s"}
-    for line in done.stdout.splitlines():
-        if line.startswith(MARK):
-            return json.loads(line[len(MARK) :])
-    said = next((s for s in reversed(done.stderr.splitlines()) if "Error" in s), f"died with {done.returncode}")
-    return {"correct": "fails", "notes": said.strip().rpartition("errors.")[2][:110]}
-
-
 HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "port ms", "grad/forward", "port/ours", "port MB", "port", "notes"]
 
 
@@ -202,31 +180,15 @@ def cells(name, row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=pathlib.Path, help="a checkout of https://github.com/spcl/npbench")
-    parser.add_argument("--size", default="S", choices=["S", "M"])
-    parser.add_argument("--only", default="", help="kernels, with commas between")
-    parser.add_argument("--check-only", action="store_true", help="tiny sizes, nothing timed")
-    parser.add_argument("--timeout", type=float, default=240.0, help="seconds a kernel may take in all")
-    parser.add_argument("--seconds", type=float, default=2.0, help="seconds of timed runs a kernel")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.one:
-        jax.config.update("jax_enable_x64", True)
-        warnings.simplefilter("ignore")
-        print(MARK + json.dumps(measure(Kernel(options.checkout, options.one), options.size, options.check_only, options.seconds)))
+    rows = gone_through(__file__, measure, asked(__doc__, 240.0))
+    if rows is None:
         return
-    wanted = [n for n in options.only.split(",") if n] or list(kernels(options.checkout))
-    rows = {}
-    for name in wanted:
-        rows[name] = child(options.checkout, name, options)
-        print(f"{name}: {rows[name]['correct']} {rows[name].get('random', '')} {rows[name]['notes']}", file=sys.stderr, flush=True)
     body = [cells(name, row) for name, row in rows.items()]
     table(body, HEAD)
-    asked = [row for row in rows.values() if row["correct"] != "no float input"]
-    right = sum(row["correct"] in ("yes", "chaotic") and row.get("random") in ("yes", "chaotic") for row in asked)
+    asked_for = [row for row in rows.values() if row["correct"] != "no float input"]
+    right = sum(row["correct"] in ("yes", "chaotic") and row.get("random") in ("yes", "chaotic") for row in asked_for)
     means = ", ".join(f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}" for title in ("grad/forward", "port/ours"))
-    print(f"\n{right} of {len(asked)} right; geometric means: {means}")
+    print(f"\n{right} of {len(asked_for)} right; geometric means: {means}")
 
 
 if __name__ == "__main__":

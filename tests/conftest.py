@@ -19,6 +19,10 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
+def pytest_collection_finish():
+    gc.freeze()
+
+
 @pytest.fixture
 def golden(request):
     """golden(name, text): text equals tests/golden/name, or becomes it under --accept."""
