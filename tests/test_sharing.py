@@ -298,3 +298,25 @@ def test_what_may_be_one_of_very_many_is_never_taken_for_its_own():
     with pytest.raises(UnsupportedError, match="is written in place"):
         compiled(*arrays, t)
     assert arrays[6][0] == 6.0
+
+
+def test_memory_that_a_loop_shared_stays_shared_where_a_branch_ends():
+    def f(a, v, w, t):
+        x, y = v * 1.0, w
+        if t > 0:
+            for i in range(3):
+                y = a[i].sum() + v
+                if y[i] < 0.2:
+                    x = y[...]
+        y -= 0.5
+        return x
+
+    a = np.array([[1.0, 2.0], [3.0, 4.0], [-9.0, -9.0]])
+    compiled = jit(f)
+    for rows in (a, a[::-1].copy(), a + 20):
+        for t in (1.0, -1.0):
+            want = f(rows, V[:3].copy(), V[3:].copy(), t)
+            try:
+                agree(compiled(rows, V[:3].copy(), V[3:].copy(), t), want, 1e-12)
+            except UnsupportedError:
+                pass

@@ -5,7 +5,7 @@ from ...ir.ops import OPS
 from .. import pytree
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
-from ..storage import Storage, current_trace
+from ..storage import Storage, current_trace, memories
 from ..unmerged import Unmerged
 from . import codes, merge
 from .codes import Code
@@ -148,8 +148,8 @@ class Merger:
         sides = [None if leaf is NOTHING else way.choices(leaf) for way, leaf in zip(self.leaving, (x, y))]
         key = tuple([None if side is None else tuple([(id(t), id(s), tuple(map(id, c))) for t, s, c in side]) for side in sides])
         for n, side in enumerate(sides):
-            for _, s, _ in side or ():
-                self.seen.setdefault((n, s), set()).add(key)
+            for m in [m for _, s, _ in side or () for m in memories(s)]:
+                self.seen.setdefault((n, m), set()).add(key)
         found = self.pairs.setdefault(key, [sides, (x, y), name, None, None])
 
         def plan(out):
