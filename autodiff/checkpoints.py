@@ -74,7 +74,7 @@ def power(n):
 
 def sizes(residuals, state, trips):
     """(trips a chunk, snapshots): both small where the trips are unknown, else so that their sum is."""
-    trip, shot = max(sum(map(weight, residuals)), 1), max(sum(x.type.size * x.type.dtype.itemsize for x in state), 1)
+    trip, shot = max(sum(map(weight, residuals)), 1), max(sum(map(weight, state)), 1)
     if trips is None:
         return min(power(FIRST // trip), CHUNK), min(max(power(FIRST // shot), 8), SNAPSHOTS)
     chunk = power(min(max(math.sqrt(trips * shot / trip), 1), ROOM.get() / trip / 2, trips))
@@ -91,7 +91,7 @@ class Checkpointed:
         self.half, self.body, self.test, self.trips = half, body, test, trips
         self.limit, self.invariants, self.state = limit, invariants, state
         self.chunk, self.shots = sizes(half.saved, state, trips if trips is not None else bound)
-        self.kept = self.chunk * sum(map(weight, half.saved)) + self.shots * sum(x.type.size * x.type.dtype.itemsize for x in state)
+        self.kept = self.chunk * sum(map(weight, half.saved)) + self.shots * sum(map(weight, state))
         self.few = (bound or trips or math.inf) <= self.chunk * self.shots  # never more snapshots than there is room for
 
     # -- pieces of program -------------------------------------------------------------------------
@@ -183,8 +183,7 @@ class Checkpointed:
 
         xs = (chunks, count, distance, *invariants, *shots, *starts[0], *starts[1])
         body = region(one, [COUNTER, *types_of(*xs)], half.func.name)
-        out = loop(*xs[:1], *xs, body=body, carried=len(needs_inv) + len(flows))
-        return list(out)
+        return list(loop(chunks, *xs, body=body, carried=len(needs_inv) + len(flows)))
 
     def residuals(self, start, trips, invariants, state):
         """What `trips` trips from number `start` on keep."""

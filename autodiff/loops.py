@@ -102,8 +102,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
 
     slots = trips if trips is not None else bound
     if checkpoints.wanted(half.saved, slots):
-        again = not effectful(loop, {"body": body, "test": test})  # what has an effect runs once only
-        if again:
+        if not effectful(loop, {"body": body, "test": test}):  # what has an effect runs once only
             kept = checkpoints.Checkpointed(half, body, test, trips, bound, limit, invariants, state)
             results, pull = kept.vjp(where(needs_inv), flows)
             return results, lambda gs: _placed(pull(gs), len(limit), len(operands), where(needs_inv), flows, carried)

@@ -16,7 +16,7 @@ class Run:
     """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after"""
 
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
-        self.failed, before = False, {s: s.get() for s in slots}
+        failed, before = False, {s: s.get() for s in slots}
         held = [(x, items(x)) for x in watched]
         self.trace = trace = Trace(name, current_trace())
         trace.region = Region(trial, choice)
@@ -29,7 +29,7 @@ class Run:
                 self.heap = {s: s.get() for s in trace.region.heap}
                 self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
         except BaseException:
-            self.failed = True
+            failed = True
             raise
         finally:
             for storage, value in trace.journal.items():
@@ -42,7 +42,7 @@ class Run:
             changed = [(x, had) for x, had in held if _differs(x, had)]
             for x, had in changed:
                 restore(x, had)
-            if self.failed:
+            if failed:
                 self.close()
         self.before = {**trace.region.heap, **before}
         if changed:
