@@ -88,7 +88,7 @@ class Checkpointed:
     """
 
     def __init__(self, half, body, test, trips, bound, limit, invariants, state):
-        self.half, self.body, self.test, self.trips = half, body, test, trips
+        self.half, self.body, self.test, self.trips, self.bound = half, body, test, trips, bound
         self.limit, self.invariants, self.state = limit, invariants, state
         self.chunk, self.shots = sizes(half.saved, state, trips if trips is not None else bound)
         self.kept = self.chunk * sum(map(weight, half.saved)) + self.shots * sum(map(weight, state))
@@ -179,7 +179,7 @@ class Checkpointed:
             at = mul(slot, distance)
             state = self.run(at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
             stacks = self.residuals(start, trips, invariants, state)
-            return tuple(backwards(half, invariants, trips, stacks, needs_inv, flows, dict(zip(flows, cts)), start, totals))
+            return tuple(backwards(half, invariants, trips, stacks, needs_inv, flows, dict(zip(flows, cts)), start, totals, self.chunk))
 
         xs = (chunks, count, distance, *invariants, *shots, *starts[0], *starts[1])
         body = region(one, [COUNTER, *types_of(*xs)], half.func.name)
@@ -198,7 +198,7 @@ class Checkpointed:
 
         xs = (start, *invariants, *state, *(empty(x.type, self.chunk) for x in half.saved))
         body = region(forward, [COUNTER, *types_of(*xs)], self.body.name)
-        return loop(trips, *xs, body=body, carried=len(state) + len(half.saved))[len(state) :]
+        return loop(trips, *xs, body=body, carried=len(state) + len(half.saved), bound=self.chunk)[len(state) :]
 
     # -- the rule ----------------------------------------------------------------------------------
     def vjp(self, needs_inv, flows):
@@ -214,7 +214,7 @@ class Checkpointed:
     def again(self, needs_inv, flows):
         """Nothing is kept but the operands: the loop runs again when the cotangents are there."""
         limit, invariants, state = self.limit, self.invariants, self.state
-        results = loop(*limit, *invariants, *state, body=self.body, test=self.test, trips=self.trips, carried=len(state))
+        results = loop(*limit, *invariants, *state, body=self.body, test=self.test, trips=self.trips, carried=len(state), bound=self.bound)
 
         def pull(gs):
             seeds = [j for j in flows if gs[j] is not None]

@@ -128,7 +128,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else trips, *out[carried:]))
 
     def pull(gs):
-        cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs)
+        cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs, bound=slots)
         return _placed(cts, len(limit), len(operands), where(needs_inv), flows, carried)
 
     return results, pull

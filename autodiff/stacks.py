@@ -43,11 +43,11 @@ def write_slot(stack, x, i):
     return dynamic_update_slice(stack, reshape(x, shape=(1, *x.type.shape)), i, *(ZERO for _ in range(x.type.ndim)))
 
 
-def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None, totals=None):
+def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None, totals=None, bound=None):
     """The loop run backwards -> cotangents of the invariants needed, then of the carried values at `flows`.
 
     trips: how many, an int or an operand; start: the number of the first, 0 where not given;
-    totals: what the cotangents of the invariants are added to; gs: cotangents of what is carried, or None for each.
+    totals: what the cotangents of the invariants are added to; bound: as `loop`; gs: cotangents of what is carried, or None for each.
     """
     func, first = half.func, 1 + len(invariants)
     read = where(p in half.reads for p in func.params[1:first])
@@ -78,7 +78,7 @@ def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None,
     hints = [None, *("trips" for _ in count), *("start" for _ in offset), *(func.params[1 + a].hint for a in read), *("saved" for _ in stacks)]
     hints += [*(("d_", func.params[1 + needs_inv[a]]) for a in added), *(("d_", func.params[first + j]) for j in flows)]
     back = region(backward, types, func.name, hints)
-    attrs = {"trips": trips} if isinstance(trips, int) else {}
+    attrs = {"trips": trips} if isinstance(trips, int) else {"bound": bound}
     out = loop(*count, *outer, *starts[0], *starts[1], body=back, carried=len(added) + len(flows), **attrs)
     found = [totals[n] if s is None else s for n, s in enumerate(place(out[: len(added)], added, len(sums)))]
     return [*found, *out[len(added) :]]

@@ -527,7 +527,21 @@ def test_a_long_loop_is_reversed_within_a_budget():
     assert "runs it once more" in frugal.explain()
 
 
-@pytest.mark.parametrize("size", ["lots", "12", -1, 0, [3]])
+def test_the_second_order_of_a_bounded_loop_keeps_its_trips():
+    def total(x):
+        for k in range(6):
+            for j in range(k):
+                x = np.sin(x) * x + j
+        return x.sum()
+
+    x, step = np.linspace(0.5, 1, 3), 1e-6
+    second = jit(grad(lambda x: grad(total)(x).sum()))
+    ahead, behind = (grad(total)(x + d) for d in (step, -step))
+    np.testing.assert_allclose(second(x), (ahead - behind) / (2 * step), rtol=1e-6)
+    assert "for 5 trips" in second.explain() and "runs it" not in second.explain()
+
+
+@pytest.mark.parametrize("size", ["lots", "12", "1.2.3MB", "0MB", -1, 0, [3]])
 def test_a_budget_that_is_no_size(size):
     with pytest.raises(ValueError, match="memory='200MB'"):
         jit(np.sin, memory=size)

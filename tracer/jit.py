@@ -185,12 +185,12 @@ UNITS = {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB"
 
 def in_bytes(memory):
     """"200MB" or a number of bytes, as an int."""
+    size = memory
     if isinstance(memory, str):
-        found = re.fullmatch(r"\s*([0-9.]+)\s*([kKMG]?i?B)\s*", memory)
-        if found and found[2] in UNITS:
-            return int(float(found[1]) * UNITS[found[2]])
-    elif isinstance(memory, int | float) and memory > 0:
-        return int(memory)
+        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kKMG]?i?B)\s*", memory)
+        size = float(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else None
+    if isinstance(size, int | float) and size > 0:
+        return int(size)
     raise ValueError(f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'.")
 
 
