@@ -435,3 +435,29 @@ def test_complex_numbers_of_parts_keep_the_signs_of_zeros():
     for p in (np.inf, 0.0, -0.0, 1.0):
         for got, x, y in zip(f(p), (0, p, -0.0, p), (p, 0, p, -0.0)):
             assert str(got) == str(complex(x, y))
+
+
+def test_numbers_beside_arrays_under_the_narrowest_casting():
+    for ufunc in (np.maximum, np.divide, np.ldexp, np.less):
+        for x in (np.ones(2), np.ones(2, np.int64), np.ones(2, np.float32)):
+            for number in (1.0, 1, 1j):
+                check_same(lambda x, u=ufunc, n=number: u(x, n, casting="equiv"), x)  # TypeError, for most
+
+
+def test_a_step_of_quantiles_must_fit_into_out():
+    x = np.linspace(0, 1, 6).reshape(2, 3)
+    for kind in (np.int64, np.float32, np.complex128):
+        check_same(lambda x, out: np.quantile(x, 0.5, axis=0, out=out), x, np.zeros(3, kind))
+        check_same(lambda x, out: np.nanpercentile(x, [50, 20], axis=1, out=out, method="nearest"), x, np.zeros((2, 2), kind))
+
+
+def test_arguments_that_decide_nothing_are_still_looked_at():
+    check_same(lambda b: np.packbits(b, axis=()), np.array(True))  # TypeError
+    check_same(lambda p: np.polyder(p, m=0), np.ones((2, 2)))
+    check_same(lambda p: np.polyder(p, m=0), np.array(1.0))  # TypeError
+
+
+@pytest.mark.skipif(np.ulonglong is np.uint64, reason="one type")
+def test_a_number_that_is_no_argument_of_xla():
+    with pytest.raises(UnsupportedError, match="np.uint64"):
+        jit(lambda x: x + 1)(np.ulonglong(5))

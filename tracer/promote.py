@@ -182,8 +182,7 @@ def loop(ufunc, keys, dtype=None, casting="same_kind"):
     found = _loops.get(memo)
     if found is None:
         if casting == "equiv" and len({isinstance(k, np.dtype) for k in keys}) > 1 and not ufunc.__name__.startswith("logical"):
-            # as NumPy has it, whose resolve_dtypes would crash
-            raise TypeError(message("cannot cast Python numbers under the casting rule 'equiv'", locate()))
+            keys = strong(ufunc, keys, dtype)  # NumPy's resolve_dtypes would crash
         chosen = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
         kinds = tuple(keys) + (None,) * ufunc.nout
         if all(not isinstance(k, np.dtype) for k in keys):
@@ -194,6 +193,15 @@ def loop(ufunc, keys, dtype=None, casting="same_kind"):
             raise located(error) from None
         found = _loops[memo] = types[: ufunc.nin], types[ufunc.nin :]
     return found
+
+
+def strong(ufunc, keys, dtype):
+    """Keys with a dtype for each Python number, which under the casting rule 'equiv' must be the one it has alone."""
+    wants, _ = loop(ufunc, keys, dtype)
+    for key, want in zip(keys, wants, strict=True):
+        if not isinstance(key, np.dtype) and want != WEAK_DTYPES[key]:
+            raise TypeError(message(f"cannot cast Python {key.__name__} to {want} under the casting rule 'equiv'", locate()))
+    return tuple(want if key in WEAK_DTYPES else key for key, want in zip(keys, wants, strict=True))
 
 
 def located(error):

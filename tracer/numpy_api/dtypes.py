@@ -91,7 +91,8 @@ def packbits(a, /, axis=None, bitorder="big"):
     x = handle(a)
     if x.dtype.kind not in "iub":
         raise TypeError("Expected an input array of integer or boolean data type")
-    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, operator.index(axis))
+    axis = None if axis is None else operator.index(axis)
+    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
     bits = cast_to(value_of(moveaxis(x, axis, -1), bool), np.dtype(np.uint8))
     *lead, n = bits.type.shape
     shape = (*lead, -(-n // 8), 8)

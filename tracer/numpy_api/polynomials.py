@@ -128,10 +128,10 @@ def order(m, what):
 
 @implements(np.polyder)
 def polyder(p, m=1):
-    p = handle(p)
-    if p.ndim != 1:
+    p, m = handle(p), order(m, "Order of derivative must be positive (see polyint)")
+    if p.ndim != 1 and (m or not p.ndim):
         raise (ValueError if p.ndim else TypeError)(message(f"the coefficients of a polynomial have one axis, these {p.ndim}", locate()))
-    for _ in range(order(m, "Order of derivative must be positive (see polyint)")):
+    for _ in range(m):
         p = p[:-1] * np.arange(len(p) - 1, 0, -1)
     return p
 

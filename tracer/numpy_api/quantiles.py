@@ -115,6 +115,8 @@ def quantiles(function, percent, ignore_nan=False):
         ignoring = ignore_nan and a.dtype.kind == "f"
         weighing = {} if weights is None else {"weights": np.ones(sample_of(a).shape)}
         like = verdict(function, sample_of(a), trial, axis, method=method, **weighing)
+        if out is not None:  # which NumPy may write to step by step, in its dtype
+            verdict(function, sample_of(a), trial, axis, np.zeros(np.shape(like), out.dtype), method=method, **weighing)
         if ignore_nan and a.size == 0:
             return nanmean(a, axis, out=out, keepdims=keepdims)
         axes = axes_of(axis, a.ndim)
