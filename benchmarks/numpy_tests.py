@@ -222,7 +222,7 @@ def main():
     parser.add_argument("--shown", type=int, default=260)
     parser.add_argument("--match", default="")
     parser.add_argument("--save", help="a folder for what was found")
-    parser.add_argument("--seconds", type=int, default=60, help="for one test")
+    parser.add_argument("--seconds", type=int, default=120, help="for one test")
     parser.add_argument("--child", nargs=5)
     given = parser.parse_args()
     if given.child:
@@ -238,6 +238,8 @@ def main():
             for n in failing:
                 if again[n]["outcome"] == "passed" and not again[n]["differing"]:
                     mine[n]["mended"] = mended
+                elif "TooLong" in again[n].get("text", ""):
+                    mine[n]["text"] = again[n]["text"]
         passing = [n for n, f in plain.items() if f["outcome"] == "passed"]
         by = {v: [] for v in VERDICTS}
         for n in passing:
