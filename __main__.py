@@ -16,7 +16,7 @@ import sys
 
 import numpy as np
 
-from . import DerivativeError, WengertError, grad, jit
+from . import DerivativeError, WengertError, grad, jit, source
 from .examples import training
 from .ir.types import DTYPES, IRTypeError, parse_type
 from .tracer import pytree
@@ -29,17 +29,21 @@ class Mistake(Exception):
     """What was asked for on the command line is not there; the text is one line."""
 
 
-def show(target, specs, gradient, wrt, passes):
+def show(target, specs, gradient, wrt, passes, numpy):
     """Print the program of a function for arguments like `specs`, and of its gradient where it has one."""
+
+    def text(f):
+        return source(f, *args) if numpy else f.ir(*args, passes=passes)
+
     function, args = resolve(target), [argument(s) for s in specs]
     check_arguments(function, args)
-    print(jit(function).ir(*args, passes=passes))
+    print(text(jit(function)))
     smooth = [i for i, x in enumerate(args) if floating(x)]
     if gradient and not smooth:
         raise Mistake(f"{target} has no gradient: no SPEC is floating")
     if gradient is not False and smooth:
         try:
-            print(f"\n{grad(function, argnums=smooth[0] if wrt is None else wrt).ir(*args, passes=passes)}")
+            print(f"\n{text(grad(function, argnums=smooth[0] if wrt is None else wrt))}")
         except DerivativeError:
             if gradient or wrt:
                 raise
@@ -140,9 +144,10 @@ def main_ir(argv):
     parser.add_argument("--grad", action=argparse.BooleanOptionalAction, help="print the gradient, or not; default: if the result is a real scalar")
     parser.add_argument("--wrt", metavar="NAME", help="the parameter of the gradient; default: the first floating one")
     parser.add_argument("--passes", action=argparse.BooleanOptionalAction, default=True, help="optimise, or print as captured; default: optimise")
+    parser.add_argument("--numpy", action="store_true", help="print standalone functions in NumPy, not IR")
     given = parser.parse_intermixed_args(argv)
     try:
-        show(given.target, given.specs, given.grad, given.wrt, given.passes)
+        show(given.target, given.specs, given.grad, given.wrt, given.passes, given.numpy)
     except (Mistake, WengertError, IRTypeError) as error:
         print(f"wengert: {error}", file=sys.stderr)
         return 2

@@ -70,6 +70,9 @@ def test_ir_options(module, capsys):
     assert " mul " in capsys.readouterr().out
     assert cli.main(["ir", *target, "--wrt", "x"]) == 0
     assert "func grad_norm(%x: f32[4]) -> f32[4]" in capsys.readouterr().out
+    assert cli.main(["ir", *target, "--numpy"]) == 0
+    out = capsys.readouterr().out
+    assert "def norm(x):" in out and "def grad_norm(x):" in out and "func " not in out
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
+import linecache
 
 import numpy as np
 import pytest
@@ -414,3 +415,15 @@ def test_names_of_what_a_function_makes():
         return Made.__qualname__, Made.method.__qualname__, made.__qualname__, made.__name__
 
     assert convert(maker) is not maker and convert(maker)(1) == maker(1)
+
+
+def test_classes_made_where_nothing_has_a_name():
+    text = "class Box:\n    def __add__(self, x):\n        if x.sum() > 0:\n            return x\n        return -x\n"
+    text += "def f(x):\n    o = Box()\n    o.h = x * 2\n    return o + o.h\n"
+    space = {}
+    linecache.cache["<nameless>"] = len(text), None, text.splitlines(True), "<nameless>"
+    exec(compile(text, "<nameless>", "exec"), space)
+    f = jit(space["f"])
+    for x in (np.ones(2), -np.ones(2)):
+        assert np.array_equal(f(x), [2.0, 2.0])
+    assert "stores" not in f.explain() and "by value" not in f.explain()

@@ -158,14 +158,19 @@ class Compiled:
     # -- looking inside ----------------------------------------------------------------------------
     def ir(self, *args, passes=True, **kwargs):
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
+        func = self.captured(args, kwargs)[0].func
+        return optimise(func, exact=self.exact) if passes else func
+
+    def captured(self, args, kwargs):
+        """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
         with checkpoints.room(self.memory, None):
-            func = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic)).func
-        return optimise(func, exact=self.exact) if passes else func
+            found = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic))
+        return found, names, kinds
 
     def explain(self):
         """Every trace: what it relied on, why it was made, and what it cost."""

@@ -25,6 +25,9 @@ class Permute:
     def apply(self, array):
         return np.transpose(array, self.perm)
 
+    def text(self, x):
+        return f"{x}.transpose{self.perm}"
+
     def get(self, x):
         return transpose(x, perm=self.perm)
 
@@ -40,6 +43,9 @@ class Reshape:
 
     def apply(self, array):
         return np.reshape(array, self.shape)  # of an argument in another memory order: a copy, as NumPy makes
+
+    def text(self, x):
+        return f"{x}.reshape({self.shape})"
 
     def get(self, x):
         return reshape(x, shape=self.shape)
@@ -57,6 +63,9 @@ class Repeat:
     def apply(self, array):
         return np.broadcast_to(array, self.shape)
 
+    def text(self, x):
+        return f"np.broadcast_to({x}, {self.shape})"
+
     def get(self, x):
         return spread_to(x, self.shape)
 
@@ -69,6 +78,9 @@ class Part:
 
     def apply(self, array):
         return getattr(array, self.part)
+
+    def text(self, x):
+        return f"{x}.{self.part}"
 
     def get(self, x):
         return OPS[self.part](x)
@@ -86,6 +98,9 @@ class Diagonal:
 
     def apply(self, array):
         return np.diagonal(array, *self.args)
+
+    def text(self, x):
+        return f"np.diagonal({x}, {', '.join(map(str, self.args))})"
 
     def get(self, x):
         offset, a, b = self.args
@@ -116,6 +131,9 @@ class Index:
     def apply(self, array):
         return array[self.key]
 
+    def text(self, x):
+        return f"{x}[{', '.join(map(spelled, self.key))}]"
+
     @property
     def dynamic(self):
         return any(isinstance(start, Value) for start, _, _ in self.axes)
@@ -143,6 +161,14 @@ class Index:
                 new = _write(dynamic_slice(x, *starts, sizes=sizes), static, new)
             return dynamic_update_slice(x, new, *starts)
         return _write(x, self.axes, new)
+
+
+def spelled(k):
+    """One part of a static key."""
+    if isinstance(k, slice):
+        start, stop = ("" if p is None else p for p in (k.start, k.stop))
+        return f"{start}:{stop}" + ("" if k.step is None else f":{k.step}")
+    return "..." if k is Ellipsis else str(k)
 
 
 def _fit(x, shape):

@@ -4,6 +4,6 @@ Nothing is stated twice: the text of an op *is* the body of its declaration.
 """
 
 from . import control
-from .emit import callable_of, emit, plain
+from .emit import Pieces, callable_of, emit, identifier, plain
 
-__all__ = ["callable_of", "control", "emit", "plain"]
+__all__ = ["Pieces", "callable_of", "control", "emit", "identifier", "plain"]

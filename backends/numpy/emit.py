@@ -30,9 +30,24 @@ PRELUDE_MODULES = {"np": "import numpy as np", "math": "import math"}
 def emit(func, name=None, sources=True):
     """Standalone Python source of `func`, one statement an equation, the user's lines as comments."""
     module = _Module()
-    body = module.function(func, name or identifier(func.name), sources)
-    imports = [line for key, line in PRELUDE_MODULES.items() if key == "np" or re.search(rf"\b{key}\.", "\n".join([*module.helpers.values(), *body]))]
-    return "\n".join([*imports, "", *(h + "\n" for h in module.helpers.values()), *body]) + "\n"
+    return module.file(module.function(func, name or identifier(func.name), sources))
+
+
+class Pieces:
+    """What a function around the equations of `func` is written from.
+
+    params, results: their names or texts; lines: the statements between; file(lines): the file that defines it;
+    objects: names of what the statements use and no text stands for.
+    """
+
+    def __init__(self, func, taken=()):
+        module = _Module()
+        writer = _Writer(module, sources=True)
+        writer.taken |= {*taken}
+        self.params = [writer.bind(p) for p in func.params]
+        self.lines = writer.block(func)
+        self.results = [writer.operand(r, whole=True) for r in func.results]
+        self.fresh, self.file, self.objects = writer.fresh, module.file, module.objects
 
 
 def callable_of(func):
@@ -66,6 +81,11 @@ class _Module:
 
     def __init__(self):
         self.helpers, self.objects, self.outlined = {}, {}, {}
+
+    def file(self, body):
+        """The whole text, `body` last."""
+        text = "\n".join([*(h + "\n" for h in self.helpers.values()), *body]) + "\n"
+        return "\n".join([*(line for key, line in PRELUDE_MODULES.items() if key == "np" or re.search(rf"\b{key}\.", text)), "", text])
 
     def function(self, func, name, sources=True, always_tuple=False):
         """Lines of `def name(...)`."""

@@ -30,6 +30,9 @@ class Bits:
     def apply(self, array):
         return array.view(self.dtype)
 
+    def text(self, x):
+        return f"{x}.view(np.{self.dtype.name})"
+
     def get(self, x):
         return bits(x, self.dtype)
 
@@ -64,6 +67,9 @@ class Windows:
     def apply(self, array):
         return np.lib.stride_tricks.sliding_window_view(array, *self.args)
 
+    def text(self, x):
+        return f"np.lib.stride_tricks.sliding_window_view({x}, {self.args[0]}, {self.args[1]})"
+
     def get(self, x):
         shape, axis = self.args
         shape = tuple(shape) if np.iterable(shape) else (shape,)
@@ -84,6 +90,9 @@ class Labelled:
 
     def apply(self, array):
         return np.einsum(array, self.labels, self.out)
+
+    def text(self, x):
+        return f"np.einsum({x}, {self.labels}, {self.out})"
 
     def get(self, x):
         x, labels = diagonals(x, self.labels)

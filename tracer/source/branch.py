@@ -11,6 +11,7 @@ from ..unmerged import Unmerged
 from . import codes, merge
 from .builtins import truth
 from .codes import Code
+from .convert import is_builtin
 from .joint import Merger
 from .printing import Text
 from .rewrite import SITES
@@ -175,7 +176,7 @@ def ran(name, body, slots, held):
 def thrown(error):
     text = error.args[0] if len(error.args) == 1 else ""
     text = text.template if isinstance(text, Text) else str(text)
-    plain = isinstance(error, ShapeError) or type(error).__module__ == "builtins"
+    plain = isinstance(error, ShapeError) or is_builtin(type(error))
     kind = type(error) if plain and len(error.args) < 2 else UnsupportedError
     current_trace().fail(kind, text if kind is type(error) else f"{type(error).__name__}: {text or error}")
     return codes.THROWN

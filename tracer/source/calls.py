@@ -29,7 +29,7 @@ from ..promote import is_device_array
 from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
-from .convert import CELL, belongs, convert, is_user
+from .convert import CELL, belongs, convert, is_builtin, is_user
 from .expressions import HOOK
 from .library import called, through, traced_through
 from .printing import formatted, joining
@@ -206,7 +206,7 @@ def _class(f):
         return functools.partial(_dataclass, f, init, after)
     if type(f) is type and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
         return functools.partial(_construct, f, init)
-    return f if f.__module__ == "builtins" and f not in CONTAINERS else lambda *args, **kwargs: own(f(*args, **kwargs))
+    return f if is_builtin(f) and f not in CONTAINERS else lambda *args, **kwargs: own(f(*args, **kwargs))
 
 
 def _construct(f, init, /, *args, **kwargs):

@@ -17,6 +17,7 @@ FALLBACK = types.CellType()  # what to do with functions that have no source; li
 STDLIB = tuple({sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib")})
 SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
 LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in ("numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest"))
+HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 UNKNOWN = "is not at hand, or is no longer what was compiled"
 _codes = {}  # (code, file) -> the code with hooks, or why there is none
 _users = {}  # file -> bool
@@ -31,6 +32,11 @@ def is_user(code):
         standard = file.startswith(STDLIB) and not file.startswith(SITE)
         found = _users[file] = not (standard or file.startswith(LIBRARIES) or internal(code))
     return found
+
+
+def is_builtin(kind):
+    """Whether a type is Python's own. Classes made by `exec` in a namespace without a name say so too, but they live on the heap."""
+    return kind.__module__ == "builtins" and not kind.__flags__ & HEAP
 
 
 def convert(function):

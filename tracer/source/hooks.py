@@ -18,7 +18,7 @@ from . import codes, state
 from .branch import branch, choose, decided
 from .builtins import truth
 from .calls import ENVIRONMENT, call, environment
-from .convert import CELL, FALLBACK, is_user
+from .convert import CELL, FALLBACK, is_builtin, is_user
 from .frame import hooked
 from .loops import each, repeat
 from .operators import HOOKS, handled, manager, trying
@@ -98,7 +98,7 @@ def _known(key):
 
 def _method(kind, name):
     """The user's own method behind an operator, with hooks; None for all other types."""
-    if kind.__module__ == "builtins" or kind is np.ndarray or issubclass(kind, Traced):
+    if is_builtin(kind) or kind is np.ndarray or issubclass(kind, Traced):
         return None
     found = getattr(kind, name, None)
     return call(found) if type(found) is types.FunctionType and is_user(found.__code__) else None

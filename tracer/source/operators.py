@@ -16,7 +16,7 @@ from ..storage import current_trace
 from .branch import decided
 from .builtins import truth
 from .calls import ENVIRONMENT, call, environment
-from .convert import is_user
+from .convert import is_builtin, is_user
 from .printing import percent
 from .sequences import contains
 
@@ -64,7 +64,7 @@ def binary(plain, name, mirror):
 
 def yields(kind, other):
     """Whether a value of a type leaves an operator to an object of a class of the user's: numbers and lists do, arrays where they are told."""
-    if kind.__module__ == "builtins" or kind is TracedScalar:
+    if is_builtin(kind) or kind is TracedScalar:
         return True
     return kind is TracedArray and (getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0)
 
