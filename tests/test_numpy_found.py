@@ -461,3 +461,54 @@ def test_arguments_that_decide_nothing_are_still_looked_at():
 def test_a_number_that_is_no_argument_of_xla():
     with pytest.raises(UnsupportedError, match="np.uint64"):
         jit(lambda x: x + 1)(np.ulonglong(5))
+
+
+def test_einsum_adds_up_in_the_dtype_of_out():
+    for kind in (np.float32, np.int64, np.complex128):
+        for x in (np.array([[True, True], [True, False]]), np.full((2, 2), 100, np.int8)):
+            check_same(lambda x, out: np.einsum("ij->", x, out=out), x, np.zeros((), kind))
+            check_same(lambda x, out: np.einsum("ij,ij->i", x, x, out=out), x, np.zeros(2, kind))
+            check_same(lambda x, out: np.einsum("ij,jk->ik", x, x, out=out, optimize=True), x, np.zeros((2, 2), kind))
+
+
+def test_words_about_orders_and_axes():
+    for order in ("X", "CF", "f", None, 3):
+        check_same(lambda x, o=order: x.astype(bool, order=o), np.float64(3.0))
+        for x in (np.ones((2, 2)), np.array(True), np.zeros((0, 3))):
+            check_same(lambda x, o=order: x.flatten(order=o), x)
+            check_same(lambda x, o=order: np.ravel(x, o), x)
+    for f in (np.packbits, np.unpackbits):
+        for axis in (5, -2, 0, -1):
+            check_same(lambda x, f=f, a=axis: f(x, axis=a), np.array(3, np.uint8))
+    for ord in (None, 1, np.inf, 0):
+        check_same(lambda x, o=ord: np.linalg.norm(x, o, axis=0), np.array(3.0))
+
+
+def test_nothing_of_nothing():
+    for shape, reps in (((2, 0), -1), ((2, 0), (2, -1)), ((0, 2), (2, -1)), ((0, 2), (3, 1, 2)), ((2, 2), -1)):
+        check_same(lambda x, r=reps: np.tile(x, r), np.zeros(shape))
+    check_same(lambda c, x: np.select([c], [x], default=10**20), np.zeros((2, 0), bool), np.zeros((2, 0), int))
+    check_same(lambda x, v: np.insert(x, slice(0, 2), v), np.zeros((0, 3)), np.zeros((0, 3)))
+    for empty in (np.zeros(0), np.zeros((1, 0)), np.zeros((0, 1))):
+        check_same(lambda x, v: np.insert(x, [], v), np.zeros(3), empty)
+
+
+def test_exact_comparisons_under_any_casting():
+    for casting in ("no", "equiv", "safe"):
+        check_same(lambda x, c=casting: (np.equal(x, 10**12, casting=c), np.less(x, -(10**30), casting=c)), np.array([1, 2], np.uint16))
+
+
+def test_more_of_numbers_and_casts():
+    check_same(np.squeeze, 2.0 + 1j)
+    check_same(lambda x, v: (np.put(x, [0, 2], v), x), np.zeros(3, np.int32), np.array([2**40 + 3, -(2**35)]))
+    check_same(lambda x, w: np.cov(x, fweights=w, dtype=np.float32), np.linspace(0, 1, 12).reshape(3, 4).astype(np.float32) ** 2, np.arange(4))
+
+
+def test_one_number_is_no_array():
+    for x in (-0.5, np.float64(-0.5), np.float32(np.nan), np.array(-0.5), 3):
+        for where in (np.array(False), np.array(True)):
+            for f in (np.nanmin, np.nanmax):
+                check_same(lambda x, w, f=f: f(x, initial=1, where=w), x, where)
+        check_same(lambda x: (np.median(x, keepdims=True), np.median(x), np.nanmedian(x, keepdims=True)), x)
+    check_same(lambda x: np.linalg.vector_norm(x, axis=1.0), np.ones((2, 3)))
+    check_same(lambda x: np.linalg.vector_norm(x, axis=1.0, keepdims=True), np.ones((2, 3)))  # TypeError

@@ -231,7 +231,8 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
         if key is int and isinstance(x, int):
             np.int64(x)  # NumPy's own words for what is no C long
     operands, keys = zip(*(exactly(reads) if ufunc in COMPARISONS else reads))
-    wants, gives = loop(ufunc, keys, dtype, casting)
+    asked = any(key is not k for key, (_, k) in zip(keys, reads, strict=True))  # what is compared exactly is under no casting rule
+    wants, gives = loop(ufunc, keys, dtype, "same_kind" if asked else casting)
     shape = broadcast_shapes([shape_of(x) for x in operands])
     values = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
     out = rule(*values)

@@ -197,9 +197,9 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     else:
         freedom = total if ddof == 0 else total - ddof if aweights is None else total - ddof * np.sum(w * wa) / total
         freedom = np.maximum(freedom, 0.0)
-    X = X - mean[:, None]
+    X = (X - mean[:, None]).astype(X.dtype)
     c = np.matmul(X, np.conjugate(X if w is None else X * w).T)
-    return np.squeeze(c * np.true_divide(1, fresh(cast_to(value_of(freedom), dtype))))
+    return np.squeeze((c * np.true_divide(1, fresh(cast_to(value_of(freedom), np.dtype(np.float64))))).astype(c.dtype))
 
 
 @implements(np.corrcoef)

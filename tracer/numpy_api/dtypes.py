@@ -10,6 +10,7 @@ from ..assume import decide
 from ..emit import cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from .arguments import axis_of
 from .handles import cut, handle, value_of
 from .registry import implements
 from .shaping import moveaxis
@@ -69,8 +70,7 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     x = handle(a)
     if x.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    axis = None if axis is None else operator.index(axis)
-    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
+    x, axis = one_axis(x, axis)
     bytes_ = moveaxis(x, axis, -1).value
     shape = (*bytes_.type.shape, 8)
     places = spread_to(constant_of(order_of(bitorder)), shape)
@@ -91,14 +91,19 @@ def packbits(a, /, axis=None, bitorder="big"):
     x = handle(a)
     if x.dtype.kind not in "iub":
         raise TypeError("Expected an input array of integer or boolean data type")
-    axis = None if axis is None else operator.index(axis)
-    x, axis = (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
+    x, axis = one_axis(x, axis)
     bits = cast_to(value_of(moveaxis(x, axis, -1), bool), np.dtype(np.uint8))
     *lead, n = bits.type.shape
     shape = (*lead, -(-n // 8), 8)
     bits = reshape_to(padded(bits, shape[-2] * 8), shape)
     worth = spread_to(constant_of(np.left_shift(np.uint8(1), order_of(bitorder))), shape)
     return moveaxis(fresh(OPS["reduce_sum"](OPS["mul"](bits, worth), axes=(len(shape) - 1,))), -1, axis)
+
+
+def one_axis(x, axis):
+    """x and the axis of its bits: all of it in a row for None."""
+    axis = None if axis is None else axis_of(operator.index(axis), max(x.ndim, 1))
+    return (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
 
 
 def order_of(bitorder):

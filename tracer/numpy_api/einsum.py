@@ -87,7 +87,8 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     if not others and out is None and dtype is None and set(labels) == set(result) and isinstance(x, TracedArray):
         return x.window(Labelled(numbered(labels, labels), numbered(result, labels)))
     like = trial(operands, arrays, path, out, dtype=dtype, casting=casting) if optimize else like
-    made = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
+    common = [*arrays, out] if out is not None and (not others or not optimize) else arrays  # one iterator over all, in one dtype
+    made = np.result_type(*[x.dtype for x in common]) if dtype is None else np.dtype(dtype)
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
     if out is not None:
         return write_out("einsum", out, value, casting="unsafe")

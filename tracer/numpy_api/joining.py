@@ -209,7 +209,6 @@ def insert(arr, obj, values, axis=None):
         order = np.concatenate([np.arange(index), np.arange(n, n + count), np.arange(index, n)])
     else:
         order = np.insert(np.arange(n), obj, np.arange(n, n + count))
-        new = new.ravel() if x.ndim == 1 and not count and not new.size else new  # nothing, in whatever shape
     new = fitted(new.value, tuple(count if d == axis else m for d, m in enumerate(x.shape)))
     return fresh(picked(joined([x.value, new], axis), order, axis))
 
@@ -288,6 +287,8 @@ def without_some(x, obj, axis):
 @implements(np.tile)
 def tile(A, reps):
     x = handle(A)
+    if not x.size:  # a negative number of nothing may be nothing
+        return fresh(filled(0, np.tile(x.shadow, reps).shape, x.dtype))
     reps = tuple(reps) if np.iterable(reps) else (reps,)
     rank = max(x.ndim, len(reps))
     reps = (1,) * (rank - len(reps)) + tuple(operator.index(r) for r in reps)

@@ -176,6 +176,8 @@ def select(condlist, choicelist, default=0):
         if c.type.kind != "b":
             raise TypeError(message(f"invalid entry {i} in condlist: should be boolean ndarray", locate()))
     shape = broadcast_shapes([*(c.type.shape for c in conditions), *(shape_of(v) for v, _ in reads)])
+    if 0 in shape and type(default) is int:
+        reads[-1] = 0, int  # nobody asks whether it fits
     *choices, result = [spread_to(as_choice(v, k, dtype, i == len(choicelist)), shape) for i, (v, k) in enumerate(reads)]
     for c, choice in zip(conditions[::-1], choices[::-1]):
         result = e.select(spread_to(c, shape), choice, result)

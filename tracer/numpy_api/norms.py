@@ -39,6 +39,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
         except Exception as error:
             raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
     if len(axis) == 1:
+        normalize_axis_index(axis[0], x.ndim)
         return vector_sizes(x, ord, axis[0], keepdims)
     if len(axis) != 2:
         raise ValueError("Improper number of dimensions to norm.")
@@ -86,6 +87,8 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
 @implements(np.linalg.vector_norm)
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     x = handle(x)
+    if axis is not None and not isinstance(axis, tuple) and not keepdims:
+        return norm(x, ord, axis)
     axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     rest = [d for d in range(x.ndim) if d not in axes]
     flat = np.transpose(x, (*axes, *rest)).reshape((int(np.prod([x.shape[d] for d in axes], dtype=object)), *[x.shape[d] for d in rest]))

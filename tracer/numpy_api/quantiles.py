@@ -165,7 +165,7 @@ nanpercentile = implements(np.nanpercentile)(quantiles(np.nanpercentile, True, T
 
 @implements(np.median)
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    a = traced(a)
+    a, keepdims = traced(a), given(keepdims, False)
     like = verdict(np.median, sample_of(a), axis)
     axes = axes_of(axis, a.ndim)
     x = last(a.value, axes)
@@ -178,7 +178,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     if x.type.inexact:
         worst = reshape_to(cut(x, end, n - 1, n), middle.type.shape)
         middle = e.select(is_nan(worst), worst, middle)
-    return give(reshape_to(middle, shape), out, "median")
+    return give(reshape_to(middle, shape), out, "median", array=bool(keepdims))
 
 
 def like_of(sample, shape):

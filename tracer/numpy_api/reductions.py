@@ -8,7 +8,7 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.shape import transpose
-from ..array import TracedArray, fresh, wrap
+from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
@@ -296,12 +296,19 @@ nancumprod = implements(np.nancumprod)(ignoring(cumprod, 1))
 
 @implements(np.nanmax)
 def nanmax(a, axis=None, out=None, keepdims=False, initial=NOTHING, where=True):
-    return reduce(np.fmax, a, axis, None, out, keepdims, initial, where)
+    return nan_of_none(a, reduce(np.fmax, a, axis, None, out, keepdims, initial, where), where)
 
 
 @implements(np.nanmin)
 def nanmin(a, axis=None, out=None, keepdims=False, initial=NOTHING, where=True):
-    return reduce(np.fmin, a, axis, None, out, keepdims, initial, where)
+    return nan_of_none(a, reduce(np.fmin, a, axis, None, out, keepdims, initial, where), where)
+
+
+def nan_of_none(a, best, where):
+    """The best of the numbers; of one number that is no array, NaN where it is left out, whatever `initial` is."""
+    if not isinstance(a, TracedScalar) or best.dtype.kind != "f" or given(where, True) is True:
+        return best
+    return np.where(all(np.isnan(a), where=where), np.nan, best)[()]
 
 
 def nan_position(find, worst):

@@ -77,7 +77,7 @@ def put(a, ind, v, mode="raise"):
     if type(v) in (int, float, complex):
         Flat(a)[places] = v
     elif index.type.size and values.size:
-        Flat(a)[places] = value_wise(values, index.type.size)
+        Flat(a)[places] = value_wise(values, index.type.size).astype(a.dtype)
 
 
 def value_wise(values, count):
@@ -111,8 +111,8 @@ def take_along_axis(arr, indices, axis=-1):
 
 @implements(np.put_along_axis)
 def put_along_axis(arr, indices, values, axis):
-    if type(arr) is TracedScalar and arr.weak is None:
-        axis_of(axis or 0, 0)
+    if type(arr) is TracedScalar and arr.weak is None and axis is not None:
+        axis_of(axis, 0)
     if type(arr) is not TracedArray:
         raise not_traced("np.put_along_axis", arr)
     if axis is None:

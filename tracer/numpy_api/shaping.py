@@ -84,6 +84,7 @@ def ravel(a, order="C"):
 
 def ordered(x, order):
     """x and "C" or "F" for an order that the memory decides."""
+    np.ravel(0, order)  # NumPy's own words where it is none
     if order in ("K", "k", "A", "a"):
         current_trace().rely_on_layout(x.storage)
     if order in ("K", "k"):
@@ -102,7 +103,7 @@ def squeeze(a, axis=None):
     x = handle(a)
     shape = np.squeeze(x.shadow, axis).shape
     if shape == x.shape:
-        return a if isinstance(a, Traced) else x
+        return a if isinstance(a, Traced) and not getattr(a, "weak", None) else x
     return as_given(a, x.window(Reshape(shape)))
 
 
@@ -287,6 +288,7 @@ Traced.__copy__ = copy_method
 @implements(method="astype")
 def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     dtype = checked(np.dtype(dtype))
+    np.ravel(0, order)  # NumPy's own words where it is none
     if not np.can_cast(x.dtype, dtype, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {dtype!r} according to the rule {casting!r}")
     if x.dtype.kind == "c" and dtype.kind not in "cb":
