@@ -484,6 +484,12 @@ def test_words_about_orders_and_axes():
         check_same(lambda x, o=ord: np.linalg.norm(x, o, axis=0), np.array(3.0))
 
 
+def test_fft_axes_that_are_none():
+    for axes in ("x", 0, (0, 0, 1), (0.5,), (5, 6), [-1, -2]):
+        for s in (None, (4, 4), (4,)):
+            check_same(lambda x, a=axes, s=s: np.fft.ifft2(x, s=s, axes=a), np.ones((1, 4), complex))
+
+
 def test_nothing_of_nothing():
     for shape, reps in (((2, 0), -1), ((2, 0), (2, -1)), ((0, 2), (2, -1)), ((0, 2), (3, 1, 2)), ((2, 2), -1)):
         check_same(lambda x, r=reps: np.tile(x, r), np.zeros(shape))
@@ -510,5 +516,6 @@ def test_one_number_is_no_array():
             for f in (np.nanmin, np.nanmax):
                 check_same(lambda x, w, f=f: f(x, initial=1, where=w), x, where)
         check_same(lambda x: (np.median(x, keepdims=True), np.median(x), np.nanmedian(x, keepdims=True)), x)
+        check_same(lambda x: (np.quantile(x, 0.5, keepdims=True), np.percentile(x, [20], keepdims=True), np.quantile(x, 0.5)), x)
     check_same(lambda x: np.linalg.vector_norm(x, axis=1.0), np.ones((2, 3)))
     check_same(lambda x: np.linalg.vector_norm(x, axis=1.0, keepdims=True), np.ones((2, 3)))  # TypeError

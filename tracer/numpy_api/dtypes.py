@@ -41,6 +41,7 @@ def common_type(*arrays):
 
 @implements(np.min_scalar_type)
 def min_scalar_type(a, /):
+    a = a if isinstance(a, Traced) else handle(a)
     if not a.ndim and a.dtype.kind != "b":
         raise UnsupportedError(message("np.min_scalar_type of a traced number depends on the number", locate(), "Use x.dtype."))
     return a.dtype

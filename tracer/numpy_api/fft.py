@@ -154,14 +154,12 @@ def lengths_and_axes(x, s, axes, inverse_real):
         if s is not None:
             warnings.warn("`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0).", DeprecationWarning, stacklevel=3)
         axes = range(-len(s if s is not None else x.shape), 0)
-    if s is None:
-        np.take(x.shape, axes)  # NumPy's own words, for a number in the place of axes too
+    lengths = list(np.take(x.shape, axes) if s is None else s)
+    if len(lengths) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
     axes = [operator.index(d) for d in axes]
     for d in axes:
         np.lib.array_utils.normalize_axis_index(d, x.ndim)
-    lengths = [x.shape[d] for d in axes] if s is None else list(s)
-    if len(lengths) != len(axes):
-        raise ValueError("Shape and axes have different lengths.")
     if s is None and inverse_real and axes:
         lengths[-1] = 2 * (x.shape[axes[-1]] - 1)
     return [x.shape[d] if n in (-1, None) else operator.index(n) for n, d in zip(lengths, axes)], axes

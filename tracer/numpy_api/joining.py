@@ -209,6 +209,7 @@ def insert(arr, obj, values, axis=None):
         order = np.concatenate([np.arange(index), np.arange(n, n + count), np.arange(index, n)])
     else:
         order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+        new = new.ravel() if x.ndim == 1 and not count and new.shape[-1:] == (0,) else new  # nothing, in any number of rows
     new = fitted(new.value, tuple(count if d == axis else m for d, m in enumerate(x.shape)))
     return fresh(picked(joined([x.value, new], axis), order, axis))
 

@@ -141,8 +141,8 @@ def quantiles(function, percent, ignore_nan=False):
             value = e.select(is_nan(end), end, value)
         value = transpose(value, perm=(value.type.ndim - 1, *range(value.type.ndim - 1)))
         value = reshape_to(cast_to(value, like.dtype), (*shape, *without(a.shape, axes, keepdims)))
-        array = weights is not None
-        if array and out is None and not value.type.shape and x.type.inexact:  # then NumPy gives a scalar for NaN, an array for a number
+        array = weights is not None or bool(keepdims)
+        if array and not keepdims and out is None and not value.type.shape and x.type.inexact:  # NumPy's is a scalar if NaN, else an array
             array = not decide(wrap(is_nan(reshape_to(end, ()))))
         return give(value, out, function.__name__, array=array)
 
