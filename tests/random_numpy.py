@@ -130,13 +130,13 @@ def tolerance_of(d, by_xla):
         with np.errstate(all="ignore"):
             a, b = parts(got), parts(want)
             apart, big = np.abs(a - b), np.max(np.where(np.isfinite(b), np.abs(b), 0), axis=0)
+            powers = POWER if by_xla and "power" in d.name and want.dtype.kind == "c" else 1
             if summed:
                 info = np.finfo(min([want.real.dtype, *narrow], key=lambda dtype: dtype.itemsize))  # steps may be taken in it
-                room = ROUNDINGS[info.dtype.itemsize] * float(info.eps) * np.maximum(size, np.max(big, initial=0.0))
+                room = powers * ROUNDINGS[info.dtype.itemsize] * float(info.eps) * np.maximum(size, np.max(big, initial=0.0))
             else:
                 big = np.maximum(big, big.dtype.type(largest))  # of which the rest is taken
-                ulps = ULPS[by_xla] * (POWER if by_xla and "power" in d.name and want.dtype.kind == "c" else 1)
-                room = ulps * np.spacing(big)
+                room = powers * ULPS[by_xla] * np.spacing(big)
             return np.all((a == b) | np.isnan(a) & np.isnan(b) | (apart <= room), axis=0)
 
     return agree
