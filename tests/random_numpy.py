@@ -40,8 +40,9 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"", r"^in order", "an order that NumPy does not promise"),
     (r"", r"^element by element", "NumPy's vectorised power and arctan2 combine other elements than a reduction asks for: a fault of its own"),
     (r"", r"^of a list or number", "lists and Python numbers are arrays here, where NumPy's Python code asks them for what they have not"),
-    (r"^\w+\.(reduceat|accumulate):.*out=", r"raises ShapeError\('output parameter", "NumPy writes into a corner of a larger `out`"),
+    (r"^(\w+\.(reduceat|accumulate)|(ndarray\.)?(nan)?cum(sum|prod)):.*out=", r"raises ShapeError\('output parameter", "NumPy writes into a corner of a larger `out`"),
     (r"^fft\.(ir|h)fft.*\[(.*, )?0[,\]]", r"^values", "NumPy's irfft and hfft of no numbers reads memory that nobody wrote"),
+    (r"^isin:", r"NumPy raises MemoryError", "NumPy makes a table of all numbers between the least and the greatest"),
     (r"^unpackbits:.*count=.*\[(.*, )?0[,\]]", r"^values", "NumPy's unpackbits of no bytes, and with a count, reads memory that nobody wrote"),
     (r"^(nan)?(median|quantile|percentile):.*out=", r"raises ShapeError\('output parameter", "NumPy repeats quantiles over a larger `out`"),
     (r"", r"^without partial results", "NumPy keeps partial results in an `out` of another dtype, and loses digits there"),
@@ -52,6 +53,7 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"^(ndarray\.)?(dot|matmul|inner|vdot|tensordot|einsum|kron|linalg\.\w+|vecdot|vecmat|matvec|convolve|correlate|multiply\.\w+|(nan)?(cum)?prod|vander)"
     r":.*complex",
     r"^values not finite", "inf and NaN in products of complex numbers: BLAS has rules of its own"),
+    (r"^histogram.*weights=.* b: u?int", r"^values.* by XLA$", "sums of weights beyond their dtype are cast from float64, each machine's way"),
     (r"^nextafter.*bool", r"^values.* by XLA$", "subnormal numbers are zero to XLA"),
     (r"complex", r"^values not finite.* by XLA$", "inf and NaN in quotients and powers of complex numbers: XLA has rules of its own"),
 ]

@@ -519,3 +519,35 @@ def test_one_number_is_no_array():
         check_same(lambda x: (np.quantile(x, 0.5, keepdims=True), np.percentile(x, [20], keepdims=True), np.quantile(x, 0.5)), x)
     check_same(lambda x: np.linalg.vector_norm(x, axis=1.0), np.ones((2, 3)))
     check_same(lambda x: np.linalg.vector_norm(x, axis=1.0, keepdims=True), np.ones((2, 3)))  # TypeError
+
+
+def test_complex_numbers_are_rounded_part_by_part():
+    z = np.array([4 - 3.25j, complex(1, np.inf), complex(np.nan, 15.5), complex(-0.0, -0.0)])
+    for decimals in (0, 1, -1):
+        check_same(lambda z, d=decimals: (np.round(z, d), z[1].round(d)), z)
+
+
+def test_a_number_that_does_not_fit_comes_before_the_cast():
+    check_same(lambda x: np.add(x, -200, dtype=np.int8), np.zeros((0, 3), np.float16))  # OverflowError
+
+
+def test_squares_of_booleans_are_bytes():
+    for x in (np.array([True, False]), np.array(True), np.bool_(True), np.zeros(0, bool)):
+        for n in (2, 1, 3, 2.0, np.int64(2), True):
+            check_same(lambda x, n=n: (x**n, np.power(x, n)), x)
+
+
+def test_reductions_begin_once():
+    for x in (np.zeros(0, np.float16), np.array([True]), np.array([1.0, 0.0, 2.0])):
+        for start in (300, 0):
+            check_same(lambda x, i=start: np.not_equal.reduce(x, dtype=bool, keepdims=True, initial=i), x)
+            check_same(lambda x, m, i=start: np.not_equal.reduce(x, dtype=bool, initial=i, where=m), x, x > 0)
+    check_same(lambda x: np.cumulative_prod(x, axis=(-1,), include_initial=True), np.ones(3))
+    check_same(lambda x: np.cumulative_sum(x, axis=-1, include_initial=True), np.ones((2, 3)))
+    check_same(lambda x, w: np.nanmin(x, axis=-1, initial=-3, where=w), 1 + 1j, np.array(False))
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_a_complex_number_is_looked_up_by_its_real_part():
+    for x in (np.complex128(1 + 2j), np.complex64(1), np.array(1j), np.array([1j])):
+        check_same(lambda x: np.interp(x, [0.0, 1.0, 2.5], [1j, 2, 3], right=7), x)

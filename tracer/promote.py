@@ -227,9 +227,10 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     if rule is None:
         raise unknown(ufunc)
     reads = [read(x) for x in inputs]
-    for x, key in reads if ufunc in CONNECTIVES else ():
+    fit = np.int64 if ufunc in CONNECTIVES else np.dtype(dtype).type if dtype is not None and np.dtype(dtype).kind in "iu" else None
+    for x, key in reads if fit else ():
         if key is int and isinstance(x, int):
-            np.int64(x)  # NumPy's own words for what is no C long
+            fit(x)  # NumPy's own words for what does not fit
     operands, keys = zip(*(exactly(reads) if ufunc in COMPARISONS else reads))
     asked = any(key is not k for key, (_, k) in zip(keys, reads, strict=True))  # what is compared exactly is under no casting rule
     wants, gives = loop(ufunc, keys, dtype, "same_kind" if asked else casting)

@@ -32,8 +32,14 @@ def round(a, decimals=0, out=None):
         return give(x if decimals >= 0 else round_integers(x, 10**-decimals), out, "round", "same_kind")
     if not decimals:
         return give(UFUNCS[np.rint](x), out, "rint", "same_kind")
+    value = e.make_complex(scaled(e.real(x), decimals), scaled(e.imag(x), decimals)) if x.type.kind == "c" else scaled(x, decimals)
+    return give(value, out, "multiply", "same_kind")
+
+
+def scaled(x, decimals):
+    """Real x to so many decimals."""
     scale, rint = Lit(10.0 ** abs(decimals), x.type), UFUNCS[np.rint]
-    return give(rint(x * scale) / scale if decimals > 0 else rint(x / scale) * scale, out, "multiply", "same_kind")
+    return rint(x * scale) / scale if decimals > 0 else rint(x / scale) * scale
 
 
 def round_integers(x, unit):

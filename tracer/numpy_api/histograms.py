@@ -7,7 +7,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops.indexing import index_arrays, put_arrays
-from ..array import Traced, TracedArray, fresh, wrap
+from ..array import Traced, TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..extents.bounded import made, room_for
@@ -165,7 +165,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """The broken line through (xp, fp), at x; xp rises."""
     x, xp, fp = traced(x), traced(xp), traced(fp)
     x, xp = (x, xp) if period is None else (traced(v.astype(DOUBLE)) for v in (x, xp))  # where NumPy drops imaginary parts unasked
-    verdict(np.interp, sample_of(x), sample_of(xp), sample_of(fp))
+    verdict(np.interp, sample_of(x)[()] if type(x) is TracedScalar else sample_of(x), sample_of(xp), sample_of(fp))
     if xp.shape != fp.shape:
         raise ValueError(message("fp and xp are not of the same length.", locate()))
     dtype = np.dtype(np.complex128) if fp.dtype.kind == "c" else DOUBLE

@@ -53,8 +53,14 @@ def define_operators():
         setattr(Traced, f"__{name}__", forward(ufunc, name))
     for name, ufunc in UNARY.items():
         setattr(Traced, f"__{name}__", single(ufunc))
+    Traced.__pow__ = squares(Traced.__pow__)
     Traced.__divmod__ = lambda self, other: (self // other, self % other)
     Traced.__rdivmod__ = lambda self, other: (other // self, other % self)
+
+
+def squares(power):
+    """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64."""
+    return lambda x, n: operate(np.square, x) if type(n) is int and n == 2 and type(x) is TracedArray and x.dtype == bool else power(x, n)
 
 
 def sequence_times(x, sequence):

@@ -84,8 +84,8 @@ def fold(ufunc, x, axes, mask=None, start=None):
     op = REDUCED.get((ufunc, x.type.kind))
     if op is None and (ufunc not in ASSOCIATIVE or ufunc in MAGNITUDES and start is not None):
         return in_turn(ufunc, last(x, axes), None if mask is None else last(mask, axes), start)
-    shape = without(x.type.shape, axes)
-    unit = start if ufunc.identity is None else Lit(ufunc.identity, x.type.like(()))
+    shape, identity = without(x.type.shape, axes), False if ufunc is np.not_equal else ufunc.identity
+    unit = start if identity is None else Lit(identity, x.type.like(()))
     if mask is not None:
         x = e.select(mask, x, spread_to(unit, x.type.shape))
     if not x.type.size:
