@@ -529,6 +529,22 @@ def test_complex_numbers_are_rounded_part_by_part():
 
 def test_a_number_that_does_not_fit_comes_before_the_cast():
     check_same(lambda x: np.add(x, -200, dtype=np.int8), np.zeros((0, 3), np.float16))  # OverflowError
+    check_same(lambda x: np.heaviside(x, -1, dtype=np.uint8), np.zeros(3, np.float32))  # no loop
+
+
+def test_real_coefficients_of_complex_roots():
+    f = jit(np.poly)
+    for roots in ([2 + 0j], [1 + 2j, 1 - 2j], [1 + 2j, 3.0]):
+        for kind in (complex, np.complex64):
+            agree(f(np.array(roots, kind)), np.poly(np.array(roots, kind)), 1e-6)
+
+
+def test_outputs_of_another_shape():
+    check_same(lambda x, out: np.fft.ihfft(x, out=out), np.array([2]), np.ones((2, 3), complex))  # ValueError
+    check_same(lambda x: x.copy(order="X"), np.int8(1))
+    check_same(lambda x: np.cumulative_prod(x, axis=(-1, 0), include_initial=True), np.ones((3, 2)))
+    for n in (0, 1):
+        check_same(lambda x, w: np.histogram2d(x, x, bins=[2, 3], weights=w), np.ones(n), np.ones(2))
 
 
 def test_squares_of_booleans_are_bytes():

@@ -227,18 +227,28 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     if rule is None:
         raise unknown(ufunc)
     reads = [read(x) for x in inputs]
-    fit = np.int64 if ufunc in CONNECTIVES else np.dtype(dtype).type if dtype is not None and np.dtype(dtype).kind in "iu" else None
-    for x, key in reads if fit else ():
-        if key is int and isinstance(x, int):
-            fit(x)  # NumPy's own words for what does not fit
+    if ufunc in CONNECTIVES:
+        fitting(reads, np.int64)
     operands, keys = zip(*(exactly(reads) if ufunc in COMPARISONS else reads))
     asked = any(key is not k for key, (_, k) in zip(keys, reads, strict=True))  # what is compared exactly is under no casting rule
-    wants, gives = loop(ufunc, keys, dtype, "same_kind" if asked else casting)
+    try:
+        wants, gives = loop(ufunc, keys, dtype, "same_kind" if asked else casting)
+    except TypeError as error:
+        if dtype is not None and np.dtype(dtype).kind in "iu" and "Cannot cast" in str(error):
+            fitting(reads, np.dtype(dtype).type)
+        raise
     shape = broadcast_shapes([shape_of(x) for x in operands])
     values = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
     out = rule(*values)
     out = out if isinstance(out, tuple) else (out,)
     return tuple(cast_to(v, d) for v, d in zip(out, gives))
+
+
+def fitting(reads, kind):
+    """Raise as NumPy does where a Python integer does not fit."""
+    for x, key in reads:
+        if key is int and isinstance(x, int):
+            kind(x)
 
 
 def mask_of(where, shape=None):

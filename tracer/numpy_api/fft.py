@@ -70,9 +70,7 @@ def transform(a, kind, lengths, axes, norm, out=None):
         value = mul(value, filled(scale, value.type.shape, value.type.dtype))
     value = cast_to(value, np.dtype(real)) if kind == "irfft" else value
     value = moveaxis(fresh(value), last, axes).value
-    if out is not None and out.shape != value.type.shape:
-        raise ValueError(message("output array has wrong shape.", locate()))
-    return fresh(value) if out is None else write_out(kind, out, value)
+    return fresh(value) if out is None else write_out(kind, shaped(out, value), value)
 
 
 def fitted(x, lengths):
@@ -109,7 +107,13 @@ def hfft(a, n=None, axis=-1, norm=None, out=None):
 @implements(np.fft.ihfft)
 def ihfft(a, n=None, axis=-1, norm=None, out=None):
     value = conj(rfft(a, n, axis, INVERSE.get(norm, norm)).value)
-    return fresh(value) if out is None else write_out("ihfft", out, value)
+    return fresh(value) if out is None else write_out("ihfft", shaped(out, value), value)
+
+
+def shaped(out, value):
+    if out.shape != value.type.shape:
+        raise ValueError(message("output array has wrong shape.", locate()))
+    return out
 
 
 # -- over several axes -----------------------------------------------------------------------------

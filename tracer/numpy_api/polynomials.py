@@ -164,6 +164,8 @@ def poly(seq_of_zeros):
     out = fresh(filled(1, (1,), roots.dtype))
     for root in roots:
         out = convolve(out, np.stack([np.ones_like(root), -root]))
+    if not real:  # roots in conjugate pairs, as this call's data have it
+        real = decide(np.all(np.sort(roots) == np.sort(np.conjugate(roots))))
     return out.real.copy() if real else out
 
 

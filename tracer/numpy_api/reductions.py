@@ -14,7 +14,7 @@ from ..errors import message
 from ..frames import locate
 from ..promote import apply_ufunc, mask_of
 from ..storage import current_trace
-from .arguments import NOTHING, axes_of, axis_of, flat, give, given, sample_of, taken, traced, verdict, without
+from .arguments import NOTHING, axes_of, flat, give, given, sample_of, taken, traced, verdict, without
 from .registry import implements
 from .ufunc_methods import accumulate, fold, only_axis, reduce
 from .ufuncs import everywhere, is_nan, truth
@@ -249,7 +249,9 @@ def cumulative_along(ufunc, x, axis, dtype, out, include_initial):
         if x.ndim > 1:
             raise ValueError(message("For arrays which have more than one dimension ``axis`` argument is required.", locate()))
         axis = 0
-    axis = axis_of(operator.index(axis), x.ndim) if include_initial else only_axis("accumulate", axis, x.ndim)
+    asked, axis = axis, only_axis("accumulate", axis, x.ndim)
+    if include_initial:
+        operator.index(asked)
     done = accumulate(ufunc, x, axis, dtype, None if include_initial else out)
     if not include_initial:
         return done

@@ -279,6 +279,7 @@ def copy(a, order="K", subok=False):
 
 @implements(method=("copy", "__copy__"))
 def copy_method(x, order="C"):
+    np.ravel(0, order)  # NumPy's own words where it is none
     return TracedScalar(x.value, x.weak) if type(x) is TracedScalar else copy(x, order)
 
 
