@@ -43,6 +43,7 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"^(\w+\.(reduceat|accumulate)|(ndarray\.)?(nan)?cum(sum|prod)):.*out=", r"raises ShapeError\(.output parameter",
     "NumPy writes into a corner of a larger `out`"),
     (r"^fft\.(ir|h)fft.*\[(.*, )?0[,\]]", r"^values", "NumPy's irfft and hfft of no numbers reads memory that nobody wrote"),
+    (r"^(linalg\.)?(vecdot|matvec|vecmat|matmul):.*out=", r"raises ShapeError\(.non-broad", "NumPy puts the one product into a smaller `out`"),
     (r"^isin:", r"NumPy raises MemoryError", "NumPy makes a table of all numbers between the least and the greatest"),
     (r"^unpackbits:.*count=.*\[(.*, )?0[,\]]", r"^values", "NumPy's unpackbits of no bytes, and with a count, reads memory that nobody wrote"),
     (r"^(nan)?(median|quantile|percentile):.*out=", r"raises ShapeError\(.output parameter", "NumPy repeats quantiles over a larger `out`"),

@@ -539,6 +539,30 @@ def test_real_coefficients_of_complex_roots():
             agree(f(np.array(roots, kind)), np.poly(np.array(roots, kind)), 1e-6)
 
 
+def test_values_are_stored_alike_everywhere():
+    stores = (
+        lambda a, v: np.put_along_axis(a, np.zeros((a.shape[0], 1), int), v, 1),
+        lambda a, v: a.__setitem__(slice(None), v),
+        lambda a, v: a.__setitem__(np.zeros(0, int), v),
+        lambda a, v: np.putmask(a, a > 0, v),
+        lambda a, v: np.put(a, [0], v),
+    )
+    for f in stores:
+        for a in (np.ones((2, 3), np.uint8), np.ones((2, 3), np.int16)):
+            for value in (-1.5, 1.5, np.nan, 70000, [-1.5], [2.5], [70000.0], [70000]):
+                check_same(lambda a, v=value, f=f: f(a, v), a)
+            for value in (-1.5, 1.5):
+                check_same(lambda a, p, f=f: (f(a, [p]), a), a, value)
+
+
+def test_products_of_numbers_and_counts_of_truth():
+    check_same(lambda x, y: np.linalg.vecdot(x, y, axis=None), np.array(1.0), np.array(2.0))
+    check_same(lambda x: np.fmin(x, 10**20, dtype=bool), np.float16(1))
+    for bins in (2, [0.0, 0.5, 4.0]):
+        for n in (0, 3):
+            check_same(lambda x, w, b=bins: np.histogram(x, b, weights=w), np.ones(n), np.ones(n, bool))
+
+
 def test_outputs_of_another_shape():
     check_same(lambda x, out: np.fft.ihfft(x, out=out), np.array([2]), np.ones((2, 3), complex))  # ValueError
     check_same(lambda x: x.copy(order="X"), np.int8(1))

@@ -46,16 +46,7 @@ def setitem(x, key, value):
     key = as_tuple(key)
     if not x.writeable:
         x.write(x.value)  # raises as NumPy does
-    operand, kind = read(value)
-    if kind is complex or isinstance(kind, np.dtype) and kind.kind == "c":
-        if x.dtype.kind not in "bc":
-            # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
-            raise (TypeError if kind is complex else UnsupportedError)(
-                message(f"a complex value cannot be stored in an array of {x.dtype}", locate(), "Store its .real, or make the array complex.")
-            )
-    if x.dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
-        as_an_int(value, operand, x.dtype)
-    operand = operand_as(operand, x.dtype)
+    operand = stored(value, x.dtype)
     if all(is_basic(k) for k in key):
         step = basic(x, key)
         view = x.window(step)
@@ -66,6 +57,21 @@ def setitem(x, key, value):
     rest = [n for a, n in enumerate(view.shape) if a not in [a for a, _ in pairs]]
     target = (*rest[:place], *shape, *rest[place:])
     view.write(put_arrays(view.value, pairs, fitted(operand, target, MISMATCH), at=place))
+
+
+def stored(value, dtype):
+    """The operand that `value` becomes where it is stored into an array of this dtype; raises what does not fit."""
+    operand, kind = read(value)
+    if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and dtype.kind not in "bc":
+        # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
+        raise (TypeError if kind is complex else UnsupportedError)(
+            message(f"a complex value cannot be stored in an array of {dtype}", locate(), "Store its .real, or make the array complex.")
+        )
+    if dtype.kind in "iu" and isinstance(value, list | tuple):
+        whole_parts(value, dtype)
+    elif dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
+        as_an_int(value, operand, dtype)
+    return operand_as(operand, dtype)
 
 
 def as_an_int(value, operand, dtype):
@@ -90,6 +96,15 @@ def as_an_int(value, operand, dtype):
         fits = OPS["and"](OPS["ge"](x, Lit(float(info.min), x.type)), OPS["lt"](x, Lit(float(info.max + 1), x.type)))
         current_trace().check(OPS["eq"](x, x), ValueError, message("cannot convert float NaN to integer", locate()))
         current_trace().check(fits, OverflowError, message(words, locate()))
+
+
+def whole_parts(items, dtype):
+    """That the numbers of a list fit among integers, each stored by itself."""
+    numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
+    np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
+    for i in numbers:
+        if isinstance(i, TracedScalar) and i.type.kind in "iuf":
+            as_an_int(i, i.value, dtype)
 
 
 def as_tuple(key):

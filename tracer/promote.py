@@ -234,8 +234,8 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     try:
         wants, gives = loop(ufunc, keys, dtype, "same_kind" if asked else casting)
     except TypeError as error:
-        if dtype is not None and np.dtype(dtype).kind in "iu" and "Cannot cast" in str(error):
-            fitting(reads, np.dtype(dtype).type)
+        if dtype is not None and np.dtype(dtype).kind in "biu" and "Cannot cast" in str(error):
+            fitting(reads, np.int64 if np.dtype(dtype).kind == "b" else np.dtype(dtype).type)
         raise
     shape = broadcast_shapes([shape_of(x) for x in operands])
     values = [operand_as(x, want, shape) for x, want in zip(operands, wants)]

@@ -6,12 +6,12 @@ import operator
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import TracedArray, TracedScalar, fresh
+from ..array import fresh
 from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
-from ..indexing import as_an_int, fitted
-from ..promote import checked, flat, operand_as, read, weak_kind
+from ..indexing import fitted, whole_parts
+from ..promote import checked, operand_as, read, weak_kind
 from ..storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
@@ -107,15 +107,6 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
             x, given = np.copy(x, order), x
             apart(given, x)
     return x.reshape((1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
-
-
-def whole_parts(items, dtype):
-    """That the numbers of a list fit among integers, each stored by itself."""
-    numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
-    np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
-    for i in numbers:
-        if isinstance(i, TracedScalar) and i.type.kind in "iuf":
-            as_an_int(i, i.value, dtype)
 
 
 @implements(np.asarray, np.asanyarray)

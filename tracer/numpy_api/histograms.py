@@ -12,7 +12,7 @@ from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..extents.bounded import made, room_for
 from ..frames import locate
-from ..promote import UFUNCS
+from ..promote import UFUNCS, casting_error
 from ..storage import current_trace
 from .arguments import flat, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
@@ -111,6 +111,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         if weights.type.shape != a.shape:
             raise ValueError(message("weights should have the same shape as a.", locate()))
         weights = cast_to(flat(weights), np.dtype(np.complex128) if dtype.kind == "c" else DOUBLE)
+        if dtype == bool and np.ndim(bins) and a.size:  # NumPy adds up in their dtype what it has summed as integers
+            raise casting_error("add", PLACE, dtype, "same_kind")
     edges = histogram_bin_edges(a, bins, range)
     limits, x = value_of(edges), flat(a.value)
     n = limits.type.shape[0] - 1

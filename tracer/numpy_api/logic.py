@@ -12,6 +12,7 @@ from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
+from ..indexing import stored
 from ..promote import PYTHON_NUMBERS, UFUNCS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of, weak_kind, write_out
 from ..storage import current_trace
 from .arguments import NOTHING, flat, give, given, traced, verdict, weak_or_traced
@@ -384,13 +385,11 @@ def place(arr, mask, vals):
 def elements(values, dtype):
     """np.ravel(np.asarray(values, dtype)) as a value; of arrays, as NumPy, only where no digit is lost."""
     if isinstance(values, TracedScalar | np.generic) or type(values) in PYTHON_NUMBERS:
-        one = fresh(Lit(0, value_of(values).type.like((1,), dtype=dtype)))
-        one[...] = values
-        return one.value
+        return reshape_to(operand_as(stored(values, dtype), dtype, ()), (1,))
     have = getattr(values, "dtype", dtype)
     if not np.can_cast(have, dtype, "safe") and getattr(values, "weak", None) is None:
         raise TypeError(message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate()))
-    return flat(cast_to(value_of(values if is_traced(values) else np.asarray(values, dtype)), dtype))
+    return flat(stored(values, dtype) if isinstance(values, list | tuple) else cast_to(value_of(values), dtype))
 
 
 def cycled(values, places):

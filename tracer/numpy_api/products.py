@@ -60,6 +60,7 @@ def product_ufunc(
     (x, kx), (y, ky) = read(x), read(y)
     wants, _ = loop(ufunc, (kx, ky), dtype, casting)
     x, y = operand_as(x, wants[0]), operand_as(y, wants[1])
+    short_of(ufunc, x, y)
     axes = [(axis,), (axis,), (axis,) if keepdims else ()] if axis is not None else axes
     if axes is not None:
         axes = [(a,) if isinstance(a, int | np.integer) else tuple(a) for a in axes]
@@ -74,16 +75,22 @@ def product_ufunc(
     return give(value, out, ufunc.__name__)
 
 
-def core_product(ufunc, x, y):
-    """The product itself: leading axes pair up from the right, those of size one stretch."""
-    in_x, in_y, out, conjugated = CORES[ufunc]
+def short_of(ufunc, x, y):
+    """Whether each operand is a vector where the core is of matrices; raises where it is less."""
     vectors = [False, False]
-    for which, (v, core) in enumerate(((x, in_x), (y, in_y))):
+    for which, (v, core) in enumerate(zip((x, y), CORES[ufunc])):
         least = 1 if ufunc is np.matmul else len(core)
         if v.type.ndim < least:
             text = f"Input operand {which} does not have enough dimensions (has {v.type.ndim}"
             raise ValueError(f"{ufunc.__name__}: {text}, gufunc core with signature {ufunc.signature} requires {least})")
         vectors[which] = v.type.ndim < len(core)
+    return vectors
+
+
+def core_product(ufunc, x, y):
+    """The product itself: leading axes pair up from the right, those of size one stretch."""
+    in_x, in_y, out, conjugated = CORES[ufunc]
+    vectors = short_of(ufunc, x, y)
     in_x, in_y = in_x[1:] if vectors[0] else in_x, in_y[:1] if vectors[1] else in_y
     out = [c for c in out if c in in_x or c in in_y]
     sizes = dict(zip(in_x, x.type.shape[x.type.ndim - len(in_x) :]))
@@ -121,7 +128,7 @@ def linalg_matmul(x1, x2, /):
 
 @implements(np.linalg.vecdot)
 def linalg_vecdot(x1, x2, /, *, axis=-1):
-    return product_ufunc(np.vecdot, x1, x2, axis=operator.index(axis))
+    return product_ufunc(np.vecdot, x1, x2, axis=None if axis is None else operator.index(axis))
 
 
 # -- by NumPy's older rules ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
-from ..indexing import index_value, wrapped
+from ..indexing import index_value, stored, wrapped
 from ..promote import PYTHON_NUMBERS, broadcast_shapes
 from ..storage import current_trace
 from .arguments import axis_of, give, taken
@@ -73,7 +73,7 @@ def put(a, ind, v, mode="raise"):
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
     index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
-    values, places = ravel(v), fresh(reshape_to(index, (index.type.size,)))
+    values, places = ravel(fresh(stored(v, a.dtype)) if isinstance(v, list | tuple) else v), fresh(reshape_to(index, (index.type.size,)))
     if type(v) in (int, float, complex):
         Flat(a)[places] = v
     elif index.type.size and values.size:
@@ -121,7 +121,7 @@ def put_along_axis(arr, indices, values, axis):
     x, index, axis = aligned(arr, indices, axis)
     shape = tuple(index.type.shape[d] if d == axis else n for d, n in enumerate(x.shape))
     broadcast_shapes([shape, index.type.shape])
-    new = value_of(values, x.dtype)
+    new = stored(values, x.dtype)
     if broadcast_shapes([new.type.shape, shape], "values and indices") != shape:
         raise ValueError(message(f"shape mismatch: values of shape {new.type.shape} for indices of shape {shape}", locate()))
     new = spread_to(new, shape)
