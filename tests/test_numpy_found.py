@@ -557,6 +557,12 @@ def test_values_are_stored_alike_everywhere():
 
 def test_products_of_numbers_and_counts_of_truth():
     check_same(lambda x, y: np.linalg.vecdot(x, y, axis=None), np.array(1.0), np.array(2.0))
+    check_same(lambda x, y: np.linalg.vecdot(x, y, axis=()), np.array(1.0), np.array(2.0))
+    check_same(lambda x, out: np.matmul(x, x[:, None][:1], out=out), np.ones(1), np.zeros(3))  # ValueError
+    check_same(lambda x, out: np.matmul(x, x, out=out), np.eye(2), np.zeros((3, 2, 2)))
+    check_same(lambda x, w, out: np.nanmax(x, initial=-3, where=w, out=out), -1.5, np.array(False), np.zeros(()))
+    for where in (np.array([[True, False]]), np.array([[True, True]])):
+        check_same(lambda x, w: np.power.reduce(x, initial=2, where=w), np.array([[2, -1], [1, 3]]), where)
     check_same(lambda x: np.fmin(x, 10**20, dtype=bool), np.float16(1))
     for bins in (2, [0.0, 0.5, 4.0]):
         for n in (0, 3):

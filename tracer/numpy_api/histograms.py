@@ -111,7 +111,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         if weights.type.shape != a.shape:
             raise ValueError(message("weights should have the same shape as a.", locate()))
         weights = cast_to(flat(weights), np.dtype(np.complex128) if dtype.kind == "c" else DOUBLE)
-        if dtype == bool and np.ndim(bins) and a.size:  # NumPy adds up in their dtype what it has summed as integers
+        if dtype.kind == "b" and np.ndim(bins) and a.size:  # NumPy adds up in their dtype what it has summed as integers
             raise casting_error("add", PLACE, dtype, "same_kind")
     edges = histogram_bin_edges(a, bins, range)
     limits, x = value_of(edges), flat(a.value)

@@ -16,7 +16,7 @@ from ..indexing import stored
 from ..promote import PYTHON_NUMBERS, UFUNCS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of, weak_kind, write_out
 from ..storage import current_trace
 from .arguments import NOTHING, flat, give, given, traced, verdict, weak_or_traced
-from .handles import dtype_of, is_traced, value_of
+from .handles import dtype_of, value_of
 from .registry import implements
 from .ufuncs import everywhere, is_nan
 

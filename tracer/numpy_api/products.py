@@ -55,13 +55,14 @@ def product_ufunc(
     """One of CORES with NumPy's keywords."""
     if mentioned((x, y, out)) is not None:
         return Bounded.ufunc_handler(ufunc, "__call__", (x, y), {"out": out} if out is not None else {})
+    out = out[0] if isinstance(out, tuple) else out
     if signature is not None:
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
     (x, kx), (y, ky) = read(x), read(y)
     wants, _ = loop(ufunc, (kx, ky), dtype, casting)
     x, y = operand_as(x, wants[0]), operand_as(y, wants[1])
-    short_of(ufunc, x, y)
-    axes = [(axis,), (axis,), (axis,) if keepdims else ()] if axis is not None else axes
+    short = short_of(ufunc, x, y)
+    axes = [(operator.index(axis),)] * 2 + [(operator.index(axis),) if keepdims else ()] if axis is not None else axes
     if axes is not None:
         axes = [(a,) if isinstance(a, int | np.integer) else tuple(a) for a in axes]
         x, y = (moveaxis(fresh(v), a, range(-len(a), 0)).value for v, a in zip((x, y), axes))
@@ -72,6 +73,9 @@ def product_ufunc(
         value = reshape_to(value, (*value.type.shape, 1))
     if axes is not None and len(axes) > 2 and axes[2]:
         value = moveaxis(fresh(value), range(-len(axes[2]), 0), axes[2]).value
+    core = len(CORES[ufunc][2]) - (sum(short) if ufunc is np.matmul else 0)
+    if core and out is not None and out.shape[-core:] != value.type.shape[-core:] and out.ndim >= core:
+        raise ValueError(message(f"{ufunc.__name__}: the last axes of out are {out.shape[-core:]}, not {value.type.shape[-core:]}", locate()))
     return give(value, out, ufunc.__name__)
 
 
@@ -128,7 +132,7 @@ def linalg_matmul(x1, x2, /):
 
 @implements(np.linalg.vecdot)
 def linalg_vecdot(x1, x2, /, *, axis=-1):
-    return product_ufunc(np.vecdot, x1, x2, axis=None if axis is None else operator.index(axis))
+    return product_ufunc(np.vecdot, x1, x2, axis=axis)
 
 
 # -- by NumPy's older rules ------------------------------------------------------------------------

@@ -310,7 +310,11 @@ def nan_of_none(a, best, where):
     """The best of the numbers; of one number that is no array, NaN where it is left out, whatever `initial` is."""
     if not isinstance(a, TracedScalar) or best.dtype.kind not in "fc" or given(where, True) is True:
         return best
-    return np.where(all(np.isnan(a), where=where), np.nan, best)[()]
+    found = np.where(all(np.isnan(a), where=where), np.nan, best)
+    if isinstance(best, TracedArray):  # `out`
+        best[...] = found
+        return best
+    return found[()]
 
 
 def nan_position(find, worst):

@@ -138,7 +138,7 @@ def in_turn(ufunc, x, mask=None, start=None):
     lead, n = x.type.shape[:-1], x.type.shape[-1]
     skip = 0 if start is not None else 1
     if ufunc is np.power:
-        check_exponents(cut(x, x.type.ndim - 1, skip, n))
+        check_exponents(cut(x if mask is None else e.select(mask, x, Lit(1, x.type)), x.type.ndim - 1, skip, n))
     first = spread_to(start, lead) if start is not None else reshape_to(every_other(x, 0, 1), lead) if n else Lit(0, x.type.like(lead))
     if n <= skip:
         return first
