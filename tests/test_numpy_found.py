@@ -569,6 +569,14 @@ def test_products_of_numbers_and_counts_of_truth():
             check_same(lambda x, w, b=bins: np.histogram(x, b, weights=w), np.ones(n), np.ones(n, bool))
 
 
+def test_more_axes_than_the_array_has():
+    check_same(lambda y, x: np.trapezoid(y, x, axis=-1), np.ones(1), np.ones((2, 0)))
+    check_same(lambda y, x: np.trapezoid(y, x, axis=0), np.ones(3), np.ones((3, 2)))
+    for order in "CFAK":
+        check_same(lambda x, o=order: (x.flatten(order=o), x.ravel(order=o)), np.uint64(3))
+    check_same(lambda x, w: np.histogram2d(x, x, weights=w), np.zeros(0), np.ones(1, complex))
+
+
 def test_outputs_of_another_shape():
     check_same(lambda x, out: np.fft.ihfft(x, out=out), np.array([2]), np.ones((2, 3), complex))  # ValueError
     check_same(lambda x: x.copy(order="X"), np.int8(1))

@@ -64,11 +64,11 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     if x is not None:
         x = traced(x)
         d = diff(x, axis=-1 if x.ndim == 1 else axis)
-    axis = axis_of(axis, y.ndim)
+    asked, axis = axis, axis_of(axis, y.ndim)
     if x is not None:
         if x.ndim == 1:
             d = np.reshape(d, tuple(d.shape[0] if k == axis else 1 for k in range(y.ndim)))
-    return np.sum(d * (y[window(y.ndim, axis, 1, None)] + y[window(y.ndim, axis, None, -1)]) / 2.0, axis)
+    return np.sum(d * (y[window(y.ndim, axis, 1, None)] + y[window(y.ndim, axis, None, -1)]) / 2.0, asked)  # x may have more axes
 
 
 # -- gradient --------------------------------------------------------------------------------------

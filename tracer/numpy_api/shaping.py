@@ -94,7 +94,7 @@ def ordered(x, order):
 
 @implements(method="flatten")
 def flatten(x, order="C"):
-    x, order = ordered(x, order)
+    x, order = ordered(handle(x), order)
     return reshape(x, -1, order, copy=True)
 
 
