@@ -427,3 +427,29 @@ def test_the_shape_of_an_array_may_be_set():
     check_same(f, V)
     with pytest.raises(wengert.UnsupportedError, match="caller's own array"):
         jit(lambda v: setattr(v, "shape", (2, 3)))(V)
+
+
+KINDS = "?bhilBHILefdFD"
+
+
+@pytest.mark.parametrize("engine", ["xla", None])
+@pytest.mark.parametrize("function", [lambda x: x + x, lambda x: x[0] * x, np.sum], ids=["twice", "first", "sum"])
+def test_one_function_of_every_dtype_in_any_order(function, engine):
+    for kinds in (KINDS, KINDS[::-1], "fdlifFDf"):  # a program of 32 bits is called first, and the next wants 64
+        f = jit(function, engine=engine)
+        for kind in kinds:
+            x = np.array([1, 0, 1]).astype(kind)
+            agree(f(x), function(x))
+            agree(f(x), function(x))
+
+
+def test_wide_arguments_after_narrow_ones():
+    total = jit(lambda *xs: sum(xs) * 2, engine="xla")
+    for n in (1, 3, 7):
+        for kind in (np.float32, np.float64, np.float32):
+            agree(total(*[np.ones(2, kind) / 3] * n), sum([np.ones(2, kind) / 3] * n) * 2)
+    twice = jit(lambda x: x * 2, engine="xla")
+    assert twice(jnp.ones(2, jnp.float32)).dtype == np.float32
+    with jax.enable_x64(True):
+        x = jnp.array([2**40 + 1])
+    assert twice(x).dtype == np.int64 and int(twice(x)[0]) == 2**41 + 2

@@ -577,6 +577,16 @@ def test_more_axes_than_the_array_has():
     check_same(lambda x, w: np.histogram2d(x, x, weights=w), np.zeros(0), np.ones(1, complex))
 
 
+def test_no_element_is_looked_up():
+    for shape, axis in (((0, 3), 1), ((3, 0), 0), ((2, 0, 3), 2), ((2, 3, 0), 1), ((0,), 0)):
+        for out in (False, True):
+            made = np.zeros([1 if d == axis else n for d, n in enumerate(shape)]) if out else None
+            check_same(lambda x, o, a=axis: np.take(x, [3], axis=a, out=o), np.zeros(shape), made)
+            check_same(lambda x, o, i, a=axis: np.take(x, i, axis=a, out=o), np.zeros(shape), made, np.array([3]))
+    check_same(lambda x: np.interp(x, [], [1, 2, 3]), 1 + 1j)  # TypeError
+    check_same(lambda x: np.linalg.vecdot(x, x, axis=None), np.ones(3))  # TypeError
+
+
 def test_outputs_of_another_shape():
     check_same(lambda x, out: np.fft.ihfft(x, out=out), np.array([2]), np.ones((2, 3), complex))  # ValueError
     check_same(lambda x: x.copy(order="X"), np.int8(1))
@@ -603,5 +613,5 @@ def test_reductions_begin_once():
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_a_complex_number_is_looked_up_by_its_real_part():
-    for x in (np.complex128(1 + 2j), np.complex64(1), np.array(1j), np.array([1j])):
+    for x in (np.complex128(1 + 2j), np.complex64(1), np.array(1j), np.array([1j]), 1 + 1j):
         check_same(lambda x: np.interp(x, [0.0, 1.0, 2.5], [1j, 2, 3], right=7), x)

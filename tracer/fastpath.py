@@ -19,12 +19,15 @@ import itertools
 import numpy as np
 
 from ..backends.xla import dispatch
+from ..ir.types import SHORT
 from .capture import ARRAY, SCALAR
 from .entry import Untraced
 from .world import LARGEST, STALE, Read, namer
 
 MISSING = object()
 WIDEST = 32  # parameters beyond which no inline test is generated
+NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
+FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
 
 
@@ -38,7 +41,7 @@ class Front:
         self.count = 0 if variadic or count > WIDEST else count
         self.numbers = itertools.count()
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
-        self.space |= {"config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned}
+        self.space |= {"narrow": NARROW, "config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned}
         self.call = self._compile([])
 
     def _compile(self, hot):
@@ -103,10 +106,15 @@ class Front:
         everything = f"({arguments}{',' if arguments else ''})"
         if entry.compiled.device is not None:
             lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
-        elif not all(v.engine or dispatch.narrow(v.func) for v in versions):
-            lines = ["if config.jax_enable_x64:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
-        else:
+        elif len(launch) > 1:
             lines = launch
+        else:
+            asks = ["config.jax_enable_x64"]
+            if not here.inputs and all(v.engine or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
+                arrays = [n for n, i in zip(names, entry.dynamic) if not issubclass(entry.types[i], np.generic)]
+                if len(arrays) <= FEW:
+                    asks.insert(0, " and ".join(f"{n}.dtype.char in narrow" for n in arrays) or "True")
+            lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         if here.plain is not None:
             if not entry.numpy:
                 result = "raw"

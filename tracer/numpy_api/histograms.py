@@ -167,7 +167,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """The broken line through (xp, fp), at x; xp rises."""
     x, xp, fp = traced(x), traced(xp), traced(fp)
     x, xp = (x, xp) if period is None else (traced(v.astype(DOUBLE)) for v in (x, xp))  # where NumPy drops imaginary parts unasked
-    verdict(np.interp, sample_of(x)[()] if type(x) is TracedScalar else sample_of(x), sample_of(xp), sample_of(fp))
+    of_x = sample_of(x) if type(x) is not TracedScalar else sample_of(x).item() if x.weak else sample_of(x)[()]
+    verdict(np.interp, of_x, sample_of(xp), sample_of(fp))
     if xp.shape != fp.shape:
         raise ValueError(message("fp and xp are not of the same length.", locate()))
     dtype = np.dtype(np.complex128) if fp.dtype.kind == "c" else DOUBLE

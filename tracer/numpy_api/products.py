@@ -132,7 +132,7 @@ def linalg_matmul(x1, x2, /):
 
 @implements(np.linalg.vecdot)
 def linalg_vecdot(x1, x2, /, *, axis=-1):
-    return product_ufunc(np.vecdot, x1, x2, axis=axis)
+    return product_ufunc(np.vecdot, x1, x2, axis=operator.index(axis) if np.ndim(x1) and np.ndim(x2) else -1)
 
 
 # -- by NumPy's older rules ------------------------------------------------------------------------

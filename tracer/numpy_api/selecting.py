@@ -36,6 +36,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     a = handle(a) if is_traced(a) and isinstance(a, list | tuple) else a
     x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
     n = x.shape[axis]
+    mode = "clip" if n and 0 in x.shape[:axis] else mode  # no element is looked up
     if is_traced(indices):
         value = take_along(x.value, positions(value_of(indices), n, mode, axis), axis, mode="promise")
     else:
