@@ -5,7 +5,9 @@ from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape, transpose
+from .constants import kept_apart
 from .division import divide, exact_divisions
+from .elementwise import lower_rounded
 from .fence import Fence
 from .table import XLA
 
@@ -21,6 +23,7 @@ def lower(func, operands, order=None):
     env, order = dict(zip(func.params, operands, strict=True)), func.eqns if order is None else order
     ready = {r for item in order if isinstance(item, Fence) for r in item.results}  # nothing is fused with these, so their stores are safe
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
+    rounded = kept_apart(func)
     special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide)
 
     def read(x, env):
@@ -34,7 +37,7 @@ def lower(func, operands, order=None):
         rule = special.get(eqn) or XLA[eqn.op]
         out = rule(*[read(x, env) for x in eqn.operands], **eqn.attrs)
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
-            env[r] = value
+            env[r] = lower_rounded(value) if eqn in rounded else value
 
     def fenced(fence):
         inner = dict(env)

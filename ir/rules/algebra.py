@@ -39,14 +39,19 @@ def times(a, b):
     """The product of two literals, when it is ordinary."""
     with np.errstate(all="ignore"):
         value = a.value * b.value
-    return Lit(value, a.type) if fits(value) else None
+    return Lit(value, a.type) if fits(value) and usual(a) and usual(b) else None
 
 
 def over(a, b):
     """Their quotient, when it is ordinary."""
     with np.errstate(all="ignore"):
         value = a.value / b.value
-    return Lit(value, a.type) if fits(value) else None
+    return Lit(value, a.type) if fits(value) and usual(a) and usual(b) else None
+
+
+def usual(a):
+    """Whether a step with this literal overflows for no number that its neighbours do not overflow for, as good as ever."""
+    return 1e-30 < np.abs(a.value) < 1e30
 
 
 def opposite(a, b):

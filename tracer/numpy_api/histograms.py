@@ -12,7 +12,7 @@ from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..extents.bounded import made, room_for
 from ..frames import locate
-from ..promote import UFUNCS, casting_error
+from ..promote import UFUNCS, casting_error, weak_kind
 from ..storage import current_trace
 from .arguments import flat, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
@@ -165,10 +165,11 @@ def bincount(x, /, weights=None, minlength=0):
 @implements(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     """The broken line through (xp, fp), at x; xp rises."""
+    number = isinstance(x, complex) or weak_kind(x) is complex
     x, xp, fp = traced(x), traced(xp), traced(fp)
     x, xp = (x, xp) if period is None else (traced(v.astype(DOUBLE)) for v in (x, xp))  # where NumPy drops imaginary parts unasked
-    of_x = sample_of(x) if type(x) is not TracedScalar else sample_of(x).item() if x.weak else sample_of(x)[()]
-    verdict(np.interp, of_x, sample_of(xp), sample_of(fp))
+    sample = sample_of(x)[()] if type(x) is TracedScalar else sample_of(x)  # NumPy tells complex numbers, its own and arrays of them apart
+    verdict(np.interp, 1j if number and period is None else sample, sample_of(xp), sample_of(fp))
     if xp.shape != fp.shape:
         raise ValueError(message("fp and xp are not of the same length.", locate()))
     dtype = np.dtype(np.complex128) if fp.dtype.kind == "c" else DOUBLE

@@ -202,7 +202,7 @@ def ldexp(x, n):
     n = e.clamp(Lit(-limit, n.type), n, Lit(limit, n.type))
     third = e.quotient(n, Lit(3, n.type))
     by = lambda k: t.exp2(cast_to(k, x.type.dtype))
-    return x * by(third) * by(third) * by(n - third - third)
+    return e.rounded(e.rounded(x * by(third)) * by(third)) * by(n - third - third)  # not one product of constants, which may be infinite
 
 
 @in_single

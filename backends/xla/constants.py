@@ -1,0 +1,49 @@
+"""What XLA would compute in another order, and must not.
+
+Its simplifier (jax 0.10, every backend) makes `x + c + d` one sum and `x * c * d` one product with a constant, and one quotient
+of `x / y / z`. So `(x + 2**52) - 2**52`, which rounds x, would be x; and 0 * 1e200 * 1e200 would be NaN, for 1e400 is infinite.
+"""
+
+import numpy as np
+
+from ...ir.core import Lit, Value
+from ...ir.ops.elementwise import add, div, mul, sub
+
+SUMS, PRODUCTS = (add, sub), (mul, div)
+
+
+def kept_apart(func):
+    """The equations whose results are rounded to their dtype, and nothing else, before anything is computed of them."""
+    found = set()
+    for eqn in func.eqns:
+        if eqn.op in SUMS + PRODUCTS and eqn.results[0].type.inexact:
+            found.update(x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None and merged(x.eqn, eqn))
+    return found
+
+
+def merged(first, then):
+    """Whether XLA would make one step of two, to another effect than rounding."""
+    if first.op is div and then.op is div:
+        return True
+    a, b = constant(first), constant(then)
+    if a is None or b is None:
+        return False
+    if first.op in SUMS and then.op in SUMS:
+        return True
+    return first.op in PRODUCTS and then.op in PRODUCTS and not harmless(first.op, a, then.op, b)
+
+
+def constant(eqn):
+    """The one operand of an equation that is a number other than 0, or None."""
+    found = [x.value for x in eqn.operands if isinstance(x, Lit) and x.value != 0]
+    return found[0] if len(found) == 1 else None
+
+
+def harmless(first, a, then, b):
+    """Whether multiplying by, or dividing by, two numbers is to do it by one that floats can hold."""
+    if isinstance(a, complex) or isinstance(b, complex):
+        return True
+    with np.errstate(all="ignore"):
+        together = np.float64(a) * b if first is then else np.float64(a) / b
+    size = abs(together)
+    return 1e-30 < size < 1e30 and 1e-30 < abs(a) < 1e30 and 1e-30 < abs(b) < 1e30
