@@ -587,7 +587,17 @@ def test_no_element_is_looked_up():
     check_same(lambda x: np.linalg.vecdot(x, x, axis=None), np.ones(3))  # TypeError
 
 
+def test_copies_of_numbers_under_every_rule():
+    for kind in (float, np.float32, int, np.int8, bool, complex):
+        for value in (300, 1.0, 1j, 1, True):
+            for casting in ("equiv", "safe", "same_kind"):
+                check_same(lambda x, v=value, c=casting: np.copyto(x, v, casting=c), np.zeros(1, kind))
+
+
 def test_outputs_of_another_shape():
+    for shape in ((2, 3), (3,), (2,), (1,)):
+        check_same(lambda x, c, out: x.compress(c, out=out), np.ones(3), np.array([1, 0, 1]), np.zeros(shape))
+
     check_same(lambda x, out: np.fft.ihfft(x, out=out), np.array([2]), np.ones((2, 3), complex))  # ValueError
     check_same(lambda x: x.copy(order="X"), np.int8(1))
     check_same(lambda x: np.cumulative_prod(x, axis=(-1, 0), include_initial=True), np.ones((3, 2)))

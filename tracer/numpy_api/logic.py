@@ -334,6 +334,7 @@ def copyto(dst, src, casting="same_kind", where=True):
         allowed = np.can_cast(key, dst.dtype, casting)
     else:
         allowed = casting == "unsafe" or WIDTH[np.dtype(key).kind] <= WIDTH[dst.dtype.kind]
+        allowed = allowed and (casting != "equiv" or np.dtype(key) == dst.dtype)
     if not allowed:
         raise TypeError(message(f"Cannot cast array data from {key} to {dst.dtype!r} according to the rule {casting!r}", locate()))
     new = spread_into(operand_as(source, dst.dtype), dst.shape)

@@ -170,6 +170,8 @@ def compress(condition, a, axis=None, out=None):
         return take(a, np.nonzero(np.asarray(condition))[0], axis, out)
     x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
     taken(out, x.dtype, "compress")
+    if out is not None and drop(out.shape, axis) != drop(x.shape, axis):
+        raise ValueError(message(f"output array does not match result of ndarray.take: it has shape {out.shape}, of {x.shape}", locate()))
     keep, n, before = handle(np.not_equal(condition, 0)), x.shape[axis], (slice(None),) * axis
     if keep.shape[0] > n:  # what lies beyond the end may be there, but not be asked for
         current_trace().check(np.logical_not(np.any(keep[n:])).value, IndexError, message(f"condition is true beyond {n}, the axis's size", locate()))
