@@ -432,8 +432,7 @@ def test_the_shape_of_an_array_may_be_set():
 KINDS = "?bhilBHILefdFD"
 
 
-@pytest.mark.parametrize("engine", ["xla", None])
-@pytest.mark.parametrize("function", [lambda x: x + x, lambda x: x[0] * x, np.sum], ids=["twice", "first", "sum"])
+@pytest.mark.parametrize("function, engine", [(lambda x: x + x, "xla"), (lambda x: x[0] * x, None), (np.sum, "xla")], ids=["twice", "first", "sum"])
 def test_one_function_of_every_dtype_in_any_order(function, engine):
     for kinds in (KINDS, KINDS[::-1], "fdlifFDf"):  # a program of 32 bits is called first, and the next wants 64
         f = jit(function, engine=engine)

@@ -6,9 +6,9 @@ from random_flow import outcome
 
 @pytest.mark.parametrize("wide", [False, True], ids=["plain", "wide"])
 def test_a_sample(wide):
-    found = [outcome(seed, wide) for seed in range(10)]
+    found = [outcome(seed, wide) for seed in range(6)]
     assert {*found} <= {"agree", "refused"}
-    assert found.count("refused") <= 4
+    assert found.count("refused") <= 3
 
 
 @pytest.mark.slow

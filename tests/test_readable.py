@@ -66,7 +66,7 @@ def dynamic_update_slice(x, u, *starts):
 
 @pytest.mark.parametrize("wide", [False, True], ids=["plain", "wide"])
 def test_random_programs(wide):
-    for seed in range(12):
+    for seed in range(6):
         f = function(Program(seed, wide).text, seed)
         given = arguments(seed, wide)
         found = call(f, lambda *args, f=f: made(f, *args)(*args), given)
