@@ -29,7 +29,7 @@ def run(*args):
     return int(summary.split("; ")[1].split()[0]), [line for line in lines if line.startswith("failed ")]
 
 
-@pytest.mark.parametrize("how", ["converted", "blind"])
+@pytest.mark.parametrize("how", ["converted", pytest.param("blind", marks=pytest.mark.slow)])
 def test_standard_library_passes_its_own_tests(how):
     pytest.importorskip("test.support")
     count, failed = run(*([how] if how == "blind" else []), *QUICK)
