@@ -97,7 +97,7 @@ class Standalone:
             return head
 
         positional = [argument(x) for x in self.args]
-        keywords = [f"{argument(self.kwargs[k])}" for k in sorted(self.kwargs)]
+        keywords = [argument(self.kwargs[k]) for k in sorted(self.kwargs)]
         outside = list(taken)
         for name, param in zip(outside, self.func.params[-len(outside) :] if outside else (), strict=True):
             lines.extend(checked(name, param.type))
