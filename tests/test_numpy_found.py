@@ -625,3 +625,28 @@ def test_reductions_begin_once():
 def test_a_complex_number_is_looked_up_by_its_real_part():
     for x in (np.complex128(1 + 2j), np.complex64(1), np.array(1j), np.array([1j]), 1 + 1j):
         check_same(lambda x: np.interp(x, [0.0, 1.0, 2.5], [1j, 2, 3], right=7), x)
+
+
+def test_ends_of_lists():
+    for trim in ("fb", "f", "b"):
+        for values in ([0.0, 3.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0, 1.0]):
+            check_same(lambda x, t=trim: np.trim_zeros([x[0], x[1], x[2], x[3], x[4]], t), np.array(values))
+            check_same(lambda x, t=trim: np.trim_zeros((x[0], x[1]), t), np.array(values))
+
+
+def test_a_reduction_without_identity_leaves_a_number_as_it_is():
+    for ufunc in (np.hypot, np.gcd, np.lcm):
+        x = np.array([[-3.0, 2.0]]) if ufunc is np.hypot else np.array([[-3, 2]])
+        check_same(lambda x, u=ufunc: (u.reduce(x, initial=None), u.reduce(x), u.reduce(x, axis=1, initial=None)), x)
+
+
+def test_convolutions_meet_nothing_beyond_their_ends():
+    def both(x, w):
+        return [f(x, w, mode) for f in (np.convolve, np.correlate) for mode in ("full", "same")]
+
+    rng = np.random.default_rng(0)
+    for n, m in ((5, 3), (40, 36), (3, 6)):
+        for i, odd in ((0, np.inf), (-1, np.nan), (0, 1.0)):
+            x, w = rng.normal(size=n), rng.normal(size=m)
+            (w if m < n else x)[i] = odd
+            check_same(both, x, w)

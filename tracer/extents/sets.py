@@ -232,6 +232,9 @@ def trim_zeros(filt, trim="fb", axis=None):
     if not x.size:
         return getitem(x, tuple(slice(0, 0) if d in axes else WHOLE for d in range(x.ndim)))
     full = np.not_equal(x, 0)
+    if isinstance(filt, list | tuple):  # stays one: its length is a choice by value
+        first = next((i for i in range(len(filt)) if full[i]), len(filt)) if "f" in trim else 0
+        return filt[first : next((i for i in range(len(filt), first, -1) if full[i - 1]), first) if "b" in trim else len(filt)]
     some = np.any(full)
     key = [WHOLE] * x.ndim
     for d in axes:

@@ -49,12 +49,11 @@ def transform(a, kind, lengths, axes, norm, out=None):
     if min(lengths, default=1) < 1:
         raise ValueError(f"Invalid number of FFT data points ({min(lengths)}) specified.")
     real = np.result_type(x.dtype.type(0).real.dtype, 1.0)
+    double, inverse = real == np.float64, kind in ("ifft", "irfft")
+    scale = factor(norm, float(np.prod(lengths)), inverse, np.dtype("f8" if double else "f4"))
     np.fft.rfft(np.ones(1, x.dtype)) if kind == "rfft" else None  # NumPy's own words about complex operands
-    double = real == np.float64
     work = np.dtype(("f8" if double else "f4") if kind == "rfft" else ("c16" if double else "c8"))
     axes = [np.lib.array_utils.normalize_axis_index(operator.index(d), x.ndim) for d in axes]
-    inverse = kind in ("ifft", "irfft")
-    scale = factor(norm, float(np.prod(lengths)), inverse, np.dtype("f8" if double else "f4"))
     if real == np.float16:
         scale, real = factor_of_halves(lengths, kind, norm), real if len(axes) == 1 else np.dtype(np.float32)
     last = range(-len(axes), 0)

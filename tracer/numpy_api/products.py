@@ -6,7 +6,9 @@ import warnings
 import numpy as np
 
 from ...ir.core import Lit
-from ...ir.ops import OPS
+from ...ir.ops import OPS, control
+from ...ir.ops.control import region
+from ...ir.ops.shape import broadcast, concatenate, iota, pad, reverse
 from ..array import Traced, TracedArray, fresh, wrap
 from ..emit import cast_to, reshape_to
 from ..errors import ShapeError, UnsupportedError, message
@@ -15,11 +17,12 @@ from ..frames import locate
 from ..promote import loop, operand_as, read, write_out
 from .arguments import verdict
 from .contraction import contract
-from .handles import handle, value_of
+from .handles import cut, handle, value_of
 from .registry import implements
 from .shaping import moveaxis
 
-conj, mul, reverse, conv_general = (OPS[n] for n in ("conj", "mul", "reverse", "conv_general"))
+SHORT = 32  # elements of the shorter operand up to which a table of windows costs nothing
+conj, mul, conv_general, select, is_finite = (OPS[n] for n in ("conj", "mul", "conv_general", "select", "is_finite"))
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
@@ -318,9 +321,46 @@ def slid(x, w, mode):
     if mode not in margins:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     dtype, work = x.type.dtype, np.dtype(np.int32) if x.type.kind == "b" else x.type.dtype
-    x, w = (reshape_to(cast_to(v, work), (1, 1, v.type.size)) for v in (x, w))
-    axes = (0, 1, 2)
-    out = conv_general(x, w, strides=(1,), padding=(margins[mode],), lhs_dilation=(1,), rhs_dilation=(1,), dimension_numbers=(axes, axes, axes))
-    out = reshape_to(out, (out.type.size,))
+    x, w, margins = cast_to(x, work), cast_to(w, work), margins[mode]
+    if dtype.kind not in "fc" or margins == (0, 0):
+        out = padded(x, w, margins)
+    elif n <= SHORT:
+        out = cut_off(x, w, margins)
+    else:  # zeros around x are as good, and much faster, where nothing of w is infinite or NaN
+        finite = OPS["reduce_and"](is_finite(w), axes=(0,))
+        ways = [region(lambda x, w, way=way: way(x, w, margins), [x.type, w.type], way.__name__, ["x", "w"]) for way in (cut_off, padded)]
+        out, = control.cond(finite, x, w, branches=tuple(ways))
     return OPS["ne"](out, Lit(0, out.type)) if dtype.kind == "b" else out
 
+
+def padded(x, w, margins):
+    """`slid` with zeros before and after x."""
+    axes, rows = (0, 1, 2), [reshape_to(v, (1, 1, v.type.size)) for v in (x, w)]
+    out = conv_general(*rows, strides=(1,), padding=(margins,), lhs_dilation=(1,), rhs_dilation=(1,), dimension_numbers=(axes, axes, axes))
+    return reshape_to(out, (out.type.size,))
+
+
+def cut_off(x, w, margins):
+    """`slid` without what lies before and after x."""
+    low, high = margins
+    out = [overhang(x, w, low)] if low else []
+    out.append(padded(x, w, (0, 0)))
+    if high:
+        out.append(reverse(overhang(reverse(x, axes=(0,)), reverse(w, axes=(0,)), high), axes=(0,)))
+    return concatenate(*out, axis=0)
+
+
+def overhang(x, w, count):
+    """sum over n >= count - k of x[k + n - count] w[n], for k < count: what lies before x is left out.
+
+    Row k of a table of as many rows is x moved by k; rows one longer than their period, one after another, move so by themselves.
+    """
+    n = w.type.size
+    period = count + n - 1
+    line = pad(cut(x, 0, 0, n - 1), Lit(0, x.type.like(())), low=(count,), high=(0,), interior=(0,))
+    flat = reshape_to(broadcast(line, shape=(count + 1, period), dims=(1,)), ((count + 1) * period,))
+    table = cut(reshape_to(cut(flat, 0, 0, count * (period + 1)), (count, period + 1)), 1, 0, n)
+    k, m = (iota(shape=(count, n), dtype=np.dtype(np.int64), axis=d) for d in (0, 1))
+    products = mul(table, broadcast(w, shape=(count, n), dims=(1,)))
+    inside = OPS["ge"](OPS["add"](k, m), Lit(count, k.type))
+    return OPS["reduce_sum"](select(inside, products, Lit(0, products.type)), axes=(1,))

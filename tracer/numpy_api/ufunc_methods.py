@@ -79,8 +79,11 @@ made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
 # fmt: on
 
 
-def fold(ufunc, x, axes, mask=None, start=None):
-    """x, of the loop's dtype, combined over `axes`: only where `mask` holds, beginning with the scalar `start`."""
+def fold(ufunc, x, axes, mask=None, start=None, bare=False):
+    """x, of the loop's dtype, combined over `axes`: only where `mask` holds, beginning with the scalar `start`.
+
+    bare: not even with the identity, which makes one number alone its magnitude for some ufuncs.
+    """
     op = REDUCED.get((ufunc, x.type.kind))
     if op is None and (ufunc not in ASSOCIATIVE or ufunc in MAGNITUDES and start is not None):
         return in_turn(ufunc, last(x, axes), None if mask is None else last(mask, axes), start)
@@ -92,7 +95,7 @@ def fold(ufunc, x, axes, mask=None, start=None):
         out = Lit(0, x.type.like(shape)) if unit is None else spread_to(unit, shape)
     else:
         out = in_pairs(ufunc, last(x, axes)) if op is None else op(x, axes=axes)
-        if ufunc in MAGNITUDES and ufunc.identity is not None:
+        if ufunc in MAGNITUDES and ufunc.identity is not None and not bare:
             out = combine(ufunc, spread_to(unit, shape), out)
     return out if start is None else combine(ufunc, spread_to(start, shape), out)
 
@@ -208,7 +211,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else mask_of(fresh(where), x.type.shape)
     start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like)
-    return give(reshape_to(fold(ufunc, x, axes, mask, start), without(a.shape, axes, keepdims)), out, ufunc.__name__)
+    return give(reshape_to(fold(ufunc, x, axes, mask, start, initial is None), without(a.shape, axes, keepdims)), out, ufunc.__name__)
 
 
 def only_axis(method, axis, ndim):
