@@ -10,10 +10,13 @@ argument, arrays and numbers, is compared with NumPy's own central differences a
 with the step at which two neighbours agree best. "chaotic" is where the differences themselves do not agree.
 
 `jax.grad` of the port, jitted, has a loss of the same kind over what the port returns; the gradient is compared with
-differences of that. ms are medians of turns in one process; MB are the temporary buffers of its compiled program.
+differences of that. HIPS autograd, if it is installed, differentiates the NumPy kernel with its own `np`. ms are medians of turns in
+one process, NumPy arrays in and out but for the port's device arrays; MB are the temporary buffers of the compiled programs.
 """
 
 import copy
+import importlib
+import importlib.util
 import math
 
 import jax
@@ -22,6 +25,7 @@ from npbench import asked, gone_through, interleaved, mean, prepared
 from timing import table
 
 from wengert import grad, jit
+from wengert.backends.xla.lower import lower
 
 STEPS = 10.0 ** np.arange(-2, -9, -1)
 CLOSE = 1e-5  # of the derivative along a direction, where differences agree so well
@@ -48,7 +52,7 @@ def weighted(kernel, cotangents):
         result = kernel(*args)
         total = 0.0
         for x, c in zip(outputs(args, result), cotangents):
-            total = total + (x * c).real.sum()
+            total = total + (x * c).sum() if x.dtype.kind == "f" else total + (x * c).real.sum()
         return total
 
     return loss
@@ -136,9 +140,39 @@ def measure(kernel, size, check_only, seconds):
     forward = jit(weighted(function, cotangents))
     host = lambda: copy.deepcopy(args)
     everyone = {"forward": (forward, host), "ours": (derivative, host)}
+    row["MB"] = temporary(derivative.ir(*copy.deepcopy(args)))
     row |= port(kernel, args, everyone)
+    row |= taped(kernel, args, where, cotangents, everyone)
     row["times"] = interleaved(everyone, seconds)
     return row
+
+
+def temporary(func):
+    """MB of temporary buffers of an IR function's compiled program."""
+    with jax.enable_x64(True):
+        operands = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in func.param_types]
+        compiled = jax.jit(lambda *xs: tuple(lower(func, xs))).lower(*operands).compile()
+    return compiled.memory_analysis().temp_size_in_bytes / 1e6
+
+
+def taped(kernel, args, where, cotangents, everyone):
+    """What becomes of the NumPy kernel under HIPS autograd, its `np` exchanged."""
+    if not importlib.util.find_spec("autograd"):
+        return {"autograd": "not installed"}
+    autograd, module = importlib.import_module("autograd"), kernel.load("_numpy")
+    for name, value in list(vars(module).items()):
+        if value is np:
+            setattr(module, name, importlib.import_module("autograd.numpy"))
+    loss = weighted(getattr(module, kernel.info["func_name"]), cotangents)
+    host = lambda: copy.deepcopy(args)
+    run = autograd.grad(loss, where)
+    try:
+        gradient = run(*host())
+        said, _ = compared(weighted(kernel.function("_numpy"), cotangents), args, where, gradient)
+    except Exception as error:  # whatever it raises is its result
+        return {"autograd": type(error).__name__}
+    everyone["autograd"] = run, host
+    return {"autograd": said}
 
 
 def port(kernel, args, everyone):
@@ -168,15 +202,18 @@ def port(kernel, args, everyone):
         return {"port": type(error).__name__}
 
 
-HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "port ms", "grad/forward", "port/ours", "port MB", "port", "notes"]
+HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "port ms", "autograd ms", "grad/forward", "port/ours", "autograd/ours"]
+HEAD += ["MB", "port MB", "port", "autograd", "notes"]
 
 
 def cells(name, row):
     times = row.get("times", {})
-    forward, ours, theirs = (times.get(k, math.nan) for k in ("forward", "ours", "port"))
-    numbers = [1e3 * forward, 1e3 * ours, 1e3 * theirs, ours / forward, theirs / ours if row.get("port") == "yes" else math.nan]
+    forward, ours, theirs, tape = (times.get(k, math.nan) for k in ("forward", "ours", "port", "autograd"))
+    by_port, by_tape = (t / ours if row.get(k) == "yes" else math.nan for k, t in (("port", theirs), ("autograd", tape)))
+    numbers = [*(1e3 * t for t in (forward, ours, theirs, tape)), ours / forward, by_port, by_tape]
     said = row["correct"], row.get("random", ""), row.get("error", math.nan)
-    return [name, *said, *numbers, row.get("port MB", math.nan), row.get("port", ""), row["notes"]]
+    memory = row.get("MB", math.nan), row.get("port MB", math.nan)
+    return [name, *said, *numbers, *memory, row.get("port", ""), row.get("autograd", ""), row["notes"]]
 
 
 def main():
@@ -187,7 +224,7 @@ def main():
     table(body, HEAD)
     asked_for = [row for row in rows.values() if row["correct"] != "no float input"]
     right = sum(row["correct"] in ("yes", "chaotic") and row.get("random") in ("yes", "chaotic") for row in asked_for)
-    means = ", ".join(f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}" for title in ("grad/forward", "port/ours"))
+    means = ", ".join(f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}" for title in ("grad/forward", "port/ours", "autograd/ours"))
     print(f"\n{right} of {len(asked_for)} right; geometric means: {means}")
 
 

@@ -58,7 +58,7 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"^histogram.*weights=.* b: u?int", r"^values.* by XLA$", "sums of weights beyond their dtype are cast from float64, each machine's way"),
     (r"^nextafter.*bool", r"^values.* by XLA$", "subnormal numbers are zero to XLA"),
     (r"^\w+\.(at|outer):.*complex", r"^values not finite", "NumPy's quotient of complex numbers is not one and the same in all its loops"),
-    (r"complex|dtype='?(c8|c16)", r"^values not finite", "infinities and NaN in steps of complex numbers: NumPy's loops and XLA have rules each"),
+    (r"complex|dtype='?(c8|c16)|\dj", r"^values not finite", "infinities and NaN in steps of complex numbers: NumPy's loops and XLA have rules each"),
 ]
 
 

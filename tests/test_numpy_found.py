@@ -650,3 +650,9 @@ def test_convolutions_meet_nothing_beyond_their_ends():
             x, w = rng.normal(size=n), rng.normal(size=m)
             (w if m < n else x)[i] = odd
             check_same(both, x, w)
+
+
+def test_a_quantile_that_is_infinite_is_no_integer():
+    for x in (np.array([1.0, np.inf]), np.array([1.0, 7.0])):
+        for kind in (np.int16, float):
+            check_same(lambda x, out: np.nanquantile(x, 1, out=out), x, np.zeros((), kind))

@@ -144,6 +144,9 @@ def quantiles(function, percent, ignore_nan=False):
         array = weights is not None or bool(keepdims)
         if array and not keepdims and out is None and not value.type.shape and x.type.inexact:  # NumPy's is a scalar if NaN, else an array
             array = not decide(wrap(is_nan(reshape_to(end, ()))))
+        if ignore_nan and out is not None and out.shape == value.type.shape == ():  # stored as a number, which among integers must be finite
+            out[...] = wrap(value)
+            return out
         return give(value, out, function.__name__, array=array)
 
     return run
