@@ -191,7 +191,7 @@ def because(d, found, want, got, error, raised):
     if not found.startswith("values"):
         return found
     method = d.name.rpartition(".")[2]
-    if (method == "reduce" or method in REDUCTIONS) and "out=" in d.text and same_without_out(d, got):
+    if (method in ("reduce", "reduceat") or method in REDUCTIONS) and "out=" in d.text and same_without_out(d, got):
         return "without partial results: " + found
     if d.name.startswith(("power.", "arctan2.")) and same_by_element(d, got):
         return "element by element: " + found

@@ -6,6 +6,11 @@ import pytest
 from compare import check_same
 
 from wengert import jit
+from wengert.backends.xla.lower import lower
+from wengert.ir.core import Builder, Lit
+from wengert.ir.ops.control import evaluate
+from wengert.ir.ops.shape import pad
+from wengert.ir.types import parse_type
 
 PRODUCERS = {
     "cumsum": lambda v: np.cumsum(v),
@@ -67,3 +72,19 @@ def test_steps_are_not_merged_to_another_effect(name, exact):
         want = f(x)
     got = jit(f, engine="xla", exact=exact)(x)
     jax.tree_util.tree_map(lambda g, w: np.testing.assert_allclose(g, w, rtol=1e-14, atol=0), got, want)
+
+
+def test_pads_of_one_array_are_slices_of_one_pad():
+    rng = np.random.default_rng(0)
+    for shape in ((7,), (3, 4), (2, 3, 3)):
+        pads = []
+        with Builder("pads") as build:
+            x, y = (build.param(parse_type(f"f64[{','.join(map(str, shape))}]")) for _ in "xy")
+            for k in range(5):
+                low = tuple(int(v) for v in rng.integers(0, 4, len(shape)))
+                pads.append(pad((x, y)[k == 4], Lit(0.5, parse_type("f64[]")), low=low, high=tuple(3 - v for v in low), interior=(0,) * len(shape)))
+        func, xs = build.finish(tuple(pads)), [rng.normal(size=shape) for _ in "xy"]
+        with jax.enable_x64(True):
+            found = lower(func, xs)
+            text = str(jax.make_jaxpr(lambda *xs, func=func: lower(func, xs))(*xs))
+        assert all(map(np.array_equal, found, evaluate(func, xs))) and text.count(" pad[") == 2

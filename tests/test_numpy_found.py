@@ -656,3 +656,11 @@ def test_a_quantile_that_is_infinite_is_no_integer():
     for x in (np.array([1.0, np.inf]), np.array([1.0, 7.0])):
         for kind in (np.int16, float):
             check_same(lambda x, out: np.nanquantile(x, 1, out=out), x, np.zeros((), kind))
+
+
+def test_complex_numbers_of_python_have_no_order():
+    for z in (1 + 2j, np.complex128(1 + 2j), np.array(1 + 2j)):
+        check_same(lambda z: z < 2, z)
+        check_same(lambda z: 2.0 >= z, z)
+        check_same(lambda z: z == 2, z)
+        check_same(lambda z: z > np.float64(2), z)

@@ -22,7 +22,8 @@ from .storage import current_trace
 from .unmerged import Unmerged
 
 PYTHON_NUMBERS = (bool, int, float, complex)
-COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+ORDERS = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">="}
+COMPARISONS = {np.equal, np.not_equal, *ORDERS}
 CONNECTIVES = {np.logical_and, np.logical_or, np.logical_xor, np.logical_not}
 UFUNCS = {}  # ufunc -> (*values of the loop's dtypes) -> value (or tuple); filled by numpy_api.ufuncs
 LATER = []  # what looks for ufuncs of libraries that were not loaded yet, and adds them
@@ -404,6 +405,9 @@ def write_out(name, target, value, where=True, casting="same_kind"):
 
 def weak_result(kinds, ufunc):
     """The Python type of `a op b` for two Python numbers."""
+    if ufunc in ORDERS and complex in kinds:
+        first, second = (kind.__name__ for kind in kinds)
+        raise TypeError(message(f"{ORDERS[ufunc]!r} not supported between instances of {first!r} and {second!r}", locate()))
     if ufunc in COMPARISONS:
         return bool
     widest = max(kinds, key=PYTHON_NUMBERS.index)
@@ -425,7 +429,7 @@ def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
     if kinds[0] is complex and len(inputs) == 2 and kinds[1] is None and type(inputs[1]) is TracedScalar and inputs[1].dtype == np.float64:
-        if ufunc not in COMPARISONS or ufunc in (np.equal, np.not_equal):  # complex.__mul__ and its like take np.float64 for the float that it is
+        if ufunc not in ORDERS:  # complex.__mul__ and its like take np.float64 for the float that it is
             return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))
     if None in kinds:
         return call_ufunc(ufunc, *inputs)

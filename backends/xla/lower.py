@@ -9,6 +9,7 @@ from .constants import kept_apart
 from .division import divide, exact_divisions
 from .elementwise import lower_rounded
 from .fence import Fence
+from .margins import margins
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
@@ -25,6 +26,7 @@ def lower(func, operands, order=None):
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
     rounded = kept_apart(func)
     special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide)
+    around = margins(func)
 
     def read(x, env):
         found = env.get(x)
@@ -34,8 +36,14 @@ def lower(func, operands, order=None):
         return found
 
     def run(eqn, env):
-        rule = special.get(eqn) or XLA[eqn.op]
-        out = rule(*[read(x, env) for x in eqn.operands], **eqn.attrs)
+        rule, operands = special.get(eqn) or XLA[eqn.op], [read(x, env) for x in eqn.operands]
+        if eqn in around:
+            margin = around[eqn]
+            if margin not in env:
+                env[margin] = margin.wide(*operands)
+            out = margin.part(env[margin], eqn)
+        else:
+            out = rule(*operands, **eqn.attrs)
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             env[r] = lower_rounded(value) if eqn in rounded else value
 
