@@ -664,3 +664,10 @@ def test_complex_numbers_of_python_have_no_order():
         check_same(lambda z: 2.0 >= z, z)
         check_same(lambda z: z == 2, z)
         check_same(lambda z: z > np.float64(2), z)
+
+
+def test_rounding_of_booleans():
+    for decimals in (-1, 0, 1):
+        for out in (bool, np.int8, np.float16, np.float32, np.float64):
+            check_same(lambda x, out, d=decimals: np.round(x, decimals=d, out=out), np.array([True, False]), np.zeros(2, out))
+        check_same(lambda x, d=decimals: np.round(x, d), np.array([True, False]))

@@ -24,7 +24,8 @@ from .ufuncs import is_inf, is_nan
 def round(a, decimals=0, out=None):
     """The nearest multiple of 10^-decimals, the even one from halfway: x is scaled, rounded and scaled back."""
     a = traced(a)
-    like = verdict(np.round, sample_of(a), decimals)
+    wide = out is not None and a.dtype == bool  # whose multiples are floats, which an array of floats takes
+    like = verdict(np.round, np.float64(0) if wide and decimals else sample_of(a), decimals)
     x = cast_to(a.value, like.dtype)
     if x.type.kind in "iu":
         if out is not None and decimals < 0 and not np.can_cast(np.float64, out.dtype, "same_kind"):
