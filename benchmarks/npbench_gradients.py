@@ -6,8 +6,8 @@
 
 The loss is the sum of all that a kernel returns and of all float arguments as it leaves them, real parts, times a cotangent:
 ones, then random numbers (the plain sum of a softmax is constant). Its gradient with respect to every real float
-argument, arrays and numbers, is compared with NumPy's own central differences along three random directions, each
-with the step at which two neighbours agree best. "chaotic" is where the differences themselves do not agree.
+argument, arrays and numbers, is compared with NumPy's own central differences along random directions (three with
+--check-only, else one), with the step at which two neighbours agree best. "chaotic" is where the differences themselves do not agree.
 
 `jax.grad` of the port, jitted, has a loss of the same kind over what the port returns; the gradient is compared with
 differences of that. HIPS autograd, if it is installed, differentiates the NumPy kernel with its own `np`. ms are medians of turns in
@@ -78,7 +78,10 @@ def moved(args, direction, h):
 
 
 def slope(loss, args, direction):
-    """(directional derivative, its doubt), by central differences at the step whose neighbour agrees best."""
+    """(directional derivative, its doubt), by central differences at the step whose neighbour agrees best.
+
+    The doubt is how well another two agree: where a function jumps, two may by chance.
+    """
     found = []
     for h in STEPS:
         with np.errstate(all="ignore"):
@@ -88,21 +91,21 @@ def slope(loss, args, direction):
                 found.append(math.nan)
     doubt = [abs(a - b) for a, b in zip(found, found[1:])]
     best = int(np.nanargmin(doubt)) if not np.isnan(doubt).all() else 0
-    return found[best + 1], doubt[best]
+    return found[best + 1], sorted(doubt)[1]
 
 
-def directions(args, where, count=3):
+def directions(args, where, count):
     rng = np.random.default_rng(3)
     for _ in range(count):
         yield [rng.normal(size=np.shape(a)) * (np.abs(a) + 1e-3 * np.mean(np.abs(a))) if i in where else None for i, a in enumerate(args)]
 
 
-def compared(loss, args, where, gradient):
+def compared(loss, args, where, gradient, count=1):
     """(yes, chaotic or NO; the worst relative error) of a gradient against differences of a loss."""
     if not all(np.isfinite(np.asarray(g)).all() for g in gradient):
         return "NaN", math.nan
     worst, said = 0.0, "yes"
-    for direction in directions(args, where):
+    for direction in directions(args, where, count):
         want, doubt = slope(loss, args, direction)
         got = sum(float(np.sum(np.asarray(g, dtype=float) * direction[i])) for i, g in zip(where, gradient))
         scale = max(abs(want), abs(got), 1e-12 * sum(float(np.sum(np.abs(np.asarray(g) * direction[i]))) for i, g in zip(where, gradient)), 1e-300)
@@ -131,7 +134,7 @@ def measure(kernel, size, check_only, seconds):
         cotangents = drawn(sizes, ones)
         derivative = jit(grad(weighted(function, cotangents), argnums=where))
         gradient = derivative(*copy.deepcopy(args))
-        said, error = compared(weighted(function, cotangents), args, where, gradient)
+        said, error = compared(weighted(function, cotangents), args, where, gradient, 3 if check_only else 1)
         found.append(said)
         errors.append(error)
     row = {"correct": found[0], "random": found[1], "error": max(errors), "notes": ""}
