@@ -1,13 +1,12 @@
 """Cut a derivative program in two: what can run with the primal, and what must wait for cotangents.
 
 The values that cross the cut are the residuals. Which values cross is a choice: a crossing value may
-be computed again behind the cut instead, and it is where that needs less memory than to keep it.
+be computed again behind the cut instead, if that is cheap, and those are kept that are lightest together (`mincut`).
 """
-
-from collections import Counter
 
 from ..ir.core import Builder, Value
 from ..ir.ops import OPS
+from .mincut import lightest
 
 # ops that cost less than the memory traffic of keeping their results; reductions and products are not among them
 CHEAP = {OPS[name] for name in (
@@ -60,35 +59,17 @@ class Split:
                 reads.update(x for x in eqn.operands if isinstance(x, Value))
         return live, reads
 
-    def _choose(self, saved):
-        """Exchange a crossing value for what it can be computed from again, where that is less to keep.
+    def _choose(self, needed):
+        """(values to keep, equations to repeat) so that `needed` are known behind the cut: the fewest bytes, then the fewest values."""
+        unit = 1 + len(self.func.params) + sum(len(e.results) for e in self.func.eqns)
 
-        Greedy, last values first; a value that several crossing ones come from counts its share for each.
-        """
-        again, fronts = set(), [self._front(x, saved - {x}, {})[0] for x in saved]
-        shares = Counter(x for front in fronts for x in front)
-        for eqn in reversed(self.func.eqns):
-            for z in eqn.results:
-                if z in saved and recomputable(eqn):
-                    front, path = self._front(z, saved - {z}, {})
-                    cost = sum(weight(x) / max(shares[x], 1) for x in front)
-                    if not front or (z not in front and (cost < weight(z) or (cost == weight(z) and front <= self.given))):
-                        saved = (saved - {z}) | front
-                        again |= path
-        return saved, again
+        def price(x):
+            if x in self.given:
+                return 0 if self.free else unit * weight(x)
+            return unit * weight(x) + 1
 
-    def _front(self, x, have, known):
-        """The lightest way to know x again: (values to keep besides those we `have`, equations to repeat)."""
-        if x in have or (self.free and x in self.given):
-            return frozenset(), frozenset()
-        if x not in known:
-            known[x] = frozenset([x]), frozenset()
-            if x.eqn is not None and recomputable(x.eqn):
-                parts = [self._front(y, have, known) for y in x.eqn.operands if isinstance(y, Value)]
-                front = frozenset().union(*(f for f, _ in parts))
-                if sum(map(weight, front)) <= weight(x):
-                    known[x] = front, frozenset([x.eqn]).union(*(path for _, path in parts))
-        return known[x]
+        kept, again = lightest(needed, price, sources)
+        return kept, {x.eqn for x in again}
 
     def append_early(self, build, env):
         """Append the early half, its parameters bound in `env` -> (primal results, residuals)."""
@@ -106,8 +87,9 @@ def _replay(build, eqns, env):
         build.replay(eqn, env)
 
 
-def recomputable(eqn):
-    return eqn.op in CHEAP
+def sources(x):
+    """The values that x is cheaply computed from, or None."""
+    return [y for y in x.eqn.operands if isinstance(y, Value)] if x.eqn is not None and x.eqn.op in CHEAP else None
 
 
 def weight(x):
