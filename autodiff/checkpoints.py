@@ -22,6 +22,7 @@ from .split import weight
 from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, read_slot, types_of, write_slot
 
 ROOM = contextvars.ContextVar("room", default=1 << 26)  # bytes that the residuals of a loop may take
+LIMIT = contextvars.ContextVar("limit", default=None)  # bytes that straight-line programs may keep (`stretches`); None: all they read
 FIRST = 1 << 22  # bytes of a chunk, and of the snapshots, where nothing bounds the trips
 CHUNK, SNAPSHOTS = 1024, 512  # at most so many, then
 REPORT = contextvars.ContextVar("report", default=None)  # a list that is told what each loop keeps
@@ -30,21 +31,39 @@ _nested = contextvars.ContextVar("nested", default=False)
 
 @contextlib.contextmanager
 def room(size, report=None):
-    """Within: what the residuals of one loop may take, in bytes or None for what is usual; `report` is told what is kept."""
-    told, token = REPORT.set(report), ROOM.set(ROOM.get() if size is None else size)
+    """Within: what the residuals of one loop, and those of a whole program, may take, in bytes or None for what is usual.
+
+    `report` is told what is kept.
+    """
+    told, token, limit = REPORT.set(report), ROOM.set(ROOM.get() if size is None else size), LIMIT.set(size)
     try:
         yield
     finally:
+        LIMIT.reset(limit)
         ROOM.reset(token)
+        REPORT.reset(told)
+
+
+@contextlib.contextmanager
+def unlimited():
+    """Within: derivatives that only say what they would keep."""
+    told, limit = REPORT.set(None), LIMIT.set(None)
+    try:
+        yield
+    finally:
+        LIMIT.reset(limit)
         REPORT.reset(told)
 
 
 def tell(what):
     """Note what the way back of the loop being derived needs."""
-    report, source = REPORT.get(), Builder.current().source
-    if report is not None:
-        text = f"{source}: the way back through this loop {what}"
-        report += [text] if text not in report else []
+    note(f"{Builder.current().source}: the way back through this loop {what}")
+
+
+def note(text):
+    report = REPORT.get()
+    if report is not None and text not in report:
+        report.append(text)
 
 
 def spelled(size):

@@ -11,7 +11,7 @@ from ..ir.ops.control import COUNTER, groups, loop, region
 from ..ir.ops.elementwise import add, lt, select
 from ..ir.ops.reduction import reduce_or
 from ..ir.source import hint_name
-from . import checkpoints
+from . import checkpoints, stretches
 from .batch import BATCH, spread
 from .control import along, batch_as, batched_results, one_by_one, place, where
 from .forms import joint
@@ -96,9 +96,11 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     active = activity(body, where((False, *needs_inv, *moving)))
     heard = grown(gives, lambda flags: tuple(p in useful(body, active, where(flags)) for p in body.params[first:]))
     flows = where(m and h for m, h in zip(moving, heard, strict=True))
-    with checkpoints.nested():
-        func = vjp(body, [1 + k for k in where(needs_inv)] + [first + j for j in flows], flows)
-    half = Split(func, primal, carried, func.params[:first], free=True)
+    wrt = [1 + k for k in where(needs_inv)] + [first + j for j in flows]
+    half = _cut(body, first, wrt, flows)
+    budget = checkpoints.LIMIT.get()
+    if budget is not None and sum(map(weight, half.saved)) > budget:
+        half = _cut(stretches.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows)
 
     slots = trips if trips is not None else bound
     if checkpoints.wanted(half.saved, slots):
@@ -116,7 +118,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
 
     def forward(*xs):
         (i,), _, _, _, full = parts(xs, 1, len(invariants), carried, int(counting), len(stacks))
-        results, saved = half.append_early(Builder.current(), dict(zip(func.params[:primal], xs, strict=False)))
+        results, saved = half.append_early(Builder.current(), dict(zip(half.func.params[:primal], xs, strict=False)))
         return (*results, *([add(i, ONE)] if counting else []), *(write_slot(s, x, i) for s, x in zip(full, saved, strict=True)))
 
     now = (*state, *([ZERO] if counting else []), *stacks)
@@ -132,6 +134,13 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
         return _placed(cts, len(limit), len(operands), where(needs_inv), flows, carried)
 
     return results, pull
+
+
+def _cut(body, first, wrt, flows):
+    """The derivative of one trip, cut in two; the counter and the invariants, the parameters before `first`, are there on the way back."""
+    with checkpoints.nested():
+        func = vjp(body, wrt, flows)
+    return Split(func, len(body.params), len(body.results), func.params[:first], free=True)
 
 
 def _placed(cts, first, count, needs_inv, flows, carried):

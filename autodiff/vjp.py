@@ -29,19 +29,22 @@ def vjp(func, wrt=None, cotangents=None, keep=True):
     return build.finish((*(results if keep else ()), *grads))
 
 
-def pullback(build, func, operands, wrt, seeds):
+def pullback(build, func, operands, wrt, seeds, marks=None):
     """Append `func` on `operands`, then its adjoint for `seeds` (result index -> cotangent).
 
     -> (results, cotangents of the parameters `wrt`, a zero splat where there is none).
+    marks: a list that is told, equation by equation, (how many equations `build` has by then, which of `func` made the last of them).
     """
+    mark = (lambda k: None) if marks is None else lambda k: marks.append((len(build.eqns), k))
     env = dict(zip(func.params, operands, strict=True))
     active = activity(func, wrt)
     wanted = useful(func, active, seeds)
     locate, pulls = build.locate, {}
-    for eqn in func.eqns:
+    for k, eqn in enumerate(func.eqns):
         rule = DERIVATIVE[eqn.op] if any(r in wanted for r in eqn.results) else None
         if not isinstance(rule, Joint):
             build.replay(eqn, env)
+            mark(k)
             continue
         build.locate, build.source = None, eqn.source
         needs = tuple(isinstance(x, Value) and x in active for x in eqn.operands)
@@ -49,6 +52,7 @@ def pullback(build, func, operands, wrt, seeds):
         z, pulls[eqn] = rule.vjp(tuple(env.get(x, x) for x in eqn.operands), needs, gives, eqn.attrs)
         for r, new in zip(eqn.results, z, strict=True):
             env[r] = same_name(new, r)
+        mark(k)
         build.locate, build.source = locate, None
     results = tuple(env.get(r, r) for r in func.results)
     pending = {}
@@ -57,7 +61,7 @@ def pullback(build, func, operands, wrt, seeds):
         if isinstance(r, Value) and r in active:
             pending[r] = add_tangents(pending.get(r), g)
     build.locate = None
-    for eqn in reversed(func.eqns):
+    for k, eqn in reversed([*enumerate(func.eqns)]):
         gs = [pending.pop(r, None) for r in eqn.results]
         if all(g is None for g in gs):
             continue
@@ -71,6 +75,7 @@ def pullback(build, func, operands, wrt, seeds):
         for x, need, ct in zip(eqn.operands, needs, cts, strict=True):
             if need and ct is not None:
                 pending[x] = named(add_tangents(pending.get(x), ct), "d_", x)
+        mark(k)
     build.locate, build.source = locate, None
     return results, tuple(pending.get(func.params[i], Lit(0, func.params[i].type)) for i in wrt)
 

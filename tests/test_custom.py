@@ -527,6 +527,58 @@ def test_a_long_loop_is_reversed_within_a_budget():
     assert "runs it once more" in frugal.explain()
 
 
+def layers(x, *ws):
+    for w in ws:
+        x = np.tanh(x @ w)
+    return x
+
+
+def test_a_deep_program_is_reversed_within_a_budget():
+    x, ws = np.random.default_rng(0).normal(size=(100, 20)), np.random.default_rng(1).normal(size=(60, 20, 20)) / 5
+    loss = lambda *xs: (layers(*xs) ** 2).sum()
+    whole, frugal = (jit(grad(loss, argnums=(0, 60)), memory=size) for size in ("1MB", "250kB"))
+    for a, b in zip(whole(x, *ws), frugal(x, *ws)):
+        agree(a, b, 1e-12)
+    assert temporary(frugal, x, *ws) < 260_000 < 900_000 < temporary(whole, x, *ws)
+    assert "the way back through lambda keeps 960 kB in all" in whole.explain()
+    assert re.search(r"runs \d+ of \d+ stretches of it once more, and takes 2[0-4]\d kB in all\n", frugal.explain())
+
+
+def test_within_a_budget_effects_happen_once_and_derivatives_nest(capsys):
+    x, w = np.random.default_rng(0).normal(size=(10, 4)), np.random.default_rng(1).normal(size=(4, 4)) / 2
+
+    def loud(x, w):
+        x = layers(x, *[w] * 5)
+        print("half")
+        return layers(x, *[w] * 5)
+
+    def pulled(x, w):
+        y, pull = vjp(loud, x, w)
+        return pull(y)
+
+    def steep(x, w):
+        return (grad(lambda x: (layers(x, *[w] * 10) ** 2).sum())(x) ** 2).sum()
+
+    for program, times in ((pulled, 1), (jit(grad(steep, 1)), 0)):
+        want, frugal = jit(program)(x, w), jit(program, memory=1300)
+        capsys.readouterr()
+        for a, b in zip(want, frugal(x, w)):
+            agree(a, b, 1e-12)
+        assert "stretches of it once more" in frugal.explain() and capsys.readouterr().out == "half\n" * times
+
+
+def test_a_trip_that_keeps_more_than_the_budget_runs_in_stretches():
+    def repeated(x, w):
+        for _ in range(30):
+            x = layers(x, *[w] * 12) + 0.1 * x
+        return (x * x).sum()
+
+    x, w = np.random.default_rng(0).normal(size=(10, 4)), np.random.default_rng(1).normal(size=(4, 4)) / 2
+    frugal = jit(grad(repeated, 1), memory=2500)
+    agree(frugal(x, w), grad(repeated, 1)(x, w), 1e-12)
+    assert "one trip of a loop runs" in frugal.explain()
+
+
 def test_the_second_order_of_a_bounded_loop_keeps_its_trips():
     def total(x):
         for k in range(6):

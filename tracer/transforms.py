@@ -9,6 +9,7 @@ import inspect
 
 import numpy as np
 
+from ..autodiff import stretches
 from ..autodiff.jvp import pushforward
 from ..autodiff.split import halves
 from ..autodiff.vjp import pullback
@@ -91,7 +92,8 @@ def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
     check_complex(inner, selected, holomorphic)
     seeds = {} if loss is None else {loss: Lit(1, inner.func.results[loss].type)}
     wrt = [inner.places[i] for i in selected]
-    results, slopes = pullback(current_trace().build, inner.func, inner.operands, wrt, seeds)
+    func = stretches.within(inner.func, wrt, tuple(seeds))
+    results, slopes = pullback(current_trace().build, func, inner.operands, wrt, seeds)
     cotangents = dict(zip(selected, slopes))
     inner.settle(results)
     value = inner.returned(results)
@@ -245,7 +247,8 @@ def _vjp(function, signature, primals, has_aux):
     inexact = {i: k for i, k in enumerate(shown) if k is not None and inner.func.results[k].type.inexact}
     seeds = {i: inner.func.results[k].type for i, k in inexact.items()}
     wrt = [inner.places[i] for i in range(len(leaves))]
-    joint = adjoint(inner.func, wrt, tuple(inexact.values()))
+    seen = tuple(inexact.values())
+    joint = adjoint(stretches.within(inner.func, wrt, seen), wrt, seen)
     known, rest = halves(joint, len(inner.func.params), len(inner.func.results))
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)
