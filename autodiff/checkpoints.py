@@ -183,10 +183,11 @@ class Checkpointed:
         return loop(*xs, body=region(trip, types, self.body.name), test=region(still, types, "still"), carried=1 + len(state))
 
     # -- backwards ---------------------------------------------------------------------------------
-    def back(self, count, distance, shots, invariants, gs, needs_inv, flows):
-        """-> cotangents of the invariants at `needs_inv`, then of what is carried at `flows`."""
+    def back(self, count, distance, shots, invariants, gs, totals, needs_inv, flows):
+        """-> cotangents of the invariants at `needs_inv`, added to `totals`, then of what is carried at `flows`."""
         half, chunk = self.half, Lit(self.chunk, COUNTER)
-        starts = [zeros_like(invariants[k]) for k in needs_inv], [zeros_like(self.state[j]) if gs[j] is None else gs[j] for j in flows]
+        starts = [zeros_like(invariants[k]) if t is None else t for k, t in zip(needs_inv, totals, strict=True)]
+        starts = starts, [zeros_like(self.state[j]) if gs[j] is None else gs[j] for j in flows]
         chunks = quotient(add(count, Lit(self.chunk - 1, COUNTER)), chunk)
         counts = 3, len(invariants), len(shots), len(needs_inv), len(flows)
 
@@ -228,24 +229,25 @@ class Checkpointed:
         if again:
             return self.again(needs_inv, flows)
         results, count, distance, shots = self.ahead(self.limit, self.invariants, self.state)
-        return results, lambda gs: self.back(count, distance, shots, self.invariants, gs, needs_inv, flows)
+        return results, lambda gs, totals: self.back(count, distance, shots, self.invariants, gs, totals, needs_inv, flows)
 
     def again(self, needs_inv, flows):
         """Nothing is kept but the operands: the loop runs again when the cotangents are there."""
         limit, invariants, state = self.limit, self.invariants, self.state
         results = loop(*limit, *invariants, *state, body=self.body, test=self.test, trips=self.trips, carried=len(state), bound=self.bound)
 
-        def pull(gs):
-            seeds = [j for j in flows if gs[j] is not None]
-            counts = len(limit), len(invariants), len(state), len(seeds)
+        def pull(gs, totals):
+            seeds, begun = [j for j in flows if gs[j] is not None], [k for k, t in enumerate(totals) if t is not None]
+            counts = len(limit), len(invariants), len(state), len(seeds), len(begun)
 
             def whole(*xs):
-                limit, invariants, state, cts = parts(xs, *counts)
-                given = dict(zip(seeds, cts, strict=True))
+                limit, invariants, state, cts, sums = parts(xs, *counts)
+                given, onto = dict(zip(seeds, cts, strict=True)), dict(zip(begun, sums, strict=True))
                 _, count, distance, shots = self.ahead(limit, invariants, state)
-                return tuple(self.back(count, distance, shots, invariants, [given.get(j) for j in range(len(state))], needs_inv, flows))
+                gs, totals = [given.get(j) for j in range(len(state))], [onto.get(k) for k in range(len(needs_inv))]
+                return tuple(self.back(count, distance, shots, invariants, gs, totals, needs_inv, flows))
 
-            xs = (*limit, *invariants, *state, *(gs[j] for j in seeds))
+            xs = (*limit, *invariants, *state, *(gs[j] for j in seeds), *(totals[k] for k in begun))
             return list(apart(*xs, body=region(whole, types_of(*xs), self.half.func.name)))
 
         return results, pull

@@ -110,10 +110,11 @@ class Joint:
     `jvp(operands, tangents, **attrs) -> (results, tangents)`;
     `vjp(operands, needs, gives, **attrs) -> (results, pull)`, where `gives` flags the results that may have
     a cotangent and `pull(cotangents)` appends the backward half and returns the operands' cotangents.
+    adds: whether it is `pull(cotangents, totals)`, which adds them to what each operand has by then, or None.
     """
 
-    def __init__(self, jvp, vjp):
-        self._jvp, self._vjp = jvp, vjp
+    def __init__(self, jvp, vjp, adds=False):
+        self._jvp, self._vjp, self.adds = jvp, vjp, adds
 
     def jvp(self, operands, tangents, attrs):
         return self._jvp(operands, tangents, **attrs)
@@ -149,8 +150,8 @@ def explicit(op, *, jvp, vjp):
     DERIVATIVE[op] = Explicit(jvp, vjp)
 
 
-def joint(op, *, jvp, vjp):
-    DERIVATIVE[op] = Joint(jvp, vjp)
+def joint(op, *, jvp, vjp, adds=False):
+    DERIVATIVE[op] = Joint(jvp, vjp, adds)
 
 
 def zero(*ops):

@@ -14,7 +14,7 @@ from ..ir.source import hint_name
 from . import checkpoints, stretches
 from .batch import BATCH, spread
 from .control import along, batch_as, batched_results, one_by_one, place, where
-from .forms import joint
+from .forms import add_tangents, joint
 from .jvp import jvp
 from .split import Split, weight
 from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, types_of, write_slot
@@ -102,12 +102,22 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     if budget is not None and sum(map(weight, half.saved)) > budget:
         half = _cut(stretches.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows)
 
+    def before(totals):
+        return [totals[len(limit) + k] for k in where(needs_inv)]
+
+    def placed(cts, totals):
+        """Cotangents of the invariants needed, on top of their totals, then of what is carried at `flows`, as those of all operands."""
+        found = dict(enumerate(totals)) | {len(limit) + k: ct for k, ct in zip(where(needs_inv), cts, strict=False)}
+        for j, ct in zip(flows, cts[sum(needs_inv) :], strict=True):
+            found[len(operands) - carried + j] = add_tangents(found[len(operands) - carried + j], ct)
+        return tuple(found.values())
+
     slots = trips if trips is not None else bound
     if checkpoints.wanted(half.saved, slots):
         if not effectful(loop, {"body": body, "test": test}):  # what has an effect runs once only
             kept = checkpoints.Checkpointed(half, body, test, trips, bound, limit, invariants, state)
             results, pull = kept.vjp(where(needs_inv), flows)
-            return results, lambda gs: _placed(pull(gs), len(limit), len(operands), where(needs_inv), flows, carried)
+            return results, lambda gs, totals: placed(pull(gs, before(totals)), totals)
         if slots is None:
             raise UnboundedLoopError(_unbounded(half.saved))
     if half.saved:
@@ -129,9 +139,8 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     out = loop(*limit, *invariants, *now, body=ahead, test=still, trips=trips, carried=len(now), bound=bound)
     results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else trips, *out[carried:]))
 
-    def pull(gs):
-        cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs, bound=slots)
-        return _placed(cts, len(limit), len(operands), where(needs_inv), flows, carried)
+    def pull(gs, totals):
+        return placed(backwards(half, invariants, count, full, where(needs_inv), flows, gs, totals=before(totals), bound=slots), totals)
 
     return results, pull
 
@@ -139,15 +148,8 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
 def _cut(body, first, wrt, flows):
     """The derivative of one trip, cut in two; the counter and the invariants, the parameters before `first`, are there on the way back."""
     with checkpoints.nested():
-        func = vjp(body, wrt, flows)
+        func = vjp(body, wrt, flows, onto=sum(i < first for i in wrt))
     return Split(func, len(body.params), len(body.results), func.params[:first], free=True)
-
-
-def _placed(cts, first, count, needs_inv, flows, carried):
-    """Cotangents of the invariants at `needs_inv`, then of what is carried at `flows`, as those of all operands."""
-    found = {first + k: ct for k, ct in zip(needs_inv, cts, strict=False)}
-    found |= {count - carried + j: ct for j, ct in zip(flows, cts[len(needs_inv) :], strict=True)}
-    return tuple(found.get(i) for i in range(count))
 
 
 def _unbounded(saved):
@@ -160,7 +162,7 @@ def _unbounded(saved):
     )
 
 
-joint(loop, jvp=loop_jvp, vjp=loop_vjp)
+joint(loop, jvp=loop_jvp, vjp=loop_vjp, adds=True)
 
 
 # -- batching --------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from ..ir.core import Builder, Lit, zeros_like
 from ..ir.ops.control import COUNTER, loop, region
 from ..ir.ops.elementwise import add, sub
 from ..ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape
-from .control import is_zero, place, where
+from .control import place, where
 
 ZERO, ONE = Lit(0, COUNTER), Lit(1, COUNTER)
 
@@ -47,26 +47,26 @@ def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None,
     """The loop run backwards -> cotangents of the invariants needed, then of the carried values at `flows`.
 
     trips: how many, an int or an operand; start: the number of the first, 0 where not given;
-    totals: what the cotangents of the invariants are added to; bound: as `loop`; gs: cotangents of what is carried, or None for each.
+    totals: what the cotangents of the invariants are added to; gs: cotangents of what is carried; both with None for 0; bound: as `loop`.
     """
     func, first = half.func, 1 + len(invariants)
     read = where(p in half.reads for p in func.params[1:first])
-    seeds = func.params[half.known :]
+    seeds, onto = parts(func.params[half.known :], len(flows), len(needs_inv))
     sums = func.results[half.primal : half.primal + len(needs_inv)]
-    added = where(not is_zero(s) for s in sums)
+    added = where(s is not t for s, t in zip(sums, onto, strict=True))
     count = [] if isinstance(trips, int) else [trips]
     offset = [] if start is None else [start]
     sizes = 1, len(count), len(offset), len(read), len(stacks), len(added), len(flows)
 
     def backward(*xs):
         (k,), final, offset, inv, full, sums, cts = parts(xs, *sizes)
-        env = dict(zip((*(func.params[1 + a] for a in read), *seeds), (*inv, *cts), strict=True))
+        env = dict(zip((*(func.params[1 + a] for a in read), *seeds, *(onto[a] for a in added)), (*inv, *cts, *sums), strict=True))
         if full or func.params[0] in half.reads:
             i = sub(sub(final[0], ONE) if final else Lit(trips - 1, COUNTER), k)
             env[func.params[0]] = add(offset[0], i) if offset else i
             env.update({x: read_slot(s, i) for x, s in zip(half.saved, full, strict=True)})
         out = half.append_late(Builder.current(), env)
-        return (*(add(sums[n], out[a]) for n, a in enumerate(added)), *out[len(needs_inv) :])
+        return (*(out[a] for a in added), *out[len(needs_inv) :])
 
     totals = [None] * len(sums) if totals is None else totals
     starts = (

@@ -9,12 +9,13 @@ from ..ir.types import IRTypeError
 from .forms import DERIVATIVE, Joint, Zero, add_tangents
 
 
-def vjp(func, wrt=None, cotangents=None, keep=True):
-    """(x...) -> z...  becomes  (x..., g...) -> (z..., cotangent of x[i] for i in wrt).
+def vjp(func, wrt=None, cotangents=None, keep=True, onto=0):
+    """(x...) -> z...  becomes  (x..., g..., t...) -> (z..., cotangent of x[i] for i in wrt).
 
     wrt: indices of the parameters to differentiate; all inexact ones when None.
     cotangents: indices of the results that receive one, in order; all inexact ones when None.
     keep: whether the primal results come first.
+    onto: how many of `wrt`, from the first, have their cotangent added to a parameter t.
     """
     wrt = tuple(i for i, p in enumerate(func.params) if p.type.inexact) if wrt is None else tuple(wrt)
     cotangents = tuple(i for i, r in enumerate(func.results) if r.type.inexact) if cotangents is None else tuple(cotangents)
@@ -25,14 +26,16 @@ def vjp(func, wrt=None, cotangents=None, keep=True):
     with build:
         operands = [build.param(p.type, p.hint) for p in func.params]
         seeds = [build.param(func.results[i].type) for i in cotangents]
-        results, grads = pullback(build, func, operands, wrt, dict(zip(cotangents, seeds, strict=True)))
+        totals = {i: build.param(func.params[i].type) for i in wrt[:onto]}
+        results, grads = pullback(build, func, operands, wrt, dict(zip(cotangents, seeds, strict=True)), totals=totals)
     return build.finish((*(results if keep else ()), *grads))
 
 
-def pullback(build, func, operands, wrt, seeds, marks=None):
+def pullback(build, func, operands, wrt, seeds, marks=None, totals=None):
     """Append `func` on `operands`, then its adjoint for `seeds` (result index -> cotangent).
 
     -> (results, cotangents of the parameters `wrt`, a zero splat where there is none).
+    totals: {parameter index: what its cotangent is added to, contribution by contribution, so that stores into it can be in place}.
     marks: a list that is told, equation by equation, (how many equations `build` has by then, which of `func` made the last of them).
     """
     mark = (lambda k: None) if marks is None else lambda k: marks.append((len(build.eqns), k))
@@ -55,7 +58,7 @@ def pullback(build, func, operands, wrt, seeds, marks=None):
         mark(k)
         build.locate, build.source = locate, None
     results = tuple(env.get(r, r) for r in func.results)
-    pending = {}
+    pending = {func.params[i]: total for i, total in (totals or {}).items()}
     for i, g in seeds.items():
         r = func.results[i]
         if isinstance(r, Value) and r in active:
@@ -67,7 +70,11 @@ def pullback(build, func, operands, wrt, seeds, marks=None):
             continue
         needs = tuple(isinstance(x, Value) and x in active for x in eqn.operands)
         build.source = eqn.source.marked("vjp") if eqn.source else None
-        if eqn in pulls:
+        if eqn in pulls and DERIVATIVE[eqn.op].adds:
+            first = {x: k for k, x in reversed([*enumerate(eqn.operands)])}
+            before = [pending.pop(x, None) if need and first[x] == k else None for k, (x, need) in enumerate(zip(eqn.operands, needs))]
+            cts = pulls[eqn](gs, before)
+        elif eqn in pulls:
             cts = pulls[eqn](gs)
         else:
             z, xs = tuple(env[r] for r in eqn.results), tuple(env.get(x, x) for x in eqn.operands)

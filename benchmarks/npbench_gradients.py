@@ -52,7 +52,8 @@ def weighted(kernel, cotangents):
         result = kernel(*args)
         total = 0.0
         for x, c in zip(outputs(args, result), cotangents):
-            total = total + (x * c).sum() if x.dtype.kind == "f" else total + (x * c).real.sum()
+            part = x * c
+            total = total + (part if part.dtype.kind == "f" else part.real).sum()
         return total
 
     return loss

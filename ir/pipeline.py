@@ -1,5 +1,8 @@
 """The passes in order, read top to bottom."""
 
+import contextlib
+import contextvars
+
 from .core import verify as check
 from .passes import cse, dce, fold, inline, loops, masks, memory, products, simplify
 from .rules import EXACT, RULES
@@ -16,6 +19,9 @@ PIPELINE = (
     cse,       # equal equations merged
     dce,       # unread equations dropped
 )  # fmt: skip
+
+
+ONLY_EXACT = contextvars.ContextVar("exact", default=False)
 
 
 def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False):
@@ -37,6 +43,28 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, ve
         if watch is not None:
             watch(step.__name__, func)
     return func
+
+
+def ready(func, tell):
+    """`func` as derivatives are taken of it: loops that are one product as that product, for its derivative is products and theirs are loops.
+
+    tell: called with a line for each such loop.
+    """
+    found = []
+    done = run(func, (fold, masks, products), exact=ONLY_EXACT.get(), notes=found)
+    for text in found:
+        tell(text)
+    return done if found else func
+
+
+@contextlib.contextmanager
+def exactly(exact):
+    """Within: whether `ready` changes no bit."""
+    token = ONLY_EXACT.set(exact)
+    try:
+        yield
+    finally:
+        ONLY_EXACT.reset(token)
 
 
 def print_text(name, func):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
+from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
@@ -265,7 +266,7 @@ class Entry:
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
         kept = []
-        with checkpoints.room(self.compiled.memory, kept):
+        with checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
         refuse_effects(captured, choices.taken)

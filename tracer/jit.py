@@ -7,6 +7,7 @@ import threading
 
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
+from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from . import pytree
@@ -168,7 +169,7 @@ class Compiled:
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        with checkpoints.room(self.memory, None):
+        with checkpoints.room(self.memory, None), exactly(self.exact):
             found = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic))
         return found, names, kinds
 

@@ -10,11 +10,13 @@ import inspect
 import numpy as np
 
 from ..autodiff import stretches
+from ..autodiff.checkpoints import note
 from ..autodiff.jvp import pushforward
 from ..autodiff.split import halves
 from ..autodiff.vjp import pullback
 from ..autodiff.vjp import vjp as adjoint
 from ..ir.core import Lit
+from ..ir.pipeline import ready
 from . import pytree
 from .array import Traced, TracedArray, fresh
 from .capture import ARRAY, kind_of
@@ -92,7 +94,7 @@ def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
     check_complex(inner, selected, holomorphic)
     seeds = {} if loss is None else {loss: Lit(1, inner.func.results[loss].type)}
     wrt = [inner.places[i] for i in selected]
-    func = stretches.within(inner.func, wrt, tuple(seeds))
+    func = stretches.within(ready(inner.func, note), wrt, tuple(seeds))
     results, slopes = pullback(current_trace().build, func, inner.operands, wrt, seeds)
     cotangents = dict(zip(selected, slopes))
     inner.settle(results)
@@ -248,7 +250,7 @@ def _vjp(function, signature, primals, has_aux):
     seeds = {i: inner.func.results[k].type for i, k in inexact.items()}
     wrt = [inner.places[i] for i in range(len(leaves))]
     seen = tuple(inexact.values())
-    joint = adjoint(stretches.within(inner.func, wrt, seen), wrt, seen)
+    joint = adjoint(stretches.within(ready(inner.func, note), wrt, seen), wrt, seen)
     known, rest = halves(joint, len(inner.func.params), len(inner.func.results))
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)

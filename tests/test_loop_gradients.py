@@ -1,0 +1,82 @@
+"""The way back through a loop: what is added up is added in place, and a loop that is one product is differentiated as one."""
+
+import numpy as np
+import pytest
+
+from wengert import grad, jit
+
+RNG = np.random.default_rng(1)
+N = 24
+
+
+def substituted(l, b):
+    x = b.copy()
+    for i in range(N):
+        x[i] = (b[i] - l[i, :i] @ x[:i]) / l[i, i]
+    return (x * x).sum()
+
+
+def factored(a, b):
+    """The pivots of an LU factorisation in place, in three loops."""
+    a = a + b
+    for i in range(N):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, N):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+    return np.log(np.abs(a.diagonal())).sum()
+
+
+def read_inside(a, x):
+    """Each trip of the inner loop reads two rows of what no loop writes."""
+    s = 0.0
+    for i in range(N):
+        for j in range(1, N):
+            s = s + np.tanh(a[j, i] * a[j - 1, i] + x[j]) * x[i]
+    return s
+
+
+def regions(func):
+    for eqn in func.eqns:
+        for region in eqn.regions():
+            yield region
+            yield from regions(region)
+
+
+def slope(f, args, direction, h=1e-6):
+    move = lambda t: [a + t * d for a, d in zip(args, direction)]
+    return (f(*move(h)) - f(*move(-h))) / (2 * h)
+
+
+PROGRAMS = [substituted, factored, read_inside]
+OPERANDS = RNG.normal(size=(N, N)) + N * np.eye(N), RNG.normal(size=N)
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_cotangents_of_what_a_loop_reads_are_added_in_place(f):
+    d = RNG.normal(size=(N, N)), RNG.normal(size=N)
+    found = jit(grad(f, argnums=(0, 1)))(*OPERANDS)
+    want = slope(f, OPERANDS, d)
+    assert abs(sum((g * x).sum() for g, x in zip(found, d)) - want) <= 1e-7 * max(1.0, abs(want))
+    for region in regions(grad(f, argnums=(0, 1)).ir(*OPERANDS)):
+        whole = [eqn.op.name for eqn in region.eqns for r in eqn.results if r.type.shape == (N, N)]
+        assert set(whole) <= {"dynamic_update_slice", "loop", "reshape"}, f"arrays made anew in every trip: {whole}"
+
+
+def covered(data):
+    out = np.zeros((40, 40))
+    for i in range(40):
+        out[i:, i] = out[i, i:] = data[:, i] @ data[:, i:]
+    return out
+
+
+def test_products_in_a_loop_have_products_for_derivatives():
+    data, weights = RNG.normal(size=(50, 40)), RNG.normal(size=(40, 40))
+    loss = lambda data: (covered(data) * weights).sum()
+    d = RNG.normal(size=data.shape)
+    assert abs((grad(loss)(data) * d).sum() - slope(loss, [data], [d])) < 1e-6
+    assert "loop" not in str(grad(loss).ir(data)) and "loop" in str(jit(grad(loss), exact=True).ir(data))
+    made = jit(grad(loss))
+    made(data)
+    assert "done at once, by one product" in made.explain()
