@@ -43,8 +43,8 @@ def d_program(a, v1):
         v39 = -v35
         v40 = v39 / v34
         v41 = np.where(v36 == 0, v36, v36 * v40)
-        v42 = v36 + v41
-        v43 = d_a + v38
-        d_a, d_x = v43, v42
+        v42 = d_a + v38
+        v43 = v36 + v41
+        d_a, d_x = v42, v43
     v46 = d_a + d_x
     return (x, v46)
