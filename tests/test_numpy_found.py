@@ -671,3 +671,9 @@ def test_rounding_of_booleans():
         for out in (bool, np.int8, np.float16, np.float32, np.float64):
             check_same(lambda x, out, d=decimals: np.round(x, decimals=d, out=out), np.array([True, False]), np.zeros(2, out))
         check_same(lambda x, d=decimals: np.round(x, d), np.array([True, False]))
+
+
+def test_a_zero_times_one_infinity():
+    for kind in (float, complex, np.float32):
+        for shape in ((), (1,), (1, 1), (2,), (2, 2)):
+            check_same(lambda x, y: (x.dot(y), np.dot(y, x)), np.array(0, kind), np.full(shape, np.inf, kind))

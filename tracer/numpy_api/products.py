@@ -146,7 +146,7 @@ def dot(a, b, out=None):
     x, y = promoted(a, b)
     m, n = x.type.ndim, y.type.ndim
     if not m or not n:
-        if m + n in (1, 2) and x.type.dtype.char in "fdFD":  # BLAS adds nothing at all of a factor that is zero
+        if m + n in (1, 2) and x.type.dtype.char in "fdFD" and max(x.type.size, y.type.size) > 1:  # BLAS adds nothing at all of a factor that is zero
             x, y = (without_infinities(x, y), y) if m else (x, without_infinities(y, x))
         return acceptable(np.multiply(fresh(x), fresh(y)).value, out)
     at = max(n - 2, 0)
