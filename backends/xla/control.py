@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from .. import native
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .fence import schedule
 from .lower import lower
@@ -28,6 +29,13 @@ def lower_cond(index, *operands, branches):
 
 @XLA.rule(loop)
 def lower_loop(*operands, **attrs):
+    through_lax = functools.partial(loop_through_lax, attrs)
+    found = native.lowered(loop, operands, attrs, through_lax)
+    return through_lax(*operands) if found is None else found
+
+
+def loop_through_lax(attrs, *operands):
+    """A loop as jax.lax has them."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
     n = limit[0] if limit else None if trips is None else np.int64(trips)

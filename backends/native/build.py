@@ -1,0 +1,43 @@
+"""LLVM IR text -> machine code for this processor, by llvmlite, an optional package; loaded when the first nest is compiled."""
+
+import ctypes
+import functools
+import importlib
+import importlib.util
+import threading
+
+INSTALLED = importlib.util.find_spec("llvmlite") is not None
+LOCK = threading.RLock()
+ENGINES = []  # compiled code lives as long as the process: programs hold bare pointers into it
+
+
+@functools.cache
+def machine():
+    """(llvmlite.binding, the target machine of this processor)"""
+    llvm = importlib.import_module("llvmlite.binding")  # a fifth of a second, which only those pay who compile a nest
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    made = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3)
+    return llvm, made
+
+
+def has_symbol(name):
+    """Whether a C function is there to be linked with; an unresolved one would end the process."""
+    with LOCK:
+        return machine()[0].address_of_symbol(name) is not None
+
+
+def compiled(text, name):
+    """The C function `name` of a module of IR text, as a ctypes pointer."""
+    with LOCK:
+        llvm, target = machine()
+        module = llvm.parse_assembly(text)
+        module.triple, module.data_layout = target.triple, str(target.target_data)
+        module.verify()
+        builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+        builder.getModulePassManager().run(module, builder)
+        engine = llvm.create_mcjit_compiler(module, target)
+        engine.finalize_object()
+        ENGINES.append(engine)
+        return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address(name))

@@ -1,0 +1,184 @@
+"""LLVM IR as text: names, blocks, counted loops, memory, and indices as sums of multiples of names."""
+
+import struct
+
+import numpy as np
+
+TYPES = {"b": lambda n: "i1", "i": lambda n: f"i{8 * n}", "u": lambda n: f"i{8 * n}", "f": lambda n: {4: "float", 8: "double"}[n]}
+
+
+def llvm_type(dtype):
+    """The type of a number in a register."""
+    return TYPES[dtype.kind](dtype.itemsize)
+
+
+def memory_type(dtype):
+    """The type of a number in memory, where a bool is a byte."""
+    return "i8" if dtype.kind == "b" else llvm_type(dtype)
+
+
+def number(value, dtype):
+    """A number as LLVM writes it."""
+    if dtype.kind == "b":
+        return "true" if value else "false"
+    if dtype.kind in "iu":
+        return str(int(value))
+    return "0x" + struct.pack(">d", float(value)).hex().upper()
+
+
+class Index(tuple):
+    """An integer as (constant, ((name, multiple), ...)): equal forms are equal numbers, and nothing is emitted to compare them."""
+
+    def __new__(cls, constant=0, terms=()):
+        return super().__new__(cls, (constant, tuple(terms)))
+
+    @classmethod
+    def of(cls, x):
+        """From a number, the name of an i64 register, or a literal."""
+        if isinstance(x, Index):
+            return x
+        if isinstance(x, int):
+            return cls(x)
+        return cls(0, ((x, 1),)) if x.startswith("%") else cls(int(x))
+
+    def plus(self, other, times=1):
+        other = Index.of(other)
+        terms = dict(self[1])
+        for name, n in other[1]:
+            terms[name] = terms.get(name, 0) + times * n
+        return Index(self[0] + times * other[0], sorted((item for item in terms.items() if item[1]), key=_age))
+
+    def times(self, n):
+        return Index().plus(self, n)
+
+    def multiple(self, name):
+        """How often a name is in it."""
+        return dict(self[1]).get(name, 0)
+
+    def without(self, name):
+        return Index(self[0], (item for item in self[1] if item[0] != name))
+
+
+def _age(item):
+    return int(item[0][2:])
+
+
+class Code:
+    """The body of one LLVM function under construction: lines, and the block that is open."""
+
+    def __init__(self):
+        self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
+        self.head = []  # what stands at the beginning of the function
+
+    def name(self):
+        self.count += 1
+        return f"%v{self.count}"
+
+    def op(self, text):
+        """Emit an instruction -> the name of its result."""
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text):
+        self.lines.append(f"  {text}")
+
+    def call(self, function, returns, *arguments):
+        """Call a function that only computes. arguments: (type, value) pairs."""
+        self.declared[function] = f"declare {returns} @{function}({', '.join(t for t, _ in arguments)})"
+        return self.op(f"call {returns} @{function}({', '.join(f'{t} {x}' for t, x in arguments)})")
+
+    # -- blocks ------------------------------------------------------------------------------------
+    def label(self):
+        self.count += 1
+        return f"b{self.count}"
+
+    def begin(self, label):
+        self.lines.append(f"{label}:")
+        self.here = label
+
+    def jump(self, label):
+        self.do(f"br label %{label}")
+
+    def branch(self, truth, yes, no):
+        self.do(f"br i1 {truth}, label %{yes}, label %{no}")
+
+    def phi(self, type, arrivals, name=None):
+        """arrivals: (value, block) pairs, to which more may be added. -> (the name of what arrives, the pairs)"""
+        name = name or self.name()
+        self.lines.append([f"  {name} = phi {type}", list(arrivals)])
+        return name, self.lines[-1][1]
+
+    def loop(self, types, start, go, body, counter="0", name=None):
+        """`while go(t, *values): values = body(t, *values); t += 1` from t = counter -> the last values. name: of t, if it has one."""
+        before, head, inside, after = self.here, self.label(), self.label(), self.label()
+        self.jump(head)
+        self.begin(head)
+        found = [self.phi("i64", [(counter, before)], name), *(self.phi(type, [(x, before)]) for type, x in zip(types, start, strict=True))]
+        t, *values = [name for name, _ in found]
+        self.branch(go(t, *values), inside, after)
+        self.begin(inside)
+        new = body(t, *values)
+        new = [self.op(f"add nsw i64 {t}, 1"), *new]
+        for (_, arrivals), x in zip(found, new, strict=True):
+            arrivals.append((x, self.here))
+        self.jump(head)
+        self.begin(after)
+        return values
+
+    def count_up(self, low, high, body, types=(), start=(), name=None):
+        """`for t in range(low, high): values = body(t, *values)` -> the last values."""
+        return self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name)
+
+    # -- numbers -----------------------------------------------------------------------------------
+    def value(self, index):
+        """The i64 that an index is."""
+        constant, terms = index
+        out = None
+        for name, n in terms:
+            part = name if n == 1 else self.op(f"mul nsw i64 {name}, {n}")
+            out = part if out is None else self.op(f"add nsw i64 {out}, {part}")
+        if out is None:
+            return str(constant)
+        return out if constant == 0 else self.op(f"add nsw i64 {out}, {constant}")
+
+    def least(self, *xs):
+        return self._extreme("smin", min, xs)
+
+    def most(self, *xs):
+        return self._extreme("smax", max, xs)
+
+    def _extreme(self, name, fold, xs):
+        numbers = [int(x) for x in xs if not str(x).startswith("%")]
+        out = str(fold(numbers)) if numbers else None
+        for x in (x for x in xs if str(x).startswith("%")):
+            out = x if out is None else self.call(f"llvm.{name}.i64", "i64", ("i64", x), ("i64", out))
+        return out
+
+    def saturated(self, kind, x, y):
+        """x + y or x - y, at the ends of i64 where it would leave them. kind: "add" or "sub"."""
+        if not (str(x).startswith("%") or str(y).startswith("%")):
+            ends = np.iinfo(np.int64)
+            return str(min(max(int(x) + int(y) if kind == "add" else int(x) - int(y), ends.min), ends.max))
+        if str(y) == "0":
+            return x
+        return self.call(f"llvm.s{kind}.sat.i64", "i64", ("i64", x), ("i64", y))
+
+    # -- memory ------------------------------------------------------------------------------------
+    def address(self, pointer, dtype, offset):
+        at = self.value(offset)
+        return pointer if at == "0" else self.op(f"getelementptr inbounds {memory_type(dtype)}, ptr {pointer}, i64 {at}")
+
+    def load(self, pointer, dtype, offset):
+        found = self.op(f"load {memory_type(dtype)}, ptr {self.address(pointer, dtype, offset)}")
+        return self.op(f"icmp ne i8 {found}, 0") if dtype.kind == "b" else found
+
+    def store(self, pointer, dtype, offset, x):
+        if dtype.kind == "b":
+            x = self.op(f"zext i1 {x} to i8")
+        self.do(f"store {memory_type(dtype)} {x}, ptr {self.address(pointer, dtype, offset)}")
+
+    def text(self):
+        """The lines of the body, phis completed."""
+        spell = lambda line: line if isinstance(line, str) else f"{line[0]} " + ", ".join(f"[ {x}, %{block} ]" for x, block in line[1])
+        return "\n".join(["entry:", *self.head, *map(spell, self.lines)])

@@ -1,0 +1,162 @@
+"""Loops and choices within a nest."""
+
+import numpy as np
+
+from ...ir.core import Builder, Lit, Value
+from ...ir.ops.control import COUNTER, call, cond, groups, loop
+from ...ir.ops.shape import dynamic_update_slice, reshape
+from .code import Index, llvm_type, number
+from .values import Memory, Number, Refused, Register
+
+INVARIANT = 2  # cost of an element up to which a loop may compute it again in every trip
+
+
+def emit_loop(region, eqn):
+    """The reps of a loop's results; carried arrays stay in one place."""
+    code, attrs = region.code, eqn.attrs
+    limit, invariants, state = groups(eqn.operands, **attrs)
+    body, test = region.nest.fresh(attrs["body"]), attrs["test"] and region.nest.fresh(attrs["test"])
+    cells = dwellings(region, eqn, state)
+    region.before_store(set(cells.values()), [x for x in eqn.operands if not in_place(region, x, state, cells)])
+    for k, cell in cells.items():
+        rep = region.read(state[k])
+        if not (isinstance(rep, Memory) and rep.cell is cell and rep.latest):
+            region.copied(state[k])
+            region.write(cell, rep.type.shape, [Index()] * rep.type.ndim, rep, whole=True)
+    fixed = [settled(region, x) for x in invariants]
+    bound = limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
+    end = None if bound is None else region.read(bound)
+    scalars = [k for k, x in enumerate(state) if x.type.shape == ()]
+    types = [llvm_type(state[k].type.dtype) for k in scalars]
+
+    def reps(func, t, values):
+        of = dict(zip(scalars, values))
+        known = region.nest.known
+        known.counter(func.params[0], bound)
+        for p, x in zip(func.params[1:], invariants):
+            known.same(p, x)
+        carried = [Register(x.type, of[k]) if k in of else Memory(x.type, cells[k]) for k, x in enumerate(state)]
+        return [Register(COUNTER, t), *fixed, *carried]
+
+    def goes(t, *values):
+        go = None if end is None else code.op(f"icmp slt i64 {t}, {region.element(end, ())}")
+        if test is None:
+            return go
+        ask = region.element(region.inner(test, reps(test, t, values), {}).run()[0], ())
+        return ask if go is None else code.op(f"and i1 {go}, {ask}")
+
+    def step(t, *values):
+        region.nest.depth += 1
+        out = region.inner(body, reps(body, t, values), cells).run()
+        region.nest.depth -= 1
+        return [region.element(out[k], ()) for k in scalars]
+
+    start = [region.element(region.read(state[k]), ()) for k in scalars]
+    last = dict(zip(scalars, code.loop(types, start, goes, step)))
+    for cell in cells.values():
+        cell.written()
+    return [Register(r.type, last[k]) if k in last else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
+
+
+def dwellings(region, eqn, state):
+    """{position of a carried array: the cell where it is kept}"""
+    cells = {}
+    for k, (x, r) in enumerate(zip(state, eqn.results, strict=True)):
+        if x.type.shape == ():
+            continue
+        cell = region.home.get(r)
+        if cell is None and isinstance(x, Value) and region.mine(x):
+            cell = region.read(x).cell
+        cells[k] = region.scratch(x.type) if cell is None or cell in cells.values() else cell
+    return cells
+
+
+def in_place(region, x, state, cells):
+    """Whether an operand is a carried array that is in its place, and nothing else."""
+    places = [k for k, y in enumerate(state) if y is x and k in cells]
+    rep = region.read(x)
+    return len(places) == 1 and isinstance(rep, Memory) and rep.cell is cells[places[0]]
+
+
+def settled(region, x):
+    """An operand as the trips of a loop see it: computed once, if that saves anything."""
+    rep = region.read(x)
+    if isinstance(rep, Memory | Register | Number):
+        return rep
+    if rep.cost > INVARIANT:
+        region.env[x] = rep = region.materialised(rep)
+    return rep
+
+
+def emit_cond(region, eqn):
+    """The reps of a choice's results."""
+    code, nest = region.code, region.nest
+    index, *operands = eqn.operands
+    branches = [nest.fresh(branch) for branch in eqn.attrs["branches"]]
+    cells = {k: region.home.get(r) or region.scratch(r.type) for k, r in enumerate(eqn.results) if r.type.shape}
+    if len(set(cells.values())) < len(cells):
+        raise Refused("a choice gives one array twice")
+    region.before_store(set(cells.values()))
+    reps = [region.read(x) for x in operands]
+    at = region.element(region.read(index), ())
+    labels, after = [code.label() for _ in branches], code.label()
+    if index.type.kind == "b":
+        code.branch(at, labels[1], labels[0])
+    else:
+        d = index.type.dtype
+        t, last = llvm_type(d), min(len(branches) - 1, np.iinfo(d).max)
+        sign = "s" if d.kind == "i" else "u"
+        at = code.call(f"llvm.{sign}min.{t}", t, (t, at), (t, str(last)))
+        if sign == "s":
+            at = code.call(f"llvm.smax.{t}", t, (t, at), (t, "0"))
+        cases = " ".join(f"{t} {k}, label %{label}" for k, label in enumerate(labels))
+        code.do(f"switch {t} {at}, label %{labels[last]} [ {cases} ]")
+    before = {cell: cell.version for cell in cells.values()}
+    arrivals = {k: [] for k, r in enumerate(eqn.results) if not r.type.shape}
+    for label, branch in zip(labels, branches):
+        code.begin(label)
+        for cell, version in before.items():
+            cell.version = version
+        for p, x in zip(branch.params, operands):
+            nest.known.same(p, x)
+        out = region.inner(branch, reps, cells).run()
+        values = {k: region.element(out[k], ()) for k in arrivals}
+        for k, x in values.items():
+            arrivals[k].append((x, code.here))
+        code.jump(after)
+    code.begin(after)
+    for cell in cells.values():
+        cell.written()
+    found = {k: code.phi(llvm_type(eqn.results[k].type.dtype), pairs)[0] for k, pairs in arrivals.items()}
+    return [Memory(r.type, cells[k]) if k in cells else Register(r.type, found[k]) for k, r in enumerate(eqn.results)]
+
+
+def carried_from(x):
+    """The operand that a loop's result is made of."""
+    eqn = x.eqn
+    return eqn.operands[len(eqn.operands) - eqn.attrs["carried"] + eqn.results.index(x)]
+
+
+def chosen_from(x):
+    """The operand that a choice's result is made of in some branch by stores, or None."""
+    eqn, k = x.eqn, x.eqn.results.index(x)
+    for branch in eqn.attrs["branches"]:
+        y = branch.results[k]
+        while isinstance(y, Value) and y.eqn is not None:
+            op = y.eqn.op
+            y = y.eqn.operands[0] if op in (dynamic_update_slice, reshape) else REGIONS[op][1](y) if op in REGIONS else None
+        if y in branch.params and y.type is x.type:
+            return eqn.operands[1 + branch.params.index(y)]
+    return None
+
+
+def copy(func):
+    """The same function of fresh values."""
+    build = Builder(func.name)
+    with build:
+        params = [build.param(p.type, p.hint) for p in func.params]
+        out = build.inline(func, params)
+    return build.finish(out)
+
+
+REGIONS = {loop: (emit_loop, carried_from), cond: (emit_cond, chosen_from)}

@@ -1,0 +1,197 @@
+"""One element of a value, and where along an axis elements are known without being computed.
+
+Sums over `select(iota < n, x, 0)` are how lengths that data decides look in the IR. Outside [0, n) the element folds to
+the identity of the sum, so the loop runs over [0, n) only, and the comparison is not made in it.
+"""
+
+import numpy as np
+
+from ...ir.ops import OPS
+from .code import Index, number
+from .scalar import NATIVE
+from .values import Chosen, Counted, Mapped, Memory, Moved, Number, Refused, Register
+
+COUNTS = np.dtype("i8")
+ORDER = {OPS[name]: name for name in ("lt", "le", "gt", "ge", "eq")}
+FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
+AND, OR, SELECT, MUL = (OPS[name] for name in ("and", "or", "select", "mul"))
+KEEP = object()  # the element that is there already
+
+
+def strides(shape):
+    out = [1]
+    for n in reversed(shape[1:]):
+        out.append(out[-1] * n)
+    return out[::-1] if shape else []
+
+
+def offset(shape, index):
+    """Where an element lies in row-major order."""
+    at = Index()
+    for n, i, step in zip(shape, index, strides(shape)):
+        at = at if n == 1 else at.plus(i, step)
+    return at
+
+
+class Elements:
+    """Elements in one straight line of code: the same element is computed once. known: {(comparison, index): its outcome}."""
+
+    def __init__(self, code, known=None):
+        self.code, self.known, self.memo = code, known or {}, {}
+
+    def get(self, x, index):
+        """The register or literal that holds x[index]."""
+        if isinstance(x, Register):
+            return x.name
+        if isinstance(x, Number):
+            return number(x.value, x.type.dtype)
+        if isinstance(x, Moved):
+            return self.get(x.operand, x.move(index))
+        key = x, index
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = self.compute(x, index)
+        return found
+
+    def compute(self, x, index):
+        if isinstance(x, Memory):
+            if not x.latest:
+                raise Refused("an array is read after it was stored into")
+            return self.code.load(x.cell.pointer, x.type.dtype, offset(x.type.shape, index))
+        if isinstance(x, Counted):
+            return self.converted(self.code.value(index[x.axis]), x.type.dtype)
+        if isinstance(x, Chosen):
+            return x.element(self, index)
+        if (x, index) in self.known:
+            return "true" if self.known[x, index] else "false"
+        xs = [self.get(y, index) for y in x.operands]
+        if x.op is SELECT and xs[0] in ("true", "false"):
+            return xs[1] if xs[0] == "true" else xs[2]
+        return NATIVE[x.op](self.code, x.operands[0].type.dtype, x.type.dtype, *xs, **x.attrs)
+
+    def converted(self, count, dtype):
+        """A count as a number of another type."""
+        return NATIVE[OPS["cast"]](self.code, COUNTS, dtype, count, dtype=dtype)
+
+
+def below(x, index):
+    """The operands of an element and the indices at which they are read."""
+    if isinstance(x, Moved):
+        return [(x.operand, x.move(index))]
+    if isinstance(x, Mapped):
+        return [(y, index) for y in x.operands]
+    return []
+
+
+def aligned(x, index, cell, at, seen):
+    """Whether an element reads a cell at the offset `at` only, if at all."""
+    if cell not in x.reads or (x, index) in seen:
+        return True
+    seen.add((x, index))
+    if isinstance(x, Memory):
+        return offset(x.type.shape, index) == at
+    return not isinstance(x, Chosen) and all(aligned(y, i, cell, at, seen) for y, i in below(x, index))
+
+
+class Window:
+    """[low, high) of the index t = `name` beyond which the element x[index] is `wanted`, a number, or KEEP: what `cell` has at `at`."""
+
+    def __init__(self, code, x, index, name, n, wanted, cell=None, at=None):
+        self.code, self.name, self.cell, self.at = code, name, cell, at
+        self.low, self.high, self.known = "0", str(n), {}
+        self.narrow(x, index, wanted)
+
+    def narrow(self, x, index, wanted):
+        for atom in self.atoms(x, index, set()):
+            self.memo = {}
+            found = self.outside(x, index, atom)
+            if found is None or (wanted is KEEP) != (found is KEEP) or (wanted is not KEEP and not same(found, wanted)):
+                continue
+            low, high = self.limits(*atom)
+            self.low = self.low if low is None else self.code.most(self.low, low)
+            self.high = self.high if high is None else self.code.least(self.high, high)
+            self.known[atom] = True
+
+    def atoms(self, x, index, seen):
+        """The comparisons of t with a number that x[index] is made of."""
+        if (x, index) in seen:
+            return
+        seen.add((x, index))
+        if isinstance(x, Mapped) and x.op in ORDER and self.compared(x, index) is not None:
+            yield x, index
+        for y, i in below(x, index):
+            yield from self.atoms(y, i, seen)
+
+    def compared(self, x, index):
+        """(what follows t, its form, what does not) of a comparison, or None."""
+        forms = [self.form(y, index) for y in x.operands]
+        if None in forms:
+            return None
+        a, b = (form.multiple(self.name) for form in forms)
+        if abs(a) + abs(b) != 1:
+            return None
+        kind = ORDER[x.op]
+        return (kind, *forms) if a else (FLIPPED[kind], *forms[::-1])
+
+    def form(self, x, index):
+        """An i64 element as an index, where it is one outright."""
+        while isinstance(x, Moved):
+            x, index = x.operand, x.move(index)
+        if x.type.dtype != COUNTS:
+            return None
+        if isinstance(x, Counted):
+            return index[x.axis]
+        if isinstance(x, Number):
+            return Index(int(x.value))
+        return Index.of(x.name) if isinstance(x, Register) else None
+
+    def limits(self, x, index):
+        """(lowest t, highest t + 1) for which a comparison holds, each None where it has no say."""
+        kind, moving, still = self.compared(x, index)
+        code, times = self.code, moving.multiple(self.name)
+        k, s = code.value(moving.without(self.name)), code.value(still)
+        if times < 0:  # k - t against s is t against k - s, the other way round
+            kind, k, s = FLIPPED[kind], s, k
+        at = code.saturated("sub", s, k)
+        after = lambda: code.saturated("add", at, "1")
+        return {
+            "lt": lambda: (None, at), "le": lambda: (None, after()), "ge": lambda: (at, None), "gt": lambda: (after(), None),
+            "eq": lambda: (at, after()),
+        }[kind]()  # fmt: skip
+
+    def outside(self, x, index, atom):
+        """The number that x[index] is where the comparison `atom` fails, KEEP, or None where that is not known."""
+        key = x, index
+        if key not in self.memo:
+            self.memo[key] = self._outside(x, index, atom)
+        return self.memo[key]
+
+    def _outside(self, x, index, atom):
+        if (x, index) == atom:
+            return np.False_
+        if isinstance(x, Number):
+            return x.value
+        if isinstance(x, Moved):
+            return self.outside(x.operand, x.move(index), atom)
+        if isinstance(x, Memory):
+            return KEEP if x.cell is self.cell and x.latest and offset(x.type.shape, index) == self.at else None
+        if not isinstance(x, Mapped):
+            return None
+        found = [self.outside(y, index, atom) for y in x.operands]
+        if x.op is SELECT:
+            return None if found[0] is None else found[1 if found[0] else 2]
+        if x.type.kind == "b" and x.op in (AND, OR):
+            ends = [bool(y) for y in found if y is not None]
+            if (x.op is OR) in ends:
+                return np.bool_(x.op is OR)
+        if x.type.kind in "iu" and x.op is MUL and any(y is not None and y == 0 for y in found):
+            return x.type.dtype.type(0)
+        if any(y is None or y is KEEP for y in found):
+            return None
+        with np.errstate(all="ignore"):
+            return np.asarray(x.op.body(*found, **x.attrs))[()]
+
+
+def same(a, b):
+    """Whether two numbers are one, signs of zeros aside: a sum does not tell them."""
+    return bool(a == b)

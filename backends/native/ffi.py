@@ -1,0 +1,95 @@
+"""XLA's foreign functions: the call frame that a handler reads, and its registration under a name of its content.
+
+The structures are those of xla/ffi/api/c_api.h, version 0.3; another version is refused.
+"""
+
+import functools
+import hashlib
+import pathlib
+import re
+
+import jax
+
+from .build import INSTALLED, LOCK, compiled
+
+VERSION = 0, 3
+ARGUMENTS, RESULTS = 72, 112  # offsets of the arrays of buffers in the frame
+DATA = 24  # and of the data in a buffer
+
+HANDLER = """
+define ptr @handler(ptr %frame) {{
+entry:
+  %place = getelementptr i8, ptr %frame, i64 8
+  br label %look
+look:
+  %at = phi ptr [ %place, %entry ], [ %next, %other ]
+  %extension = load ptr, ptr %at
+  %none = icmp eq ptr %extension, null
+  br i1 %none, label %stage, label %known
+known:
+  %kind_at = getelementptr i8, ptr %extension, i64 8
+  %kind = load i32, ptr %kind_at
+  %asked = icmp eq i32 %kind, 1
+  %next = getelementptr i8, ptr %extension, i64 16
+  br i1 %asked, label %metadata, label %other
+other:
+  br label %look
+metadata:
+  %there = getelementptr i8, ptr %extension, i64 24
+  %told = load ptr, ptr %there
+  %major = getelementptr i8, ptr %told, i64 24
+  store i32 {major}, ptr %major
+  %minor = getelementptr i8, ptr %told, i64 28
+  store i32 {minor}, ptr %minor
+  %traits = getelementptr i8, ptr %told, i64 32
+  store i32 0, ptr %traits
+  ret ptr null
+stage:
+  %stage_at = getelementptr i8, ptr %frame, i64 32
+  %now = load i32, ptr %stage_at
+  %execute = icmp eq i32 %now, 3
+  br i1 %execute, label %run, label %done
+run:
+{loads}
+  call void @nest({given})
+  br label %done
+done:
+  ret ptr null
+}}
+"""
+
+
+@functools.cache
+def refusal():
+    """Why no foreign function can be used here, or None."""
+    if not INSTALLED:
+        return "llvmlite is not installed"
+    header = pathlib.Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    text = header.read_text() if header.exists() else ""
+    found = tuple(int(n) for word in ("MAJOR", "MINOR") for n in re.findall(rf"#define XLA_FFI_API_{word} (\d+)", text))
+    return None if found == VERSION else f"the version of XLA's foreign functions is {found}, not {VERSION}"
+
+
+def handler(buffers):
+    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes."""
+    lines = []
+    for n, (kind, k) in enumerate(buffers):
+        offset = ARGUMENTS if kind == "argument" else RESULTS
+        lines += [f"  %p{n}.0 = getelementptr i8, ptr %frame, i64 {offset}", f"  %p{n}.1 = load ptr, ptr %p{n}.0"]
+        lines += [f"  %p{n}.2 = getelementptr ptr, ptr %p{n}.1, i64 {k}", f"  %p{n}.3 = load ptr, ptr %p{n}.2"]
+        lines += [f"  %p{n}.4 = getelementptr i8, ptr %p{n}.3, i64 {DATA}", f"  %p{n} = load ptr, ptr %p{n}.4"]
+    given = ", ".join(f"ptr %p{n}" for n in range(len(buffers)))
+    return HANDLER.format(major=VERSION[0], minor=VERSION[1], loads="\n".join(lines), given=given)
+
+
+REGISTERED = set()
+
+
+def target(text):
+    """The name under which XLA calls the handler of a module; compiled and registered once."""
+    name = f"wengert_nest_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    with LOCK:
+        if name not in REGISTERED:
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(compiled(text, "handler")), platform="cpu")
+            REGISTERED.add(name)
+    return name

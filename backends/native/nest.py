@@ -1,0 +1,89 @@
+"""A loop as a module of LLVM IR: the function, its buffers, its scratch memory."""
+
+from ...ir.affine import Affine
+from ...ir.core import Builder
+from .code import Code, Index, memory_type, number
+from .control import copy
+from .ffi import handler
+from .region import Region, supported
+from .values import Cell, Memory, Register
+
+ON_STACK = 1 << 13  # bytes of scratch memory on the stack; larger arrays are results of the call that nobody reads
+ATTRIBUTES = "attributes #0 = { nounwind noinline \"no-trapping-math\"=\"true\" }"
+
+
+class Nest:
+    """One loop equation being emitted."""
+
+    def __init__(self, op, types, attrs):
+        self.code, self.known, self.depth, self.room = Code(), Affine(), 0, ON_STACK
+        self.constants, self.met, self.extra = [], set(), []
+        build = Builder("nest")
+        with build:
+            params = [build.param(t) for t in types]
+            results = build.emit(op, params, attrs)
+        self.func, self.results = build.finish(results), results
+        for t in (*types, *(r.type for r in results)):
+            supported(t)
+        self.emit(len(types) - attrs["carried"])
+
+    def emit(self, first):
+        """first: the position of the first carried operand. A carried array shares the buffer of its result."""
+        code, self.buffers, self.aliases, homes, reps = self.code, [], {}, {}, []
+        for k, p in enumerate(self.func.params):
+            t, shared = p.type, k >= first and p.type.shape != ()
+            pointer = self.buffer("result", k - first) if shared else self.buffer("argument", k)
+            if shared:
+                homes[k - first] = Cell(pointer, t.dtype, t.size)
+                self.aliases[k] = k - first
+                reps.append(Memory(t, homes[k - first]))
+            elif t.shape:
+                reps.append(Memory(t, Cell(pointer, t.dtype, t.size)))
+            else:
+                reps.append(Register(t, code.load(pointer, t.dtype, Index())))
+        outs = {k: self.buffer("result", k) for k, r in enumerate(self.results) if not r.type.shape}
+        region = Region(self, self.func, reps, homes)
+        for k, r in enumerate(region.run()):
+            if k in outs:
+                code.store(outs[k], r.type.dtype, Index(), region.element(r, ()))
+        code.do("ret void")
+
+    def buffer(self, kind, position):
+        self.buffers.append((kind, position))
+        return f"%p{len(self.buffers) - 1}"
+
+    def fresh(self, func):
+        """A region that is emitted twice is another one: what is known of its values may differ."""
+        if func in self.met:
+            return copy(func)
+        self.met.add(func)
+        return func
+
+    def scratch(self, t):
+        """Memory of its own for a value: on the stack while there is room."""
+        supported(t)
+        size = t.size * t.dtype.itemsize
+        if size <= self.room:
+            self.room -= size
+            name = self.code.name()
+            self.code.head.append(f"  {name} = alloca {memory_type(t.dtype)}, i64 {t.size}, align 64")
+            return Cell(name, t.dtype, t.size)
+        self.extra.append(t)
+        return Cell(self.buffer("result", len(self.results) + len(self.extra) - 1), t.dtype, t.size)
+
+    def constant(self, array):
+        name, t = f"@c{len(self.constants)}", memory_type(array.dtype)
+        spell = (lambda x: str(int(x))) if array.dtype.kind == "b" else lambda x: number(x, array.dtype)
+        self.constants.append(f"{name} = internal constant [{array.size} x {t}] [{', '.join(f'{t} {spell(x)}' for x in array.ravel())}]")
+        return Cell(name, array.dtype, array.size)
+
+    def text(self):
+        """The module."""
+        params = ", ".join(f"ptr noalias %p{n}" for n in range(len(self.buffers)))
+        body = f"define void @nest({params}) #0 {{\n{self.code.text()}\n}}"
+        declared = [self.code.declared[name] for name in sorted(self.code.declared)]
+        return "\n".join([*self.constants, *declared, body, handler(self.buffers), ATTRIBUTES, ""])
+
+    def functions(self):
+        """The C functions that it calls."""
+        return [name for name in self.code.declared if not name.startswith("llvm.")]

@@ -1,0 +1,125 @@
+"""Reductions, products and searches: loops over elements, restricted to the window where elements count."""
+
+import numpy as np
+
+from ...ir.ops import OPS
+from ...ir.ops.window import highest_of, lowest_of
+from .code import Index, llvm_type, number
+from .elements import Elements, Window
+from .scalar import NATIVE, chosen, compare
+from .values import Mapped, Moved
+
+NONE = np.dtype("i8")
+
+
+def combined(name):
+    return lambda code, d, a, x: NATIVE[OPS[name]](code, d, d, a, x)
+
+
+def reassociated(name):
+    """A sum or a product in any order, so that it may be computed in vectors; XLA's are too."""
+
+    def run(code, d, a, x):
+        return code.op(f"f{name} reassoc {llvm_type(d)} {a}, {x}") if d.kind == "f" else code.op(f"{name} {llvm_type(d)} {a}, {x}")
+
+    return run
+
+
+def all_bits(d):
+    return True if d.kind == "b" else -1 if d.kind == "i" else np.iinfo(d).max
+
+
+# op -> (how an element is taken in, what is left by nothing)
+REDUCTIONS = {
+    OPS["reduce_sum"]: (reassociated("add"), lambda d: 0),
+    OPS["reduce_prod"]: (reassociated("mul"), lambda d: 1),
+    OPS["reduce_max"]: (combined("maximum"), lambda d: False if d.kind == "b" else lowest_of(d)),
+    OPS["reduce_min"]: (combined("minimum"), lambda d: True if d.kind == "b" else highest_of(d)),
+    OPS["reduce_and"]: (combined("and"), all_bits),
+    OPS["reduce_or"]: (combined("or"), lambda d: 0),
+    OPS["reduce_xor"]: (combined("xor"), lambda d: 0),
+}
+SEARCHES = {OPS["argmax"]: "gt", OPS["argmin"]: "lt"}
+
+
+def reduced(code, x, axes, index, take, nothing):
+    """The register of a reduction of x over `axes` at `index`, whose entries for those axes are replaced."""
+    d = x.type.dtype
+    axes = [a for a in axes if x.type.shape[a] != 1]
+    index = [Index() if x.type.shape[a] == 1 else i for a, i in enumerate(index)]
+
+    def over(axes, index, sofar):
+        if not axes:
+            return [take(code, d, sofar, Elements(code).get(x, tuple(index)))]
+        axis, *rest = axes
+        t, n = code.name(), x.type.shape[axis]
+        at = tuple(Index.of(t) if a == axis else i for a, i in enumerate(index))
+        if rest:
+            return code.count_up("0", n, lambda _, sofar: over(rest, at, sofar), [llvm_type(d)], [sofar], t)
+        window = Window(code, x, at, t, n, d.type(nothing(d)))
+        body = lambda _, sofar: [take(code, d, sofar, Elements(code, window.known).get(x, at))]
+        return code.count_up(window.low, window.high, body, [llvm_type(d)], [sofar], t)
+
+    return over(axes, index, number(nothing(d), d))[0]
+
+
+def reduction(region, eqn, x):
+    """(element at an index of the result) for a reduction over axes."""
+    axes, (take, nothing) = eqn.attrs["axes"], REDUCTIONS[eqn.op]
+
+    def element(index):
+        kept = iter(index)
+        whole = [Index() if a in axes else next(kept) for a in range(x.type.ndim)]
+        return reduced(region.code, x, axes, whole, take, nothing)
+
+    return element
+
+
+def product(region, eqn, x, y):
+    """(element at an index of the result) for dot_general."""
+    (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
+    free = [[a for a in range(z.type.ndim) if a not in c and a not in b] for z, c, b in ((x, cx, bx), (y, cy, by))]
+    t = x.type.like(tuple(x.type.shape[a] for a in cx))
+    bools = t.dtype.kind == "b"
+    take, nothing = REDUCTIONS[OPS["reduce_or" if bools else "reduce_sum"]]
+
+    def picked(z, contract, batch, free, index, first):
+        def move(k):
+            at = dict(zip(contract, k)) | dict(zip(batch, index)) | dict(zip(free, index[first:]))
+            return tuple(at[a] for a in range(z.type.ndim))
+
+        return Moved(t, z, move)
+
+    def element(index):
+        a = picked(x, cx, bx, free[0], index, len(bx))
+        b = picked(y, cy, by, free[1], index, len(bx) + len(free[0]))
+        terms = Mapped(t, OPS["and" if bools else "mul"], {}, [a, b])
+        return reduced(region.code, terms, range(t.ndim), [Index()] * t.ndim, take, nothing)
+
+    return element
+
+
+def search(region, eqn, x):
+    """(element at an index of the result) for argmax and argmin: the first of the best, and NaN is best of all."""
+    axis, better, code, d = eqn.attrs["axis"], SEARCHES[eqn.op], region.code, x.type.dtype
+
+    def element(index):
+        at = lambda t: (*index[:axis], Index.of(t), *index[axis:])
+        first = Elements(code).get(x, at("0"))
+
+        def step(t, best, place):
+            found = Elements(code).get(x, at(t))
+            wins = compare(code, better, d, found, best)
+            if d.kind == "f":
+                s = llvm_type(d)
+                missing, have = code.op(f"fcmp uno {s} {found}, {found}"), code.op(f"fcmp ord {s} {best}, {best}")
+                wins = code.op(f"or i1 {wins}, {code.op(f'and i1 {missing}, {have}')}")
+            return [chosen(code, wins, d, found, best), chosen(code, wins, NONE, t, place)]
+
+        _, place = code.count_up("1", x.type.shape[axis], step, [llvm_type(d), "i64"], [first, "0"])
+        return Elements(code).converted(place, eqn.results[0].type.dtype)
+
+    return element
+
+
+COMPUTED = {**dict.fromkeys(REDUCTIONS, reduction), **dict.fromkeys(SEARCHES, search), OPS["dot_general"]: product}

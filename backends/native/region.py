@@ -1,0 +1,275 @@
+"""Equations of a region as code: where each value lives, and when what reads memory must be computed.
+
+A region may write to the cells it is given as homes of its results, and to those it makes. A result's home is passed back through
+stores, loops and choices (`placed`), so a carried array is stored into where it lies. Before a store, everything that is used
+later and reads the cell as it was is computed into memory of its own (`before_store`).
+"""
+
+from ...ir.core import Lit, Value
+from ...ir.ops import OPS
+from .code import Index, llvm_type
+from .control import REGIONS
+from .elements import Elements, Window, aligned, offset
+from .elements import KEEP
+from .reduce import COMPUTED
+from .scalar import CALLS, NATIVE, SLOW
+from .shapes import SHAPES
+from .values import Mapped, Memory, Number, Refused, Register
+
+STORE, RESHAPE, DYNAMIC_SLICE = OPS["dynamic_update_slice"], OPS["reshape"], OPS["dynamic_slice"]
+COPIED = 64  # elements of an array that may be copied because its old state is read after a store
+ROW = 8  # elements from which calls of the C library, one an element, are slower than XLA's vectors
+CHEAP, DEAR = 12, 400  # cost of an element up to which it is computed again for each use; and from which it is stored for one
+PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
+
+
+class Region:
+    def __init__(self, nest, func, reps, homes):
+        """reps: of the parameters; homes: {position of a result: the cell it is to be left in}."""
+        self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
+        self.env = dict(zip(func.params, reps, strict=True))
+        self.own, self.clamped = set(), {}
+        self.last, self.uses = {}, {}
+        for k, eqn in enumerate(func.eqns):
+            for x in eqn.operands:
+                self.last[x], self.uses[x] = k, self.uses.get(x, 0) + 1
+        for x in func.results:
+            self.last[x], self.uses[x] = len(func.eqns), self.uses.get(x, 0) + 1
+        self.home = {}
+        for k, cell in homes.items():
+            self.placed(func.results[k], cell)
+
+    def inner(self, func, reps, homes):
+        """A region within this one."""
+        return Region(self.nest, func, reps, homes)
+
+    def placed(self, x, cell):
+        """Say that x is to be left in a cell, and so what it is made of by stores."""
+        while isinstance(x, Value) and x.eqn is not None and x not in self.home:
+            if x.eqn.op is not RESHAPE:
+                self.home[x] = cell
+            source = REGIONS[x.eqn.op][1](x) if x.eqn.op in REGIONS else x.eqn.operands[0] if x.eqn.op in (STORE, RESHAPE) else None
+            if source is None:
+                return
+            x = source
+
+    def run(self):
+        """Emit everything -> the reps of the results."""
+        for self.at, eqn in enumerate(self.func.eqns):
+            if eqn.effect:
+                raise Refused(f"{eqn.op.name} has an effect")
+            self.equation(eqn)
+        self.at = len(self.func.eqns)
+        for k, cell in self.homes.items():
+            x = self.read(self.func.results[k])
+            if not (isinstance(x, Memory) and x.cell is cell and x.latest):
+                others = [self.func.results[j] for j in self.homes if j > k]
+                self.before_store({cell}, others)
+                self.write(cell, x.type.shape, [Index()] * x.type.ndim, self.read(self.func.results[k]), whole=True)
+        return [Memory(r.type, self.homes[k]) if k in self.homes else self.read(r) for k, r in enumerate(self.func.results)]
+
+    def read(self, x):
+        return Number(x) if isinstance(x, Lit) else self.env[x]
+
+    # -- equations ---------------------------------------------------------------------------------
+    def equation(self, eqn):
+        if eqn.op in REGIONS:
+            self.env.update(zip(eqn.results, REGIONS[eqn.op][0](self, eqn), strict=True))
+            return
+        r = eqn.results[0]
+        supported(r.type)
+        xs = [self.read(x) for x in eqn.operands]
+        cell = self.home.get(r)
+        if eqn.op is STORE and (cell is not None or self.mine(eqn.operands[0])):
+            self.env[r] = self.stored(eqn, r, xs, cell)
+            return
+        if eqn.op in COMPUTED:
+            self.env[r] = self.computed(eqn, r.type, xs, cell)
+            return
+        made = self.form(eqn, r.type, xs)
+        if not r.type.shape:
+            made = Register(r.type, self.element(made, ()))
+        elif cell is not None and not isinstance(made, Memory):
+            self.before_store({cell})
+            self.write(cell, r.type.shape, [Index()] * r.type.ndim, made, whole=True)
+            made = Memory(r.type, cell)
+        elif made.cost > (DEAR if self.uses.get(r, 0) < 2 else CHEAP) or (made.slow and self.uses.get(r, 0) > 1):
+            made = self.materialised(made)
+        self.env[r] = made
+
+    def form(self, eqn, t, xs):
+        """An equation as a function from an index to an element."""
+        if eqn.op in SHAPES.rules:
+            return SHAPES[eqn.op](self, eqn, *xs)
+        if eqn.op not in NATIVE.rules:
+            raise Refused(f"{eqn.op.name} has no native form")
+        if eqn.op in CALLS and t.size >= ROW:
+            raise Refused(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
+        return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or (eqn.op in SLOW and t.size > 1))
+
+    def element(self, x, index):
+        return Elements(self.code).get(x, index)
+
+    def computed(self, eqn, t, xs, cell):
+        """A reduction, a product or a search: a register, or an array."""
+        if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > PRODUCT:
+            raise Refused(f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries")
+        element = COMPUTED[eqn.op](self, eqn, *xs)
+        if not t.shape:
+            return Register(t, element(()))
+        if cell is None or any(cell in x.reads for x in xs):
+            cell = self.scratch(t)
+        else:
+            self.before_store({cell})
+        self.over(t.shape, lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index)))
+        cell.written()
+        return Memory(t, cell)
+
+    def over(self, shape, body):
+        """`body(index)` for every index."""
+
+        def nested(d, index):
+            if d == len(shape):
+                body(index)
+            elif shape[d] == 1:
+                nested(d + 1, (*index, Index()))
+            else:
+                self.code.count_up("0", shape[d], lambda t: nested(d + 1, (*index, Index.of(t))) or ())
+
+        nested(0, ())
+
+    def starts(self, operands, shape, sizes):
+        """The starts of a part as indices, within the array."""
+        return [self.start(x, n - k) for x, n, k in zip(operands, shape, sizes, strict=True)]
+
+    def start(self, x, last):
+        if isinstance(x, Lit):
+            return Index(min(max(int(x.value), 0), last))
+        if last == 0:
+            return Index()
+        found = self.clamped.get((x, last))
+        if found is None:
+            found = self.clamped[x, last] = Index.of(self.clamp(x, last))
+        return found
+
+    def clamp(self, x, last):
+        low, high = self.nest.known.interval(x) if x.type.dtype == "i8" else (None, None)
+        name, t = self.read(x).name, llvm_type(x.type.dtype)
+        if t != "i64":
+            name = self.code.op(f"sext {t} {name} to i64")
+        if low is None or low < 0:
+            name = self.code.most("0", name)
+        return name if high is not None and high <= last else self.code.least(str(last), name)
+
+    def filler(self, fill, dtype):
+        return self.element(Number(Lit(fill, OPS["iota"].result_types((), {"shape": (1,), "axis": 0, "dtype": dtype})[0])), (Index(),))
+
+    # -- memory ------------------------------------------------------------------------------------
+    def scratch(self, t):
+        cell = self.nest.scratch(t)
+        self.own.add(cell)
+        return cell
+
+    def materialised(self, x):
+        """x computed now, into memory of its own."""
+        if isinstance(x, Memory) and x.type.size > COPIED:
+            raise Refused(f"an array of {x.type.size} elements is read after it was stored into")
+        cell = self.scratch(x.type)
+        self.write(cell, x.type.shape, [Index()] * x.type.ndim, x)
+        return Memory(x.type, cell)
+
+    def mine(self, x):
+        """Whether a value is in memory that this region made, and is not used after this equation."""
+        rep = self.read(x)
+        return isinstance(rep, Memory) and rep.cell in self.own and rep.latest and self.last[x] <= self.at
+
+    def before_store(self, cells, extra=()):
+        """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""
+        for x in {*(v for v in self.env if self.last.get(v, -1) > self.at), *(v for v in extra if isinstance(v, Value))}:
+            if not cells.isdisjoint(self.env[x].reads):
+                self.env[x] = self.materialised(self.env[x])
+
+    def stored(self, eqn, r, xs, cell):
+        """dynamic_update_slice in place."""
+        base, update, operand = xs[0], xs[1], eqn.operands[0]
+        if cell is None:
+            cell = base.cell
+        self.before_store({cell})
+        if not (isinstance(base, Memory) and base.cell is cell and base.latest):
+            if cell in update.reads:
+                update = self.materialised(update)
+            self.copied(operand)
+            self.write(cell, r.type.shape, [Index()] * r.type.ndim, base, whole=True)
+        self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, update.type.shape), update)
+        return Memory(r.type, cell)
+
+    def copied(self, x):
+        """An array goes to another place; in every trip of a loop that may cost more than it saves."""
+        rep = self.read(x)
+        if isinstance(rep, Memory) and rep.type.size > COPIED and self.nest.depth:
+            raise Refused(f"an array of {rep.type.size} elements is copied in every trip")
+
+    def write(self, cell, shape, starts, x, whole=False):
+        """Store x as the part at `starts` of a cell seen in `shape`. whole: x is all of it, so what stays as it is need not be stored."""
+        if not x.type.size:
+            return
+        if x.type.size > 1 and cell in x.reads:
+            names = [self.code.name() for _ in x.type.shape]
+            index = tuple(Index() if n == 1 else Index.of(name) for name, n in zip(names, x.type.shape))
+            if not aligned(x, index, cell, offset(shape, [i.plus(s) for i, s in zip(index, starts)]), set()):
+                self._write(cell, shape, starts, x, whole, self.scratch(x.type))
+                return
+        self._write(cell, shape, starts, x, whole, None)
+
+    def _write(self, cell, shape, starts, x, whole, through):
+        """through: memory for x, which is computed as a whole before any of it is stored."""
+        code, d, size = self.code, cell.dtype, x.type.shape
+        axes = [a for a, n in enumerate(size) if n != 1]
+
+        def nested(axes, index, put):
+            if not axes:
+                put(tuple(index), {})
+                return
+            axis, *rest = axes
+            t = code.name()
+            at = [Index.of(t) if a == axis else i for a, i in enumerate(index)]
+            if rest:
+                code.count_up("0", size[axis], lambda _: nested(rest, at, put) or (), name=t)
+                return
+            low, high, known = "0", str(size[axis]), {}
+            if whole:
+                window = Window(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
+                low, high, known = window.low, window.high, window.known
+            code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
+
+        def target(index):
+            return offset(shape, [i.plus(s) for i, s in zip(index, starts)])
+
+        def direct(index, known):
+            code.store(cell.pointer, d, target(index), Elements(code, known).get(x, index))
+
+        def kept(index, known):
+            code.store(through.pointer, d, offset(size, index), Elements(code, known).get(x, index))
+
+        def moved(index, _):
+            code.store(cell.pointer, d, target(index), code.load(through.pointer, d, offset(size, index)))
+
+        for put in (direct,) if through is None else (kept, moved):
+            nested(axes, [Index()] * len(size), put)
+        cell.written()
+        if through is not None:
+            through.written()
+
+
+def product_length(eqn):
+    n = 1
+    for a in eqn.attrs["contract"][0]:
+        n *= eqn.operands[0].type.shape[a]
+    return n
+
+
+def supported(t):
+    if t.kind == "c" or t.dtype.itemsize == 2 and t.kind == "f":
+        raise Refused(f"{t.dtype} has no native form")
+    if not t.size:
+        raise Refused("an array without elements")

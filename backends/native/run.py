@@ -1,0 +1,47 @@
+"""A nest on jax values, beside its form through jax.lax."""
+
+import threading
+
+import jax
+import numpy as np
+from jax import lax
+
+from ...ir.types import Tensor
+from .ffi import target
+from .legal import TRIPS, taken
+
+
+class Settings(threading.local):
+    """What a lowering asks for in this thread. least: trips; None: no native form."""
+
+    least = TRIPS
+    log = None  # a list that receives (source, reason or None) for each loop met
+
+
+SETTINGS = Settings()
+
+
+def lowered(op, operands, attrs, other):
+    """The results of a loop on jax values, natively on the CPU and by `other(*operands)` elsewhere; None if XLA is to have it."""
+    if SETTINGS.least is None:
+        return None
+    types = [Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in operands]
+    nest, reason = taken(op, types, attrs, SETTINGS.least)
+    if SETTINGS.log is not None:
+        SETTINGS.log.append((attrs, reason))
+    if nest is None:
+        return None
+    name = target(nest.text())
+    results = [*(r.type for r in nest.results), *nest.extra]
+    shapes = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in results]
+    launch = jax.ffi.ffi_call(name, shapes, vmap_method="sequential", input_output_aliases=nest.aliases)
+
+    def native(*operands):
+        return tuple(launch(*operands)[: len(nest.results)])
+
+    @jax.custom_jvp
+    def run(*operands):
+        return lax.platform_dependent(*operands, cpu=native, default=other)
+
+    run.defjvp(lambda primals, tangents: jax.jvp(other, primals, tangents))  # the foreign function has no derivative of its own
+    return run(*operands)

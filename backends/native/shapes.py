@@ -1,0 +1,190 @@
+"""Ops that move elements, as functions from an index to an index, or as choices among elements."""
+
+from ...ir.ops import OPS
+from ...ir.table import RuleTable
+from .code import Index, llvm_type
+from .elements import offset, strides
+from .values import Chosen, Counted, Memory, Moved, Refused
+
+SHAPES = RuleTable("native form of an op that moves elements")  # op -> (region, eqn, operand reps) -> rep
+CONSTANT = 4096  # elements that a constant within a nest may have
+
+
+def shape_rule(name):
+    return SHAPES.rule(OPS[name])
+
+
+@shape_rule("iota")
+def iota(region, eqn):
+    return Counted(eqn.results[0].type, eqn.attrs["axis"])
+
+
+@shape_rule("constant")
+def constant(region, eqn):
+    t = eqn.results[0].type
+    if t.size > CONSTANT:
+        raise Refused(f"a constant of {t.size} elements is made in the loop")
+    return Memory(t, region.nest.constant(eqn.attrs["value"].array))
+
+
+@shape_rule("reshape")
+def reshape(region, eqn, x):
+    t = eqn.results[0].type
+    if isinstance(x, Memory):
+        return Memory(t, x.cell, x.reads[x.cell])
+    old, new = ([(d, n) for d, n in enumerate(shape) if n != 1] for shape in (x.type.shape, t.shape))
+    if [n for _, n in old] == [n for _, n in new]:
+        places = {d: e for (d, _), (e, _) in zip(old, new)}
+        return Moved(t, x, lambda index: tuple(index[places[d]] if d in places else Index() for d in range(x.type.ndim)))
+
+    def element(elements, index):
+        code = elements.code
+        at, out = code.value(offset(t.shape, index)), []
+        for step in strides(x.type.shape):
+            out.append(Index.of(code.op(f"udiv i64 {at}, {step}")))
+            at = code.op(f"urem i64 {at}, {step}")
+        return elements.get(x, tuple(out))
+
+    return Chosen(t, [x], element)
+
+
+@shape_rule("transpose")
+def transpose(region, eqn, x):
+    perm = eqn.attrs["perm"]
+    places = [perm.index(d) for d in range(len(perm))]
+    return Moved(eqn.results[0].type, x, lambda index: tuple(index[p] for p in places))
+
+
+@shape_rule("broadcast")
+def broadcast(region, eqn, x):
+    t, dims = eqn.results[0].type, eqn.attrs["dims"]
+    if x.cost > 2 and t.size > x.type.size:
+        x = region.materialised(x)
+    return Moved(t, x, lambda index: tuple(Index() if n == 1 else index[d] for n, d in zip(x.type.shape, dims)))
+
+
+@shape_rule("reverse")
+def reverse(region, eqn, x):
+    axes, shape = eqn.attrs["axes"], x.type.shape
+    return Moved(x.type, x, lambda index: tuple(Index(n - 1).plus(i, -1) if d in axes else i for d, (i, n) in enumerate(zip(index, shape))))
+
+
+@shape_rule("slice")
+def slice_(region, eqn, x):
+    first, step = eqn.attrs["start"], eqn.attrs["stride"]
+    return Moved(eqn.results[0].type, x, lambda index: tuple(i.times(s).plus(a) for i, a, s in zip(index, first, step)))
+
+
+@shape_rule("dynamic_slice")
+def dynamic_slice(region, eqn, x, *_):
+    starts = region.starts(eqn.operands[1:], x.type.shape, eqn.attrs["sizes"])
+    return Moved(eqn.results[0].type, x, lambda index: tuple(i.plus(s) for i, s in zip(index, starts)))
+
+
+def within(code, i, n):
+    """(whether 0 <= i < n, i or an end of it)"""
+    if not i[1]:
+        return ("true" if 0 <= i[0] < n else "false"), Index(min(max(i[0], 0), n - 1))
+    at = code.value(i)
+    return code.op(f"icmp ult i64 {at}, {n}"), Index.of(code.least(str(n - 1), code.most("0", at))) if n > 1 else Index()
+
+
+def piece(elements, x, index, low, axes, other):
+    """x[index - low] where that lies within x along `axes`, else the register `other`."""
+    code, truth, at = elements.code, "true", list(index)
+    for d in axes:
+        there, at[d] = within(code, index[d].plus(low[d], -1), x.type.shape[d])
+        truth = there if truth == "true" else truth if there == "true" else code.op(f"and i1 {truth}, {there}")
+    if truth == "false":
+        return other
+    found = elements.get(x, tuple(at))
+    return found if truth == "true" else code.op(f"select i1 {truth}, {llvm_type(x.type.dtype)} {found}, {llvm_type(x.type.dtype)} {other}")
+
+
+@shape_rule("pad")
+def pad(region, eqn, x, value):
+    low = eqn.attrs["low"]
+    if any(eqn.attrs["interior"]):
+        raise Refused("pad between elements has no native form")
+    if x.type.size == 0:
+        raise Refused("an array without elements is padded")
+
+    def element(elements, index):
+        return piece(elements, x, index, [Index(l) for l in low], range(x.type.ndim), elements.get(value, ()))
+
+    return Chosen(eqn.results[0].type, [x, value], element)
+
+
+@shape_rule("concatenate")
+def concatenate(region, eqn, *xs):
+    axis = eqn.attrs["axis"]
+    xs = [x for x in xs if x.type.size]
+    ends = [0]
+    for x in xs:
+        ends.append(ends[-1] + x.type.shape[axis])
+
+    def element(elements, index):
+        found = None
+        for x, low in zip(xs[::-1], ends[-2::-1]):
+            first = [Index(low if d == axis else 0) for d in range(x.type.ndim)]
+            if found is None:
+                _, i = within(elements.code, index[axis].plus(-low), x.type.shape[axis])
+                found = elements.get(x, (*index[:axis], i, *index[axis + 1 :]))
+            else:
+                found = piece(elements, x, index, first, [axis], found)
+        return found
+
+    return Chosen(eqn.results[0].type, xs, element)
+
+
+@shape_rule("dynamic_update_slice")
+def dynamic_update_slice(region, eqn, x, u, *_):
+    """As a value of its own, where it is no store."""
+    starts = region.starts(eqn.operands[2:], x.type.shape, u.type.shape)
+    axes = [d for d, (k, n) in enumerate(zip(u.type.shape, x.type.shape)) if k != n]
+
+    def element(elements, index):
+        return piece(elements, u, index, starts, axes, elements.get(x, index))
+
+    return Chosen(x.type, [x, u], element)
+
+
+@shape_rule("gather")
+def gather(region, eqn, x, indices):
+    attrs, t = eqn.attrs, eqn.results[0].type
+    sizes, mode, offsets = attrs["sizes"], attrs["mode"], attrs["offset_dims"]
+    free = [a for a in range(x.type.ndim) if a not in attrs["collapsed"] and a not in attrs["operand_batch"]]
+    if x.type.size == 0 or indices.cost > 200:
+        raise Refused("what is gathered is too much work for one element")
+
+    def element(elements, index):
+        code, valid = elements.code, "true"
+        batch = tuple(i for d, i in enumerate(index) if d not in offsets)
+        at = [Index()] * x.type.ndim
+        for a, d in zip(free, offsets):
+            at[a] = index[d]
+        for a, d in zip(attrs["operand_batch"], attrs["indices_batch"]):
+            at[a] = batch[d]
+        for k, a in enumerate(attrs["start_index_map"]):
+            start, last = signed(elements, indices, (*batch, Index(k))), str(x.type.shape[a] - sizes[a])
+            if mode == "fill":
+                there = code.op(f"icmp ule i64 {start}, {last}")
+                valid = there if valid == "true" else code.op(f"and i1 {valid}, {there}")
+            if mode != "promise":
+                start = code.least(last, code.most("0", start))
+            at[a] = at[a].plus(start)
+        found = elements.get(x, tuple(at))
+        if valid == "true":
+            return found
+        t, fill = llvm_type(x.type.dtype), region.filler(attrs["fill"], x.type.dtype)
+        return code.op(f"select i1 {valid}, {t} {found}, {t} {fill}")
+
+    return Chosen(t, [x, indices], element)
+
+
+def signed(elements, indices, index):
+    """An index as i64."""
+    found, t = elements.get(indices, index), llvm_type(indices.type.dtype)
+    if t == "i64":
+        return found
+    return elements.code.op(f"sext {t} {found} to i64")
