@@ -4,7 +4,7 @@
 carried arrays are updated in place. What it does not take is lowered through jax.lax, as is everything on other platforms.
 """
 
-from .legal import taken
-from .run import lowered
+from .legal import TRIPS, taken
+from .run import asked, lowered
 
-__all__ = ["lowered", "taken"]
+__all__ = ["TRIPS", "asked", "lowered", "taken"]

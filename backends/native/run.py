@@ -1,5 +1,6 @@
 """A nest on jax values, beside its form through jax.lax."""
 
+import contextlib
 import threading
 
 import jax
@@ -21,6 +22,16 @@ class Settings(threading.local):
 SETTINGS = Settings()
 
 
+@contextlib.contextmanager
+def asked(least):
+    """Lower so in this thread: natively from `least` trips, or not at all where it is None."""
+    before, SETTINGS.least = SETTINGS.least, least
+    try:
+        yield
+    finally:
+        SETTINGS.least = before
+
+
 def lowered(op, operands, attrs, other):
     """The results of a loop on jax values, natively on the CPU and by `other(*operands)` elsewhere; None if XLA is to have it."""
     if SETTINGS.least is None:
@@ -39,9 +50,13 @@ def lowered(op, operands, attrs, other):
     def native(*operands):
         return tuple(launch(*operands)[: len(nest.results)])
 
+    def through_lax(*operands):
+        with asked(None):  # what is not run need not be compiled
+            return other(*operands)
+
     @jax.custom_jvp
     def run(*operands):
-        return lax.platform_dependent(*operands, cpu=native, default=other)
+        return lax.platform_dependent(*operands, cpu=native, default=through_lax)
 
-    run.defjvp(lambda primals, tangents: jax.jvp(other, primals, tangents))  # the foreign function has no derivative of its own
+    run.defjvp(lambda primals, tangents: jax.jvp(through_lax, primals, tangents))  # the foreign function has no derivative of its own
     return run(*operands)
