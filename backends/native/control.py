@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...ir.core import Builder, Lit, Value
-from ...ir.ops.control import COUNTER, call, cond, groups, loop
+from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.shape import dynamic_update_slice, reshape
-from .code import Index, llvm_type, number
+from .code import Index, llvm_type
 from .values import Memory, Number, Refused, Register
 
 INVARIANT = 2  # cost of an element up to which a loop may compute it again in every trip
@@ -17,12 +17,12 @@ def emit_loop(region, eqn):
     limit, invariants, state = groups(eqn.operands, **attrs)
     body, test = region.nest.fresh(attrs["body"]), attrs["test"] and region.nest.fresh(attrs["test"])
     cells = dwellings(region, eqn, state)
-    region.before_store(set(cells.values()), [x for x in eqn.operands if not in_place(region, x, state, cells)])
-    for k, cell in cells.items():
-        rep = region.read(state[k])
-        if not (isinstance(rep, Memory) and rep.cell is cell and rep.latest):
-            region.copied(state[k])
-            region.write(cell, rep.type.shape, [Index()] * rep.type.ndim, rep, whole=True)
+    there = {k for k, cell in cells.items() if lies_in(region.read(state[k]), cell)}
+    only = [x for x in eqn.operands if not any(state[k] is x for k in there) or eqn.operands.count(x) > 1]
+    region.before_store(set(cells.values()), only)
+    for k in [k for k in cells if k not in there]:
+        region.copied(state[k])
+        region.write(cells[k], state[k].type.shape, [Index()] * state[k].type.ndim, region.read(state[k]), whole=True)
     fixed = [settled(region, x) for x in invariants]
     bound = limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
     end = None if bound is None else region.read(bound)
@@ -71,11 +71,9 @@ def dwellings(region, eqn, state):
     return cells
 
 
-def in_place(region, x, state, cells):
-    """Whether an operand is a carried array that is in its place, and nothing else."""
-    places = [k for k, y in enumerate(state) if y is x and k in cells]
-    rep = region.read(x)
-    return len(places) == 1 and isinstance(rep, Memory) and rep.cell is cells[places[0]]
+def lies_in(rep, cell):
+    """Whether a value is what a cell holds."""
+    return isinstance(rep, Memory) and rep.cell is cell and rep.latest
 
 
 def settled(region, x):

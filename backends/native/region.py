@@ -9,8 +9,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from .code import Index, llvm_type
 from .control import REGIONS
-from .elements import Elements, Window, aligned, offset
-from .elements import KEEP
+from .elements import KEEP, Elements, Window, aligned, offset
 from .reduce import COMPUTED
 from .scalar import CALLS, NATIVE, SLOW
 from .shapes import SHAPES
@@ -185,7 +184,7 @@ class Region:
 
     def before_store(self, cells, extra=()):
         """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""
-        for x in {*(v for v in self.env if self.last.get(v, -1) > self.at), *(v for v in extra if isinstance(v, Value))}:
+        for x in dict.fromkeys([*(v for v in self.env if self.last.get(v, -1) > self.at), *(v for v in extra if isinstance(v, Value))]):
             if not cells.isdisjoint(self.env[x].reads):
                 self.env[x] = self.materialised(self.env[x])
 

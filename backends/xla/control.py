@@ -6,8 +6,8 @@ import jax
 import numpy as np
 from jax import lax
 
-from .. import native
 from ...ir.ops.control import call, cond, groups, host, loop, map_
+from .. import native
 from .fence import schedule
 from .lower import lower
 from .table import XLA
