@@ -4,7 +4,7 @@
 carried arrays are updated in place. What it does not take is lowered through jax.lax, as is everything on other platforms.
 """
 
-from .legal import TRIPS, taken
+from .legal import LEAST, taken
 from .run import asked, lowered
 
-__all__ = ["TRIPS", "asked", "lowered", "taken"]
+__all__ = ["LEAST", "asked", "lowered", "taken"]

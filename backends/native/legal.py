@@ -1,29 +1,31 @@
 """Which loops run natively, and why the others do not."""
 
+from ...ir.ops.control import loop
 from .build import has_symbol
 from .ffi import refusal
 from .nest import Nest
 from .values import Refused
 
-TRIPS = 64  # least number of trips, those of loops within counted, for which a call pays
+LEAST = 512  # work from which a nest pays for being compiled: equations run, rows counted by their length
+ROW = 16  # elements of a row that are as much work as an equation
 UNKNOWN = 100  # trips that a loop without a bound is taken to make
 
 
-def trips(func_attrs):
-    """Trips of a loop and of those within it."""
-    n = func_attrs["trips"] if func_attrs["trips"] is not None else func_attrs["bound"] if func_attrs["bound"] is not None else UNKNOWN
-    return n * (1 + inside(func_attrs["body"]))
+def work(func):
+    """Equations that a function runs, rows and loops counted for what they are."""
+    return sum(loop_work(e.attrs) if e.op is loop else sum(map(work, e.regions())) + sum(1 + r.type.size // ROW for r in e.results) for e in func.eqns)
 
 
-def inside(func):
-    return sum(trips(e.attrs) if e.op.name == "loop" else sum(map(inside, e.regions())) for e in func.eqns)
+def loop_work(attrs):
+    trips = next((attrs[name] for name in ("trips", "bound") if attrs[name] is not None), UNKNOWN)
+    return trips * work(attrs["body"])
 
 
-def taken(op, types, attrs, least=TRIPS):
+def taken(op, types, attrs, least=LEAST):
     """(nest, None), or (None, the reason why a loop is left to XLA)."""
     reason = refusal()
-    if reason is None and trips(attrs) < least:
-        reason = f"it makes {trips(attrs)} trips at most, too few to pay"
+    if reason is None and loop_work(attrs) < least:
+        reason = "too little work to pay"
     if reason is not None:
         return None, reason
     try:

@@ -9,27 +9,28 @@ from jax import lax
 
 from ...ir.types import Tensor
 from .ffi import target
-from .legal import TRIPS, taken
+from .legal import LEAST, taken
 
 
 class Settings(threading.local):
-    """What a lowering asks for in this thread. least: trips; None: no native form."""
+    """What a lowering asks for in this thread. least: work from which a loop is native; None: none is."""
 
-    least = TRIPS
-    log = None  # a list that receives (source, reason or None) for each loop met
+    least = LEAST
+    log = None
 
 
 SETTINGS = Settings()
 
 
 @contextlib.contextmanager
-def asked(least):
-    """Lower so in this thread: natively from `least` trips, or not at all where it is None."""
-    before, SETTINGS.least = SETTINGS.least, least
+def asked(least, log=None):
+    """Lower so in this thread: natively from `least` work on, or not at all where it is None; `log` receives (attributes, reason why not) of each loop."""
+    before = SETTINGS.least, SETTINGS.log
+    SETTINGS.least, SETTINGS.log = least, log
     try:
         yield
     finally:
-        SETTINGS.least = before
+        SETTINGS.least, SETTINGS.log = before
 
 
 def lowered(op, operands, attrs, other):
