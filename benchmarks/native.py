@@ -23,7 +23,10 @@ from wengert import jit
 from wengert.backends import native
 
 SCALAR = "cholesky,lu,ludcmp,nussinov,seidel_2d,crc16,trisolv,durbin,gramschmidt,deriche,mandelbrot1,mandelbrot2,spmv"
-HEAD = ["kernel", "correct", "loops", "first s", "lax first s", "native ms", "lax ms", "numba ms", "moving ms", "lax/native", "numba/native", "less moving"]
+HEAD = [
+    "kernel", "correct", "loops", "first s", "lax first s", "native ms", "lax ms", "numba ms", "moving ms", "lax/native", "numba/native",
+    "less moving",
+]  # fmt: skip
 
 
 def measured(kernel, size, seconds):

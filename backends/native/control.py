@@ -6,6 +6,7 @@ from ...ir.core import Builder, Lit, Value
 from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.shape import dynamic_update_slice, reshape
 from .code import Index, llvm_type
+from .scatter import SCATTERS
 from .values import Memory, Number, Refused, Register
 
 INVARIANT = 2  # cost of an element up to which a loop may compute it again in every trip
@@ -142,7 +143,7 @@ def chosen_from(x):
         y = branch.results[k]
         while isinstance(y, Value) and y.eqn is not None:
             op = y.eqn.op
-            y = y.eqn.operands[0] if op in (dynamic_update_slice, reshape) else REGIONS[op][1](y) if op in REGIONS else None
+            y = y.eqn.operands[0] if op in SCATTERS or op in (dynamic_update_slice, reshape) else REGIONS[op][1](y) if op in REGIONS else None
         if y in branch.params and y.type is x.type:
             return eqn.operands[1 + branch.params.index(y)]
     return None

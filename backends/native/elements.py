@@ -7,7 +7,7 @@ the identity of the sum, so the loop runs over [0, n) only, and the comparison i
 import numpy as np
 
 from ...ir.ops import OPS
-from .code import Index, number
+from .code import Index, llvm_type, number
 from .scalar import NATIVE
 from .values import Chosen, Counted, Mapped, Memory, Moved, Number, Refused, Register
 
@@ -72,6 +72,14 @@ class Elements:
     def converted(self, count, dtype):
         """A count as a number of another type."""
         return NATIVE[OPS["cast"]](self.code, COUNTS, dtype, count, dtype=dtype)
+
+
+def signed(elements, indices, index):
+    """An index as i64."""
+    found, t = elements.get(indices, index), llvm_type(indices.type.dtype)
+    if t == "i64":
+        return found
+    return elements.code.op(f"sext {t} {found} to i64")
 
 
 def below(x, index):

@@ -13,7 +13,8 @@ UNKNOWN = 100  # trips that a loop without a bound is taken to make
 
 def work(func):
     """Equations that a function runs, rows and loops counted for what they are."""
-    return sum(loop_work(e.attrs) if e.op is loop else sum(map(work, e.regions())) + sum(1 + r.type.size // ROW for r in e.results) for e in func.eqns)
+    alone = lambda eqn: sum(1 + r.type.size // ROW for r in eqn.results) + sum(map(work, eqn.regions()))
+    return sum(loop_work(eqn.attrs) if eqn.op is loop else alone(eqn) for eqn in func.eqns)
 
 
 def loop_work(attrs):

@@ -12,10 +12,14 @@ from .control import REGIONS
 from .elements import KEEP, Elements, Window, aligned, offset
 from .reduce import COMPUTED
 from .scalar import CALLS, NATIVE, SLOW
+from .scatter import SCATTERS, emit_scatter
+from .schedule import scheduled
 from .shapes import SHAPES
 from .values import Mapped, Memory, Number, Refused, Register
 
-STORE, RESHAPE, DYNAMIC_SLICE = OPS["dynamic_update_slice"], OPS["reshape"], OPS["dynamic_slice"]
+STORE, RESHAPE = OPS["dynamic_update_slice"], OPS["reshape"]
+STORES = {STORE, *SCATTERS}
+EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 COPIED = 64  # elements of an array that may be copied because its old state is read after a store
 ROW = 8  # elements from which calls of the C library, one an element, are slower than XLA's vectors
 CHEAP, DEAR = 12, 400  # cost of an element up to which it is computed again for each use; and from which it is stored for one
@@ -27,16 +31,18 @@ class Region:
         """reps: of the parameters; homes: {position of a result: the cell it is to be left in}."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
-        self.own, self.clamped = set(), {}
-        self.last, self.uses = {}, {}
-        for k, eqn in enumerate(func.eqns):
-            for x in eqn.operands:
-                self.last[x], self.uses[x] = k, self.uses.get(x, 0) + 1
-        for x in func.results:
-            self.last[x], self.uses[x] = len(func.eqns), self.uses.get(x, 0) + 1
-        self.home = {}
+        self.own, self.clamped, self.home = set(), {}, {}
+        for eqn in func.eqns:
+            if eqn.op.effect:
+                raise Refused(f"{eqn.op.name} may have an effect")
         for k, cell in homes.items():
             self.placed(func.results[k], cell)
+        cells = self.home | {p: x.cell for p, x in self.env.items() if isinstance(x, Memory)}
+        self.eqns = scheduled(func, cells, lambda eqn: eqn.op in EAGER or not eqn.results[0].type.shape or eqn.results[0] in cells)
+        self.last, self.uses = {}, {}
+        for k, eqn in enumerate((*self.eqns, None)):
+            for x in func.results if eqn is None else eqn.operands:
+                self.last[x], self.uses[x] = k, self.uses.get(x, 0) + 1
 
     def inner(self, func, reps, homes):
         """A region within this one."""
@@ -47,18 +53,17 @@ class Region:
         while isinstance(x, Value) and x.eqn is not None and x not in self.home:
             if x.eqn.op is not RESHAPE:
                 self.home[x] = cell
-            source = REGIONS[x.eqn.op][1](x) if x.eqn.op in REGIONS else x.eqn.operands[0] if x.eqn.op in (STORE, RESHAPE) else None
+            source = REGIONS[x.eqn.op][1](x) if x.eqn.op in REGIONS else x.eqn.operands[0] if x.eqn.op in STORES or x.eqn.op is RESHAPE else None
             if source is None:
                 return
             x = source
 
     def run(self):
         """Emit everything -> the reps of the results."""
-        for self.at, eqn in enumerate(self.func.eqns):
-            if eqn.effect:
-                raise Refused(f"{eqn.op.name} has an effect")
+        for k, eqn in enumerate(self.eqns):
+            self.at = k
             self.equation(eqn)
-        self.at = len(self.func.eqns)
+        self.at = len(self.eqns)
         for k, cell in self.homes.items():
             x = self.read(self.func.results[k])
             if not (isinstance(x, Memory) and x.cell is cell and x.latest):
@@ -79,7 +84,7 @@ class Region:
         supported(r.type)
         xs = [self.read(x) for x in eqn.operands]
         cell = self.home.get(r)
-        if eqn.op is STORE and (cell is not None or self.mine(eqn.operands[0])):
+        if eqn.op in STORES and (eqn.op is not STORE or cell is not None or self.mine(eqn.operands[0])):
             self.env[r] = self.stored(eqn, r, xs, cell)
             return
         if eqn.op in COMPUTED:
@@ -189,17 +194,21 @@ class Region:
                 self.env[x] = self.materialised(self.env[x])
 
     def stored(self, eqn, r, xs, cell):
-        """dynamic_update_slice in place."""
-        base, update, operand = xs[0], xs[1], eqn.operands[0]
+        """A store in place: dynamic_update_slice, or a scatter, which makes a place of its own if it has none."""
+        base, *others = xs
         if cell is None:
-            cell = base.cell
+            cell = base.cell if self.mine(eqn.operands[0]) else self.scratch(r.type)
         self.before_store({cell})
-        if not (isinstance(base, Memory) and base.cell is cell and base.latest):
-            if cell in update.reads:
-                update = self.materialised(update)
-            self.copied(operand)
+        there = isinstance(base, Memory) and base.cell is cell and base.latest
+        if eqn.op is not STORE or not there:  # these are read after the first element is written
+            others = [self.materialised(x) if cell in x.reads else x for x in others]
+        if not there:
+            self.copied(eqn.operands[0])
             self.write(cell, r.type.shape, [Index()] * r.type.ndim, base, whole=True)
-        self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, update.type.shape), update)
+        if eqn.op is STORE:
+            self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0])
+        else:
+            emit_scatter(self.code, eqn, cell, *others)
         return Memory(r.type, cell)
 
     def copied(self, x):

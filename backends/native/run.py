@@ -24,7 +24,10 @@ SETTINGS = Settings()
 
 @contextlib.contextmanager
 def asked(least, log=None):
-    """Lower so in this thread: natively from `least` work on, or not at all where it is None; `log` receives (attributes, reason why not) of each loop."""
+    """Lower so in this thread: natively from `least` work on, or not at all where it is None.
+
+    log: a list that receives (attributes, why it is not native or None) of each loop met.
+    """
     before = SETTINGS.least, SETTINGS.log
     SETTINGS.least, SETTINGS.log = least, log
     try:

@@ -168,9 +168,8 @@ maximum, minimum = extreme("maximum", "max", "or"), extreme("minimum", "min", "a
 def clamp(code, d, out, low, x, high):
     if d.kind != "f":
         return minimum(code, d, d, maximum(code, d, d, x, low), high)
-    missing = compare(code, "ne", d, x, x)
     for kind, bound in (("ge", low), ("le", high)):
-        within = code.op(f"or i1 {compare(code, kind, d, x, bound)}, {missing}")
+        within = code.op(f"or i1 {compare(code, kind, d, x, bound)}, {compare(code, 'ne', d, x, x)}")
         x = chosen(code, within, d, x, bound)
     return x
 

@@ -3,7 +3,7 @@
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from .code import Index, llvm_type
-from .elements import offset, strides
+from .elements import offset, signed, strides
 from .values import Chosen, Counted, Memory, Moved, Refused
 
 SHAPES = RuleTable("native form of an op that moves elements")  # op -> (region, eqn, operand reps) -> rep
@@ -180,11 +180,3 @@ def gather(region, eqn, x, indices):
         return code.op(f"select i1 {valid}, {t} {found}, {t} {fill}")
 
     return Chosen(t, [x, indices], element)
-
-
-def signed(elements, indices, index):
-    """An index as i64."""
-    found, t = elements.get(indices, index), llvm_type(indices.type.dtype)
-    if t == "i64":
-        return found
-    return elements.code.op(f"sext {t} {found} to i64")

@@ -1,0 +1,72 @@
+"""Scatters in place: update after update, in the order of the index vectors."""
+
+from ...ir.ops import OPS
+from .code import Index
+from .elements import Elements, Window, offset, signed
+from .reduce import combined
+
+SCATTERS = {
+    OPS["scatter"]: lambda code, d, old, new: new,
+    OPS["scatter_add"]: combined("add"),
+    OPS["scatter_mul"]: combined("mul"),
+    OPS["scatter_max"]: combined("maximum"),
+    OPS["scatter_min"]: combined("minimum"),
+}
+NOTHING = {OPS["scatter_add"]: 0, OPS["scatter_mul"]: 1}  # the update that changes nothing
+
+
+def emit_scatter(code, eqn, cell, indices, updates):
+    """Scatter into a cell that neither operand reads."""
+    attrs, shape, size, d = eqn.attrs, eqn.results[0].type.shape, updates.type.shape, cell.dtype
+    offsets = attrs["offset_dims"]
+    free = [a for a in range(len(shape)) if a not in attrs["collapsed"] and a not in attrs["operand_batch"]]
+    extent = dict(zip(free, (size[k] for k in offsets)))  # of a window along the axes that it has
+    order = [*(k for k in range(len(size)) if k not in offsets), *offsets]
+
+    def put(index, known):
+        elements = Elements(code, known)
+        batch = tuple(i for k, i in enumerate(index) if k not in offsets)
+        at, valid = [Index()] * len(shape), None
+        for a, k in zip(free, offsets):
+            at[a] = index[k]
+        for a, k in zip(attrs["operand_batch"], attrs["indices_batch"]):
+            at[a] = batch[k]
+        for k, a in enumerate(attrs["start_index_map"]):
+            start, last = signed(elements, indices, (*batch, Index(k))), shape[a] - extent.get(a, 1)
+            if attrs["mode"] == "clip":
+                start = code.least(str(last), code.most("0", start))
+            elif attrs["mode"] == "drop":
+                there = code.op(f"icmp ule i64 {start}, {last}")
+                valid = there if valid is None else code.op(f"and i1 {valid}, {there}")
+            at[a] = at[a].plus(start)
+        new, after = elements.get(updates, index), None
+        if valid is not None:
+            inside, after = code.label(), code.label()
+            code.branch(valid, inside, after)
+            code.begin(inside)
+        place = offset(shape, at)
+        old = None if eqn.op is OPS["scatter"] else code.load(cell.pointer, d, place)
+        code.store(cell.pointer, d, place, SCATTERS[eqn.op](code, d, old, new))
+        if after is not None:
+            code.jump(after)
+            code.begin(after)
+        return ()
+
+    def nested(axes, index):
+        axis, *rest = axes or [None]
+        if axis is None:
+            return put(tuple(index), {})
+        t = code.name()
+        at = [Index.of(t) if k == axis else i for k, i in enumerate(index)]
+        if rest:
+            code.count_up("0", size[axis], lambda _: nested(rest, at), name=t)
+            return ()
+        low, high, known = "0", size[axis], {}
+        if eqn.op in NOTHING:
+            window = Window(code, updates, tuple(at), t, high, d.type(NOTHING[eqn.op]))
+            low, high, known = window.low, window.high, window.known
+        code.count_up(low, high, lambda _: put(tuple(at), known), name=t)
+        return ()
+
+    nested([k for k in order if size[k] != 1], [Index()] * len(size))
+    cell.written()

@@ -1,0 +1,428 @@
+"""Loops as machine code: every op of the tables against its NumPy meaning, nests against plain Python, and what is refused."""
+
+import ctypes
+import importlib.util
+
+import jax
+import numpy as np
+import pytest
+from compare import agree
+from test_ops import LOOSER, ULPS, close, draw
+
+from wengert import grad, jit
+from wengert.backends import native
+from wengert.backends.native import build, ffi
+from wengert.backends.native.nest import Nest
+from wengert.backends.native.reduce import COMPUTED
+from wengert.backends.native.scalar import CALLS, NATIVE
+from wengert.backends.native.scatter import SCATTERS
+from wengert.backends.native.shapes import SHAPES
+from wengert.backends.xla import lower
+from wengert.ir.core import Builder, verify
+from wengert.ir.ops.control import COUNTER, loop, region
+from wengert.ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape
+from wengert.ir.types import Tensor, parse_type, type_of
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
+
+MOVES = [op for op in (*SHAPES.rules, *COMPUTED, *SCATTERS) if op.cases]
+
+
+def run(func, operands):
+    """The results of a function whose loops all run natively."""
+    log = []
+    with jax.enable_x64(True), native.asked(0, log):
+        found = [np.asarray(x) for x in jax.jit(lambda *xs: lower(func, xs))(*operands)]
+    assert [reason for _, reason in log] == [None] * len(log) and log
+    return found
+
+
+def held(t):
+    return t.size > 0 and t.kind != "c" and t.dtype != np.float16
+
+
+def cases(op, **limits):
+    """(operands, attrs, result) of the cases of an op whose types have a native form."""
+    found = []
+    for c in op.cases:
+        operands, attrs, _ = draw(op, c)
+        with np.errstate(all="ignore"):
+            want = np.asarray(op.body(*operands, **attrs))
+        if all(held(type_of(x)) for x in (*operands, want)) and not any(attrs.get("interior", ())):
+            found.append((operands, attrs, want))
+    return found
+
+
+def looped(trips, runs, body):
+    """A program of one loop that leaves in as many arrays what `body(i, operands, attrs, out)` gives for each of `runs`, and all its operands."""
+    every = [x for operands, _, _ in runs for x in operands]
+    outs = [np.zeros_like(want) for _, _, want in runs]
+
+    def step(i, *values):
+        values, state, out = iter(values[: len(every)]), values[len(every) :], []
+        for (operands, attrs, _), before in zip(runs, state):
+            out.append(body(i, [next(values) for _ in operands], attrs, before))
+        return tuple(out)
+
+    inner = region(step, [COUNTER, *map(type_of, every), *map(type_of, outs)])
+    build = Builder("looped")
+    with build:
+        params = [build.param(type_of(x)) for x in (*every, *outs)]
+        results = loop(*params, body=inner, carried=len(outs), trips=trips)
+    return verify(build.finish(results)), [*every, *outs]
+
+
+def flat(x):
+    return x if x.type.ndim == 1 else reshape(x, shape=(x.type.size,))
+
+
+@pytest.mark.parametrize("op", NATIVE.rules, ids=lambda op: op.name)
+def test_scalar_operations(op):
+    runs = [(operands, attrs, want) for operands, attrs, want in cases(op) if want.size]
+
+    def element(i, xs, attrs, out):
+        got = op(*(reshape(dynamic_slice(flat(x), i, sizes=(1,)), shape=()) for x in xs), **attrs)
+        return reshape(dynamic_update_slice(flat(out), reshape(got, shape=(1,)), i), shape=out.type.shape)
+
+    func, operands = looped(max(want.size for *_, want in runs), runs, element)
+    for got, (*_, want) in zip(run(func, operands), runs, strict=True):
+        close(got, want, max(ULPS, LOOSER.get(op.name, 0)))
+
+
+@pytest.mark.parametrize("op", MOVES, ids=lambda op: op.name)
+def test_arrays(op):
+    runs = cases(op)
+    func, operands = looped(2, runs, lambda i, xs, attrs, out: op(*xs, **attrs))
+    for got, (*_, want) in zip(run(func, operands), runs, strict=True):
+        close(got, want, ULPS)
+
+
+def test_rows_of_operations():
+    """Elementwise operations of rows, those that XLA has no vector forms of."""
+    runs = {op: [c for c in cases(op) if c[2].size > 1] for op in NATIVE.rules if op not in CALLS}
+    for op, found in runs.items():
+        if found:
+            func, operands = looped(2, found[:1], lambda i, xs, attrs, out, op=op: op(*xs, **attrs))
+            close(run(func, operands)[0], found[0][2], ULPS)
+
+
+# -- nests -----------------------------------------------------------------------------------------
+
+
+def factor(a):
+    """A = L L^T, by rows."""
+    for i in range(len(a)):
+        for j in range(i):
+            a[i, j] = (a[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
+        a[i, i] = np.sqrt(a[i, i] - a[i, :i] @ a[i, :i])
+    return a
+
+
+def eliminate(a):
+    """A = L U without pivots, both in the place of A."""
+    n = len(a)
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] = a[i, k] / a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]
+    return a
+
+
+def smooth(a):
+    """Each cell from its neighbours, old and new."""
+    for _ in range(3):
+        for i in range(1, len(a) - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1] + a[i, j]) / 5
+    return a
+
+
+def rows(a):
+    """The same, a row at a time, of which the row itself is read shifted."""
+    for i in range(1, len(a) - 1):
+        a[i, 1:-1] = a[i - 1, 1:-1] + a[i + 1, :-2] - 0.5 * a[i, 2:]
+    return a
+
+
+def pairing(s):
+    """The most pairs that fold."""
+    n = len(s)
+    t = np.zeros((n, n), int)
+    for i in range(n - 2, -1, -1):
+        for j in range(i + 1, n):
+            best = max(t[i + 1, j], t[i, j - 1])
+            if s[i] + s[j] == 3:
+                best = max(best, t[i + 1, j - 1] + 1)
+            for k in range(i + 1, j):
+                best = max(best, t[i, k] + t[k + 1, j])
+            t[i, j] = best
+    return t
+
+
+def checksum(data):
+    crc = 0xFFFF
+    for byte in data:
+        crc = crc ^ int(byte)
+        for _ in range(8):
+            if crc & 1:
+                crc = (crc >> 1) ^ 0xA001
+            else:
+                crc >>= 1
+    return crc
+
+
+def collatz(n):
+    steps = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+        if steps > 200:
+            break
+    return steps, n
+
+
+def first_above(x, level):
+    for i in range(len(x)):
+        if x[i] > level:
+            return i, x[i]
+    return -1, 0.0
+
+
+def triangle(a, x):
+    out = np.zeros(len(a))
+    for i in range(len(a)):
+        out[i] = a[i, : i + 1].sum() + a[i, i:].max() - x[: i + 1].min() + (a[i, :i] * x[:i]).sum()
+    return out
+
+
+def swaps(a):
+    for i in range(len(a) // 2):
+        row = a[i].copy()
+        a[i] = a[-1 - i]
+        a[-1 - i] = row * 2
+    return a
+
+
+def overlap(x):
+    for i in range(len(x) // 2):
+        x[1:] = x[:-1] + 0.5
+        x[:3] = x[2::-1]
+        x[i] = x[::-1].sum() * 0.01
+    return x
+
+
+def backwards(r):
+    y = np.zeros(len(r))
+    y[0], alpha = -r[0], -r[0]
+    for k in range(1, len(r)):
+        alpha = -(r[k] + r[:k][::-1] @ y[:k]) / (2 - alpha * alpha)
+        y[:k] += alpha * y[:k][::-1]
+        y[k] = alpha
+    return y
+
+
+def missing(x):
+    top, low, total = -np.inf, np.inf, 0.0
+    for i in range(len(x)):
+        top, low = np.maximum(top, x[i]), np.minimum(low, x[i])
+        total = total + (x[i] if x[i] == x[i] else 0.0)
+    return top, low, total, x.max()
+
+
+def table_of(x, index):
+    out = np.zeros(len(index))
+    for i in range(len(index)):
+        out[i] = x[index[i] % len(x)] + x[index[:4] % len(x)].sum()
+    return out
+
+
+def calculus(x):
+    s = 0.0
+    for i in range(len(x)):
+        s = np.tanh(s) + np.exp(-x[i] ** 2) * np.sin(x[i]) + np.log1p(abs(x[i]))
+    return s
+
+
+def sorted_in_place(x):
+    for i in range(1, len(x)):
+        k = i
+        while k > 0 and x[k - 1] > x[k]:
+            x[k - 1], x[k] = x[k], x[k - 1]
+            k -= 1
+    return x
+
+
+def spread(a):
+    """a + n times the identity, made definite."""
+    return a @ a.T + len(a) * np.eye(len(a))
+
+
+RNG = np.random.default_rng(5)
+A, X = RNG.standard_normal((12, 12)), RNG.standard_normal(24)
+PROGRAMS = {
+    factor: [spread(A)], eliminate: [spread(A)], smooth: [A], rows: [A], pairing: [RNG.integers(0, 4, 14)],
+    checksum: [RNG.integers(0, 256, 40).astype("u1")],
+    collatz: [np.int64(27)], first_above: [X, 1.5], triangle: [A, X[:12]], swaps: [A], overlap: [X], backwards: [X * 0.1],
+    missing: [np.where(np.arange(24) == 7, np.nan, X)], table_of: [X, RNG.integers(-50, 50, 30)], calculus: [X], sorted_in_place: [X],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_nests(function):
+    plain, mine = ([np.copy(x) if isinstance(x, np.ndarray) else x for x in PROGRAMS[function]] for _ in range(2))
+    log = []
+    with np.errstate(all="ignore"):
+        want = function(*plain)
+    with native.asked(0, log):
+        got = jit(function)(*mine)
+    assert log and all(reason is None for _, reason in log), log
+    agree(got, want, 1e-10)
+    agree(mine, plain, 1e-10)
+
+
+@pytest.mark.parametrize("function", [factor, smooth, triangle, backwards, calculus, overlap], ids=lambda f: f.__name__)
+def test_gradients_of_nests(function):
+    """The loop back is a loop like any other."""
+
+    def loss(*args):
+        return np.tanh(function(*args)).sum()
+
+    def found(least, log=None):
+        with native.asked(least, log):
+            return grad(loss)(*map(np.copy, PROGRAMS[function]))
+
+    log = []
+    agree(found(0, log), found(None), 1e-10)
+    assert sum(reason is None for _, reason in log) >= 1
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+def complexes(z):
+    for i in range(len(z)):
+        z[i] = z[i] * 1j
+    return z
+
+
+def prints(x):
+    for i in range(len(x)):
+        print(x[i])
+        x[i] = i
+    return x
+
+
+def curves(x):
+    for _ in range(100):
+        x = np.tanh(x) * 1.01
+    return x
+
+
+def sorts(x):
+    for _ in range(100):
+        x = np.cumsum(np.sort(x)) * 0.1
+    return x
+
+
+def products(a):
+    for _ in range(100):
+        a = a @ a * 0.01
+    return a
+
+
+REFUSED = [
+    (complexes, [np.ones(99, complex)], "complex128 has no native form"),
+    (curves, [np.ones(64)], "tanh of 64 elements a trip, which XLA computes in vectors"),
+    (products, [np.eye(64)], "a product of 262144 multiplications a trip, for which there are libraries"),
+    (sorts, [np.arange(50.0)], "sort has no native form"),
+    (checksum, [np.zeros(2, "u1")], "too little work to pay"),
+]
+
+
+@pytest.mark.parametrize("function, args, reason", REFUSED, ids=[r[2][:20] for r in REFUSED])
+def test_reasons(function, args, reason):
+    log = []
+    with native.asked(native.LEAST, log):
+        agree(jit(function)(*map(np.copy, args)), function(*map(np.copy, args)))
+    assert reason in [why for _, why in log]
+
+
+def test_effects_are_left_to_xla(capsys):
+    log = []
+    with native.asked(0, log):
+        jit(prints)(np.arange(3.0))
+    assert [why for _, why in log] == ["host may have an effect"] and len(capsys.readouterr().out.split()) == 3
+
+
+# -- what is around it -----------------------------------------------------------------------------
+
+
+def test_nothing_is_written_beside_the_arrays():
+    """Random starts, mostly out of range, and guards on both sides of every buffer."""
+    rng = np.random.default_rng(11)
+
+    def body(i, starts, x, y):
+        at = reshape(dynamic_slice(starts, i, sizes=(1,)), shape=())
+        part = dynamic_slice(x, at, i, sizes=(2, 3))
+        y = dynamic_update_slice(y, reshape(part, shape=(6,)), at)
+        x = dynamic_update_slice(x, reshape(dynamic_slice(y, i, sizes=(4,)), shape=(2, 2)), i, at)
+        return x, dynamic_update_slice(y, broadcast(reshape(dynamic_slice(x, at, at, sizes=(1, 1)), shape=()), shape=(2,), dims=()), at)
+
+    types = [Tensor((40,), np.dtype("i8")), parse_type("f64[5,7]"), parse_type("f64[9]")]
+    attrs = loop.complete({"body": region(body, [COUNTER, *types]), "carried": 2, "trips": 40})
+    nest = Nest(loop, types, attrs)
+    starts = np.concatenate([rng.integers(-12, 12, 36), [2**63 - 1, -(2**63), 2**62, -1]])
+    arrays = [starts, rng.standard_normal((5, 7)), rng.standard_normal(9)]
+    assert nest.buffers == [("argument", 0), ("result", 0), ("result", 1)]
+    want = loop.body(*arrays, **attrs)
+    guarded = [np.full(x.nbytes + 512, 0xA5, np.uint8) for x in arrays]
+    for memory, x in zip(guarded, arrays):
+        memory[256:-256] = np.frombuffer(x.tobytes(), np.uint8)
+    call = build.compiled(nest.text(), "nest")
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(ctypes.cast(call, ctypes.c_void_p).value)(*(m.ctypes.data + 256 for m in guarded))
+    for memory, x in zip(guarded, (starts, *want)):
+        assert (memory[:256] == 0xA5).all() and (memory[-256:] == 0xA5).all()
+        np.testing.assert_array_equal(memory[256:-256].view(x.dtype).reshape(x.shape), x)
+
+
+def running(x):
+    x = x.copy()
+    for i in range(1, len(x)):
+        x[i] += x[i - 1]
+    return x
+
+
+def test_callers_arrays_are_theirs():
+    """Carried arrays are updated in place, but never those of the caller."""
+    with native.asked(0):
+        x, y = np.arange(8.0), jax.numpy.arange(8.0)
+        for given in (x, y):
+            np.testing.assert_array_equal(jit(running)(given), np.cumsum(np.arange(8.0)))
+            np.testing.assert_array_equal(given, np.arange(8.0))
+
+
+def recurrence(x):
+    s = 0.0
+    for i in range(len(x)):
+        s = s * 0.5 + x[i] * x[i]
+    return s
+
+
+def test_under_transformations_of_jax():
+    with jax.enable_x64(True), native.asked(0):
+        f, x = jit(recurrence), jax.numpy.arange(6.0)
+        np.testing.assert_allclose(jax.vmap(f)(jax.numpy.stack([x, 2 * x])), [recurrence(np.arange(6.0)), 4 * recurrence(np.arange(6.0))])
+        np.testing.assert_allclose(jax.jit(jax.grad(f))(x), 2 * np.arange(6.0) * 0.5 ** np.arange(5, -1, -1))
+
+
+def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
+    for name, value, reason in (("INSTALLED", False, "llvmlite is not installed"), ("VERSION", (9, 9), "the version of XLA's")):
+        with monkeypatch.context() as change:
+            change.setattr(ffi, name, value)
+            ffi.refusal.cache_clear()
+            log = []
+            with native.asked(0, log):
+                assert jit(recurrence)(np.arange(5.0)) == recurrence(np.arange(5.0))
+            assert reason in log[0][1]
+    ffi.refusal.cache_clear()
