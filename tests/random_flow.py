@@ -364,7 +364,7 @@ def differs(got, want, mine, plain, rtol):
     return ""
 
 
-def program(find, name):
+def program(find, name, native=True):
     """`dispatch.program` with generated NumPy in the place of XLA."""
     made = {}
 

@@ -300,7 +300,7 @@ def test_logistic_regression():
 
 def test_a_gradient_made_anew_at_each_step_is_compiled_once(monkeypatch):
     made, program = [], dispatch.program
-    monkeypatch.setattr(dispatch, "program", lambda *args: made.append(args) or program(*args))
+    monkeypatch.setattr(dispatch, "program", lambda *args, **more: made.append(args) or program(*args, **more))
     loss, x = lambda x: np.sum(x**2), X
     for _ in range(3):
         x = x - 0.5 * grad(loss)(x)

@@ -74,14 +74,15 @@ def too_deep(error):
 class World:
     """The traces that are valid while `guard` holds, and the program that jax.jit dispatches among them."""
 
-    def __init__(self, name):
+    def __init__(self, name, native=True):
+        self.native = native
         self.guard = world.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
-        self.call = dispatch.program(self.find, name)
+        self.call = dispatch.program(self.find, name, native)
 
     @property
     def live(self):
@@ -129,7 +130,7 @@ class World:
         """One more trace of a tree: each has a program of its own, and the data of a call says which is right."""
         version.tree = tree or Tree()
         version.tree.add(version)
-        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name)
+        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, self.native)
         if not isinstance(self.call, Trees):
             self.call = Trees(self.call, self.version_of)
 
@@ -245,7 +246,7 @@ class Entry:
             reason = self._reason(types, here)
             version = self.trace(kinds, types, reason, leaves)
             if here is None or version.captured.outside.draws:
-                here = World(self.compiled.name)
+                here = World(self.compiled.name, self.compiled.native)
                 self.worlds.append(here)
             here.add(version)
         self.current = here

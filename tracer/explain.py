@@ -1,5 +1,6 @@
 """What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
 
+from ..backends import native
 from .assume import Assumption
 from .draws import Draw
 from .world import MISSING, Read
@@ -18,6 +19,7 @@ def explanation(compiled):
                 numbers = {v: len(numbers) + i for i, v in enumerate(members, 1)} | numbers
                 for v in members:
                     lines += _version(numbers[v], entry, world, v)
+                    lines += _loops(v.func) if compiled.native and not v.engine else []
                 if version.tree is not None:
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
@@ -58,6 +60,14 @@ def _version(number, entry, world, version):
     if version.times is not None:
         ours, xla = (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us" for t in version.times)
         lines.append(f"    runs         {'as NumPy' if version.engine else 'through XLA'}: {ours} as NumPy, {xla} through XLA, when they were timed")
+    return lines
+
+
+def _loops(func):
+    """The form of each loop on the CPU; of those within a native one there is nothing to say."""
+    lines = []
+    for eqn, reason in native.forms(func):
+        lines.append(f"    loop         {eqn.source or 'of no line'}: {'native' if reason is None else f'through XLA: {reason}'}")
     return lines
 
 

@@ -53,10 +53,10 @@ class Route:
 class Compiled:
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
-    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None):
+    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None, native=True):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
-        self.device, self.exact, self.engine = dispatch.find_device(device), exact, engine
+        self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
         self.entries = {}  # (structure, leaf types, static values) -> Entry
@@ -200,7 +200,7 @@ def in_bytes(memory):
     raise ValueError(f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'.")
 
 
-def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None):
+def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None, native=True):
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
@@ -213,6 +213,7 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or as "200MB";
             None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries every so many trips, and runs
             once more from there; other code runs once more in stretches, of which only what enters is kept.
+    native: whether loops may run as machine code made by llvmlite, if it is installed, on the CPU; False: XLA has them all.
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside objects and
             errors. On a difference beyond rounding raise CheckError, which names the first line that differs and both values.
 
@@ -227,13 +228,13 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     np.float64(0.0)
     """
     if function is None:
-        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine, memory=memory)
+        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine, memory=memory, native=native)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
     if engine not in (None, "xla", "numpy"):
         raise ValueError(f"jit runs programs through engine='xla' or 'numpy', not {engine!r}\n  Leave it out to take the faster.")
     refuse_suspended(function)
-    compiled = Compiled(function, plain=function, device=device, exact=exact, engine=engine, memory=memory)
+    compiled = Compiled(function, plain=function, device=device, exact=exact, engine=engine, memory=memory, native=native)
     return wrapper(compiled, function, checked(compiled, function) if check else None)
 
 

@@ -4,7 +4,7 @@
 carried arrays are updated in place. What it does not take is lowered through jax.lax, as is everything on other platforms.
 """
 
-from .legal import LEAST, taken
+from .legal import LEAST, forms, taken
 from .run import asked, lowered
 
-__all__ = ["LEAST", "asked", "lowered", "taken"]
+__all__ = ["LEAST", "asked", "forms", "lowered", "taken"]

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from ...ir.types import Tensor
+from ..native import asked
 from .lower import lower
 
 WIDE = ("int64", "uint64", "float64", "complex128")
@@ -26,15 +27,17 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
-def program(find, name):
+def program(find, name, native=True):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or raises.
 
+    native: whether loops may run as machine code of ours where that pays.
     The result is one jax array where the function has one result, else a tuple of them.
     """
 
     def run(*leaves):
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
-        out = lower(func, [leaves[i] for i in places])
+        with contextlib.nullcontext() if native else asked(None):
+            out = lower(func, [leaves[i] for i in places])
         return out[0] if len(out) == 1 else tuple(out)
 
     run.__name__ = run.__qualname__ = name
