@@ -109,6 +109,17 @@ class Code:
         self.lines.append([f"  {name} = phi {type}", list(arrivals)])
         return name, self.lines[-1][1]
 
+    def both(self, truth, ask):
+        """`truth and ask()`, asked only where it is needed."""
+        before, inside, after = self.here, self.label(), self.label()
+        self.branch(truth, inside, after)
+        self.begin(inside)
+        asked = ask()
+        last = self.here
+        self.jump(after)
+        self.begin(after)
+        return self.phi("i1", [("false", before), (asked, last)])[0]
+
     def loop(self, types, start, go, body, counter="0", name=None):
         """`while go(t, *values): values = body(t, *values); t += 1` from t = counter -> the last values. name: of t, if it has one."""
         before, head, inside, after = self.here, self.label(), self.label(), self.label()

@@ -43,8 +43,8 @@ def emit_loop(region, eqn):
         go = None if end is None else code.op(f"icmp slt i64 {t}, {region.element(end, ())}")
         if test is None:
             return go
-        ask = region.element(region.inner(test, reps(test, t, values), {}).run()[0], ())
-        return ask if go is None else code.op(f"and i1 {go}, {ask}")
+        ask = lambda: region.element(region.inner(test, reps(test, t, values), {}).run()[0], ())
+        return ask() if go is None else code.both(go, ask)
 
     def step(t, *values):
         region.nest.depth += 1

@@ -37,8 +37,11 @@ def asked(least, log=None):
 
 
 def lowered(op, operands, attrs, other):
-    """The results of a loop on jax values, natively on the CPU and by `other(*operands)` elsewhere; None if XLA is to have it."""
-    if SETTINGS.least is None:
+    """The results of a loop on jax values, natively on the CPU and by `other(*operands)` elsewhere; None if XLA is to have it.
+
+    Where programs run on something else by default, XLA has them all: nothing is compiled that is not run.
+    """
+    if SETTINGS.least is None or jax.default_backend() != "cpu":
         return None
     types = [Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in operands]
     nest, reason = taken(op, types, attrs, SETTINGS.least)
