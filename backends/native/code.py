@@ -4,7 +4,11 @@ import struct
 
 import numpy as np
 
-TYPES = {"b": lambda n: "i1", "i": lambda n: f"i{8 * n}", "u": lambda n: f"i{8 * n}", "f": lambda n: {4: "float", 8: "double"}[n]}
+FLOATS = {4: "float", 8: "double"}
+TYPES = {
+    "b": lambda n: "i1", "i": lambda n: f"i{8 * n}", "u": lambda n: f"i{8 * n}", "f": FLOATS.__getitem__,
+    "c": lambda n: f"{{ {FLOATS[n // 2]}, {FLOATS[n // 2]} }}",
+}  # fmt: skip
 
 
 def llvm_type(dtype):
@@ -23,6 +27,9 @@ def number(value, dtype):
         return "true" if value else "false"
     if dtype.kind in "iu":
         return str(int(value))
+    if dtype.kind == "c":
+        f = FLOATS[dtype.itemsize // 2]
+        return "{ " + ", ".join(f"{f} {number(part, np.dtype('f8'))}" for part in (complex(value).real, complex(value).imag)) + " }"
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from .code import Index, llvm_type, number
-from .scalar import NATIVE
+from .complex import rule_for
 from .values import Chosen, Counted, Mapped, Memory, Moved, Number, Refused, Register
 
 COUNTS = np.dtype("i8")
@@ -67,11 +67,12 @@ class Elements:
         xs = [self.get(y, index) for y in x.operands]
         if x.op is SELECT and xs[0] in ("true", "false"):
             return xs[1] if xs[0] == "true" else xs[2]
-        return NATIVE[x.op](self.code, x.operands[0].type.dtype, x.type.dtype, *xs, **x.attrs)
+        d, out = x.operands[0].type.dtype, x.type.dtype
+        return rule_for(x.op, d, out)(self.code, d, out, *xs, **x.attrs)
 
     def converted(self, count, dtype):
         """A count as a number of another type."""
-        return NATIVE[OPS["cast"]](self.code, COUNTS, dtype, count, dtype=dtype)
+        return rule_for(OPS["cast"], COUNTS, dtype)(self.code, COUNTS, dtype, count, dtype=dtype)
 
 
 def signed(elements, indices, index):

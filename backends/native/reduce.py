@@ -5,22 +5,23 @@ import numpy as np
 from ...ir.ops import OPS
 from ...ir.ops.window import highest_of, lowest_of
 from .code import Index, llvm_type, number
+from .complex import rule_for
 from .elements import Elements, Window
-from .scalar import NATIVE, chosen, compare
+from .scalar import chosen, compare
 from .values import Mapped, Moved
 
 NONE = np.dtype("i8")
 
 
 def combined(name):
-    return lambda code, d, a, x: NATIVE[OPS[name]](code, d, d, a, x)
+    return lambda code, d, a, x: rule_for(OPS[name], d, d)(code, d, d, a, x)
 
 
 def reassociated(name):
     """A sum or a product in any order, so that it may be computed in vectors; XLA's are too."""
 
     def run(code, d, a, x):
-        return code.op(f"f{name} reassoc {llvm_type(d)} {a}, {x}") if d.kind == "f" else code.op(f"{name} {llvm_type(d)} {a}, {x}")
+        return code.op(f"f{name} reassoc {llvm_type(d)} {a}, {x}") if d.kind == "f" else rule_for(OPS[name], d, d)(code, d, d, a, x)
 
     return run
 

@@ -5,13 +5,16 @@ stores, loops and choices (`placed`), so a carried array is stored into where it
 later and reads the cell as it was is computed into memory of its own (`before_store`).
 """
 
+import numpy as np
+
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from .code import Index, llvm_type
+from .complex import rule_for
 from .control import REGIONS
 from .elements import KEEP, Elements, Window, aligned, offset
 from .reduce import COMPUTED
-from .scalar import CALLS, NATIVE, SLOW
+from .scalar import CALLS, SLOW
 from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
 from .shapes import SHAPES
@@ -105,8 +108,9 @@ class Region:
         """An equation as a function from an index to an element."""
         if eqn.op in SHAPES.rules:
             return SHAPES[eqn.op](self, eqn, *xs)
-        if eqn.op not in NATIVE.rules:
-            raise Refused(f"{eqn.op.name} has no native form")
+        d = xs[0].type.dtype if xs else t.dtype
+        if rule_for(eqn.op, d, t.dtype) is None:
+            raise Refused(f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form")
         if eqn.op in CALLS and t.size >= ROW:
             raise Refused(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or (eqn.op in SLOW and t.size > 1))
@@ -277,7 +281,7 @@ def product_length(eqn):
 
 
 def supported(t):
-    if t.kind == "c" or t.dtype.itemsize == 2 and t.kind == "f":
+    if t.dtype == np.float16:
         raise Refused(f"{t.dtype} has no native form")
     if not t.size:
         raise Refused("an array without elements")
