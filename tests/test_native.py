@@ -1,5 +1,6 @@
 """Loops as machine code: every op of the tables against its NumPy meaning, nests against plain Python, and what is refused."""
 
+import concurrent.futures
 import ctypes
 import importlib.util
 
@@ -446,3 +447,31 @@ def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
                 assert jit(recurrence)(np.arange(5.0)) == recurrence(np.arange(5.0))
             assert reason in log[0][1]
     ffi.refusal.cache_clear()
+
+
+def test_threads_compile_and_run_at_once():
+    """A nest is compiled once, and has no state between calls."""
+    f, x = jit(recurrence), RNG.standard_normal(500)
+
+    def work(k):
+        with native.asked(0):
+            return [f(x * k) for _ in range(20)]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for k, found in enumerate(pool.map(work, range(4))):
+            np.testing.assert_allclose(found, recurrence(x * k), rtol=1e-12)
+
+
+def test_explain_tells_the_form_of_each_loop():
+    def f(x):
+        for i in range(1, len(x)):
+            x[i] += x[i - 1] * 0.5
+        for _ in range(100):
+            x = np.tanh(x)
+        return x
+
+    on, off = jit(f), jit(f, native=False)
+    agree(on(np.ones(99)), off(np.ones(99)))
+    lines = [line.split(":", 2)[-1].strip() for line in on.explain().splitlines() if line.startswith("    loop")]
+    assert lines == ["native", "through XLA: tanh of 99 elements a trip, which XLA computes in vectors"]
+    assert "    loop" not in off.explain()

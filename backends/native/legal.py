@@ -6,7 +6,7 @@ from .ffi import refusal
 from .nest import Nest
 from .values import Refused
 
-LEAST = 512  # work from which a nest pays for being compiled: equations run, rows counted by their length
+LEAST = 128  # work from which a nest pays for being compiled: equations run, rows counted by their length
 ROW = 16  # elements of a row that are as much work as an equation
 UNKNOWN = 100  # trips that a loop without a bound is taken to make
 

@@ -25,7 +25,8 @@ STORES = {STORE, *SCATTERS}
 EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 COPIED = 64  # elements of an array that may be copied because its old state is read after a store
 ROW = 8  # elements from which calls of the C library, one an element, are slower than XLA's vectors
-CHEAP, DEAR = 12, 400  # cost of an element up to which it is computed again for each use; and from which it is stored for one
+LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
+CHEAP, DEAR = 12, 100  # cost of an element up to which it is computed again for each use; and from which it is stored for one
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
 
 
@@ -66,6 +67,8 @@ class Region:
         for k, eqn in enumerate(self.eqns):
             self.at = k
             self.equation(eqn)
+            if self.code.count > LONGEST:
+                raise Refused("its code is too long to be compiled quickly")
         self.at = len(self.eqns)
         for k, cell in self.homes.items():
             x = self.read(self.func.results[k])
