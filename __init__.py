@@ -18,11 +18,12 @@ from .tracer.implicit import implicit_root
 from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.jit import jit
 from .tracer.readable import source
+from .tracer.solving import implicit_solve
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
 from .tracer.vmap import vmap
 
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "jacfwd", "jacrev", "jit", "jvp",
-    "linearize", "numpy_api", "scipy_api", "source", "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve", "jacfwd", "jacrev",
+    "jit", "jvp", "linearize", "numpy_api", "scipy_api", "source", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from wengert import (
     hessian,
     hvp,
     implicit_root,
+    implicit_solve,
     jacfwd,
     jacrev,
     jit,
@@ -719,3 +720,93 @@ def test_an_implicit_root_of_a_system():
     agree(h, np.stack(columns), 1e-7)
     with pytest.raises(DerivativeError, match="closes over"):
         grad(lambda b: implicit_root(lambda x: m @ x - b, np.zeros(3), to_tolerance).sum())(W)
+
+
+# -- implicit_solve --------------------------------------------------------------------------------
+
+SKEW = np.array([[4.0, 1.0, 0.5], [-1.0, 3.0, 0.2], [0.3, 0.1, 5.0]])
+
+
+def richardson(matvec, b):
+    x = np.zeros_like(b)
+    while np.abs(b - matvec(x)).max() > 1e-14:
+        x = x + 0.2 * (b - matvec(x))
+    return x
+
+
+def solved(m, b):
+    return implicit_solve(lambda x: m @ x, b, richardson)
+
+
+def test_an_implicit_solve_has_the_derivatives_of_the_solution():
+    exact = lambda m, b: np.linalg.solve(m, b)
+    agree(jit(solved)(SKEW, W), exact(SKEW, W), 1e-12)
+    agree(implicit_solve(lambda x: SKEW @ x, W, richardson), exact(SKEW, W), 1e-12)
+    moved, given = jvp(solved, (SKEW, W), (X[:3], W * W)), jvp(exact, (SKEW, W), (X[:3], W * W))
+    agree(moved[1], given[1], 1e-12)
+    agree(jacrev(solved)(SKEW, W), jacrev(exact)(SKEW, W), 1e-12)
+    loss = lambda f: lambda m: (f(m, W) ** 2).sum()
+    agree(hvp(loss(solved), (SKEW,), (X[:3],))[0], hvp(loss(exact), (SKEW,), (X[:3],))[0], 1e-11)
+    many = np.stack([SKEW, SKEW + 0.1, SKEW.T])
+    agree(vmap(grad(loss(solved)))(many), vmap(grad(loss(exact)))(many), 1e-12)
+
+
+def test_an_implicit_solve_in_a_loop_solves_for_the_cotangents_by_another_program():
+    def downwards(matvec, b):
+        """For lower triangular matrices."""
+        x = np.zeros_like(b)
+        for i in range(3):
+            x[i] = (b - matvec(x))[i] / matvec(np.eye(3)[i])[i]
+        return x
+
+    def upwards(matvec, b):
+        x = np.zeros_like(b)
+        for i in (2, 1, 0):
+            x[i] = (b - matvec(x))[i] / matvec(np.eye(3)[i])[i]
+        return x
+
+    lower = np.tril(SKEW)
+
+    def program(solve):
+        def run(m, b):
+            for _ in range(4):
+                b = np.tanh(solve(m, b) + b)
+            return b.sum()
+
+        return run
+
+    ours = program(lambda m, b: implicit_solve(lambda x: np.tril(m) @ x, b, downwards, upwards))
+    exact = program(lambda m, b: np.linalg.solve(np.tril(m), b))
+    for a, b in zip(grad(ours, (0, 1))(lower, W), grad(exact, (0, 1))(lower, W)):
+        agree(a, b, 1e-12)
+    one_way = program(lambda m, b: implicit_solve(lambda x: np.tril(m) @ x, b, downwards))
+    assert np.abs(grad(one_way, 1)(lower, W) - grad(ours, 1)(lower, W)).max() > 1e-3
+
+
+def test_an_implicit_root_without_a_matrix():
+    equation = lambda x, m, b: m @ x + 0.1 * x**3 - b
+    root = lambda m, b: implicit_root(equation, np.zeros(3), to_tolerance, m, b, tangent_solve=richardson)
+    dense = lambda m, b: implicit_root(equation, np.zeros(3), to_tolerance, m, b)
+    loss = lambda f: jit(grad(lambda m, b: (f(m, b) ** 2).sum(), (0, 1)))
+    for a, b in zip(loss(root)(SKEW, W), loss(dense)(SKEW, W)):
+        agree(a, b, 1e-11)
+    agree(jvp(root, (SKEW, W), (X[:3], W))[1], jvp(dense, (SKEW, W), (X[:3], W))[1], 1e-11)
+    count = lambda f: len(re.findall(" solve ", str(loss(f).ir(SKEW, W))))
+    assert count(root) == count(dense) - 1  # Newton's own is left
+
+
+def test_errors_of_an_implicit_solve_say_what_to_write(golden):
+    short = lambda matvec, b: matvec(b)[:2]
+    wrong = {
+        "quadratic": (lambda x: SKEW @ x * x, richardson),
+        "two results": (lambda x: (x, x), richardson),
+        "another shape": (lambda x: x[:2], richardson),
+        "a short solution": (lambda x: SKEW @ x, short),
+        "a short argument": (lambda x: SKEW @ x, lambda matvec, b: matvec(b[:2])),
+    }
+    said, loss = [], lambda b, matvec, solve: implicit_solve(matvec, b, solve).sum()
+    for name, functions in wrong.items():
+        with pytest.raises(DerivativeError) as error:
+            grad(loss)(W, *functions)
+        said.append(f"{name}: {re.sub(r'test_custom.py:[0-9]+', 'test_custom.py', str(error.value))}")
+    golden("errors/implicit_solve.txt", "\n".join(said))
