@@ -54,6 +54,8 @@ class Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             vars(found).update(SHIMS[name], **{n: getattr(importlib.import_module("wengert.compat.autograd.extend"), n) for n in ("primitive",)})
         else:
             found = importlib.import_module(f"wengert.compat.{name}")
+            for inner in [n for n in sys.modules if n.startswith(f"{found.__name__}.")]:  # imported later, they would hide functions
+                sys.modules.setdefault(inner.removeprefix("wengert.compat."), sys.modules[inner])
         sys.modules[name] = found
 
 

@@ -5,6 +5,7 @@ import pytest
 from compare import agree
 
 from wengert import jit
+from wengert.tracer import overflow
 from wengert.tracer.errors import IntegerOverflow
 
 X = np.array([0.1, 0.7, 0.9])
@@ -150,3 +151,32 @@ def test_small_types_cost_nothing():
     compiled = jit(narrow)
     assert compiled(X, m, 40) == narrow(X, m, 40)
     assert "may raise" not in compiled.explain()
+
+
+@pytest.mark.parametrize("limit, bound", [
+    (lambda n: n % 6, 5), (lambda n: n % -6 + 6, 6), (lambda n: n & 7, 7), (lambda n: min(n, 5), 5), (lambda n: max(0, min(5, n, 7)), 5),
+    (lambda n: abs(n % 6 - 3), 3), (lambda n: np.clip(n, 0, 5), 5), (lambda n: n % 9 // 2, 4), (lambda n: (n % 5) | 2, 7), (lambda n: n % 6 >> 1, 2),
+    (lambda n: max(n, 5), None), (lambda n: n // 2, None),
+])  # fmt: skip
+def test_bounds_of_loops_over_what_numpy_integers_give(limit, bound):
+    def f(x, n):
+        for _ in range(limit(n)):
+            x = np.sin(x)
+        return x
+
+    (found,) = [e.attrs["bound"] for e in jit(f).ir(1.0, np.int64(7), passes=False).eqns if e.op.name == "loop"]
+    assert found == bound
+    assert jit(f)(1.0, np.int64(9)) == pytest.approx(f(1.0, np.int64(9)))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_what_is_noted_of_numpy_integers_holds(dtype):
+    rng, info = np.random.default_rng(0), np.iinfo(dtype)
+    for ufunc in overflow.UNTOLD:
+        for _ in range(100):
+            spans = [sorted(rng.choice([*rng.integers(info.min, info.max + 1, 4), info.min, info.max, 0, 1], 2).tolist()) for _ in range(ufunc.nin)]
+            with np.errstate(all="ignore"):
+                made = ufunc(*np.meshgrid(*[np.arange(a, b + 1).astype(dtype) for a, b in spans]))
+            least, most = overflow.RANGES[ufunc](*spans)
+            wraps = least < info.min or most > info.max
+            assert wraps or (least <= made.min() and made.max() <= most), (ufunc, spans)

@@ -42,6 +42,20 @@ def checked(ufunc, values, result):
     current_trace().check(ok, IntegerOverflow, message(TEXT, locate(), HINT))
 
 
+def noted(ufunc, values, result):
+    """Note the interval of `result`, NumPy's `ufunc` of integers, where it cannot wrap and its equations do not tell."""
+    if ufunc in UNTOLD and result.type.kind in "iu" and isinstance(result, Value):
+        least, most = ends(result.type)
+        found = RANGES[ufunc](*[interval(x) or ends(x.type) for x in values])
+        if found != (least, most) and least <= found[0] and found[1] <= most:
+            current_trace().root.bounds.setdefault(result, found)
+
+
+def ends(type):
+    info = np.iinfo(type.dtype)
+    return info.min, info.max
+
+
 def from_float(x):
     """Check that a float is within 64 bits before it becomes an int."""
     edge = Lit(2.0**63, x.type)
@@ -130,6 +144,8 @@ RANGES = {
     np.negative: lambda x: (-x[1], -x[0]), np.invert: lambda x: (~x[1], ~x[0]), np.positive: lambda x: x,
     np.absolute: lambda x: (0 if x[0] <= 0 <= x[1] else min(map(abs, x)), max(map(abs, x))),
 }  # fmt: skip
+
+UNTOLD = {np.floor_divide, np.remainder, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.right_shift, np.absolute}
 
 
 # -- tests of results --------------------------------------------------------------------------------

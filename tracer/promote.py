@@ -326,6 +326,7 @@ def call_ufunc(ufunc, *inputs):
             if wants is not None:
                 operands = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
             value = rule(*operands)
+            overflow.noted(ufunc, operands, value)
             return wrap(value if value.type.dtype is gives else cast_to(value, gives))
     if mentioned(inputs) is not None:
         return Bounded.ufunc_handler(ufunc, "__call__", inputs, {})

@@ -58,12 +58,16 @@ def _interval(value, deep, seen):
         return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
     if name in BOUNDED:
         return 0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)
-    parts = [interval(x, deep - 1, seen) for x in (xs[1:] if name == "select" else xs)]
-    if None in parts and name in ("maximum", "minimum"):  # one side is known
+    if name == "select":
+        name, xs = chosen(*xs), xs[1:]
+    parts = [interval(x, deep - 1, seen) for x in xs]
+    if None in parts and name in ("maximum", "minimum", "clamp"):  # one side is known
         info = np.iinfo(value.type.dtype)
         parts = [p or (info.min, info.max) for p in parts]
     if None in parts:
         return None
+    if name == "clamp":
+        return tuple(min(max(x, low), high) for low, x, high in zip(*parts))
     (a, b), (c, d) = (parts * 2)[:2]
     if name == "add":
         found = a + c, b + d
@@ -87,6 +91,16 @@ def _interval(value, deep, seen):
     else:
         return None
     return held(found, value)
+
+
+def chosen(test, x, y):
+    """What a choice is, the greater or the less of two, as Python's `max` and `min` write them, or "select"."""
+    if isinstance(test, Lit) or test.eqn is None or test.eqn.op.name not in ("lt", "le", "gt", "ge"):
+        return "select"
+    less = test.eqn.op.name in ("lt", "le")
+    if test.eqn.operands == (x, y):
+        return "minimum" if less else "maximum"
+    return ("maximum" if less else "minimum") if test.eqn.operands == (y, x) else "select"
 
 
 def union(parts):
