@@ -1,5 +1,6 @@
 """LLVM IR text -> machine code for this processor, by llvmlite, an optional package; loaded when the first nest is compiled."""
 
+import contextlib
 import ctypes
 import functools
 import importlib
@@ -22,10 +23,25 @@ def machine():
     return llvm, made
 
 
+@functools.cache
+def libraries():
+    """The process itself, and the C library under the names it has elsewhere."""
+    found = []
+    for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase"):
+        with contextlib.suppress(OSError, TypeError):
+            found.append(ctypes.CDLL(name))
+    return found
+
+
+@functools.cache
 def has_symbol(name):
-    """Whether a C function is there to be linked with; an unresolved one would end the process."""
+    """Whether a C function is there, which is then known to the linker; an unresolved one would end the process."""
+    function = next((getattr(library, name) for library in libraries() if hasattr(library, name)), None)
+    if function is None:
+        return False
     with LOCK:
-        return machine()[0].address_of_symbol(name) is not None
+        machine()[0].add_symbol(name, ctypes.cast(function, ctypes.c_void_p).value)
+    return True
 
 
 def compiled(text, name):
