@@ -25,6 +25,7 @@ STORES = {STORE, *SCATTERS}
 EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 COPIED = 64  # elements of an array that may be copied because its old state is read after a store
 ROW = 8  # elements from which calls of the C library, one an element, are slower than XLA's vectors
+SHARED = 1 << 20  # elements stored a trip from which XLA's threads are worth more than what a nest saves
 LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
 CHEAP, DEAR = 12, 100  # cost of an element up to which it is computed again for each use; and from which it is stored for one
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
@@ -255,6 +256,8 @@ class Region:
             if whole:
                 window = Window(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high, known = window.low, window.high, window.known
+            if not known and x.type.size > SHARED and self.nest.depth:
+                raise Refused(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
             code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
 
         def target(index):
