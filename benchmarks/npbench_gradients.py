@@ -11,9 +11,11 @@ argument, arrays and numbers, is compared with NumPy's own central differences a
 
 `jax.grad` of the port, jitted, has a loss of the same kind over what the port returns; the gradient is compared with
 differences of that. HIPS autograd, if it is installed, differentiates the NumPy kernel with its own `np`. ms are medians of turns in
-one process, NumPy arrays in and out but for the port's device arrays; MB are the temporary buffers of the compiled programs.
+one process, NumPy arrays in and out, but for the port, and ours in "device ms", which take and give jax arrays; a kernel that writes to its
+arguments takes none. port/ours compares those two where there are both. MB are the temporary buffers of the compiled programs.
 """
 
+import contextlib
 import copy
 import importlib
 import importlib.util
@@ -144,6 +146,10 @@ def measure(kernel, size, check_only, seconds):
     forward = jit(weighted(function, cotangents))
     host = lambda: copy.deepcopy(args)
     everyone = {"forward": (forward, host), "ours": (derivative, host)}
+    device = lambda: jax.block_until_ready([jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args])
+    with contextlib.suppress(ValueError):  # a kernel that writes to its arguments takes no jax arrays, which are read-only
+        jax.block_until_ready(derivative(*device()))
+        everyone["ours too"] = (lambda *xs: jax.block_until_ready(derivative(*xs))), device
     row["MB"] = temporary(derivative.ir(*copy.deepcopy(args)))
     row |= port(kernel, args, everyone)
     row |= taped(kernel, args, where, cotangents, everyone)
@@ -206,15 +212,16 @@ def port(kernel, args, everyone):
         return {"port": type(error).__name__}
 
 
-HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "port ms", "autograd ms", "grad/forward", "port/ours", "autograd/ours"]
+HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "device ms", "port ms", "autograd ms", "grad/forward", "port/ours", "autograd/ours"]
 HEAD += ["MB", "port MB", "port", "autograd", "notes"]
 
 
 def cells(name, row):
     times = row.get("times", {})
-    forward, ours, theirs, tape = (times.get(k, math.nan) for k in ("forward", "ours", "port", "autograd"))
-    by_port, by_tape = (t / ours if row.get(k) == "yes" else math.nan for k, t in (("port", theirs), ("autograd", tape)))
-    numbers = [*(1e3 * t for t in (forward, ours, theirs, tape)), ours / forward, by_port, by_tape]
+    forward, ours, device, theirs, tape = (times.get(k, math.nan) for k in ("forward", "ours", "ours too", "port", "autograd"))
+    by_port = theirs / (ours if math.isnan(device) else device) if row.get("port") == "yes" else math.nan
+    by_tape = tape / ours if row.get("autograd") == "yes" else math.nan
+    numbers = [*(1e3 * t for t in (forward, ours, device, theirs, tape)), ours / forward, by_port, by_tape]
     said = row["correct"], row.get("random", ""), row.get("error", math.nan)
     memory = row.get("MB", math.nan), row.get("port MB", math.nan)
     return [name, *said, *numbers, *memory, row.get("port", ""), row.get("autograd", ""), row["notes"]]
