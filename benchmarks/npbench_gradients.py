@@ -212,8 +212,8 @@ def port(kernel, args, everyone):
         return {"port": type(error).__name__}
 
 
-HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "device ms", "port ms", "autograd ms", "grad/forward", "port/ours", "autograd/ours"]
-HEAD += ["MB", "port MB", "port", "autograd", "notes"]
+HEAD = ["kernel", "ones", "random", "error", "forward ms", "ours ms", "device ms", "port ms", "autograd ms"]
+HEAD += ["grad/forward", "port/ours", "autograd/ours", "MB", "port MB", "port", "autograd", "notes"]
 
 
 def cells(name, row):
