@@ -11,7 +11,7 @@ from ..ir.ops.control import COUNTER, groups, loop, region
 from ..ir.ops.elementwise import add, lt, select
 from ..ir.ops.reduction import reduce_or
 from ..ir.source import hint_name
-from . import checkpoints, stretches
+from . import checkpoints, restore, stretches
 from .batch import BATCH, spread
 from .control import along, batch_as, batched_results, one_by_one, place, where
 from .forms import add_tangents, joint
@@ -97,10 +97,14 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     heard = grown(gives, lambda flags: tuple(p in useful(body, active, where(flags)) for p in body.params[first:]))
     flows = where(m and h for m, h in zip(moving, heard, strict=True))
     wrt = [1 + k for k in where(needs_inv)] + [first + j for j in flows]
-    half = _cut(body, first, wrt, flows)
+    slots = trips if trips is not None else bound
+    half = _cut(body, first, wrt, flows, slots)
     budget = checkpoints.LIMIT.get()
     if budget is not None and sum(map(weight, half.saved)) > budget:
-        half = _cut(stretches.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows)
+        half = _cut(stretches.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows, slots)
+    if isinstance(half, restore.Restored) and checkpoints.wanted(half.saved, slots):
+        half = half.plain
+    arrays = [c.position for c in half.chains] if isinstance(half, restore.Restored) else []
 
     def before(totals):
         return [totals[len(limit) + k] for k in where(needs_inv)]
@@ -112,7 +116,6 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
             found[len(operands) - carried + j] = add_tangents(found[len(operands) - carried + j], ct)
         return tuple(found.values())
 
-    slots = trips if trips is not None else bound
     if checkpoints.wanted(half.saved, slots):
         if not effectful(loop, {"body": body, "test": test}):  # what has an effect runs once only
             kept = checkpoints.Checkpointed(half, body, test, trips, bound, limit, invariants, state)
@@ -140,16 +143,21 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else trips, *out[carried:]))
 
     def pull(gs, totals):
-        return placed(backwards(half, invariants, count, full, where(needs_inv), flows, gs, totals=before(totals), bound=slots), totals)
+        left = [out[j] for j in arrays]
+        cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs, totals=before(totals), bound=slots, left=left)
+        for j, found in zip(arrays, cts[len(cts) - len(arrays) :]):
+            restore.note(state[j], found)
+        return placed(cts[: len(cts) - len(arrays)], totals)
 
     return results, pull
 
 
-def _cut(body, first, wrt, flows):
+def _cut(body, first, wrt, flows, slots):
     """The derivative of one trip, cut in two; the counter and the invariants, the parameters before `first`, are there on the way back."""
-    with checkpoints.nested():
+    with checkpoints.nested(), restore.noting() as inner:
         func = vjp(body, wrt, flows, onto=sum(i < first for i in wrt))
-    return Split(func, len(body.params), len(body.results), func.params[:first], free=True)
+    half = Split(func, len(body.params), len(body.results), func.params[:first], free=True)
+    return restore.restoring(half, func.params[first : len(body.params)], func.params[:first], inner, slots)
 
 
 def _unbounded(saved):

@@ -20,22 +20,24 @@ class Split:
     """The two halves of `func`, whose first `known` parameters are at hand early and whose first `primal` results are the primal's.
 
     given: known parameters that the late half is handed as they are, so they are never residuals;
-    free: whether reading a given one costs nothing (a loop's invariants), or what its size says.
+    free: whether reading a given one costs nothing (a loop's invariants), or what its size says;
+    keep: values that are residuals in any case; also: others that the late half needs; more: results that it has besides.
 
     saved: the residuals, as values of `func`, in order;
     early, late: the equations of the halves, in order (recomputed ones stand in both);
     reads: the given parameters that the late half reads.
     """
 
-    def __init__(self, func, known, primal, given, free):
+    def __init__(self, func, known, primal, given, free, keep=(), also=(), more=()):
         self.func, self.known, self.primal = func, known, primal
         self.given, self.free = set(given), free
         waits, after = self._waits()
-        late, reads = self._live(func.results[primal:], after)
-        saved, again = self._choose({x for x in reads if x not in waits})
+        late, reads = self._live((*func.results[primal:], *more), after)
+        saved, self.again = self._choose({x for x in reads if x not in waits} | set(also))
+        saved = saved.union(keep)
         order = {x: i for i, x in enumerate((*func.params, *(r for e in func.eqns for r in e.results)))}
         self.saved = sorted(saved - self.given, key=order.__getitem__)
-        self.late = [e for e in func.eqns if e in late or e in again]
+        self.late = [e for e in func.eqns if e in late or e in self.again]
         used = {x for e in self.late for x in e.operands} | set(func.results[primal:])
         self.reads = [p for p in func.params[:known] if p in used and p in self.given]
         early, _ = self._live((*func.results[:primal], *self.saved), set(func.eqns) - after)
