@@ -7,6 +7,7 @@ import importlib.util
 import jax
 import numpy as np
 import pytest
+import random_windows
 from compare import agree
 from test_ops import LOOSER, ULPS, close, draw
 
@@ -21,8 +22,9 @@ from wengert.backends.native.scatter import SCATTERS
 from wengert.backends.native.shapes import SHAPES
 from wengert.backends.xla import lower
 from wengert.ir.core import Builder, verify
-from wengert.ir.ops.control import COUNTER, loop, region
+from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape
+from wengert.ir.text import parse
 from wengert.ir.types import Tensor, parse_type, type_of
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
@@ -319,6 +321,34 @@ def test_gradients_of_nests(function):
     log = []
     agree(found(0, log), found(None), 1e-10)
     assert sum(reason is None for _, reason in log) >= 1
+
+
+GIVEN = """
+func f(%x: f64[4]) -> f64[4] {
+  %0 = loop 2:i64[], -7:i32[], %x carried=1 trips=3 : f64[4]
+    body: func(%i: i64[], %k: i64[], %l: i32[], %x: f64[4]) -> f64[4] {
+      %0 = dynamic_slice %x, %k sizes=[1]          : f64[1]
+      %1 = dynamic_slice %x, %l sizes=[1]          : f64[1]
+      %2 = add %0, %1                              : f64[1]
+      %3 = dynamic_update_slice %x, %2, %i         : f64[4]
+      return %3
+    }
+  return %0
+}
+"""
+
+
+def test_numbers_given_to_a_loop():
+    func, x = parse(GIVEN), np.array([1.0, 2.0, 4.0, 8.0])
+    np.testing.assert_array_equal(run(func, [x])[0], evaluate(func, [x])[0])
+
+
+@pytest.mark.parametrize("seed", range(1000, 1008))
+def test_random_windows(seed):
+    """Loops that read and write windows of arrays, overlapping, repeated, clamped, nested: the same bits."""
+    func, xs = random_windows.program(seed), random_windows.arguments(seed)
+    for got, want in zip(run(func, xs), evaluate(func, xs), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 # -- what is refused -------------------------------------------------------------------------------

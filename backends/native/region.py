@@ -166,7 +166,7 @@ class Region:
 
     def clamp(self, x, last):
         low, high = self.nest.known.interval(x) if x.type.dtype == "i8" else (None, None)
-        name, t = self.read(x).name, llvm_type(x.type.dtype)
+        name, t = self.element(self.read(x), ()), llvm_type(x.type.dtype)
         if t != "i64":
             name = self.code.op(f"sext {t} {name} to i64")
         if low is None or low < 0:
