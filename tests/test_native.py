@@ -325,13 +325,17 @@ def test_gradients_of_nests(function):
 
 GIVEN = """
 func f(%x: f64[4]) -> f64[4] {
-  %0 = loop 2:i64[], -7:i32[], %x carried=1 trips=3 : f64[4]
-    body: func(%i: i64[], %k: i64[], %l: i32[], %x: f64[4]) -> f64[4] {
-      %0 = dynamic_slice %x, %k sizes=[1]          : f64[1]
-      %1 = dynamic_slice %x, %l sizes=[1]          : f64[1]
-      %2 = add %0, %1                              : f64[1]
-      %3 = dynamic_update_slice %x, %2, %i         : f64[4]
-      return %3
+  %0 = loop %x carried=1 trips=2 : f64[4]
+    body: func(%i: i64[], %x: f64[4]) -> f64[4] {
+      %0 = loop 2:i64[], -7:i32[], %x carried=1 trips=3 : f64[4]
+        body: func(%i: i64[], %k: i64[], %l: i32[], %x: f64[4]) -> f64[4] {
+          %0 = dynamic_slice %x, %k sizes=[1]  : f64[1]
+          %1 = dynamic_slice %x, %l sizes=[1]  : f64[1]
+          %2 = add %0, %1                      : f64[1]
+          %3 = dynamic_update_slice %x, %2, %i : f64[4]
+          return %3
+        }
+      return %0
     }
   return %0
 }
