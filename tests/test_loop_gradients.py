@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from wengert import grad, jit
+from wengert import grad, jit, jvp
+from wengert.autodiff import restore
 
 RNG = np.random.default_rng(1)
 N = 24
@@ -80,3 +81,76 @@ def test_products_in_a_loop_have_products_for_derivatives():
     made = jit(grad(loss))
     made(data)
     assert "done at once, by one product" in made.explain()
+
+
+def swept(a, x):
+    """Rows and columns in turn, each read after it was written, with a swap on the way."""
+    for t in range(3):
+        for i in range(1, N):
+            a[i] = np.tanh(a[i] + a[i - 1] * x[t])
+            for j in range(1, i):
+                a[i, j] += a[j, i] * a[i, j - 1]
+            a[:, i] *= 0.9
+        a[0], a[t] = a[t].copy(), a[0].copy()
+    return (a * a).sum()
+
+
+def until_small(a, x):
+    """A loop that ends when data says so, within one that does not, over an array that is read at places data picks."""
+    for i in range(N - 1):
+        k = 0
+        while np.abs(x[i]) > 0.3 and k < 9:
+            x[i] = x[i] * 0.7 + 0.01 * x[np.argmax(a[i])] * x[k]
+            k += 1
+        if x[i] > 0:
+            x[i + 1] = x[i + 1] * np.cos(x[i])
+        a[k, i] = x[i] * a[i, k]
+    return a.sum() + (x * x).sum()
+
+
+def counted(a, x):
+    """Where a number is stored depends on numbers stored before."""
+    places = np.zeros(N, int)
+    for i in range(1, N):
+        places[i] = (places[i - 1] * 5 + i) % N
+        x[places[i]] = x[places[i]] * x[i] + a[i, places[i - 1]]
+    return (x * x).sum()
+
+
+def whenever_possible(half, trips):
+    return 0 if isinstance(half, restore.Restored) else 1
+
+
+@pytest.mark.parametrize("f", [substituted, factored, swept, until_small, counted])
+def test_what_is_restored_is_what_was_kept(f, monkeypatch):
+    def derived():
+        return jit(grad(f, argnums=(0, 1)))(*(x / N for x in OPERANDS))
+
+    monkeypatch.setattr(restore, "cost", whenever_possible)
+    found = derived()
+    monkeypatch.setattr(restore, "restoring", lambda plain, *_: plain)
+    for a, b in zip(found, derived()):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def test_second_derivatives_of_what_is_restored(monkeypatch):
+    directions = [RNG.normal(size=x.shape) for x in OPERANDS]
+
+    def derived():
+        return jvp(lambda *xs: grad(substituted, argnums=(0, 1))(*xs), OPERANDS, tuple(directions))[1]
+
+    found = derived()
+    monkeypatch.setattr(restore, "restoring", lambda plain, *_: plain)
+    for a, b in zip(found, derived()):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("f", [substituted, factored])
+def test_rows_that_were_read_are_not_kept(f, monkeypatch):
+    def kept():
+        func = grad(f, argnums=(0, 1)).ir(*OPERANDS)
+        return sum(p.type.size for region in regions(func) for p in region.params if p.hint and "saved" in p.hint)
+
+    restored = kept()
+    monkeypatch.setattr(restore, "restoring", lambda plain, *_: plain)
+    assert restored * 4 < kept()
