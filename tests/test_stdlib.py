@@ -10,13 +10,14 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).parent
-QUICK = ["heapq", "fractions", "textwrap", "calendar", "colorsys", "random"]
+QUICK = ["heapq", "fractions", "textwrap", "calendar", "colorsys"]
 QUICK += [f"difflib=test_difflib.{c}" for c in ("TestSFpatches", "TestSFbugs", "TestWithAscii", "TestOutputFormat", "TestBytes")]
-QUICK += [f"statistics=test_statistics.{c}" for c in ("TestMode", "TestMedian", "TestStdev", "TestNormalDistPython", "TestSum")]
+QUICK += [f"statistics=test_statistics.{c}" for c in ("TestMode", "TestMedian", "TestStdev", "TestSum")]
 MORE = [
     "statistics", "difflib", "bisect", "copy", "csv", "configparser", "_pydecimal=test_decimal", "dataclasses", "enum", "functools", "graphlib",
     "html", "json.decoder=test_json", "json.encoder=test_json", "operator", "pprint", "queue", "reprlib", "string", "shlex", "types",
-    "urllib.parse=test_urlparse", "tokenize", "collections", "contextlib", "argparse", "ipaddress", "optparse", "fnmatch", "posixpath", "base64",
+    "urllib.parse=test_urlparse", "tokenize", "collections", "contextlib", "random", "argparse", "ipaddress", "optparse", "fnmatch", "posixpath",
+    "base64",
 ]  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def run(*args):
 def test_standard_library_passes_its_own_tests(how):
     pytest.importorskip("test.support")
     count, failed = run(*([how] if how == "blind" else []), *QUICK)
-    assert count > 400 and not failed
+    assert count > 300 and not failed
 
 
 @pytest.mark.slow
