@@ -175,8 +175,8 @@ def restoring(plain, state, given, inner, trips):
     if not any(x.type.shape for x in plain.saved):
         return plain
     func, windows, env = with_windows(plain.func)
-    candidates = chains(func, [env[p] for p in state], {env[a]: env[b] for a, b in inner.items() if a in env and b in env})
     inner = {env[a]: env[b] for a, b in inner.items() if a in env and b in env}
+    candidates = chains(func, [env[p] for p in state], inner)
     given, best, least = [env[p] for p in given], plain, cost(plain, trips)
     while candidates:
         found = attempt(func, plain, given, candidates, windows, inner)

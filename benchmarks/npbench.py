@@ -207,10 +207,15 @@ def moving(args, want):
     return run
 
 
+def on_device(args):
+    """Arguments with jax arrays for ndarrays, when they are there."""
+    return jax.block_until_ready([jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args])
+
+
 def contestants(kernel, args):
     """The runners that work on these arguments, and why the others do not."""
     host = lambda: copy.deepcopy(args)
-    device = lambda: jax.block_until_ready([jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args])
+    device = lambda: on_device(args)
     found = {"numpy": (kernel.function("_numpy"), host), "again": (kernel.function("_numpy"), host)}
     if (kernel.folder / (kernel.info["module_name"] + "_jax.py")).exists():
         port = kernel.function("_jax")

@@ -23,7 +23,7 @@ import math
 
 import jax
 import numpy as np
-from npbench import asked, gone_through, interleaved, mean, prepared
+from npbench import asked, gone_through, interleaved, mean, on_device, prepared
 from timing import table
 
 from wengert import grad, jit
@@ -152,7 +152,7 @@ def measure(kernel, size, check_only, seconds):
     forward = jit(weighted(function, cotangents, written))
     host = lambda: copy.deepcopy(args)
     everyone = {"forward": (forward, host), "ours": (derivative, host)}
-    device = lambda: jax.block_until_ready([jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args])
+    device = lambda: on_device(args)
     with contextlib.suppress(ValueError):  # a kernel that writes to its arguments takes no jax arrays, which are read-only
         jax.block_until_ready(derivative(*device()))
         everyone["ours too"] = (lambda *xs: jax.block_until_ready(derivative(*xs))), device
@@ -199,7 +199,7 @@ def port(kernel, args, everyone):
     static = tuple(i for i, a in enumerate(args) if not isinstance(a, np.ndarray))
     where = tuple(i for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.dtype.kind == "f")
     try:
-        given = [jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args]
+        given = on_device(args)
         leaves = lambda out: [x for x in jax.tree_util.tree_leaves(out) if getattr(x, "dtype", np.dtype(object)).kind in "fc"]
         cotangents = drawn([np.shape(x) for x in leaves(function(*given))], False)
 
@@ -207,7 +207,7 @@ def port(kernel, args, everyone):
             return sum((x * c).real.sum() for x, c in zip(leaves(function(*args)), cotangents))
 
         run = jax.jit(jax.grad(loss, argnums=where), static_argnums=static)
-        fresh = lambda: jax.block_until_ready([jax.numpy.array(a) if isinstance(a, np.ndarray) else a for a in args])
+        fresh = lambda: on_device(args)
         gradient = jax.block_until_ready(run(*fresh()))
         plain = jax.jit(loss, static_argnums=static)
         said, _ = compared(plain, args, where, gradient)

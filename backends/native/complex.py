@@ -142,14 +142,7 @@ def strong_mul(code, d, out, z, w):
 
 @rule("integer_pow")
 def integer_pow(code, d, out, z, *, n):
-    result, k = None, n if n >= 0 else -n
-    while k:
-        if k & 1:
-            result = z if result is None else mul(code, d, d, result, z)
-        k >>= 1
-        z = mul(code, d, d, z, z) if k else z
-    result = literal(1, d) if result is None else result
-    return div(code, d, d, literal(1, d), result) if n < 0 else result
+    return scalar.by_squaring(code, d, z, n, mul, div)
 
 
 @rule("cast")

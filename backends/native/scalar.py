@@ -8,7 +8,8 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
-from .code import llvm_type, number
+from .code import llvm_type
+from .code import number as literal
 
 NATIVE = RuleTable("native form")
 CALLS = set()  # ops that call the C library, which XLA has vector forms of
@@ -23,10 +24,6 @@ def rule(*names):
         return function
 
     return add
-
-
-def literal(x, d):
-    return number(x, d)
 
 
 def chosen(code, c, d, x, y):
@@ -131,7 +128,12 @@ def power(code, d, out, x, y):
 def integer_pow(code, d, out, x, *, n):
     if abs(n) > MULTIPLIED and d.kind == "f":
         return library(code, "pow", d, x, literal(n, d))
-    result, square, k = None, x, n if n >= 0 else -n
+    return by_squaring(code, d, x, n, mul, div)
+
+
+def by_squaring(code, d, x, n, mul, div):
+    """x**n as products, and a quotient where n is negative."""
+    result, square, k = None, x, abs(n)
     while k:
         if k & 1:
             result = square if result is None else mul(code, d, d, result, square)

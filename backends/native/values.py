@@ -7,8 +7,6 @@ that reads the old one may be computed after it.
 
 import itertools
 
-from ...ir.core import Lit
-
 VERSIONS = itertools.count()
 
 
@@ -108,7 +106,3 @@ class Chosen(Rep):
         self.element, self.operands = element, operands
         self.of(*operands)
         self.cost += extra
-
-
-def number(value, type):
-    return Number(Lit(value, type))
