@@ -4,6 +4,7 @@ import contextlib
 import contextvars
 
 from .core import verify as check
+from .ops.control import loop
 from .passes import cse, dce, fold, inline, loops, masks, memory, products, simplify
 from .rules import EXACT, RULES
 from .text import show
@@ -50,11 +51,18 @@ def ready(func, tell):
 
     tell: called with a line for each such loop.
     """
+    if not repeats(func):
+        return func
     found = []
     done = run(func, (fold, masks, products), exact=ONLY_EXACT.get(), notes=found)
     for text in found:
         tell(text)
     return done if found else func
+
+
+def repeats(func):
+    """Whether there is a loop in a function or its regions."""
+    return any(eqn.op is loop or any(map(repeats, eqn.regions())) for eqn in func.eqns)
 
 
 @contextlib.contextmanager
