@@ -12,7 +12,7 @@ from ..ir.ops.elementwise import (
     select, shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
 )
 from ..ir.ops.transcendental import log
-from .forms import bilinear, explicit, linear, scalar, zero
+from .forms import add_tangents, bilinear, explicit, linear, scalar, zero
 
 
 def above(x, y):
@@ -40,6 +40,21 @@ def power_exponent(z, x, y):
 def integer_power(z, x, *, n):
     """n x^(n-1)."""
     return None if n == 0 else 1 if n == 1 else n * (x if n == 2 else integer_pow(x, n=n - 1))
+
+
+# z = x / y: z' = (x' - z y') / y, by one division, which is no longer than y is where y is repeated; where 1/y is infinite, 0 stays 0.
+
+
+def div_jvp(z, operands, tangents):
+    (z,), (_, y), (tx, ty) = z, operands, tangents
+    moved = add_tangents(tx, None if ty is None else -strong_mul(ty, z))
+    return (strong_mul(moved, 1 / y),)
+
+
+def div_vjp(z, operands, cotangents, needs):
+    (z,), (_, y), (g,) = z, operands, cotangents
+    by_x = strong_mul(g, 1 / y)
+    return (by_x if needs[0] else None, -strong_mul(by_x, z) if needs[1] else None)
 
 
 # |x|: by x / |x| for real x; for complex x the part of t along x, |x|' = Re(conj(x) t) / |x|, and 0 at 0.
@@ -80,7 +95,6 @@ def turn(x):
 
 # fmt: off
 #         op           partials
-scalar(   div,         lambda z, x, y: 1 / y,                          lambda z, x, y: -z / y, singular=True)
 scalar(   rem,         lambda z, x, y: 1,                              lambda z, x, y: -trunc(x / y))
 scalar(   pow,         power_base,                                     power_exponent, singular=True)
 scalar(   integer_pow, integer_power, singular=True)
@@ -94,6 +108,7 @@ scalar(   clamp,       lambda z, a, x, b: above(a, x) * above(b, maximum(a, x)),
                        lambda z, a, x, b: above(maximum(a, x), b))
 scalar(   nextafter,   lambda z, x, y: 1,                              None)
 scalar(   copysign,    lambda z, x, y: sign(x) * copysign(1.0, y),     None)
+explicit( div,         jvp=div_jvp,   vjp=div_vjp)
 explicit( abs,         jvp=abs_jvp,   vjp=abs_vjp)
 explicit( sign,        jvp=sign_jvp,  vjp=sign_vjp)
 bilinear( mul,         lambda g, x, y: g * y,                          lambda g, x, y: x * g)

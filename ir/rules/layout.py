@@ -3,12 +3,15 @@
 import math
 
 from ..core import Lit
+from ..ops.elementwise import cbrt, div, pow, rem, rsqrt, sqrt
 from ..ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, pad, reshape, reverse, slice_, transpose
+from ..ops.transcendental import cos, exp, expm1, log, log1p, logistic, sin, tan, tanh
 from ..pattern import head, holes, rest
 from ..rewrite import RuleSet
 
 LAYOUT = RuleSet("layout")
 rule = LAYOUT.rule
+DEAR = cbrt, cos, div, exp, expm1, log, log1p, logistic, pow, rem, rsqrt, sin, sqrt, tan, tanh  # cost more than reading their operands
 x, y, u, v = holes("x y u v")
 p, q, s, t, d, e = holes("p q s t d e")  # attributes: axes and shapes
 xs = rest("xs")
@@ -106,9 +109,24 @@ def repeats_alike(op, operands):
     return bool(alike) and "elementwise" in op.traits
 
 
+def dear_and_repeats_alike(op, operands):
+    """The same, of ops that cost more than reading their operands."""
+    return op in DEAR and repeats_alike(op, operands)
+
+
 @rule(None, where=repeats_alike)
 def repeat_the_result(op, operands, attrs):
     """f(broadcast x) = broadcast f(x), on fewer elements."""
+    return repeated_result(op, operands, attrs)
+
+
+@rule(None, where=dear_and_repeats_alike, grows=True)
+def repeat_the_dear_result(op, operands, attrs):
+    """Even where the repeated operands are read otherwise too."""
+    return repeated_result(op, operands, attrs)
+
+
+def repeated_result(op, operands, attrs):
     first = next(x.eqn for x in operands if head(x) is broadcast)
     inner = first.operands[0].type.shape
     parts = [Lit(x.value, x.type.like(inner)) if isinstance(x, Lit) else x.eqn.operands[0] for x in operands]

@@ -11,9 +11,9 @@ from ..rewrite import RuleSet
 
 SUMS = RuleSet("sums")
 rule = SUMS.rule
-x, y = holes("x y")
+x, y, z, u = holes("x y z u")
 a = literals("a")
-p, q, s, d, b, c = holes("p q s d b c")  # attributes
+p, q, s, d, b, c, e = holes("p q s d b c e")  # attributes
 
 
 def rising(axes):
@@ -135,3 +135,56 @@ def contract_the_other_way_round(x, y, c, b, p):
     if p != (*range(k), *range(m, len(p)), *range(k, m)):
         return None
     return dot_general(y, x, contract=c[::-1], batch=b[::-1])
+
+
+# -- sums of products with a common factor: one product -------------------------------------------
+
+ENOUGH = 16  # rows of the common factor from which a product costs more than adding the other two factors
+
+
+def common_left(x, y, z, c, d, b, e):
+    """y + z, with the axes of z in the order of those of y, where x y + x z = x (y + z); None where the axes do not allow it."""
+    kept = x.type.size // math.prod((1, *(x.type.shape[i] for i in c[0])))
+    if any(b) or any(e) or c[0] != d[0] or kept < ENOUGH:
+        return None
+    mine, other = (axes[1] + without(axes[1], t.type.ndim) for axes, t in ((c, y), (d, z)))
+    perm = tuple(other[mine.index(i)] for i in range(y.type.ndim))
+    return y + (z if rising(perm) else transpose(z, perm=perm))
+
+
+def common_right(x, y, z, c, d, b, e):
+    """x + y, likewise, where x z + y z = (x + y) z."""
+    return common_left(z, x, y, c[::-1], d[::-1], b, e)
+
+
+@rule(dot_general(x, y, contract=c, batch=b) + dot_general(x, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
+    {"x": "f64[20,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()), "e": ((), ())},
+    {"x": "f64[4,20]", "y": "f64[4]", "z": "f64[4]", "c": ((0,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+])  # fmt: skip
+def add_right_factors(x, y, z, c, d, b, e):
+    total = common_left(x, y, z, c, d, b, e)
+    return None if total is None else dot_general(x, total, contract=c, batch=b)
+
+
+@rule(dot_general(x, z, contract=c, batch=b) + dot_general(y, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
+    {"x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,20]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+])  # fmt: skip
+def add_left_factors(x, y, z, c, d, b, e):
+    total = common_right(x, y, z, c, d, b, e)
+    return None if total is None else dot_general(total, z, contract=c, batch=b)
+
+
+@rule((u + dot_general(x, y, contract=c, batch=b)) + dot_general(x, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
+    {"u": "f64[20,3]", "x": "f64[20,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()), "e": ((), ())},
+])  # fmt: skip
+def add_to_right_factors(u, x, y, z, c, d, b, e):
+    total = common_left(x, y, z, c, d, b, e)
+    return None if total is None else u + dot_general(x, total, contract=c, batch=b)
+
+
+@rule((u + dot_general(x, z, contract=c, batch=b)) + dot_general(y, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
+    {"u": "f64[3,20]", "x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,20]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+])  # fmt: skip
+def add_to_left_factors(u, x, y, z, c, d, b, e):
+    total = common_right(x, y, z, c, d, b, e)
+    return None if total is None else u + dot_general(total, z, contract=c, batch=b)
