@@ -153,11 +153,18 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
 
 
 def _cut(body, first, wrt, flows, slots):
-    """The derivative of one trip, cut in two; the counter and the invariants, the parameters before `first`, are there on the way back."""
-    with checkpoints.nested(), restore.noting() as inner:
-        func = vjp(body, wrt, flows, onto=sum(i < first for i in wrt))
-    half = Split(func, len(body.params), len(body.results), func.params[:first], free=True)
-    return restore.restoring(half, func.params[first : len(body.params)], func.params[:first], inner, slots)
+    """The derivative of one trip, cut in two; the counter and the invariants, the parameters before `first`, are there on the way back.
+
+    Loops within it that restore arrays only because this one is to restore them too are done again if it does not.
+    """
+    for restores in (True, False):
+        with checkpoints.nested(), restore.noting(restores) as (inner, around):
+            func = vjp(body, wrt, flows, onto=sum(i < first for i in wrt))
+        half = Split(func, len(body.params), len(body.results), func.params[:first], free=True)
+        half = restore.restoring(half, func.params[first : len(body.params)], func.params[:first], inner, slots)
+        if isinstance(half, restore.Restored) or not around.relied:
+            break
+    return half
 
 
 def _unbounded(saved):

@@ -18,18 +18,29 @@ MANY = 100  # trips that a loop without a bound is taken to make
 _inner = contextvars.ContextVar("inner", default=None)
 
 
+class Around:
+    """Whether loops within a trip may take their arrays for there anyway, the trip restoring them too; and whether one did."""
+
+    def __init__(self, restores):
+        self.restores, self.relied = restores, False
+
+
+_around = contextvars.ContextVar("around", default=None)
+
+
 class Circular(Exception):
     """What restores an array waits for what is read of it."""
 
 
 @contextlib.contextmanager
-def noting():
-    """Within: a dictionary that `note` fills, from arrays as they enter a loop to the same, restored by that loop's way back."""
-    token = _inner.set({})
+def noting(restores):
+    """Within: (a dictionary that `note` fills, from arrays as they enter a loop to the same, restored by that loop's way back; an `Around`)."""
+    tokens = _inner.set({}), _around.set(Around(restores))
     try:
-        yield _inner.get()
+        yield _inner.get(), _around.get()
     finally:
-        _inner.reset(token)
+        _inner.reset(tokens[0])
+        _around.reset(tokens[1])
 
 
 def note(before, restored):
@@ -184,8 +195,11 @@ def restoring(plain, state, given, inner, trips):
             break
         used = found.read()
         if len(used) == len(candidates):
+            around = _around.get()
             if cost(found, trips) < least:
                 found.plain, best = plain, found
+            elif around is not None and around.restores and cost(found, trips, alone=False) < least:
+                around.relied, found.plain, best = True, plain, found
             break
         candidates = used
     return best
@@ -200,7 +214,7 @@ def attempt(func, plain, given, chains, windows, inner):
     return None
 
 
-def cost(half, trips):
-    """Bytes kept, of a loop of so many trips."""
-    arrays = sum(weight(c.start) for c in half.chains) if isinstance(half, Restored) else 0
+def cost(half, trips, alone=True):
+    """Bytes kept, of a loop of so many trips; with the arrays to be restored, unless they are there anyway."""
+    arrays = sum(weight(c.start) for c in half.chains) if alone and isinstance(half, Restored) else 0
     return (MANY if trips is None else trips) * sum(map(weight, half.saved)) + arrays

@@ -12,7 +12,7 @@ from .mincut import lightest
 CHEAP = {OPS[name] for name in (
     "neg abs sign add sub mul strong_mul div integer_pow maximum minimum clamp copysign floor ceil trunc round is_finite "
     "eq ne lt le gt ge and or xor not shift_left shift_right select cast real imag conj make_complex "
-    "constant iota reshape transpose broadcast reverse slice dynamic_slice"
+    "constant iota reshape transpose broadcast reverse slice pad dynamic_slice gather"
 ).split()}  # fmt: skip
 
 

@@ -154,3 +154,53 @@ def test_rows_that_were_read_are_not_kept(f, monkeypatch):
     restored = kept()
     monkeypatch.setattr(restore, "restoring", lambda plain, *_: plain)
     assert restored * 4 < kept()
+
+
+# -- what need not be kept -------------------------------------------------------------------------
+
+
+def below(a, b):
+    """A triangle of a times b, in place: what a trip reads, the next ones overwrite."""
+    for i in range(N):
+        for j in range(N):
+            b[i, j] += a[i + 1 :, i] @ b[i + 1 :, j]
+    return (b * b).sum()
+
+
+def ragged(starts, columns, values, x):
+    """A matrix by rows of the lengths that `starts` decides, times x."""
+    y = np.empty(starts.size - 1)
+    for i in range(starts.size - 1):
+        row = slice(starts[i], starts[i + 1])
+        y[i] = values[row] @ x[columns[row]]
+    return (y * y).sum()
+
+
+def carried(func):
+    """The elements that the loops of a program carry, those of loops within others too."""
+    loops = [eqn for f in (func, *regions(func)) for eqn in f.eqns if eqn.op.name == "loop"]
+    return [r.type.size for eqn in loops for r in eqn.results]
+
+
+def test_an_inner_loop_restores_what_the_outer_one_restores_too():
+    a, b = RNG.normal(size=(N, N)), RNG.normal(size=(N, N))
+    derivative = grad(lambda a, b: below(a, b.copy()), argnums=(0, 1))
+    found = jit(derivative)(a, b)
+    d = RNG.normal(size=(2, N, N))
+    want = slope(lambda a, b: below(a, b.copy()), (a, b), d)
+    assert abs(sum((g * x).sum() for g, x in zip(found, d)) - want) <= 1e-7 * max(1.0, abs(want))
+    assert max(carried(derivative.ir(a, b))) == N * N  # not a row a trip: N * N * N
+
+
+def test_what_is_gathered_of_an_invariant_is_gathered_again():
+    starts, columns = np.array([0, 2, 2, 5, 6, 9]), RNG.integers(0, 7, 9)
+    values, x = RNG.normal(size=9), RNG.normal(size=7)
+    loss = lambda values, x: ragged(starts, columns, values, x)
+    derivative = grad(loss, argnums=(0, 1))
+    found, d = jit(derivative)(values, x), (RNG.normal(size=9), RNG.normal(size=7))
+    want = slope(loss, (values, x), d)
+    assert abs(sum((g * x).sum() for g, x in zip(found, d)) - want) <= 1e-7 * max(1.0, abs(want))
+    func = derivative.ir(values, x)
+    assert max(carried(func)) <= 9
+    scattered = [eqn for region in regions(func) for eqn in region.eqns if eqn.op.name == "scatter_add"]
+    assert scattered and all(eqn.operands[0] in region.params for region in regions(func) for eqn in region.eqns if eqn in scattered)

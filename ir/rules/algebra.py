@@ -246,6 +246,8 @@ rule(select(c, False, True),  not_(c))
 rule(select(c, select(c, x, y), z),  select(c, x, z))
 rule(select(c, x, select(c, y, z)),  select(c, x, z))
 rule(select(c, -x, -y),      -select(c, x, y))
+rule(select(c, x, 0.0) + select(c, 0.0, y),  select(c, x, y), exact=False)    # -0.0 + 0.0
+rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True)    # -0.0 + 0.0; what is kept need not be stored
 
 # -- conversion ------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import math
 
 from ..core import Lit
+from ..ops.indexing import scatter_add
 from ..ops.linalg import dot_general
 from ..ops.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum
 from ..ops.shape import broadcast, reshape, transpose
@@ -188,3 +189,19 @@ def add_to_right_factors(u, x, y, z, c, d, b, e):
 def add_to_left_factors(u, x, y, z, c, d, b, e):
     total = common_right(x, y, z, c, d, b, e)
     return None if total is None else u + dot_general(total, z, contract=c, batch=b)
+
+
+INTO_ZEROS = scatter_add(a, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e)
+
+
+@rule(x + INTO_ZEROS, exact=False, once=True,
+      where=lambda a: a.value == 0, cases=["""
+    func scattered(%x: f64[4], %y: f64[5]) -> f64[4] {
+      %i = constant value=dense("i64[5,1]",[3,1,3,0,9]) : i64[5,1]
+      %s = scatter_add 0.0:f64[4], %i, %y offset_dims=[] collapsed=[0] start_index_map=[0] : f64[4]
+      %r = add %x, %s : f64[4]
+      return %r
+    }"""])  # fmt: skip
+def add_onto(x, u, y, p, q, s, b, c, d, e):
+    """Into the other term, instead of zeros."""
+    return scatter_add(x, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e)
