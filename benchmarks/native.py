@@ -39,7 +39,7 @@ def measured(kernel, size, seconds):
             got, firsts[name] = timed(lambda run=run: outcome(run, args))
         runs[name] = run, fresh
         if name == "native":
-            correct, _ = verdict(kernel, args, want, got)
+            correct, _ = verdict(kernel.function("_numpy"), args, want, got)
     runs |= {name: entry for name, entry in contestants(kernel, args).items() if name in NUMBA}
     runs["moving"] = moving(args, want), fresh
     ms = {name: 1e3 * t for name, t in interleaved(runs, seconds).items()}

@@ -162,11 +162,12 @@ def allowed(want):
     return 1e-4 if any(d.name in ("float32", "complex64") for d in leaves) else 1e-9
 
 
-def verdict(kernel, args, want, got):
+def verdict(run, args, want, got):
+    """(yes, chaotic or NO; the error) of what a call left, against what `run`, in NumPy, leaves."""
     error = difference(got, want)
     if error <= allowed(want):
         return "yes", error
-    moved = difference(after(kernel.function("_numpy"), nudged(args, np.random.default_rng(1))), want)
+    moved = difference(after(run, nudged(args, np.random.default_rng(1))), want)
     return ("chaotic" if error <= 10 * moved else "NO"), error
 
 
@@ -247,7 +248,7 @@ def measure(kernel, size, check_only, seconds):
     start = time.perf_counter()
     got = after(run, args)
     first = time.perf_counter() - start
-    row = dict(zip(("correct", "error"), verdict(kernel, args, want, got)))
+    row = dict(zip(("correct", "error"), verdict(kernel.function("_numpy"), args, want, got)))
     versions = [v for e in run.compiled.entries.values() for v in e.current.versions]
     traced = sum(v.trace_seconds + v.pass_seconds for v in versions)
     row |= {"first": first, "trace": traced, "compile": first - traced, "notes": notes(run)}

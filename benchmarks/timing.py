@@ -3,8 +3,11 @@
 import time
 
 
-def interleave(contestants, seconds=2.0, rounds=40):
-    """{name: function} -> {name: median seconds per call}, the contestants taking turns, each about `seconds` in all."""
+def interleave(contestants, seconds=2.0, rounds=40, least=40):
+    """{name: function} -> {name: median seconds per call}, the contestants taking turns, each about `seconds` in all.
+
+    A contestant whose call takes longer than a turn makes one call a turn; after `least` turns, no more are begun when the time is over.
+    """
     counts = {}
     for name, f in contestants.items():
         f()
@@ -13,7 +16,10 @@ def interleave(contestants, seconds=2.0, rounds=40):
         once = max(time.perf_counter() - start, 1e-7)
         counts[name] = max(1, int(seconds / rounds / once))
     times = {name: [] for name in contestants}
+    begun = time.perf_counter()
     for turn in range(rounds):
+        if turn >= least and time.perf_counter() - begun > seconds * len(contestants):
+            break
         order = list(contestants.items())
         for name, f in order if turn % 2 else order[::-1]:
             n = counts[name]
