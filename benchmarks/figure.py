@@ -5,7 +5,7 @@ import math
 COLOURS = {"numpy": "#767b85", "jax": "#1f6fb8", "numba": "#e0812c", "torch": "#a3469b"}
 NAMES = {"numpy": "NumPy", "jax": "jax.jit", "numba": "Numba", "torch": "torch.compile"}
 INK, FAINT, LOSING = "#23272e", "#e4e6ea", "#fbf1ef"
-LABELS, PANEL, GAP, ROW, HEADING, TOP, BOTTOM = 150, 400, 34, 17, 30, 104, 52
+LABELS, PANEL, GAP, ROW, HEADING, TOP, BOTTOM = 150, 390, 56, 17, 30, 104, 52
 
 
 def figure(rows):
@@ -31,8 +31,8 @@ def figure(rows):
 
 def rows_placed(rows):
     """({families: {name: y}, programs: {name: y}}, the height of all)"""
-    families, programs, y = {}, {}, TOP
-    for row in rows:
+    families, programs, y, order = {}, {}, TOP, [row["family"] for row in rows]
+    for row in sorted(rows, key=lambda row: order.index(row["family"])):
         if row["family"] not in families:
             y += HEADING if families else ROW
             families[row["family"]] = y
@@ -60,7 +60,7 @@ def legend(peers):
     for peer in peers:
         parts.append(f'<circle cx="{x + 5}" cy="70" r="4.5" fill="{COLOURS[peer]}"/>')
         parts.append(text(x + 15, 74, NAMES[peer]))
-        x += 30 + 7 * len(NAMES[peer])
+        x += 32 + 6 * len(NAMES[peer])
     return parts
 
 
@@ -73,7 +73,7 @@ def panel(what, left, height, low, high):
     for decade in range(low, high + 1):
         line = f'stroke="{INK}" stroke-width="1.2"' if decade == 0 else f'stroke="{FAINT}"'
         parts.append(f'<line x1="{at(decade):.1f}" y1="{TOP}" x2="{at(decade):.1f}" y2="{bottom}" {line}/>')
-        parts.append(text(at(decade), bottom + 15, f"{10.0**decade:g}", anchor="middle"))
+        parts.append(text(at(decade), bottom + 15, f"{10.0**decade:g}×", anchor="middle"))
     return [*parts, text(left + PANEL / 2, bottom + 32, "their time / ours", anchor="middle")]
 
 

@@ -132,8 +132,8 @@ def forward(program, args, timed, seconds):
     there = on_device(args)
     found = [verdict(function, args, want, g) for g in (got, [args, run(*there)])]
     row |= {"correct": worst(said for said, _ in found), "error": max(error for _, error in found), "notes": notes(run)}
-    everyone = {"numpy": lambda: function(*args), "numpy again": lambda: function(*args), "ours": lambda: run(*args)}
-    everyone["moving"] = lambda take=moving(args, want): take(*args)
+    take = moving(args, want)
+    everyone = {"numpy": lambda: function(*args), "numpy again": lambda: function(*args), "ours": lambda: run(*args), "moving": lambda: take(*args)}
     everyone["device"] = lambda: jax.block_until_ready(run(*there))
     port = in_jax(program.in_jax, args)
     result, row["jax first"] = first(port, there)
@@ -192,7 +192,7 @@ def memory(run, args):
     return run.lower(*args).compile().memory_analysis().temp_size_in_bytes / 1e6
 
 
-def measured(family, program, sizes, gradient=True, timed=False, seconds=0.3):
+def measured(family, program, sizes, gradient=True, timed=False, seconds=0.1):
     """The rows of one program; what fails is a row that says so."""
     rows = []
     for n in dict.fromkeys(sizes):
@@ -328,7 +328,7 @@ def main():
     parser.add_argument("--no-gradient", action="store_true")
     parser.add_argument("--check-only", action="store_true", help="tiny sizes, nothing timed")
     parser.add_argument("--without-native", action="store_true", help="no loop as machine code, whether llvmlite is installed or not")
-    parser.add_argument("--seconds", type=float, default=0.2, help="of timed runs for each contestant")
+    parser.add_argument("--seconds", type=float, default=0.1, help="of timed runs for each contestant")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds a program may take in all")
     parser.add_argument("--csv", help="a file for the table")
     parser.add_argument("--svg", help="a file for a figure of the ratios")
