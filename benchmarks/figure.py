@@ -21,25 +21,25 @@ def figure(rows):
     for family, y in places["families"].items():
         parts.append(text(24, y, family, "bold"))
         parts.append(f'<line x1="24" y1="{y + 7}" x2="{width - 24}" y2="{y + 7}" stroke="{FAINT}"/>')
-    for program, y in places["programs"].items():
+    for (family, program), y in places["programs"].items():
         parts.append(text(24 + LABELS - 12, y, program.replace("_", " "), anchor="end"))
         for what, left in lefts.items():
-            these = [row for row in rows if (row["program"], row["what"]) == (program, what)]
+            these = [row for row in rows if (row["family"], row["program"], row["what"]) == (family, program, what)]
             parts += dots(these, y - 4, lambda r, left=left: left + PANEL * (math.log10(r) - low) / (high - low))
     return "\n".join([*parts, "</svg>", ""])
 
 
 def rows_placed(rows):
-    """({families: {name: y}, programs: {name: y}}, the height of all)"""
+    """({families: {name: y}, programs: {(family, name): y}}, the height of all)"""
     families, programs, y, order = {}, {}, TOP, [row["family"] for row in rows]
     for row in sorted(rows, key=lambda row: order.index(row["family"])):
         if row["family"] not in families:
             y += HEADING if families else ROW
             families[row["family"]] = y
             y += 6
-        if row["program"] not in programs:
+        if (row["family"], row["program"]) not in programs:
             y += ROW
-            programs[row["program"]] = y
+            programs[row["family"], row["program"]] = y
     return {"families": families, "programs": programs}, y + BOTTOM
 
 

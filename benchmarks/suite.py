@@ -162,12 +162,12 @@ def backward(program, args, timed, seconds):
     cotangents = drawn(program.function(*args))
     given, loss = [*args, *cotangents], weighted(program.function, len(cotangents))
     run = jit(grad(loss, argnums=program.over))
-    gradient, seconds_first = first(run, given)
+    gradient, spent = first(run, given)
     correct, error = compared(loss, given, program.over, gradient, 1 if timed else 3)
     there = on_device(given)
     if not near(run(*there), gradient):
         correct = "NO"
-    row = {"what": "gradient", "first": seconds_first, "correct": correct, "error": error, "notes": notes(run)}
+    row = {"what": "gradient", "first": spent, "correct": correct, "error": error, "notes": notes(run)}
     everyone = {"ours": lambda: run(*given), "device": lambda: jax.block_until_ready(run(*there))}
     port = in_jax(jax.grad(weighted(program.in_jax, len(cotangents)), argnums=program.over), given)
     try:
@@ -216,8 +216,13 @@ def checked(family, program):
 
 
 def chosen(options):
+    """({name: (family, program)}, names of NPBench's kernels) of what is asked for."""
     found = programs((options.family,) if options.family else FAMILIES)
-    return {name: found[name] for name in (options.only.split(",") if options.only else found)}
+    others = list(npbench.kernels(options.npbench)) if options.npbench else []
+    names = options.only.split(",") if options.only else [*found, *others]
+    if unknown := sorted(set(names) - {*found, *others}):
+        raise SystemExit(f"no such program: {', '.join(unknown)}")
+    return {name: found[name] for name in found if name in names}, [name for name in others if name in names]
 
 
 def here(family, program, options):
@@ -241,11 +246,11 @@ def apart(family, program, options):
     return [{"family": family, "program": program.name, "what": "forward", "correct": "fails", "notes": said[:100]}]
 
 
-def kernels(options):
+def kernels(names, options):
     """Rows of NPBench's kernels, which npbench.py measures."""
-    asked = argparse.Namespace(one=None, checkout=options.npbench, only="", size="S", check_only=options.check_only, seconds=2.0, timeout=120.0)
+    given = {"one": None, "checkout": options.npbench, "only": ",".join(names), "size": "S", "check_only": options.check_only}
     rows = []
-    for name, row in npbench.gone_through(npbench.__file__, npbench.measure, asked).items():
+    for name, row in npbench.gone_through(npbench.__file__, npbench.measure, argparse.Namespace(**given, seconds=2.0, timeout=120.0)).items():
         times = row.get("times", {})
         if times:
             times = {k: times[k] for k in ("numpy", "ours", "moving") if k in times} | {"numpy again": times["again"]}
@@ -300,8 +305,14 @@ def losses(rows):
     return sorted(found, key=lambda row: row[4])
 
 
+def printed(rows, head):
+    """A table without the columns in which no row has a number."""
+    kept = [i for i in range(len(head)) if any(isinstance(row[i], str) or row[i] == row[i] for row in rows)]
+    table([[row[i] for i in kept] for row in rows], [head[i] for i in kept])
+
+
 def report(rows, options):
-    table([cells(row) for row in rows], HEAD)
+    printed([cells(row) for row in rows], HEAD)
     right = sum(row["correct"] in ("yes", "chaotic") for row in rows)
     print(f"\n{right} of {len(rows)} right")
     for row in rows:
@@ -312,10 +323,10 @@ def report(rows, options):
             csv.writer(file).writerows([["family", *HEAD], *([row["family"], *cells(row)] for row in rows)])
     if any(row.get("times") for row in rows):
         print("\ngeometric means, above 1 where ours is faster")
-        table(means(rows), ["family", "what", "rows", *(f"{p}/ours" for p in PEERS)])
+        printed(means(rows), ["family", "what", "rows", *(f"{p}/ours" for p in PEERS)])
         lost = losses(rows)
         print(f"\n{len(lost)} losses")
-        table(lost, ["program", "size", "what", "to", "ratio", "ours ms", "theirs ms"])
+        printed(lost, ["program", "size", "what", "to", "ratio", "ours ms", "theirs ms"])
         if options.svg:
             pathlib.Path(options.svg).write_text(figure([row | {"ratios": {p: ratio(row, p) for p in PEERS}} for row in rows]))
 
@@ -323,7 +334,7 @@ def report(rows, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--family", choices=FAMILIES)
-    parser.add_argument("--only", default="", help="programs, with commas between")
+    parser.add_argument("--only", default="", help="programs, and kernels of NPBench, with commas between")
     parser.add_argument("--sizes", default="all", choices=["small", "all"])
     parser.add_argument("--no-gradient", action="store_true")
     parser.add_argument("--check-only", action="store_true", help="tiny sizes, nothing timed")
@@ -340,14 +351,14 @@ def main():
     if options.one:
         print(MARK + json.dumps(here(*programs()[options.one], options)))
         return
-    rows = []
-    for family, program in chosen(options).values():
+    rows, (mine, others) = [], chosen(options)
+    for family, program in mine.values():
         start = time.perf_counter()
         found = (here if options.check_only else apart)(family, program, options)
         said = ", ".join(f"{row['what']} {row.get('size', '')} {row['correct']} {row['notes']}".strip() for row in found)
         print(f"{family} {program.name}: {said} ({time.perf_counter() - start:.1f} s)", file=sys.stderr, flush=True)
         rows += found
-    report(rows + (kernels(options) if options.npbench else []), options)
+    report(rows + (kernels(others, options) if others else []), options)
 
 
 if __name__ == "__main__":
