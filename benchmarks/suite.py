@@ -93,12 +93,12 @@ def installed(name):
         return None
 
 
-def compiled_by(program):
-    """{peer: the program as that compiles it}, of those that are installed and may be able to."""
+def compiled_by(program, peers):
+    """{peer: the program as that compiles it}, of those that are asked for and installed, and may be able to."""
     found = {}
-    if program.numba and (numba := installed("numba")):
+    if "numba" in peers and program.numba and (numba := installed("numba")):
         found["numba"] = rebuilt(program.function, numba.njit)
-    if program.port is None and (torch := installed("torch")):  # torch.compile writes loops out
+    if "torch" in peers and program.port is None and (torch := installed("torch")):  # torch.compile writes loops out
         found["torch"] = torch.compile(program.function)
     return found
 
@@ -122,8 +122,8 @@ def near(got, want):
 # -- one program -----------------------------------------------------------------------------------
 
 
-def forward(program, args, timed, seconds):
-    """A row: the program itself. `timed` is whether to, beyond being right."""
+def forward(program, args, timed, seconds, peers):
+    """A row: the program itself, right or wrong, and if `timed`, how long it takes and how much memory."""
     function = program.function
     run, want = jit(function), after(function, args)
     start = time.perf_counter()
@@ -143,7 +143,7 @@ def forward(program, args, timed, seconds):
         row["notes"] += " jax: other numbers"
     if not timed:
         return row
-    for name, peer in compiled_by(program).items():
+    for name, peer in compiled_by(program, peers).items():
         try:
             result, row[f"{name} first"] = first(peer, args)
             if near(result, want[1]):
@@ -157,8 +157,8 @@ def forward(program, args, timed, seconds):
     return row
 
 
-def backward(program, args, timed, seconds):
-    """A row: the gradient of the program."""
+def backward(program, args, timed, seconds, peers):
+    """A row: the gradient of the program; of the peers, only JAX has one."""
     cotangents = drawn(program.function(*args))
     given, loss = [*args, *cotangents], weighted(program.function, len(cotangents))
     run = jit(grad(loss, argnums=program.over))
@@ -192,7 +192,7 @@ def memory(run, args):
     return run.lower(*args).compile().memory_analysis().temp_size_in_bytes / 1e6
 
 
-def measured(family, program, sizes, gradient=True, timed=False, seconds=0.1):
+def measured(family, program, sizes, gradient=True, timed=False, seconds=0.1, peers=()):
     """The rows of one program; what fails is a row that says so."""
     rows = []
     for n in dict.fromkeys(sizes):
@@ -200,7 +200,7 @@ def measured(family, program, sizes, gradient=True, timed=False, seconds=0.1):
         for part in (forward, backward)[: 1 + bool(gradient and program.over)]:
             named = {"family": family, "program": program.name, "size": n, "large": n == program.sizes[2]}
             try:
-                rows.append(named | part(program, args, timed, seconds))
+                rows.append(named | part(program, args, timed, seconds, peers))
             except Exception as problem:  # it is what is to be found
                 said = str(problem).strip().splitlines() or [""]
                 rows.append(named | {"what": part.__name__, "correct": "fails", "notes": f"{type(problem).__name__}: {said[0][:100]}"})
@@ -229,7 +229,7 @@ def here(family, program, options):
     """The rows of one program, in this process."""
     sizes = program.sizes[:1] if options.check_only else program.sizes[1:2] if options.sizes == "small" else program.sizes[1:]
     with native.asked(None if options.without_native else native.LEAST):
-        return measured(family, program, sizes, not options.no_gradient, not options.check_only, options.seconds)
+        return measured(family, program, sizes, not options.no_gradient, not options.check_only, options.seconds, options.peers.split(","))
 
 
 def apart(family, program, options):
@@ -339,6 +339,7 @@ def main():
     parser.add_argument("--no-gradient", action="store_true")
     parser.add_argument("--check-only", action="store_true", help="tiny sizes, nothing timed")
     parser.add_argument("--without-native", action="store_true", help="no loop as machine code, whether llvmlite is installed or not")
+    parser.add_argument("--peers", default="numba,torch", help="beside NumPy and JAX, where installed; torch compiles for a quarter of a minute each")
     parser.add_argument("--seconds", type=float, default=0.1, help="of timed runs for each contestant")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds a program may take in all")
     parser.add_argument("--csv", help="a file for the table")

@@ -16,7 +16,7 @@ def heat(u, rate, steps):
 
 def heat_jax(u, rate, steps):
     def step(_, u):
-        return u.at[1:-1, 1:-1].add(rate * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]))
+        return u + jnp.pad(rate * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]), 1)  # faster than .at[].add
 
     return lax.fori_loop(0, steps, step, u)
 
@@ -133,7 +133,7 @@ def relaxation_jax(f, tolerance):
     def step(state):
         u, _ = state
         new = 0.5 * (u[:-2] + u[2:] - f[1:-1])
-        return u.at[1:-1].set(new), jnp.abs(new - u[1:-1]).max()
+        return jnp.pad(new, 1), jnp.abs(new - u[1:-1]).max()
 
     return lax.while_loop(lambda state: state[1] > tolerance, step, (jnp.zeros_like(f), jnp.inf))[0]
 
