@@ -7,7 +7,7 @@
 The loss is the sum of all that a kernel returns and of the float arguments that it writes to, real parts, times a cotangent:
 ones, then random numbers (the plain sum of a softmax is constant). Its gradient with respect to every real float
 argument, arrays and numbers, is compared with NumPy's own central differences along random directions (three with
---check-only, else one), with the step at which two neighbours agree best. "chaotic" is where the differences themselves do not agree.
+--check-only, else one), with the step whose two neighbours agree with it best. "chaotic" is where no three neighbouring steps do, to a tenth.
 
 `jax.grad` of the port, jitted, has a loss of the same kind over what the port returns; the gradient is compared with
 differences of that. HIPS autograd, if it is installed, differentiates the NumPy kernel with its own `np`. ms are medians of turns in
@@ -29,7 +29,7 @@ from timing import table
 from wengert import grad, jit
 from wengert.backends.xla.lower import lower
 
-STEPS = 10.0 ** np.arange(-2, -9, -1)
+STEPS = 10.0 ** np.arange(-2, -14, -1)
 CLOSE = 1e-5  # of the derivative along a direction, where differences agree so well
 
 
@@ -85,21 +85,27 @@ def moved(args, direction, h):
     return [a if d is None else step(a, d) for a, d in zip(copy.deepcopy(args), direction)]
 
 
-def slope(loss, args, direction):
-    """(directional derivative, its doubt), by central differences at the step whose neighbour agrees best.
+def single(args):
+    """Whether some of the arguments are of float32, so that small steps round away."""
+    return any(getattr(a, "dtype", None) == np.float32 for a in args)
 
-    The doubt is how well another two agree: where a function jumps, two may by chance.
+
+def slope(loss, args, direction):
+    """(directional derivative, its doubt), by central differences at the step whose two neighbours agree with it best.
+
+    The doubt is by how much they do not: where a function jumps, two may by chance, but not three.
     """
     found = []
-    for h in STEPS:
+    for h in STEPS[:4] if single(args) else STEPS:
         with np.errstate(all="ignore"):
             try:
                 found.append((float(loss(*moved(args, direction, h))) - float(loss(*moved(args, direction, -h)))) / (2 * h))
             except np.linalg.LinAlgError:  # so large a step leaves where the function is defined
                 found.append(math.nan)
-    doubt = [abs(a - b) for a, b in zip(found, found[1:])]
-    best = int(np.nanargmin(doubt)) if not np.isnan(doubt).all() else 0
-    return found[best + 1], sorted(doubt)[1]
+    near = [abs(a - b) / max(abs(a), abs(b), 1e-300) for a, b in zip(found, found[1:])]
+    doubts = [max(a, b) for a, b in zip(near, near[1:])]
+    best = int(np.nanargmin(doubts)) if not np.isnan(doubts).all() else 0
+    return found[best + 1], doubts[best] * abs(found[best + 1])
 
 
 def directions(args, where, count):
@@ -115,16 +121,17 @@ def compared(loss, args, where, gradient, count=1):
     worst, said = 0.0, "yes"
     for direction in directions(args, where, count):
         want, doubt = slope(loss, args, direction)
+        coarse = single(args)
         got = sum(float(np.sum(np.asarray(g, dtype=float) * direction[i])) for i, g in zip(where, gradient))
-        scale = max(abs(want), abs(got), 1e-12 * sum(float(np.sum(np.abs(np.asarray(g) * direction[i]))) for i, g in zip(where, gradient)), 1e-300)
+        terms = sum(float(np.sum(np.abs(np.asarray(g) * direction[i]))) for i, g in zip(where, gradient))
+        scale = max(abs(want), abs(got), (1e-6 if coarse else 1e-12) * terms, 1e-300)
         error = abs(got - want) / scale
         worst = max(worst, error)
-        single = any(getattr(a, "dtype", None) == np.float32 for a in args)
         if doubt > 0.1 * abs(want) and said != "NO":  # no step is small enough
             said = "chaotic"
-        elif error > (3e-2 if single else CLOSE) and error > 10 * doubt / scale:
+        elif error > (3e-2 if coarse else CLOSE) and error > 10 * doubt / scale:
             said = "NO"
-        elif error > (3e-2 if single else 1e-3) and said == "yes":
+        elif error > (3e-2 if coarse else 1e-3) and said == "yes":
             said = "chaotic"
     return said, worst
 
