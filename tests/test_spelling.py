@@ -6,6 +6,7 @@ import pytest
 
 from wengert import grad, jit
 from wengert.backends.xla.linalg import product, spelling
+from wengert.backends.xla.lower import lower
 
 CASES = [  # shapes of x and y, contracted axes, dtype, spelling
     ((64, 64), (64, 64), ((0,), (0,)), "f8", "left_turned"),
@@ -53,3 +54,18 @@ def test_derivatives_of_products_that_are_spelled_otherwise():
     np.testing.assert_allclose(jit(grad(lambda w: np.tanh(x @ w).sum()), engine="xla")(w), x.T @ g, rtol=1e-11)
     with jax.enable_x64(True):
         np.testing.assert_allclose(jax.grad(loss, argnums=1)(jax.numpy.asarray(x), jax.numpy.asarray(w)), x.T @ g, rtol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("f, axis", [(lambda s, a, v: s * a @ v, 1), (lambda s, a, v: v @ (s * a), 0)])
+def test_a_large_matrix_that_is_computed_for_one_product_is_not_put_down(f, axis, dtype):
+    rng = np.random.default_rng(3)
+    a, v = rng.normal(size=(1 << 10, 1 << 10)).astype(dtype), rng.normal(size=1 << 10).astype(dtype)
+    run = jit(f, engine="xla")
+    got = run(1.5, a, v)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, f(1.5, a, v), rtol=1e-3 if dtype == "f4" else 1e-10, atol=1e-3 if dtype == "f4" else 1e-10)
+    with jax.enable_x64(True):
+        func = run.ir(1.5, a, v)
+        compiled = jax.jit(lambda *xs: lower(func, xs)).lower(*[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in func.param_types]).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes < a.nbytes // 2

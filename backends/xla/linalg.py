@@ -7,13 +7,17 @@ round. XLA undoes transposes beside products, unless a barrier keeps them.
 """
 
 import math
+from collections import Counter
 
+import numpy as np
 from jax import lax
 
+from ...ir.core import Value
 from ...ir.ops.linalg import dot_general
 from .table import XLA
 
 FEW = 64  # terms or rows from which transposing something else pays
+LARGE = 1 << 20  # elements from which a matrix that need not be in memory is not put there
 THIN = 32  # rows up to which float32 products are slow the wrong way round
 
 
@@ -28,6 +32,29 @@ def product(x, y, *, contract, batch):
 def plain(x, y, contract, batch=((), ())):
     """precision: a GPU's TF32 keeps ten bits of a float32, NumPy keeps them all."""
     return lax.dot_general(x, y, (contract, batch), precision=lax.Precision.HIGHEST)
+
+
+def fused(x, y, *, contract, batch):
+    """A matrix times a vector as a sum of products, into which XLA fuses what the matrix is computed from: it is never in memory."""
+
+    def summed(x, y):
+        matrix, vector, (over,) = (x, y, contract[0]) if x.ndim == 2 else (y, x, contract[1])
+        return lax.reduce(matrix * lax.broadcast_in_dim(vector, matrix.shape, (over,)), np.zeros((), x.dtype)[()], lax.add, (over,))
+
+    return lax.platform_dependent(x, y, cpu=summed, default=lambda x, y: plain(x, y, contract, batch))
+
+
+def computed_for(func):
+    """The products of a vector and a large matrix that is computed, element by element, for the product alone."""
+    reads = Counter(x for e in func.eqns for x in e.operands) + Counter(func.results)
+    alone = lambda x: isinstance(x, Value) and x.eqn is not None and "elementwise" in x.eqn.op.traits and reads[x] == 1
+    found = []
+    for eqn in func.eqns:
+        if eqn.op is dot_general and len(eqn.attrs["contract"][0]) == 1 and not eqn.attrs["batch"][0]:
+            one, two = sorted(eqn.operands, key=lambda x: x.type.ndim)
+            if (one.type.ndim, two.type.ndim) == (1, 2) and two.type.size >= LARGE and two.type.kind == "f" and alone(two):
+                found.append(eqn)
+    return found
 
 
 def first(x, axes):

@@ -9,6 +9,7 @@ from .constants import kept_apart
 from .division import divide, exact_divisions
 from .elementwise import lower_rounded
 from .fence import Fence
+from .linalg import computed_for, fused
 from .margins import margins
 from .table import XLA
 
@@ -25,7 +26,7 @@ def lower(func, operands, order=None):
     ready = {r for item in order if isinstance(item, Fence) for r in item.results}  # nothing is fused with these, so their stores are safe
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
     rounded = kept_apart(func)
-    special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide)
+    special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide) | dict.fromkeys(computed_for(func), fused)
     around = margins(func)
 
     def read(x, env):
