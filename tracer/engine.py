@@ -17,7 +17,7 @@ CHOICE = None  # "xla" or "numpy" for every function that asks for neither
 LONGEST = 64  # equations
 BETTER = 0.8  # NumPy is taken where it needs at most this share of XLA's time
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
-LONG = 2e-2  # seconds from which one run is enough to tell
+ENOUGH = 0.1  # seconds after which no further run is timed; the first few of large programs wait for memory
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
 
 
@@ -55,7 +55,7 @@ def settle(entry, here, version, everything):
         first = seconds(xla, 1)
         if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
             return False
-        version.times = seconds(lambda: run(*everything), 1 if first > LONG else 9), first if first > LONG else seconds(xla, 9)
+        version.times = seconds(lambda: run(*everything), 9), min(first, seconds(xla, 9))
         if version.times[0] > BETTER * version.times[1]:
             return False
     version.engine = "NumPy"
@@ -64,12 +64,15 @@ def settle(entry, here, version, everything):
 
 
 def seconds(f, times):
-    """The shortest of some runs."""
-    best = float("inf")
+    """The shortest of at most so many runs."""
+    best, begun = float("inf"), time.perf_counter()
     for _ in range(times):
         start = time.perf_counter()
         f()
-        best = min(best, time.perf_counter() - start)
+        done = time.perf_counter()
+        best = min(best, done - start)
+        if done - begun > ENOUGH:
+            break
     return best
 
 
