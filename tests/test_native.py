@@ -22,6 +22,7 @@ from wengert.backends.native.scatter import SCATTERS
 from wengert.backends.native.shapes import SHAPES
 from wengert.backends.xla import lower
 from wengert.ir.core import Builder, verify
+from wengert.ir.op import OPS
 from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape
 from wengert.ir.text import parse
@@ -114,6 +115,29 @@ def test_scalar_operations(part):
 @pytest.mark.parametrize("part", range(PARTS))
 def test_arrays(part):
     check([c for op in MOVES[part::PARTS] for c in cases(op)], 2, whole)
+
+
+SUMS = [  # long rows are added up one after another
+    ("dot_general", [(9, 4), (4, 8)], {"contract": ((1,), (0,)), "batch": ((), ())}),
+    ("dot_general", [(4, 9), (4,)], {"contract": ((0,), (0,)), "batch": ((), ())}),
+    ("dot_general", [(3,), (3, 11)], {"contract": ((0,), (0,)), "batch": ((), ())}),
+    ("dot_general", [(2, 5, 3), (2, 3, 8)], {"contract": ((2,), (1,)), "batch": ((0,), (0,))}),
+    ("dot_general", [(2, 3, 9), (3, 2)], {"contract": ((0, 1), (1, 0)), "batch": ((), ())}),
+    ("dot_general", [(9, 4), (8, 4)], {"contract": ((1,), (1,)), "batch": ((), ())}),
+    ("reduce_sum", [(5, 9)], {"axes": (0,)}),
+    ("reduce_sum", [(3, 4, 2, 8)], {"axes": (0, 2)}),
+    ("reduce_sum", [(4, 9)], {"axes": (1,)}),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "c16"])
+def test_sums_of_rows(dtype):
+    rng, runs = np.random.default_rng(5), []
+    for name, shapes, attrs in SUMS:
+        xs = [rng.integers(-9, 9, shape).astype(dtype) for shape in shapes]
+        xs = [x + 1j * rng.integers(-9, 9, x.shape) for x in xs] if dtype == "c16" else xs
+        runs.append((OPS[name], xs, attrs, np.asarray(OPS[name].body(*xs, **attrs))))
+    check(runs, 1, whole)
 
 
 def test_rows_of_operations():

@@ -11,6 +11,7 @@ from .scalar import chosen, compare
 from .values import Mapped, Moved
 
 NONE = np.dtype("i8")
+ROW = 8  # elements from which adding up row by row pays
 
 
 def combined(name):
@@ -78,11 +79,22 @@ def reduction(region, eqn, x):
 
 def product(region, eqn, x, y):
     """(element at an index of the result) for dot_general."""
+    bools = x.type.dtype.kind == "b"
+    take, nothing = REDUCTIONS[OPS["reduce_or" if bools else "reduce_sum"]]
+    terms_at = factors(eqn, x, y, OPS["and" if bools else "mul"])
+
+    def element(index):
+        terms = terms_at(index)
+        return reduced(region.code, terms, range(terms.type.ndim), [Index()] * terms.type.ndim, take, nothing)
+
+    return element
+
+
+def factors(eqn, x, y, times):
+    """(index of the result -> the terms whose sum it is) of a dot_general."""
     (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
     free = [[a for a in range(z.type.ndim) if a not in c and a not in b] for z, c, b in ((x, cx, bx), (y, cy, by))]
     t = x.type.like(tuple(x.type.shape[a] for a in cx))
-    bools = t.dtype.kind == "b"
-    take, nothing = REDUCTIONS[OPS["reduce_or" if bools else "reduce_sum"]]
 
     def picked(z, contract, batch, free, index, first):
         def move(k):
@@ -91,13 +103,46 @@ def product(region, eqn, x, y):
 
         return Moved(t, z, move)
 
-    def element(index):
+    def terms_at(index):
         a = picked(x, cx, bx, free[0], index, len(bx))
         b = picked(y, cy, by, free[1], index, len(bx) + len(free[0]))
-        terms = Mapped(t, OPS["and" if bools else "mul"], {}, [a, b])
-        return reduced(region.code, terms, range(t.ndim), [Index()] * t.ndim, take, nothing)
+        return Mapped(t, times, {}, [a, b])
 
-    return element
+    return terms_at
+
+
+def row_by_row(eqn, xs):
+    """(index of the result -> terms, and the shape of those) of a sum that is added up row by row, its last axis being one of memory; or None.
+
+    Then the innermost loop reads and writes neighbours. Where terms are masked, the loop over the window of each element is the shorter one.
+    """
+    t = eqn.results[0].type
+    if eqn.op is OPS["dot_general"]:
+        (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
+        z, inner = (xs[1], (*cy, *by)) if xs[1].type.ndim > len(cy) + len(by) else (xs[0], (*cx, *bx))
+        terms = factors(eqn, *xs, OPS["mul"])
+        over = tuple(xs[0].type.shape[a] for a in cx)
+    elif eqn.op is OPS["reduce_sum"]:
+        z, inner, axes = xs[0], eqn.attrs["axes"], eqn.attrs["axes"]
+        over = tuple(z.type.shape[a] for a in axes)
+        terms = lambda index: Moved(z.type.like(over), z, lambda k: merged(axes, k, index, z.type.ndim))
+    else:
+        return None
+    if t.dtype.kind == "b" or not t.shape or t.shape[-1] < ROW or not over or z.type.ndim - 1 in inner or any(map(masked, xs)):
+        return None
+    return terms, over
+
+
+def merged(axes, taken, left, count):
+    """An index of which `taken` are the entries at `axes` and `left` the others."""
+    at, left = dict(zip(axes, taken)), iter(left)
+    return tuple(at[a] if a in at else next(left) for a in range(count))
+
+
+def masked(x):
+    """Whether elements are chosen by a comparison."""
+    below = x.operands if isinstance(x, Mapped) else [x.operand] if isinstance(x, Moved) else []
+    return isinstance(x, Mapped) and x.op is OPS["select"] or any(map(masked, below))
 
 
 def search(region, eqn, x):

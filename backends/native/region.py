@@ -9,11 +9,11 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
-from .code import Index, llvm_type
+from .code import Index, llvm_type, number
 from .complex import rule_for
 from .control import REGIONS
 from .elements import KEEP, Elements, Window, aligned, offset
-from .reduce import COMPUTED
+from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS, SLOW
 from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
@@ -133,9 +133,30 @@ class Region:
             cell = self.scratch(t)
         else:
             self.before_store({cell})
-        self.over(t.shape, lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index)))
+        rows = row_by_row(eqn, xs)
+        if rows is not None:
+            self.added_up(t, cell, *rows)
+        else:
+            self.over(t.shape, lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index)))
         cell.written()
         return Memory(t, cell)
+
+    def added_up(self, t, cell, terms, sizes):
+        """Sums added up in a cell, row after row of the terms, each all along the last axis."""
+        code, d = self.code, t.dtype
+        take, nothing = REDUCTIONS[OPS["reduce_sum"]]
+        zero = number(nothing(d), d)
+
+        def add(at, k):
+            place = offset(t.shape, at)
+            code.store(cell.pointer, d, place, take(code, d, code.load(cell.pointer, d, place), self.element(terms(at), k)))
+
+        def row(index):
+            along = lambda body: self.over(t.shape[-1:], lambda last: body((*index, *last)))
+            along(lambda at: code.store(cell.pointer, d, offset(t.shape, at), zero))
+            self.over(sizes, lambda k: along(lambda at: add(at, k)))
+
+        self.over(t.shape[:-1], row)
 
     def over(self, shape, body):
         """`body(index)` for every index."""
