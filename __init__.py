@@ -1,6 +1,6 @@
 """Wengert: plain NumPy functions, compiled and differentiated as they stand."""
 
-from .tracer import numpy_api, scipy_api  # register NumPy's and SciPy's functions on traced values
+from .tracer import numpy_api  # register NumPy's and SciPy's functions on traced values
 from .tracer.custom import custom_jvp, custom_vjp
 from .tracer.errors import (
     CheckError,
@@ -18,6 +18,7 @@ from .tracer.implicit import implicit_root
 from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.jit import jit
 from .tracer.readable import source
+from .tracer.scipy_api import handlers as scipy_api
 from .tracer.solving import implicit_solve
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
 from .tracer.vmap import vmap

@@ -66,9 +66,8 @@ class Pushed(ByHand):
     @functools.cached_property
     def cut(self):
         """(early, backward): the results and residuals, and the transpose of the tangents in terms of residuals."""
-        func = self.functions
-        known = len(func.params) - len(self.moving)
-        early, late = halves(func, known, self.count)
+        known = len(self.functions.params) - len(self.moving)
+        early, late = halves(untied(self.functions, known, self.count), known, self.count)
         return early, transposed(late, len(self.moving), lambda: self.refuse("vjp"))
 
     def vjp(self, operands, needs, body):
@@ -81,6 +80,23 @@ class Pushed(ByHand):
 
     def batched(self, lanes, flags, count):
         return batch(self.functions, (*flags, *(flags[i] for i in self.moving)), lanes)
+
+
+def untied(func, known, count):
+    """`func` whose first `count` results do not read the parameters behind the `known` ones, the tangents: where an equation that
+    does, such as a loop over both, gives one of them (the status among them), they are what it gives for tangents of 0."""
+    waits = {*func.params[known:]}
+    for eqn in func.eqns:
+        if any(x in waits for x in eqn.operands):
+            waits.update(eqn.results)
+    if not any(r in waits for r in func.results[:count]):
+        return func
+    build = Builder(func.name)
+    with build:
+        xs = [build.param(p.type, p.hint) for p in func.params]
+        out = build.inline(func, xs)
+        still = build.inline(func, [*xs[:known], *(Lit(0, x.type) for x in xs[known:])])
+    return build.finish((*still[:count], *out[count:]))
 
 
 class Pulled(ByHand):

@@ -1,11 +1,11 @@
 """Derivatives and batching of functions the IR cannot see into: they answer for themselves."""
 
 from ..ir.core import Builder
-from ..ir.ops.external import external
+from ..ir.ops.external import external, pointwise
 from ..ir.types import IRTypeError
 from .batch import BATCH
 from .control import cotangents, place, where
-from .forms import joint
+from .forms import Scalar, explicit, joint
 
 
 def types_of(operands):
@@ -43,6 +43,27 @@ def external_vjp(operands, needs, gives, *, function):
 
 
 joint(external, jvp=external_jvp, vjp=external_vjp)
+
+
+def partials(function):
+    """The form of a pointwise function: an operand without a slope refuses to be differentiated."""
+
+    def refused(i):
+        raise IRTypeError(f"the derivative of {function.__name__} by argument {i} is not known")
+
+    slopes = [slope or (lambda *_, i=i: asked(refused, i)) for i, slope in enumerate(function.slopes)]
+    return Scalar(slopes, singular=True)
+
+
+def pointwise_jvp(z, operands, tangents, *, function):
+    return partials(function).jvp(pointwise, z, operands, tangents, {})
+
+
+def pointwise_vjp(z, operands, cotangents, needs, *, function):
+    return partials(function).vjp(pointwise, z, operands, cotangents, needs, {})
+
+
+explicit(pointwise, jvp=pointwise_jvp, vjp=pointwise_vjp)
 
 
 @BATCH.rule(external)

@@ -1,4 +1,5 @@
-"""JAX functions the IR does not look into: lowering calls them, and jax.jvp, jax.vjp and jax.vmap answer its transforms."""
+"""Functions the IR does not look into: those of JAX, which lowering calls, and for which jax.jvp, jax.vjp and jax.vmap answer the
+transforms; and those that run in Python on the host."""
 
 import functools
 
@@ -8,7 +9,7 @@ from jax import numpy as jnp
 from jax import tree_util
 from jax.extend.core import jaxpr_as_fun
 
-from ...ir.ops.external import Foreign, external
+from ...ir.ops.external import Foreign, external, pointwise
 from ...ir.types import IRTypeError, type_of
 from .dispatch import wide
 from .table import XLA
@@ -129,4 +130,53 @@ def exchanged(xs, places, some):
     return xs
 
 
+class HostFunction(Foreign):
+    """`function(*NumPy arrays) -> tuple of them`, pure, called on the host; `given(types)` are the types of its results.
+
+    It has no derivative: it stands in functions that bring a rule.
+    """
+
+    def __init__(self, function, given, name):
+        self.function, self.given, self.__name__, self.known = function, given, name, {}
+
+    def types(self, types):
+        return self.given(types)
+
+    def __call__(self, *arrays):
+        return tuple(map(np.asarray, self.function(*map(np.asarray, arrays))))
+
+    def lower(self, *values):
+        return jax.pure_callback(self, tuple(shapes(self.given(tuple(map(type_of, values))))), *values, vmap_method="sequential")
+
+    def tangent(self, types, moving):
+        raise IRTypeError(f"{self.__name__} runs on the host, and has no derivative there")
+
+    def reverse(self, types, needs, gives):
+        self.tangent(types, needs)
+
+    @remembered
+    def batched(self, flags, size):
+        """One lane after another."""
+
+        def lane(x, k, flag):
+            return x[k] if flag else x
+
+        def every(*arrays):
+            return tuple(map(np.stack, zip(*(self(*(lane(x, k, f) for x, f in zip(arrays, flags))) for k in range(size)))))
+
+        def given(types):
+            single = self.given(tuple(t.like(t.shape[1:]) if f else t for t, f in zip(types, flags)))
+            return tuple(t.like((size, *t.shape)) for t in single)
+
+        return HostFunction(every, given, f"batch_{self.__name__}")
+
+
+def lower_pointwise(*xs, function):
+    def run(*xs):
+        return pointwise.body(*map(np.asarray, xs), function=function)
+
+    return jax.pure_callback(run, jax.ShapeDtypeStruct(xs[-1].shape, xs[-1].dtype), *xs, vmap_method="broadcast_all")
+
+
+XLA[pointwise] = lower_pointwise
 XLA[external] = lambda *xs, function: function.lower(*xs)

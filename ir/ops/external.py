@@ -1,6 +1,7 @@
-"""The op that runs a function of another system: opaque here, it brings its own derivatives and its own batching.
+"""The ops that run functions of other systems, which bring their own derivatives.
 
 The transforms do not look into such a function. They ask it for its derivative, which is another one; so it nests to any order.
+A `Foreign` brings its batching too; a `Pointwise` works element by element, on the host.
 """
 
 import functools
@@ -8,7 +9,7 @@ import operator
 
 import numpy as np
 
-from ..op import case, op
+from ..op import case, op, require
 from ..types import Tensor
 
 
@@ -81,3 +82,36 @@ SAMPLE = Polynomials(((1.5, (2, 1)), (-0.5, (0, 3))), ((2.0, (1, 1)),))
 def external(*operands, function):
     """The results of `function`, a `Foreign`, on the operands; it has no effect."""
     return function(*operands)
+
+
+class Pointwise:
+    """A function of NumPy arrays of one shape, element by element, compared by identity; the dtype is that of the last one.
+
+    slopes: for each operand `(z, *operands) -> dz/dx`, in ops, where z is the result; None where no derivative is known.
+    """
+
+    def __init__(self, name, function, *slopes):
+        self.__name__, self.function, self.slopes = name, function, slopes
+
+    def __call__(self, *arrays):
+        return self.function(*arrays)
+
+    def __repr__(self):
+        return f"<{self.__name__}>"
+
+
+def _pointwise_rule(op, *types, function):
+    require(len(types) == len(function.slopes), op, f"{function.__name__} takes {len(function.slopes)} operands, not {len(types)}")
+    require(len({t.shape for t in types}) == 1, op, f"shapes differ: {', '.join(map(repr, types))}")
+    return types[-1]
+
+
+ANGLE = Pointwise("arctan2", np.arctan2, lambda z, y, x: x / (x * x + y * y), lambda z, y, x: -y / (x * x + y * y))
+
+
+@op(_pointwise_rule, traits=["elementwise"], cases=[
+    case("f64[3,4]", "f64[3,4]", function=ANGLE), case("f32[5]", "f32[5]", function=ANGLE), case("f64[]", "f64[]", function=ANGLE),
+])  # fmt: skip
+def pointwise(*operands, function):
+    """`function`, a `Pointwise`, of each element; it has no effect, and runs on the host."""
+    return np.asarray(function(*operands))

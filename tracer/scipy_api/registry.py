@@ -91,10 +91,10 @@ def find_method(method):
     return functools.partial(frozen, handler, real, args, kwargs)
 
 
-def frozen(handler, real, args, kwargs, x, *more, **others):
-    if not traced((x, *more, *others.values(), *args, *kwargs.values())):
-        return real(x, *more, **others)
-    return handler(x, *args, *more, **kwargs, **others)
+def frozen(handler, real, args, kwargs, *given, **others):
+    if not traced((*given, *others.values(), *args, *kwargs.values())):
+        return real(*given, **others)
+    return handler(*given[:1], *args, *given[1:], **kwargs, **others)
 
 
 def captured(handler, real, *args, **kwargs):

@@ -340,6 +340,19 @@ def polygamma(n, x):
 
 
 @captures(SPECIAL)
+def multigammaln(a, d):
+    """The logarithm of the gamma function of symmetric d x d matrices: log pi d (d - 1) / 4 + the sum of gammaln(a - j / 2) over j < d."""
+    if not isinstance(d, int | np.integer) or d < 1:
+        refuse(f"scipy.special.multigammaln of dimension {d!r}", "The dimension is a positive whole number, known while tracing.")
+    x = handle(a).astype(np.float64)
+    text = message(f"condition a ({0.5 * (d - 1):f}) > 0.5 * (d-1) not met", locate())
+    current_trace().check((x > 0.5 * (d - 1)).all().value, ValueError, text)
+    terms = [gammaln(x - 0.5 * j) for j in range(d)]
+    z = sum(terms[1:], terms[0]) + d * (d - 1) * 0.25 * math.log(math.pi)
+    return wrap(z.value) if isinstance(a, TracedScalar) else z
+
+
+@captures(SPECIAL)
 def factorial(n, exact=False, extend="zero"):
     """gamma(n + 1), 0 below 0."""
     only("scipy.special.factorial", exact=(exact, (False,)), extend=(extend, ("zero",)))

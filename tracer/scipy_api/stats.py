@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ...ir.ops import OPS
 from ..array import fresh, wrap
 from ..errors import message
 from ..frames import locate
@@ -18,7 +19,7 @@ from . import special as sp
 from .registry import DISTRIBUTIONS, only, refuse
 
 LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
-where = np.where
+where, stop_gradient = np.where, OPS["stop_gradient"]
 gammainc, gammaincc, betainc = (sp.op(name) for name in ("igamma", "igammac", "betainc"))
 
 
@@ -160,7 +161,10 @@ Continuous(
     cdf=lambda x, df: gammainc(df / 2, x / 2), sf=lambda x, df: gammaincc(df / 2, x / 2),
 )  # fmt: skip
 Continuous("beta", ("a", "b"), UNIT, logpdf=beta_logpdf, cdf=lambda x, a, b: betainc(a, b, x))
-Continuous("t", ("df",), logpdf=t_logpdf, cdf=t_cdf, sf=lambda x, df: t_cdf(-x, df))
+Continuous(
+    "t", ("df",), logpdf=t_logpdf, cdf=t_cdf, sf=lambda x, df: t_cdf(-x, df),
+    logcdf=lambda x, df: np.log(t_cdf(x, df)), logsf=lambda x, df: np.log(t_cdf(-x, df)),
+)  # fmt: skip
 Continuous(
     "expon", (), HALF_LINE,
     logpdf=lambda x: -x, cdf=lambda x: -np.expm1(-x), sf=lambda x: np.exp(-x), logsf=lambda x: -x,
@@ -227,24 +231,62 @@ def dirichlet_logpdf(x, alpha):
     return wrap((sp.xlogy(a, b).sum(0) - (sp.gammaln(alpha).sum() - sp.gammaln(fresh(alpha.sum().value)))).value)
 
 
-def normal_logpdf(x, mean=None, cov=1, allow_singular=False):
-    """By the Cholesky factor of the covariance, of which the lower triangle counts."""
-    only("scipy.stats.multivariate_normal.logpdf", allow_singular=(allow_singular, (False,)))
-    x, cov = handle(x).astype(np.float64), handle(cov).astype(np.float64)
-    if cov.ndim != 2:
-        refuse(f"scipy.stats.multivariate_normal with a covariance of shape {cov.shape}", "Give it as a matrix.")
-    n = cov.shape[0]
-    mean = np.zeros(n) if mean is None else handle(mean).astype(np.float64)
-    if cov.shape != (n, n) or mean.shape != (n,) or not x.ndim or x.shape[-1] != n:
-        raise ValueError(message(f"scipy.stats.multivariate_normal of x {x.shape}, mean {mean.shape} and cov {cov.shape}", locate()))
+def normal_parameters(name, mean, cov):
+    """(mean, covariance matrix) of one dimension n; a number or a vector is a diagonal one."""
+    cov = handle(cov).astype(np.float64)
+    n = cov.shape[0] if mean is None and cov.ndim else 1 if mean is None else handle(mean).size
+    mean = np.zeros(n) if mean is None else handle(mean).astype(np.float64).reshape(n)
+    cov = cov * np.eye(n) if cov.ndim < 2 else cov
+    if cov.shape != (n, n):
+        raise ValueError(message(f"scipy.stats.multivariate_normal.{name} with a mean of shape {mean.shape} and a covariance {cov.shape}", locate()))
+    return mean, cov
+
+
+def factored(cov, allow_singular):
+    """(Cholesky factor, projector on the null space or None, rank, SciPy's bound of what is 0) of a covariance, whose lower triangle counts.
+
+    Where it may be singular the factor is that of the covariance within its range, and of the identity on the null space. The null space
+    has no derivative: along a change of the covariance that leaves the range, the density does not vary smoothly.
+    """
     demand(np.isfinite(cov).all(), ValueError, "array must not contain infs or NaNs")
-    spectrum = np.linalg.eigvalsh(cov)
-    demand(spectrum[0] > 1e6 * np.finfo(float).eps * np.abs(spectrum).max(), LinAlgError, "the input matrix must be symmetric positive definite")
-    low = np.linalg.cholesky(cov)
+    n = cov.shape[0]
+    held = fresh(stop_gradient(cov.value))
+    spectrum, basis = np.linalg.eigh(held) if allow_singular else (np.linalg.eigvalsh(held), None)
+    bound = 1e6 * np.finfo(float).eps * np.abs(spectrum).max()
+    if not allow_singular:
+        demand(spectrum[0] > bound, LinAlgError, "the input matrix must be symmetric positive definite")
+        return np.linalg.cholesky(cov), None, n, bound
+    demand(spectrum[0] >= -bound, ValueError, "The input matrix must be symmetric positive semidefinite.")
+    small = spectrum <= bound
+    null = (basis * small) @ basis.T
+    lower = np.tril(cov) + np.tril(cov, -1).T
+    within = np.eye(n) - null
+    return np.linalg.cholesky(within @ lower @ within + null), null, n - small.sum(), bound
+
+
+def normal_logpdf(x, mean=None, cov=1, allow_singular=False):
+    """By the Cholesky factor of the covariance; -inf outside the support of a singular one."""
+    only("scipy.stats.multivariate_normal.logpdf", allow_singular=(allow_singular, (False, True)))
+    x = handle(x).astype(np.float64)
+    mean, cov = normal_parameters("logpdf", mean, cov)
+    n = mean.shape[0]
+    if not x.ndim or x.shape[-1] != n:
+        raise ValueError(message(f"scipy.stats.multivariate_normal of x {x.shape}, mean {mean.shape} and cov {cov.shape}", locate()))
+    low, null, rank, bound = factored(cov, allow_singular)
     flat = (x - mean).reshape(-1, n)
-    white = sp.op("triangular_solve", left=True, lower=True, transpose=False, conj=False, unit=False)(low, flat.T.copy())
-    out = -(n * LOG_ROOT_2PI + np.log(np.diagonal(low)).sum() + 0.5 * (white * white).sum(0))
+    inside = flat if null is None else flat - flat @ null
+    white = sp.op("triangular_solve", left=True, lower=True, transpose=False, conj=False, unit=False)(low, inside.T.copy())
+    out = -(rank * LOG_ROOT_2PI + np.log(np.diagonal(low)).sum() + 0.5 * (white * white).sum(0))
+    if null is not None:
+        residual = fresh(stop_gradient((flat @ null).value))
+        out = where((rank < n) & ~(np.sqrt((residual * residual).sum(1)) < 1e3 * bound), -np.inf, out)
     return wrap(out.reshape(x.shape[:-1]).value)
+
+
+def normal_entropy(mean=None, cov=1):
+    _, cov = normal_parameters("entropy", mean, cov)
+    low, _, rank, _ = factored(cov, True)
+    return wrap((rank * (LOG_ROOT_2PI + 0.5) + np.log(np.diagonal(low)).sum()).value)
 
 
 def exponential(logarithm):
@@ -252,4 +294,4 @@ def exponential(logarithm):
 
 
 DISTRIBUTIONS["dirichlet"] = {"logpdf": dirichlet_logpdf, "pdf": exponential(dirichlet_logpdf)}
-DISTRIBUTIONS["multivariate_normal"] = {"logpdf": normal_logpdf, "pdf": exponential(normal_logpdf)}
+DISTRIBUTIONS["multivariate_normal"] = {"logpdf": normal_logpdf, "pdf": exponential(normal_logpdf), "entropy": normal_entropy}

@@ -1,0 +1,73 @@
+"""scipy.integrate: `odeint`, with derivatives by the start, the times, the arguments, and all that its function closes over."""
+
+import numpy as np
+
+from ...ir.core import Builder
+from .. import pytree
+from ..array import Traced, bring, fresh
+from ..capture import ARRAY, SCALAR, Kind, kind_of
+from ..custom import Part, or_nan
+from ..errors import message
+from ..frames import locate
+from ..inner import name_of
+from ..numpy_api.handles import handle
+from ..source import hooks
+from ..status import PASSED
+from ..storage import current_trace
+from .flows import INTEGRATE, Flow, numbers
+from .registry import captures, refuse
+
+OPTIONS = ("rtol", "atol", "hmax", "hmin", "h0", "mxstep", "mxhnil", "mxordn", "mxords")  # numbers that steer SciPy's steps
+
+
+@captures(INTEGRATE)
+def odeint(func, y0, t, args=(), *, tfirst=False, **options):
+    """By SciPy on the host, with its step control; derivatives are integrals of their own, to the same tolerances."""
+    unknown = [name for name in options if name not in OPTIONS]
+    if unknown or any(isinstance(x, Traced) for x in options.values()):
+        refuse(f"scipy.integrate.odeint({', '.join(unknown or options)}=...)", f"Known are {', '.join(OPTIONS)}, as numbers.")
+    start, times = np.atleast_1d(handle(y0)).astype(np.float64), np.atleast_1d(handle(t)).astype(np.float64)
+    if start.ndim != 1 or times.ndim != 1 or not start.size or not times.size:
+        raise ValueError(message(f"scipy.integrate.odeint starts from a vector, at a vector of times; got {start.shape} and {times.shape}", locate()))
+    system = System(func, start.shape[0], args if isinstance(args, tuple) else (args,), tfirst)
+    jumps = np.pad(start[None], ((0, times.shape[0] - 1), (0, 0)))
+    flow = Flow(system.func, np.ones(start.shape[0]), options, True)
+    return fresh(flow(times.value, jumps.value, *system.operands))
+
+
+class System:
+    """The right-hand side as an IR function of (state, time, *operands), the operands being all that it reads besides."""
+
+    def __init__(self, function, n, args, tfirst):
+        self.name = name_of(function)
+        leaves, tree = pytree.flatten(args)
+        given = [x for x in leaves if isinstance(x, Traced)]
+        kinds = pytree.unflatten(tree, [kind_of(x) if isinstance(x, Traced) else x for x in leaves])
+
+        def slope(y, t, args):
+            out = hooks.call(function)(*((t, y) if tfirst else (y, t)), *args)
+            out = np.atleast_1d(handle(out)).astype(np.float64)
+            if out.shape != (n,):
+                text = f"{self.name}, the function of scipy.integrate.odeint, returned an array of shape {out.shape} for a state of shape {(n,)}"
+                raise RuntimeError(message(text, locate()))
+            return out
+
+        y, t, status = numbers(n), numbers(), current_trace().root.status
+        before, status.value = status.value, PASSED
+        try:
+            part = Part(slope, (Kind(y, ARRAY), Kind(t, SCALAR), kinds), self, self.name)
+        finally:
+            status.value = before
+        self.func = settled(part, [y, t, *(x.value.type for x in given)])
+        self.operands = [*(x.value for x in given), *(bring(v) for v in part.lifted)]
+
+
+def settled(part, types):
+    """A captured function as one of its arguments and of the values around it; where a check in it fails, its result is NaN."""
+    build = Builder(part.func.name)
+    with build:
+        given = [build.param(type) for type in types]
+        known = {v: build.param(v.type, v.hint) for v in part.lifted}
+        out = part.within(build, given, PASSED, known)
+        result = out[part.shown[0]]
+        return build.finish([result if part.status is None else or_nan(result, out[part.status])])
