@@ -1,7 +1,8 @@
 """The transpose of a program that is linear in some of its parameters."""
 
 from ..ir.core import Builder, Lit
-from ..ir.ops.control import call
+from ..ir.ops.control import call, cond, groups, loop, map_
+from ..ir.ops.flow import apart
 from ..ir.passes import dce
 from .vjp import vjp
 
@@ -14,8 +15,7 @@ def transposed(func, count, refuse=None):
     twice = vjp(func, tuple(range(count)), tuple(range(len(func.results))), keep=False)  # (xs, others, cotangents) -> cotangents of xs
     twice = dce(written_out(twice))
     xs, others, seeds = twice.params[:count], twice.params[count : len(func.params)], twice.params[len(func.params) :]
-    read = {*(x for e in twice.eqns for x in e.operands), *twice.results}
-    if refuse is not None and any(x in read for x in xs):
+    if refuse is not None and any(depends(twice, [p in xs for p in twice.params])):
         refuse()
     build = Builder(f"{func.name}_transposed")
     with build:
@@ -37,3 +37,32 @@ def written_out(func):
             else:
                 build.replay(eqn, env)
     return build.finish(tuple(env.get(r, r) for r in func.results))
+
+
+def depends(func, flags):
+    """Which results are computed from the parameters flagged; in regions, value by value."""
+    touched = {p for p, flag in zip(func.params, flags, strict=True) if flag}
+    for eqn in func.eqns:
+        here = [x in touched for x in eqn.operands]
+        if any(here):
+            touched.update(r for r, flag in zip(eqn.results, through(eqn, here), strict=True) if flag)
+    return [r in touched for r in func.results]
+
+
+def through(eqn, flags):
+    """Which results of an equation depend on the operands flagged."""
+    attrs = eqn.attrs
+    if eqn.op in (call, apart, map_):
+        return depends(attrs["body"], flags)
+    if eqn.op is cond and not flags[0]:
+        return [any(found) for found in zip(*(depends(branch, flags[1:]) for branch in attrs["branches"]))]
+    if eqn.op is not loop:
+        return [True] * len(eqn.results)
+    limit, invariants, state = groups(flags, **attrs)
+    before = None
+    while state != before:
+        before, given = state, (False, *invariants, *state)
+        if any(limit) or (attrs["test"] is not None and any(depends(attrs["test"], given))):
+            return [True] * len(eqn.results)
+        state = [a or b for a, b in zip(state, depends(attrs["body"], given), strict=True)]
+    return state

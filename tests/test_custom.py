@@ -810,3 +810,52 @@ def test_errors_of_an_implicit_solve_say_what_to_write(golden):
             grad(loss)(W, *functions)
         said.append(f"{name}: {re.sub(r'test_custom.py:[0-9]+', 'test_custom.py', str(error.value))}")
     golden("errors/implicit_solve.txt", "\n".join(said))
+
+
+# -- a rule whose loops and checks carry values and tangents together ------------------------------
+
+
+def test_a_rule_whose_loop_moves_value_and_tangent_together_has_a_transpose():
+    table = np.array([0.5, 2.0, 3.0])
+
+    def steps(x, k):
+        y, i = x, 0
+        while y < 50.0:
+            y = y * table[k[i % 3]] + 0.5
+            i += 1
+        return y
+
+    f = custom_jvp(steps)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (y, k), (dy, _) = primals, tangents
+        i = 0
+        while y < 50.0:
+            w = table[k[i % 3]]  # an index that is checked where the tangent moves
+            y, dy = y * w + 0.5, dy * w
+            i += 1
+        return y, dy
+
+    k = np.array([1, 2, 1])
+    agree(f(1.5, k), steps(1.5, k))
+    g, h = (lambda x: f(x, k) ** 2), (lambda x: steps(x, k) ** 2)
+    agree(jvp(g, (1.5,), (1.0,))[1], jvp(h, (1.5,), (1.0,))[1], 1e-12)
+    agree(grad(g)(1.5), grad(h)(1.5), 1e-12)
+    agree(grad(grad(g))(1.5), grad(grad(h))(1.5), 1e-12)
+    with pytest.raises(IndexError):
+        grad(lambda x: f(x, np.array([1, 2, 7])))(1.5)
+
+
+def test_a_rule_whose_loop_is_not_linear_has_no_transpose():
+    f = custom_jvp(lambda x: x)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        (x,), (dx,) = primals, tangents
+        for _ in range(3):
+            x, dx = x, dx * dx
+        return x, dx
+
+    with pytest.raises(DerivativeError, match="not linear"):
+        grad(f)(2.0)

@@ -71,7 +71,7 @@ def _moved(function, solve, tangent_solve, primals, tangents):
 
 
 def unchecked(solved):
-    """`solved()`, NaN where a check in it fails: the status of a rule must not depend on its tangents, or it would have no transpose."""
+    """`solved()`, NaN where a check in it fails: for a status that reads tangents, reverse mode would solve once more, with tangents of 0."""
     status = current_trace().root.status
     before, status.value = status.value, PASSED
     try:
