@@ -447,6 +447,10 @@ def test_wide_arguments_after_narrow_ones():
     for n in (1, 3, 7):
         for kind in (np.float32, np.float64, np.float32):
             agree(total(*[np.ones(2, kind) / 3] * n), sum([np.ones(2, kind) / 3] * n) * 2)
+    for engine in ("xla", "numpy"):  # numbers have no dtype to ask for
+        scaled = jit(lambda x, y: y * x, engine=engine)
+        for shape in ((), (2,), (3, 2), (), (2,)):
+            agree(scaled(1 / 3, np.ones(shape) / 3), np.ones(shape) / 3 * (1 / 3))
     twice = jit(lambda x: x * 2, engine="xla")
     assert twice(jnp.ones(2, jnp.float32)).dtype == np.float32
     with jax.enable_x64(True):

@@ -19,7 +19,7 @@ from . import pytree
 from .array import Traced, TracedArray, bring, fresh
 from .capture import ARRAY, Kind, capture, kind_of, printable
 from .emit import spread_to
-from .errors import DerivativeError, UnsupportedError, message
+from .errors import DerivativeError, RuleError, UnsupportedError, message
 from .frames import internal, locate
 from .inner import like_type, name_of, with_shown, wrapped
 from .jit import signature_of
@@ -393,8 +393,10 @@ class Site:
     def refuse(self, why):
         name = self.custom.name
         if why == "closed":
-            text = f"{name}, a {self.custom.kind} function, closes over a value that is being differentiated, for which its rule says nothing"
-            raise DerivativeError(message(text, locate(), f"Pass the value as an argument: {name}(x, value)."))
+            without = [i for i in sorted(self.custom.nondiff) if any(isinstance(x, Traced) for x in pytree.leaves(self.args[i]))]
+            what = f"takes as argument {' or '.join(map(str, without))}, or closes over," if without else "closes over"
+            text = f"{name}, a {self.custom.kind} function, {what} a value that is being differentiated, for which its rule says nothing"
+            raise RuleError(message(text, locate(), f"Pass the value as an argument that the rule covers: {name}(x, value)."))
         given, other = ("the cotangent", "forward mode") if why == "jvp" else ("the tangents", "reverse mode")
         text = f"the rule of {name} is not linear in {given}, so {other} cannot be derived from it"
         advice = "custom_jvp" if why == "jvp" else "custom_vjp"

@@ -45,6 +45,10 @@ class DerivativeError(WengertError, TypeError):
     """A derivative was asked of something that has none."""
 
 
+class RuleError(DerivativeError, NotImplementedError):
+    """A derivative was asked of a value of which a rule given by hand says nothing."""
+
+
 class CheckError(WengertError, AssertionError):
     """`jit(check=True)`: the compiled program did something else than plain Python; the message names the first line that did."""
 

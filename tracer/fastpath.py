@@ -111,7 +111,7 @@ class Front:
         else:
             asks = ["config.jax_enable_x64"]
             if not here.inputs and all(v.engine or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
-                arrays = [n for n, i in zip(names, entry.dynamic) if not issubclass(entry.types[i], np.generic)]
+                arrays = [n for n, i in zip(names, entry.dynamic) if not issubclass(entry.types[i], np.generic | int | float | complex)]
                 if len(arrays) <= FEW:
                     asks.insert(0, " and ".join(f"{n}.dtype.char in narrow" for n in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]

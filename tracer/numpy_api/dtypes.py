@@ -10,6 +10,7 @@ from ..assume import decide
 from ..emit import cast_to, constant_of, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..storage import current_trace
 from .arguments import axis_of
 from .handles import cut, handle, value_of
 from .registry import implements
@@ -54,10 +55,11 @@ def real_if_close(a, tol=100):
         return x
     if tol > 1:
         tol = np.finfo(x.dtype).eps * tol
-    real = decide(np.all(np.absolute(x.imag) < tol))
-    if real is None:
-        text = "np.real_if_close of a complex array has a dtype that depends on data, where data cannot choose"
-        raise UnsupportedError(message(text, locate(), "Use x.real where the imaginary part is known to vanish."))
+    close = np.all(np.absolute(x.imag) < tol)
+    real = decide(close)
+    if real is None:  # complex, then, which the program checks
+        text = "np.real_if_close of a complex array is real here, in a place where data cannot choose a dtype"
+        current_trace().check((~close).value, UnsupportedError, message(text, locate(), "Use x.real where the imaginary part is known to vanish."))
     return x.real if real else x
 
 
