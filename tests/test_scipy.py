@@ -8,11 +8,14 @@ import sys
 import numpy as np
 import pytest
 
-from wengert import UnsupportedError, grad, jit, jvp
+from wengert import DerivativeError, UnsupportedError, grad, jacrev, jit, jvp, vmap
+from wengert.ir.types import IRTypeError
+from wengert.tracer.scipy_api import hosted
 from wengert.tracer.scipy_api.registry import DISTRIBUTIONS, FUNCTIONS, RULES
 
 pytest.importorskip("scipy")
 
+import scipy.integrate as si
 import scipy.linalg as sl
 import scipy.ndimage as snd
 import scipy.signal as ss
@@ -26,6 +29,7 @@ LOOSER = {  # name -> ulps of the greatest magnitude about
 }  # fmt: skip
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, 10.0, 170.0])
 NOT_NEGATIVE = ("beta", "betaln")  # refused below 0
+WHOLE_ORDER = ("yn", "kn", "expn")
 
 
 def some(cases, every=6):
@@ -43,10 +47,14 @@ def special_arguments(name, dtype):
         args = (np.concatenate([wide, SPECIAL]),)
     elif getattr(sp, name).nin == 2:
         args = np.concatenate([wide, np.repeat(SPECIAL, n)]), np.concatenate([rng.permutation(wide), np.tile(SPECIAL, n)])
+    elif name in hosted.FUNCTIONS:
+        args = rng.uniform(0.2, 0.8, (getattr(sp, name).nin, 20))
     else:
         p = np.exp(rng.uniform(-3, 3, 300))
         rows = (p, SPECIAL), (rng.permutation(p), SPECIAL[::-1]), (rng.uniform(0, 1, 300), SPECIAL)
         args = tuple(map(np.concatenate, rows))
+    if name in WHOLE_ORDER:
+        args = [np.clip(np.nan_to_num(np.round(args[0])), 0, 20), args[1]]
     return [np.abs(a).astype(dtype) if name in NOT_NEGATIVE else a.astype(dtype) for a in args]
 
 
@@ -100,6 +108,8 @@ def test_special_values(name, dtype):
 @pytest.mark.parametrize("name", some(sorted(RULES["scipy.special"])))
 def test_special_dtypes_and_kinds(name):
     f = getattr(sp, name)
+    if name in WHOLE_ORDER:
+        return near(jit(lambda n, x: f(n, x))(2, np.float32(0.5)), f(2, np.float32(0.5)), 1)
     for value in (np.float32(0.5), 0.5, np.int64(1), True, np.float16(0.5), np.array(0.5), np.array([[1], [2]], np.uint8)):
         args = (value,) + (np.array([0.25, 0.5]),) * (f.nin - 1)
         near(jit(lambda a, *rest: f(a, *rest))(*args), f(*args), 512)
@@ -111,10 +121,17 @@ def test_special_dtypes_and_kinds(name):
 def test_special_derivatives(name):
     f = getattr(sp, name)
     x = np.array([0.2, 0.35, 0.6, 0.8])
-    args = (x, *(np.array([0.7, 0.3, 0.9, 0.45]), np.array([0.3, 0.4, 0.6, 0.7]))[: f.nin - 1])
+    more = np.array([0.7, 0.3, 0.9, 0.45]), np.array([0.3, 0.4, 0.6, 0.7]), np.array([0.2, 0.1, 0.5, 0.4])
+    args = (x if name not in WHOLE_ORDER else np.arange(4), *more[: f.nin - 1])
     t = np.array([1.0, -0.5, 0.7, 0.3])
+    own = hosted.FUNCTIONS.get("jv" if name == "jn" else name) if name not in hosted.COMPLEX else None
+    known = own.slopes if own else (True,) * f.nin
     for i in range(f.nin):
-        one = lambda v, i=i: f(*args[:i], v, *args[i + 1 :]).sum()
+        one = lambda v, i=i: np.real(f(*args[:i], v, *args[i + 1 :])).sum()
+        if not known[i]:
+            with pytest.raises((IRTypeError, DerivativeError)):
+                grad(one)(args[i])
+            continue
         first = grad(one)
         np.testing.assert_allclose((first(args[i]) * t).sum(), slope(one, args[i], t), rtol=1e-7, atol=1e-8)
         np.testing.assert_allclose(jvp(one, (args[i],), (t,))[1], slope(one, args[i], t), rtol=1e-7, atol=1e-8)
@@ -122,8 +139,22 @@ def test_special_derivatives(name):
         np.testing.assert_allclose((grad(along)(args[i]) * t).sum(), slope(along, args[i], t), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", [*hosted.COMPLEX, "digamma", "jv", "wofz"])
+def test_special_functions_of_complex_numbers(name):
+    f = getattr(sp, name)
+    z = np.array([0.3 + 0.4j, 1.2 - 0.7j, 2.5 + 0.1j])
+    at = (lambda z: f(z)) if f.nin == 1 else lambda z: f(1.5, z)
+    near(jit(at)(z), at(z), 1)
+    near(jit(at)(z.astype("c8")), at(z.astype("c8")), 1)
+    if name in ("psi", "digamma"):
+        with pytest.raises(IRTypeError, match="not known"):
+            grad(lambda z: at(z).sum(), holomorphic=True)(z)
+        return
+    np.testing.assert_allclose(grad(lambda z: at(z).sum(), holomorphic=True)(z), slope(at, z, 1.0), rtol=1e-8)
+
+
 def test_bessel_functions_have_derivatives_at_zero():
-    for f, want in ((sp.i1, [0.5, 0.0, 0.375]), (sp.i0, [0.0, 0.5, 0.0])):
+    for f, want in ((sp.i1, [0.5, 0.0, 0.375]), (sp.i0, [0.0, 0.5, 0.0]), (sp.j1, [0.5, 0.0, -0.375]), (lambda x: sp.jv(2, x), [0.0, 0.25])):
         g = f
         for slope_at_zero in want:
             g = grad(lambda x, g=g: g(x))
@@ -154,6 +185,7 @@ WHOLE = {
     "log_softmax": [lambda x: sp.log_softmax(x[2]), lambda x: sp.log_softmax(x[2:], axis=1)],
     "softplus": [lambda x: sp.softplus(x[2])],
     "polygamma": [lambda x: sp.polygamma(2, x[2]), lambda x: sp.polygamma(0, x[2]), lambda x: sp.polygamma(1, x[2, 0])],
+    "multigammaln": [lambda x: sp.multigammaln(x[2] + 1.5, 3), lambda x: sp.multigammaln(x[2, 0], 1)],
     "factorial": [
         lambda x: sp.factorial(x[2] * 10), lambda x: sp.factorial(x[2, 0]), lambda x: sp.factorial(np.arange(9) + 0 * x[2, :1].astype(int)),
     ],
@@ -166,7 +198,7 @@ def test_special_functions_of_arrays(name, f, dtype):
     if not hasattr(sp, name):
         pytest.skip("an older SciPy")
     x = MATRIX.astype(dtype)
-    if dtype == "f4" and name in ("polygamma", "factorial"):  # single precision, which SciPy mixes with double, is refused in part
+    if dtype == "f4" and name in ("polygamma", "factorial", "multigammaln"):  # single precision, which SciPy mixes with double, is refused in part
         x = MATRIX
     with np.errstate(all="ignore"):
         want = f(x)
@@ -210,6 +242,12 @@ LINALG = {
     "toeplitz": [lambda a, b, v: sl.toeplitz(v), lambda a, b, v: sl.toeplitz(v, v[:2])],
     "hankel": [lambda a, b, v: sl.hankel(v), lambda a, b, v: sl.hankel(v, v[:2])],
     "circulant": [lambda a, b, v: sl.circulant(v)],
+    "solve_sylvester": [lambda a, b, v: sl.solve_sylvester(a, a[:2, :2] + 1, b)],
+    "sqrtm": [lambda a, b, v: sl.sqrtm(a @ a.T).real],
+    "solve_banded": [
+        lambda a, b, v: sl.solve_banded((1, 1), a[:3], b), lambda a, b, v: sl.solve_banded((2, 0), a[:3], v),
+        lambda a, b, v: sl.solve_banded((0, 4), np.concatenate([a, v[None]]), b),
+    ],
 }  # fmt: skip
 ROWS = [pytest.param(name, f, id=f"{name}{k}") for name, fs in LINALG.items() for k, f in enumerate(fs)]
 
@@ -247,6 +285,26 @@ def test_linalg_derivatives(name, f):
         np.testing.assert_allclose(got, slope(loss, args[i], t), rtol=1e-6, atol=1e-7 * max(1, np.abs(f(*args)).max()))
 
 
+def test_square_roots_are_complex_where_scipys_are():
+    for a in (S, -S, A, S.astype("f4")):
+        scaled(jit(lambda a: sl.sqrtm(a))(a), sl.sqrtm(a), 1024)
+    moved = lambda x: np.abs(sl.sqrtm(x - 4 * np.eye(4))).sum()
+    t = RNG.normal(size=(4, 4))
+    np.testing.assert_allclose((grad(moved)(S) * t).sum(), slope(moved, S, t, 1e-4), rtol=1e-6)
+    np.testing.assert_allclose(jvp(moved, (S,), (t,))[1], slope(moved, S, t, 1e-4), rtol=1e-6)
+
+
+def test_equations_have_second_derivatives_and_lanes():
+    many = np.stack([A, A.T, S])
+    for f in (lambda a: sl.solve_sylvester(a, a.T, B @ B.T), lambda a: sl.sqrtm(a @ a.T).real, lambda a: sl.solve_banded((1, 2), a, B)):
+        np.testing.assert_allclose(vmap(f)(many), np.stack([f(a) for a in many]), rtol=1e-10, atol=1e-12)
+        first, t = grad(lambda a, f=f: np.sin(f(a)).sum()), RNG.normal(size=(4, 4))
+        along = lambda a, first=first, t=t: (first(a) * t).sum()
+        want = slope(along, A, t, 1e-4)
+        np.testing.assert_allclose((grad(along)(A) * t).sum(), want, rtol=1e-6)
+        np.testing.assert_allclose(jvp(along, (A,), (t,))[1], want, rtol=1e-6)
+
+
 def test_linalg_of_integers_is_double():
     x = np.array([[2, 1], [1, 3]])
     more = lambda x: sl.solve(x, np.array([1, 2])), lambda x: sl.toeplitz(x[0]), lambda x: sl.block_diag(x, x)
@@ -271,6 +329,9 @@ def test_linalg_errors():
     raises_alike(lambda a: sl.solve(a, np.ones(2)), wild)
     raises_alike(lambda a: sl.inv(a), np.ones((2, 3)))
     raises_alike(lambda a: sl.solve(a, np.ones(3)), np.eye(2))
+    raises_alike(lambda a: sl.solve_banded((0, 0), a, np.ones(2)), np.array([[0.0, 1.0]]))
+    raises_alike(lambda a: sl.solve_banded((1, 1), a, np.ones(2)), np.ones((2, 2)))
+    raises_alike(lambda a: sl.solve_sylvester(a, a, np.ones((3, 2))), np.eye(2))
     for f in (lambda a: sl.solve(a, a, assume_a="pos"), lambda a: sl.qr(a, pivoting=True), lambda a: sl.eigh(a, a), lambda a: sl.inv(a[None])):
         with pytest.raises(UnsupportedError, match="scipy.linalg"):
             jit(f)(np.eye(2))
@@ -400,12 +461,84 @@ def test_stats_of_vectors(how):
     np.testing.assert_allclose((grad(lambda c: g(V, m, c))(S) * (t + t.T)).sum(), slope(lambda c: g(V, m, c), S, t + t.T), rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.parametrize("how", ["logpdf", "pdf"])
+def test_normal_densities_of_singular_covariances(how):
+    g = getattr(st.multivariate_normal, how)
+    basis = np.linalg.qr(A)[0][:, :2]
+    cov, m = basis @ np.array([[2.0, 0.3], [0.3, 1.0]]) @ basis.T, np.array([0.1, 0.2, 0.3, 0.4])
+    inside = m + basis @ np.array([0.5, -0.3])
+    for x in (inside, np.stack([inside, V, m])):
+        near(jit(lambda x: g(x, m, cov, allow_singular=True))(x), g(x, m, cov, allow_singular=True), 2.0**14)
+    raises_alike(lambda c: g(inside, m, c), cov)
+    raises_alike(lambda c: g(inside, m, c, allow_singular=True), -cov)
+    t = basis @ np.array([1.0, -0.7])
+    loss = lambda x: g(x, m, cov, allow_singular=True)
+    np.testing.assert_allclose(grad(loss)(inside) @ t, slope(loss, inside, t), rtol=1e-6)
+    turn = basis @ np.array([[0.4, -0.2], [-0.2, 0.7]]) @ basis.T
+    at = lambda c: g(inside, m, c, allow_singular=True)
+    np.testing.assert_allclose((grad(at)(cov) * turn).sum(), slope(at, cov, turn), rtol=1e-6)
+    for c in (S, cov, 2.0, np.array([1.0, 2.0, 3.0, 4.0])):
+        near(jit(lambda c: st.multivariate_normal.entropy(m, c))(c), st.multivariate_normal.entropy(m, c), 2.0**12)
+
+
+# -- scipy.integrate -------------------------------------------------------------------------------
+
+
+def bend(y, t, rate, drive):
+    return -rate * y * (y * y).sum() + drive["push"] * np.sin(t)
+
+
+START, TIMES, RATE, PUSH = V[:3], np.array([0.1, 0.4, 0.5, 1.1]), 0.7, np.array([0.5, -1.0, 2.0])
+STEPS = {"rtol": 1e-11, "atol": 1e-11}
+
+
+def flown(y, t, rate, push):
+    return si.odeint(bend, y, t, (rate, {"push": push}), **STEPS)
+
+
+def test_integrals_are_scipys():
+    args = START, TIMES, RATE, PUSH
+    np.testing.assert_array_equal(jit(flown)(*args), flown(*args))
+    np.testing.assert_allclose(jit(lambda y: si.odeint(bend, y, TIMES, (RATE, {"push": PUSH})))(START), flown(*args), rtol=1e-6)
+    back = lambda y: si.odeint(lambda t, y: -y * t, y, TIMES[::-1], tfirst=True)
+    np.testing.assert_array_equal(jit(back)(START), back(START))
+    one = lambda y: si.odeint(lambda y, t: [y[0] * 2], y, TIMES[:1])
+    np.testing.assert_array_equal(jit(one)(0.5), one(0.5))
+    with pytest.raises(UnsupportedError, match="full_output"):
+        jit(lambda y: si.odeint(bend, y, TIMES, (RATE, {"push": PUSH}), full_output=True))(START)
+    raises_alike(lambda y: si.odeint(lambda y, t: y[:2], y, TIMES), START)
+
+
+@pytest.mark.parametrize("i", some(range(4), every=3))
+def test_integrals_have_derivatives(i):
+    args = [START, TIMES, np.float64(RATE), PUSH]
+    weights, t = RNG.normal(size=(4, 3)), RNG.normal(size=np.shape(args[i]))
+    loss = lambda v: (np.sin(flown(*args[:i], v, *args[i + 1 :])) * weights).sum()
+    want = slope(loss, args[i], t)
+    np.testing.assert_allclose(np.sum(grad(loss)(args[i]) * t), want, rtol=1e-6)
+    np.testing.assert_allclose(jvp(loss, (args[i],), (t,))[1], want, rtol=1e-6)
+    along = lambda v: np.sum(grad(loss)(v) * t)
+    want = slope(along, args[i], t)
+    np.testing.assert_allclose(np.sum(grad(along)(args[i]) * t), want, rtol=1e-5)
+    np.testing.assert_allclose(jvp(along, (args[i],), (t,))[1], want, rtol=1e-5)
+
+
+def test_integrals_of_functions_that_close_over_values_and_on_lanes():
+    ends = lambda rate, y: si.odeint(lambda y, t: -rate * y, y, TIMES, **STEPS)[-1]
+    want = -(TIMES[-1] - TIMES[0]) * np.exp(-RATE * (TIMES[-1] - TIMES[0])) * START
+    np.testing.assert_allclose(jacrev(ends)(RATE, START), want, rtol=1e-8)
+    rates = np.array([0.5, 1.0])
+    np.testing.assert_allclose(vmap(ends, (0, None))(rates, START), np.stack([ends(r, START) for r in rates]), rtol=1e-9)
+    lanes = grad(lambda rates: vmap(lambda r: ends(r, START).sum())(rates).sum())(rates)
+    np.testing.assert_allclose(lanes, [grad(lambda r: ends(r, START).sum())(r) for r in rates], rtol=1e-8)
+
+
 # -- how it is found -------------------------------------------------------------------------------
 
 
 def test_every_name_of_the_tables_is_tested():
     assert set(FUNCTIONS["scipy.special"]) == WHOLE.keys() and set(FUNCTIONS["scipy.linalg"]) == LINALG.keys()
-    assert FUNCTIONS.keys() | RULES.keys() == {"scipy.special", "scipy.linalg", "scipy.signal", "scipy.ndimage"}
+    assert FUNCTIONS.keys() | RULES.keys() == {"scipy.special", "scipy.linalg", "scipy.signal", "scipy.ndimage", "scipy.integrate"}
     for module, table in [*FUNCTIONS.items(), *RULES.items()]:
         assert [name for name in table if not hasattr(sys.modules[module], name) and name != "softplus"] == []
 
@@ -424,7 +557,7 @@ def test_names_imported_alone_and_methods_kept():
 
 
 def test_what_is_not_captured_says_so():
-    for f in (sp.jv, sp.hyp2f1):
+    for f in (sp.owens_t, sp.eval_jacobi):
         with pytest.raises(UnsupportedError, match=f"{f.__name__} is not captured"):
             jit(lambda x, f=f: f(*(x,) * f.nin))(np.ones(2))
     with pytest.raises(UnsupportedError, match="negative numbers"):

@@ -17,6 +17,7 @@ from .special import SPECIAL
 exp = OPS["exp"]
 ROOT_PI = math.sqrt(math.pi)
 FUNCTIONS = {}  # name -> Pointwise
+COMPLEX = []  # those that run here on complex numbers alone
 
 
 def declare(name, *slopes):
@@ -89,6 +90,7 @@ rule("jn")(hosted("jv"))
 
 def complex_too(name, slope):
     declare(name, slope)
+    COMPLEX.append(name)
     of_reals, of_complex = RULES[SPECIAL][name], hosted(name)
     RULES[SPECIAL][name] = lambda x: of_reals(x) if x.type.kind == "f" else of_complex(fresh(x)).value
 
