@@ -9,6 +9,7 @@ from wengert import jit, jvp, vjp
 from .differential_operators import chosen, positions
 from .misc.flatten import flatten
 
+PRODUCTS = {"fwd": "jvp", "rev": "vjp"}
 STEP, TOLERANCE = 1e-6, 1e-6  # autograd's own, the tolerance relative to numbers beyond one
 
 
@@ -71,9 +72,10 @@ def _check(f, x, modes, order, name):
         like = value if mode == "fwd" else x
         assert shapes(slope) == shapes(like), f"{mode} of {name}: the derivative has the shapes {shapes(slope)}, and should have {shapes(like)}"
         given = pairing(w, slope) if mode == "fwd" else pairing(slope, v)
-        assert scalar_close(given, expected), f"{mode} of {name} at {x}: {given} along a random direction; differences give {expected}"
+        text = f"({PRODUCTS[mode].upper()}) check of {name} failed at {x}: {given} along a random direction, where differences give {expected}"
+        assert scalar_close(given, expected), text
     if order > 1:
-        _check(lambda at: compiled(*at), (x, v, w), modes, order - 1, f"the derivative of {name}")
+        _check(lambda at: compiled(*at), (x, v, w), modes, order - 1, f"{'_'.join(PRODUCTS[mode] for mode in modes)}_{name}")
 
 
 def shapes(x):
