@@ -370,3 +370,30 @@ def test_rules_read_containers_from_outside():
     with pytest.raises(TypeError, match="changes what lies outside"):
         grad(changing)(1.0)
     assert table == {"c": [2.0, 4.0]} and not seen
+
+
+# -- autograd's own functions beside SciPy's -------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_convolution_along_axes(mode):
+    signal, ours = pytest.importorskip("scipy.signal"), pytest.importorskip("wengert.compat.autograd.scipy").signal
+    rng = numpy.random.default_rng(0)
+    a, b, c = rng.normal(size=(3, 5)), rng.normal(size=(2, 3, 4)), rng.normal(size=(4, 3))
+    pairs = numpy.array([[signal.convolve(x, y, mode) for y in c.T] for x in a])
+    agree(ours.convolve(a, c, axes=([1], [0]), mode=mode), pairs, 1e-12)
+    summed = numpy.array([sum(signal.convolve(x, y, mode) for x, y in zip(a, m)) for m in b])
+    agree(ours.convolve(a, b, axes=([1], [2]), dot_axes=([0], [1]), mode=mode), summed, 1e-12)
+    agree(ours.convolve(b, a, axes=([2], [1]), dot_axes=([1], [0]), mode="full"), ours.convolve(a, b, axes=([1], [2]), dot_axes=([0], [1])), 1e-12)
+    agree(ours.convolve(a, c, axes=([], []), dot_axes=([0], [1])), numpy.tensordot(a, c, ([0], [1])), 1e-12)
+    agree(ours.convolve(a, a, mode=mode), signal.convolve(a, a, mode), 1e-12)
+    assert ours.correlate is signal.correlate
+    check_grads(lambda c: ours.convolve(a, c, axes=([1], [0]), mode=mode), order=1)(c)
+
+
+def test_a_primitive_without_a_rule_has_no_derivative():
+    twice = extend.primitive(lambda x: 2.0 * x)
+    assert twice(1.5) == 3.0
+    for asked in (grad(twice), autograd.deriv(twice)):
+        with pytest.raises(NotImplementedError, match="takes as argument 0"):
+            asked(1.0)

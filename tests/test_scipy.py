@@ -504,6 +504,8 @@ def test_integrals_are_scipys():
     np.testing.assert_array_equal(jit(back)(START), back(START))
     one = lambda y: si.odeint(lambda y, t: [y[0] * 2], y, TIMES[:1])
     np.testing.assert_array_equal(jit(one)(0.5), one(0.5))
+    alone = lambda rate: si.odeint(lambda y, t: -rate * y, [1.0], [0.0, 1.0], full_output=0)  # no argument is traced
+    np.testing.assert_array_equal(jit(alone)(RATE), alone(RATE))
     with pytest.raises(UnsupportedError, match="full_output"):
         jit(lambda y: si.odeint(bend, y, TIMES, (RATE, {"push": PUSH}), full_output=True))(START)
     raises_alike(lambda y: si.odeint(lambda y, t: y[:2], y, TIMES), START)

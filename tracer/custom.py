@@ -393,12 +393,12 @@ class Site:
     def refuse(self, why):
         name = self.custom.name
         if why == "closed":
-            kind, rest = self.custom.kind, "a value that is being differentiated, for which its rule says nothing"
+            this, rest = f"{name}, a {self.custom.kind} function,", "a value that is being differentiated, for which its rule says nothing"
             without = [str(i) for i in sorted(self.custom.nondiff) if any(isinstance(x, Traced) for x in pytree.leaves(self.args[i]))]
             if without:
-                text = f"{name}, a {kind} function, takes as argument {' or '.join(without)}, or closes over, {rest}"
+                text = f"{this} takes as argument {' or '.join(without)}, or closes over, {rest}"
                 raise RuleError(message(text, locate(), "Give it a rule for that argument."))
-            raise DerivativeError(message(f"{name}, a {kind} function, closes over {rest}", locate(), f"Pass the value as an argument: {name}(x, value)."))
+            raise DerivativeError(message(f"{this} closes over {rest}", locate(), f"Pass the value as an argument: {name}(x, value)."))
         given, other = ("the cotangent", "forward mode") if why == "jvp" else ("the tangents", "reverse mode")
         text = f"the rule of {name} is not linear in {given}, so {other} cannot be derived from it"
         advice = "custom_jvp" if why == "jvp" else "custom_vjp"

@@ -20,18 +20,18 @@ from .registry import captures, refuse
 OPTIONS = ("rtol", "atol", "hmax", "hmin", "h0", "mxstep", "mxhnil", "mxordn", "mxords")  # numbers that steer SciPy's steps
 
 
-@captures(INTEGRATE)
-def odeint(func, y0, t, args=(), *, tfirst=False, **options):
+@captures(INTEGRATE, always=True)
+def odeint(func, y0, t, args=(), Dfun=None, *, tfirst=False, **options):
     """By SciPy on the host, with its step control; derivatives are integrals of their own, to the same tolerances."""
-    unknown = [name for name in options if name not in OPTIONS]
-    if unknown or any(isinstance(x, Traced) for x in options.values()):
-        refuse(f"scipy.integrate.odeint({', '.join(unknown or options)}=...)", f"Known are {', '.join(OPTIONS)}, as numbers.")
+    given = {name: x for name, x in {"Dfun": Dfun, **options}.items() if isinstance(x, Traced | np.ndarray) or x}
+    if any(name not in OPTIONS or not isinstance(x, int | float) for name, x in given.items()):
+        refuse(f"scipy.integrate.odeint({', '.join(given)}=...)", f"Known are {', '.join(OPTIONS)}, as numbers.")
     start, times = np.atleast_1d(handle(y0)).astype(np.float64), np.atleast_1d(handle(t)).astype(np.float64)
     if start.ndim != 1 or times.ndim != 1 or not start.size or not times.size:
         raise ValueError(message(f"scipy.integrate.odeint starts from a vector, at a vector of times; got {start.shape} and {times.shape}", locate()))
     system = System(func, start.shape[0], args if isinstance(args, tuple) else (args,), tfirst)
     jumps = np.pad(start[None], ((0, times.shape[0] - 1), (0, 0)))
-    flow = Flow(system.func, np.ones(start.shape[0]), options, True)
+    flow = Flow(system.func, np.ones(start.shape[0]), given, True)
     return fresh(flow(times.value, jumps.value, *system.operands))
 
 

@@ -14,17 +14,21 @@ from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..numpy_api.handles import is_traced
 from ..promote import LATER, UFUNCS
+from ..storage import current_trace
 
 FUNCTIONS = {}  # module -> {name: handler}
+ALWAYS = set()  # handlers that are called though no argument is traced
 RULES = {}  # module -> {name of a ufunc: rule on values}
 DISTRIBUTIONS = {}  # name in scipy.stats -> {method: handler}
 _found, _methods, _seen = {}, {}, set()
 
 
-def captures(module, *names):
-    """Decorator: the handler of `module`.name for each name, its own if none is given."""
+def captures(module, *names, always=False):
+    """Decorator: the handler of `module`.name for each name, its own if none is given. always: whatever the arguments, as one is a function."""
 
     def register(handler):
+        if always:
+            ALWAYS.add(handler)
         for name in names or (handler.__name__.rstrip("_"),):
             FUNCTIONS.setdefault(module, {})[name] = handler
         return handler
@@ -98,7 +102,8 @@ def frozen(handler, real, args, kwargs, *given, **others):
 
 
 def captured(handler, real, *args, **kwargs):
-    return handler(*args, **kwargs) if traced((*args, *kwargs.values())) else real(*args, **kwargs)
+    meant = traced((*args, *kwargs.values())) or (handler in ALWAYS and current_trace() is not None)
+    return handler(*args, **kwargs) if meant else real(*args, **kwargs)
 
 
 def traced(items):

@@ -78,7 +78,7 @@ def solve_sylvester(a, b, q):
 
 
 def complex_root(x):
-    """SciPy's square root; it is real where that is, and then its imaginary part is 0."""
+    """SciPy's square root, whose imaginary part is 0 where it is real."""
     return (np.asarray(module().sqrtm(x), np.result_type(x.dtype, np.complex64)),)
 
 
