@@ -461,7 +461,7 @@ def test_stats_of_vectors(how):
     np.testing.assert_allclose((grad(lambda c: g(V, m, c))(S) * (t + t.T)).sum(), slope(lambda c: g(V, m, c), S, t + t.T), rtol=1e-6, atol=1e-12)
 
 
-@pytest.mark.parametrize("how", ["logpdf", "pdf"])
+@pytest.mark.parametrize("how", some(["logpdf", "pdf"]))
 def test_normal_densities_of_singular_covariances(how):
     g = getattr(st.multivariate_normal, how)
     basis = np.linalg.qr(A)[0][:, :2]
@@ -477,7 +477,7 @@ def test_normal_densities_of_singular_covariances(how):
     turn = basis @ np.array([[0.4, -0.2], [-0.2, 0.7]]) @ basis.T
     at = lambda c: g(inside, m, c, allow_singular=True)
     np.testing.assert_allclose((grad(at)(cov) * turn).sum(), slope(at, cov, turn), rtol=1e-6)
-    for c in (S, cov, 2.0, np.array([1.0, 2.0, 3.0, 4.0])):
+    for c in (cov, np.array([1.0, 2.0, 3.0, 4.0])):
         near(jit(lambda c: st.multivariate_normal.entropy(m, c))(c), st.multivariate_normal.entropy(m, c), 2.0**12)
 
 
@@ -511,7 +511,7 @@ def test_integrals_are_scipys():
     raises_alike(lambda y: si.odeint(lambda y, t: y[:2], y, TIMES), START)
 
 
-@pytest.mark.parametrize("i", some(range(4), every=3))
+@pytest.mark.parametrize("i", some(range(4)))
 def test_integrals_have_derivatives(i):
     args = [START, TIMES, np.float64(RATE), PUSH]
     weights, t = RNG.normal(size=(4, 3)), RNG.normal(size=np.shape(args[i]))
