@@ -39,7 +39,7 @@ class Engines:
 def settle(entry, here, version, everything):
     """Time both forms of a new version, where it may run as either -> whether it runs as NumPy now."""
     asked = entry.compiled.engine or CHOICE
-    if asked == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
+    if version.equations is not None or asked == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
         return False
     if isinstance(here.call, Trees) or not may_be_numpy(version):
         return False
@@ -58,9 +58,15 @@ def settle(entry, here, version, everything):
         version.times = seconds(lambda: run(*everything), 9), min(first, seconds(xla, 9))
         if version.times[0] > BETTER * version.times[1]:
             return False
-    version.engine = "NumPy"
-    here.call = Engines(program, [*(here.call.found if isinstance(here.call, Engines) else ()), run])
+    take(here, version, run)
     return True
+
+
+def take(here, version, run):
+    """Run a version as NumPy from now on."""
+    version.engine = "NumPy"
+    known = isinstance(here.call, Engines)
+    here.call = Engines(here.call.program if known else here.call, [*(here.call.found if known else ()), run])
 
 
 def seconds(f, times):

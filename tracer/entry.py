@@ -5,6 +5,7 @@ a `World` holds the traces made while the outside values were as its guard remem
 is one trace: one combination of shapes and dtypes, which jax.jit's own cache tells apart.
 """
 
+import contextlib
 import time
 
 import numpy as np
@@ -25,6 +26,7 @@ from .ints import fit
 from .outside import Outside, changing, gathered
 from .signature import kind_for
 from .status import number_of
+from .storage import current_trace
 from .tree import Chosen, Missing, Tree, Trees, Undecided, Untraced
 from .version import Version
 
@@ -199,13 +201,15 @@ class Entry:
             version, fresh = self.prepare(leaves)
             here = self.current
             if here.draws is not None:
+                self.keep(version, fresh)
                 return self.drawn(here, leaves, given)
             try:
                 while True:
                     try:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
-                        raw = self.launch(here, everything)
+                        with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
+                            raw = self.launch(here, everything)
                         break
                     except Missing as missing:
                         version, fresh = self.branched(here, leaves, missing), True
@@ -220,7 +224,13 @@ class Entry:
                     raw = here.call(*everything)
                     if self.flat:
                         self.compiled.front.install(self)
+                self.keep(version, fresh, files)
         return self.settle(here, version, raw, everything, given)
+
+    def keep(self, version, fresh, files=()):
+        """Write a new trace to disk, where that is asked for."""
+        if fresh:
+            self.compiled.cache.keep(self, version, files)
 
     def branched(self, here, leaves, missing):
         """The trace for data that goes another way through the choices made by value."""
@@ -244,11 +254,13 @@ class Entry:
         fresh = version is None
         if fresh:
             reason = self._reason(types, here)
-            version = self.trace(kinds, types, reason, leaves)
+            version = self.stored(types, reason) or self.trace(kinds, types, reason, leaves)
             if here is None or version.captured.outside.draws:
                 here = World(self.compiled.name, self.compiled.native)
                 self.worlds.append(here)
             here.add(version)
+            if version.engine:
+                engine.take(here, version, engine.as_numpy(version))
         self.current = here
         if self.flat and here.draws is None:
             self.compiled.front.install(self)
@@ -264,16 +276,26 @@ class Entry:
             return "changed since: " + ", ".join(f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed())
         return self.compiled.reason_for(self)
 
+    def stored(self, types, reason):
+        """The trace that another process has made and kept for these types, or None."""
+        start = time.perf_counter()
+        version = self.compiled.cache.load(self, types) if current_trace() is None else None
+        if version is not None:
+            version.reason, version.trace_seconds = reason, time.perf_counter() - start
+        return version
+
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
         kept = []
-        with checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
+        with self.compiled.cache.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
         func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes)
-        return Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
+        version = Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
+        version.watch = watch if current_trace() is None else None
+        return version
 
     def captured(self, kinds, given, path):
         """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import re
 import threading
 
@@ -13,6 +14,7 @@ from ..ir.source import Source
 from . import pytree
 from .array import Traced
 from .assume import Choices
+from .cache.keep import cache_for
 from .capture import capture
 from .check import checked
 from .entry import Entry
@@ -53,7 +55,8 @@ class Route:
 class Compiled:
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
-    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None, native=True):
+    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None, native=True,
+                 cache=None):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
@@ -62,6 +65,7 @@ class Compiled:
         self.entries = {}  # (structure, leaf types, static values) -> Entry
         self.routes = {}  # (structure, leaf types) -> Route
         self.lock = threading.RLock()
+        self.cache = cache_for(cache, self)
         self.front = Front(self.slow, self.signature)
 
     def slow(self, args, kwargs):
@@ -200,7 +204,7 @@ def in_bytes(memory):
     raise ValueError(f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'.")
 
 
-def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None, native=True):
+def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None, native=True, cache=None):
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
@@ -214,6 +218,8 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
             None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries every so many trips, and runs
             once more from there; other code runs once more in stretches, of which only what enters is kept.
     native: whether loops may run as machine code made by llvmlite, if it is installed, on the CPU; False: XLA has them all.
+    cache:  a directory in which programs are kept for later processes, which then neither trace nor compile them; True: the one that
+            the environment variable WENGERT_CACHE names, or wengert in the user's cache directory; None: the former or none; False: none.
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside objects and
             errors. On a difference beyond rounding raise CheckError, which names the first line that differs and both values.
 
@@ -228,13 +234,16 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     np.float64(0.0)
     """
     if function is None:
-        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine, memory=memory, native=native)
+        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine, memory=memory, native=native, cache=cache)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
     if engine not in (None, "xla", "numpy"):
         raise ValueError(f"jit runs programs through engine='xla' or 'numpy', not {engine!r}\n  Leave it out to take the faster.")
+    if not isinstance(cache, bool | str | os.PathLike | None):
+        raise TypeError(f"jit keeps programs in a directory, not in {cache!r:.60}\n  Write jit(f, cache=True), or cache='directory'.")
     refuse_suspended(function)
-    compiled = Compiled(function, plain=function, device=device, exact=exact, engine=engine, memory=memory, native=native)
+    options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "cache": False if check else cache}
+    compiled = Compiled(function, plain=function, **options)
     return wrapper(compiled, function, checked(compiled, function) if check else None)
 
 

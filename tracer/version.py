@@ -19,6 +19,8 @@ class Version:
         self.engine, self.times = None, None  # "NumPy" where it runs as that; seconds as NumPy and through XLA, where both were timed
         self.captured, self.func, self.types, self.reason = captured, func, types, reason
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
+        self.watch = self.kept = None  # what ran while it was traced, where that was asked for; what explain() says of its file
+        self.equations = None  # how many were traced, where the trace was made by another process
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
         alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"

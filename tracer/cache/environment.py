@@ -1,0 +1,68 @@
+"""What every program depends on beside the user's code: versions, our own source, the machine, and settings of libraries."""
+
+import functools
+import hashlib
+import importlib.metadata
+import os
+import platform
+import sys
+import time
+
+import numpy as np
+
+from ...backends.xla import executables
+from ...ir.rules import EXACT, RULES
+from .. import engine
+from ..numpy_api.registry import HANDLERS
+from ..source.builtins import REPLACED
+from .described import PACKAGE, Unsaid
+
+FORMAT = 1
+LIBRARIES = ("jaxlib", "scipy")  # that do not say it when they are imported
+LOADED = time.time_ns()  # by now all of our modules have been read
+
+
+def environment():
+    """A description of all of it, at this moment."""
+    settings = [sorted(np.geterr().items()), repr(sorted(np.get_printoptions().items())), engine.CHOICE]
+    return [*fixed(), *settings, *map(len, (RULES, EXACT, HANDLERS, REPLACED))]
+
+
+@functools.cache
+def fixed():
+    """What stays as it is as long as the process lives."""
+    python = [sys.version, sys.implementation.cache_tag, sys.byteorder, repr(sys.flags)]
+    versions = [np.__version__, *([n, version(n)] for n in LIBRARIES)]
+    return [FORMAT, *python, *versions, source(), *processor(), *executables.machine()]
+
+
+def version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def source():
+    """A digest of our own modules as they were loaded; Unsaid where they have been edited since."""
+    found = hashlib.sha256()
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file is None or name != PACKAGE and not name.startswith(f"{PACKAGE}."):
+            continue
+        stat = os.stat(file)
+        if stat.st_ctime_ns > LOADED:
+            raise Unsaid(f"{file} has been changed since it was imported")
+        found.update(repr((name, file, stat.st_size, stat.st_mtime_ns)).encode())
+    return found.hexdigest()
+
+
+def processor():
+    """The processor's model and features, as Linux tells them; elsewhere what the system says it is."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            first = file.read(1 << 13).split("\n\n")[0]
+    except OSError:
+        return [sys.platform, *platform.uname()]
+    told = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer", "CPU part")
+    return [sys.platform, *sorted(line for line in first.splitlines() if line.partition(":")[0].strip() in told)]

@@ -1,0 +1,115 @@
+"""The programs of one Compiled on disk: found before a signature is traced, kept after its first run."""
+
+import contextlib
+import os
+import pathlib
+
+from ...backends.xla import executables
+from . import record
+from .described import OPTIONS, Unsaid, described, digest
+from .environment import environment
+from .store import Store
+from .watch import watching
+
+VARIABLE = "WENGERT_CACHE"
+TEXT = "program"  # the part that is the program's text; the others are executables
+OFF = ("", "0", "off", "no", "false")
+
+
+def default():
+    """The directory that cache=True means where the environment names none."""
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "wengert"
+
+
+def named():
+    """The directory that the environment names, or None."""
+    name = os.environ.get(VARIABLE, "")
+    return None if name.lower() in OFF else default() if name.lower() in ("1", "on", "yes", "true") else pathlib.Path(name)
+
+
+def cache_for(asked, compiled):
+    """The Cache of a Compiled. asked: as `jit` takes it."""
+    if asked is False or asked is None and named() is None:
+        return Uncached()
+    return Cache(compiled, named() or default() if asked is None or asked is True else asked)
+
+
+class Uncached:
+    """A Cache that keeps nothing."""
+
+    def load(self, entry, types):
+        return None
+
+    def watch(self):
+        return contextlib.nullcontext()
+
+    def collect(self, version):
+        return contextlib.nullcontext({})
+
+    def keep(self, entry, version, files):
+        pass
+
+
+class Cache:
+    """What `Entry` asks: `load` before it traces, `watch` while it does, `collect` while a program is compiled, `keep` after its first run."""
+
+    def __init__(self, compiled, directory):
+        self.compiled, self.store = compiled, Store(directory)
+
+    def key(self, entry, types):
+        """A digest of all that decides a program but the state of the world outside; Unsaid where something cannot be described."""
+        c = self.compiled
+        if c.device is not None:
+            raise Unsaid("it is for one device")
+        static = [None if i in entry.dynamic else described(x) for i, x in enumerate(entry.leaves)]
+        kinds = [[t.__module__, t.__qualname__] for t in entry.types]
+        arguments = [record.skeleton(entry.tree), record.ordered(entry.order), kinds, static, entry.names, entry.promoted, [repr(t) for t in types]]
+        return digest([environment(), {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function), arguments])
+
+    def load(self, entry, types):
+        """A version made by another process that holds here, or None."""
+        try:
+            key = self.key(entry, types)
+        except Unsaid:
+            return None
+        for path, told, parts in self.store.find(key):
+            version = record.again(told, parts.pop(TEXT).decode(), self.compiled.function, types)
+            if version is not None:
+                executables.placed(parts)
+                self.store.used(path)
+                version.kept = f"read from {self.store.directory}"
+                return version
+        return None
+
+    def watch(self):
+        """A `with` around a trace."""
+        return watching()
+
+    def collect(self, version):
+        """A `with` around the first run of a version, giving {name: executable} of what is compiled."""
+        return collected(version.equations is None)
+
+    def keep(self, entry, version, files):
+        """Write a version that has run, with its executables."""
+        if version.equations is not None and not files:
+            return  # it came from there, with all it needs
+        try:
+            record.refuse(version)
+            if version.watch is None or version.watch.why:
+                raise Unsaid(version.watch.why[0] if version.watch else "it was traced while another function was")
+            key = self.key(entry, version.types)
+            told, text = record.said(version, self.compiled.function)
+        except Unsaid as error:
+            version.kept = f"not kept: {error}"
+            return
+        name = digest([told["reads"], [repr(p.type) for p in version.func.params]])[:32]
+        failed = self.store.write(key, name, told, {TEXT: text.encode(), **files})
+        version.kept = f"not kept: {failed}" if failed else f"kept in {self.store.directory}"
+
+
+@contextlib.contextmanager
+def collected(fresh):
+    files = {}
+    with executables.collecting(files, fresh):
+        yield files

@@ -1,0 +1,272 @@
+"""One trace as text and numbers, and back: the program, what was read of the world outside, and how results are given back.
+
+A file names an outside place by the way to it from the compiled function: through closure cells, the dictionaries of globals, and
+what places named before it hold.
+"""
+
+import builtins
+import os
+
+import numpy as np
+
+from ...ir.core import Func, Lit
+from ...ir.text import parse, show
+from ...ir.types import IRTypeError, type_of
+from .. import errors, pytree
+from ..capture import ARRAY, SCALAR, Captured, Out
+from ..outside import Outside
+from ..scan import Line
+from ..status import Check
+from ..version import Version
+from ..world import MISSING, Guard, Read
+from .described import Unsaid, described, follow, leads, plain
+from .watch import hidden
+
+KNOWN = (*vars(builtins).values(), *vars(errors).values(), np.linalg.LinAlgError, np.exceptions.AxisError)
+RAISED = {e.__name__: e for e in KNOWN if isinstance(e, type) and issubclass(e, Exception)}
+KINDS = {ARRAY: ARRAY, SCALAR: SCALAR} | {t.__name__: t for t in (float, complex, int, bool)}  # of results, by name
+
+
+# -- structures ------------------------------------------------------------------------------------
+
+
+def skeleton(tree):
+    """A structure of arguments or results with its leaves numbered; Unsaid unless it is made of dicts, lists and tuples."""
+    return nested(pytree.unflatten(tree, range(tree.num_leaves)))
+
+
+def nested(x):
+    if x is None or type(x) is int:
+        return x
+    if type(x) in (list, tuple):
+        return [type(x).__name__, *map(nested, x)]
+    if type(x) is dict:
+        return ["dict", *([described(k), nested(v)] for k, v in x.items())]
+    raise Unsaid(f"a {type(x).__name__} among what it takes or gives is no dict, list or tuple")
+
+
+def unnested(x):
+    if not isinstance(x, list):
+        return x
+    kind, *parts = x
+    if kind == "dict":
+        return {plain(k): unnested(v) for k, v in parts}
+    return {"list": list, "tuple": tuple}[kind](map(unnested, parts))
+
+
+def ordered(order):
+    """The insertion orders of dicts, as `pytree.key_order` gives them."""
+    if order is None or isinstance(order, list):
+        return order and [ordered(o) for o in order]
+    return ["dict", *([described(k), ordered(v)] for k, v in order.items())]
+
+
+def unordered(said):
+    if said is None or said[:1] != ["dict"]:
+        return said and [unordered(o) for o in said]
+    return {plain(k): unordered(v) for k, v in said[1:]}
+
+
+# -- what was read outside -------------------------------------------------------------------------
+
+
+class Ways:
+    """How objects are reached: id -> [number of the read that holds the start, or None for the function itself; steps]."""
+
+    def __init__(self, function):
+        self.found = {}
+        self.reach(function, [None])
+
+    def reach(self, x, way):
+        if id(x) in self.found:
+            return
+        self.found[id(x)] = way
+        for step, inside in leads(x):
+            self.reach(inside, [*way, step])
+
+    def to(self, x, name):
+        if id(x) not in self.found:
+            raise Unsaid(f"{name} is reached in a way that is not known")
+        return self.found[id(x)]
+
+
+def at(way, function, reads):
+    """The object at the end of a way."""
+    first, *steps = way
+    return follow(function if first is None else reads[first].value, steps)
+
+
+def said_of(read):
+    """What is relied on of the value of a place."""
+    if read.value is MISSING:
+        return ["missing"]
+    if read.how in ("kind", "input", "free"):
+        return ["kind", type(read.value).__name__]
+    if read.how == "same":
+        return ["same"]
+    if read.how != "value" or read.kind == "contents" and not isinstance(read.value, int | tuple):
+        raise Unsaid(f"{read.name} is relied on by all that it holds")
+    return ["value", described(read.value)]
+
+
+def reads_of(outside, function):
+    """The reads of a trace, each by its way and by what was found."""
+    ways, numbers, out = Ways(function), {}, []
+    for read in outside.reads.values():
+        if any(r is not None and id(r) not in numbers for r in (read.parent, read.other if read.how == "same" else None)):
+            raise Unsaid(f"{read.name} is in something that is reached in a way that is not known")
+        parent = None if read.parent is None else numbers[id(read.parent)]
+        way = ways.to(read.owner, read.name) if read.parent is None else None
+        other = numbers[id(read.other)] if read.how == "same" else None
+        out.append([read.kind, way, parent, described(read.key), read.name, read.file, read.line, read.how, other, said_of(read)])
+        numbers[id(read)] = len(numbers)
+        ways.reach(read.value, [numbers[id(read)]])
+    for f in outside.functions.values():
+        if id(f) not in ways.found:
+            raise Unsaid(f"{f.__qualname__} was called, and is reached in a way that is not known")
+        if (why := hidden(f.__code__)) is not None:
+            raise Unsaid(why)
+    return out, numbers
+
+
+def reads_again(said, function):
+    """The reads of a file in this process, or None where a place holds something else now, or is not there."""
+    reads = []
+    for kind, way, parent, key, name, file, line, how, other, found in said:
+        try:
+            owner = None if way is None else at(way, function, reads)
+        except (StopIteration, AttributeError, TypeError):
+            return None
+        read = Read(kind, owner, plain(key), name, Line(file, line), None if parent is None else reads[parent])
+        read.how, read.other = how, None if other is None else reads[other]
+        reads.append(read)
+        try:
+            if said_of(read) != found or how == "same" and read.value is not read.other.value:
+                return None
+        except Unsaid:
+            return None
+    return reads if Guard(reads).holds() else None
+
+
+# -- programs --------------------------------------------------------------------------------------
+
+
+def alike(f, g):
+    """Whether two functions are the same, equation by equation and number by number."""
+    if f.name != g.name or len(f.params) != len(g.params) or len(f.eqns) != len(g.eqns):
+        return False
+    known = dict(zip(f.params, g.params))
+
+    def same(xs, ys):
+        return len(xs) == len(ys) and all(x is y if isinstance(x, Lit) else known.get(x) is y for x, y in zip(xs, ys))
+
+    if any(p.type is not q.type for p, q in known.items()):
+        return False
+    for a, b in zip(f.eqns, g.eqns):
+        if a.op is not b.op or a.attrs.keys() != b.attrs.keys() or not same(a.operands, b.operands) or len(a.results) != len(b.results):
+            return False
+        if not all(equal(v, b.attrs[k]) for k, v in a.attrs.items()) or any(r.type is not s.type for r, s in zip(a.results, b.results)):
+            return False
+        known.update(zip(a.results, b.results))
+    return same(f.results, g.results)
+
+
+def equal(a, b):
+    """Whether two attributes are the same."""
+    if isinstance(a, Func):
+        return isinstance(b, Func) and alike(a, b)
+    if isinstance(a, tuple | list):
+        return isinstance(b, tuple | list) and len(a) == len(b) and all(map(equal, a, b))
+    a = a.item() if isinstance(a, np.generic) else a
+    return type(a) is type(b) and (repr(a) == repr(b) if isinstance(a, float | complex) else a == b)
+
+
+def text_of(func):
+    """The text of a program, which is read back to be sure."""
+    text = show(func, sources=False)
+    try:
+        if alike(func, parse(text)):
+            return text
+    except (IRTypeError, ValueError):
+        pass
+    raise Unsaid("its program has an equation that text does not tell")
+
+
+def out_said(out):
+    if out.chain:
+        raise Unsaid("it returns a view")
+    if out.how == "object":
+        return ["object", described(out.object)]
+    if out.how not in ("value", "argument"):
+        raise Unsaid("it returns an object from outside")
+    return [out.how, next(name for name, kind in KINDS.items() if kind is out.kind), out.index]
+
+
+def out_again(said):
+    if said[0] == "object":
+        return Out("object", object=plain(said[1]))
+    how, kind, index = said
+    return Out(how, KINDS[kind], index)
+
+
+def refuse(version):
+    """Unsaid for traces that do what a file does not tell of."""
+    captured = version.captured
+    for found, why in (
+        (version.assumed or version.tree, "data chooses between several programs by value"),
+        (captured.outside.draws, "it draws random numbers"),
+        (version.effects, "it prints, or calls Python while it runs"),
+        (captured.stores, "it stores into objects outside"),
+        (captured.given is not None, "it changes a list or dict that it is given"),
+        (any(not isinstance(x, Read) for x in captured.inputs), "it takes in an array that no name outside leads to"),
+        (any(c.drawn or RAISED.get(c.error.__name__) is not c.error for c in captured.checks), "it raises an exception of a class of the user's"),
+    ):
+        if found:
+            raise Unsaid(why)
+
+
+def said(version, function):
+    """A trace of `function`: -> (what JSON holds, the text of its program); Unsaid where that is not all of it."""
+    captured = version.captured
+    reads, numbers = reads_of(captured.outside, function)
+    checks = [[c.error.__name__, c.text, c.quotes] for c in captured.checks]
+    return {
+        "reads": reads,
+        "inputs": [numbers[id(x)] for x in captured.inputs],
+        "values": captured.values,
+        "writes": list(captured.writes),
+        "layout": list(captured.layout),
+        "checks": checks,
+        "where": os.getcwd() if checks else None,  # messages name files as seen from there
+        "outs": [out_said(o) for o in captured.outs],
+        "tree": skeleton(captured.tree),
+        "order": ordered(captured.order),
+        "notes": list(captured.notes),
+        "equations": captured.func.count(),
+        "reason": version.reason,
+        "engine": version.engine,
+        "times": version.times,
+    }, text_of(version.func)
+
+
+def again(told, text, function, types):
+    """The trace in this process, or None where something it relied on is not as it was. types: of the dynamic arguments."""
+    reads = reads_again(told["reads"], function)
+    if reads is None or told["where"] not in (None, os.getcwd()):
+        return None
+    inputs = [reads[n] for n in told["inputs"]]
+    func = parse(text)
+    values = [x.get() for x in inputs]
+    if [*types, *map(type_of, values)] != [p.type for p in func.params]:
+        return None
+    outside = Outside(len(types))
+    outside.reads = {r.place: r for r in reads}
+    checks = tuple(Check(RAISED[e], words, quotes) for e, words, quotes in told["checks"])
+    outs, tree = [out_again(o) for o in told["outs"]], pytree.structure(unnested(told["tree"]))
+    captured = Captured(
+        func, told["values"], inputs, [], told["writes"], [], checks, tuple(told["layout"]), outs, tree, unordered(told["order"]), told["notes"],
+        outside, [], None,
+    )  # fmt: skip
+    version = Version(captured, func, types, told["reason"], 0.0, 0.0)
+    version.engine, version.times, version.equations = told["engine"], told["times"] and tuple(told["times"]), told["equations"]
+    return version
