@@ -12,6 +12,7 @@ The regions of an equation follow it, indented, each named by its attribute (`bo
 
 import ast
 import base64
+import functools
 import inspect
 import re
 import zlib
@@ -264,33 +265,33 @@ def _dense(type, data):
     return Constant(np.array(data, t.dtype).reshape(t.shape))
 
 
-def _scan(text):
-    """(index, character, depth) of every character outside quotes; depth counts open brackets."""
-    depth, quoted, skip = 0, False, False
-    for i, c in enumerate(text):
-        if skip:
-            skip = False
-        elif quoted:
-            skip, quoted = c == "\\", c != '"'
-        elif c == '"':
-            quoted = True
-        else:
-            depth += (c in "([{") - (c in ")]}")
-            yield i, c, depth
+_QUOTED = r'"(?:\\.|[^"\\])*"?'
+_COMMENT = re.compile(rf"{_QUOTED}|#")
+
+
+@functools.cache
+def _marks(mark):
+    return re.compile(rf"{_QUOTED}|[(\[{{]|[)\]}}]|{re.escape(mark)}")
 
 
 def _split(text, mark):
     """Split at `mark` where no bracket or quote is open; empty pieces are dropped."""
-    cuts = [i for i, _, depth in _scan(text) if depth == 0 and text.startswith(mark, i)]
-    pieces, start = [], 0
-    for cut in cuts:
-        pieces.append(text[start:cut])
-        start = cut + len(mark)
+    pieces, start, depth = [], 0, 0
+    for found in _marks(mark).finditer(text):
+        what = found[0]
+        if what == mark:
+            if depth == 0:
+                pieces.append(text[start : found.start()])
+                start = found.end()
+        elif what[0] != '"':
+            depth += 1 if what in "([{" else -1
     return [p for p in (*pieces, text[start:]) if p.strip()]
 
 
 def _uncomment(line):
-    return next((line[:i] for i, c, _ in _scan(line) if c == "#"), line)
+    if "#" not in line:
+        return line
+    return next((line[: found.start()] for found in _COMMENT.finditer(line) if found[0] == "#"), line)
 
 
 Func.__str__ = show  # print(func) is its text

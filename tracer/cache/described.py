@@ -122,7 +122,12 @@ def module(x):
         refuse(f"the module {x.__name__}, which is not the one that is imported by this name,")
     if not pure(x.__name__) and is_library(x.__name__):
         refuse(f"what is in the module {x.__name__}")
-    return ["module", x.__name__]
+    return ["module", x.__name__, version(x.__name__)]
+
+
+def version(name):
+    """The version of the library that a module is of, where it has one."""
+    return getattr(sys.modules.get(name.partition(".")[0]), "__version__", None) if is_library(name) else None
 
 
 def is_library(module):
@@ -139,13 +144,13 @@ def named(what, x):
         found = getattr(found, part, None)
     if found is not x or not pure(home):
         refuse(f"{name or type(x).__name__} of {home or 'no module'}")
-    return [what, home, name]
+    return [what, home, name, version(home)]
 
 
 def ufunc(x):
     for home in ("numpy", "scipy.special"):
         if getattr(sys.modules.get(home), x.__name__, None) is x:
-            return ["ufunc", home, x.__name__]
+            return ["ufunc", home, x.__name__, version(home)]
     return refuse(f"the ufunc {x.__name__}")
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import importlib.metadata
 import os
 import platform
 import sys
@@ -18,7 +17,6 @@ from ..source.builtins import REPLACED
 from .described import PACKAGE, Unsaid
 
 FORMAT = 1
-LIBRARIES = ("jaxlib", "scipy")  # that do not say it when they are imported
 LOADED = time.time_ns()  # by now all of our modules have been read
 
 
@@ -32,15 +30,7 @@ def environment():
 def fixed():
     """What stays as it is as long as the process lives."""
     python = [sys.version, sys.implementation.cache_tag, sys.byteorder, repr(sys.flags)]
-    versions = [np.__version__, *([n, version(n)] for n in LIBRARIES)]
-    return [FORMAT, *python, *versions, source(), *processor(), *executables.machine()]
-
-
-def version(name):
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return [FORMAT, *python, np.__version__, source(), *processor(), *executables.machine()]
 
 
 def source():
