@@ -3,6 +3,7 @@
     python -m wengert [--epochs N] [--seed N] [--quiet]
     python -m wengert ir MODULE:FUNCTION SPEC...
     python -m wengert numpy
+    python -m wengert cache [DIRECTORY] [--clear]
 """
 
 import argparse
@@ -13,6 +14,7 @@ import inspect
 import os
 import re
 import sys
+import time
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from . import DerivativeError, WengertError, grad, jit, source
 from .examples import training
 from .ir.types import DTYPES, IRTypeError, parse_type
 from .tracer import pytree
+from .tracer.cache import keep, store
 from .tracer.catalogue import page
 
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")  # f32[], which Python cannot read, outside strings
@@ -134,7 +137,29 @@ def main(argv=None):
     if argv == ["numpy"]:
         print(page.made(), end="")
         return 0
+    if argv[:1] == ["cache"]:
+        return main_cache(argv[1:])
     return main_ir(argv[1:]) if argv[:1] == ["ir"] else main_job(argv)
+
+
+def main_cache(argv):
+    parser = argparse.ArgumentParser("python -m wengert cache", description="List the programs kept on disk, the one used last first.")
+    parser.add_argument("directory", metavar="DIRECTORY", nargs="?", help=f"default: what {keep.VARIABLE} names, or {keep.default()}")
+    parser.add_argument("--clear", action="store_true", help="remove them")
+    given = parser.parse_args(argv)
+    files = store.Store(given.directory or keep.named() or keep.default())
+    if given.clear:
+        print(f"{files.directory}: {files.clear()} program(s) removed")
+        return 0
+    found = files.all()
+    print(f"{files.directory}: {len(found)} program(s), {sum(s.st_size for _, s in found) / 1e6:.1f} MB")
+    sizes = dict(found)
+    for path in store.newest(found):
+        data = store.unpacked(store.read(path) or b"")
+        what = data[1][keep.TEXT].decode().partition("\n")[0].removeprefix("func ").removesuffix(" {") if data else "cannot be read"
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(sizes[path].st_mtime))
+        print(f"  {used}  {sizes[path].st_size / 1e3:8.1f} kB  {what:.100}")
+    return 0
 
 
 def main_ir(argv):
@@ -156,7 +181,7 @@ def main_ir(argv):
 
 def main_job(argv):
     what = "Train a network written in plain NumPy, and show what the compiler made of it."
-    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also: python -m wengert ir --help; python -m wengert numpy")
+    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also: python -m wengert ir --help, numpy, cache --help")
     parser.add_argument("--epochs", type=int, default=20, help="times through the training set; default %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="of the first parameters and the order of the images; default %(default)s")
     parser.add_argument("--quiet", action="store_true", help="print the test accuracy alone")

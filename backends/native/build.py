@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import functools
+import hashlib
 import importlib
 import importlib.util
 import threading
@@ -10,6 +11,7 @@ import threading
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 LOCK = threading.RLock()
 ENGINES = []  # compiled code lives as long as the process: programs hold bare pointers into it
+OBJECTS = {}  # name -> machine code, of what was compiled in this process, or kept from another
 
 
 @functools.cache
@@ -45,15 +47,25 @@ def has_symbol(name):
 
 
 def compiled(text, name):
-    """The C function `name` of a module of IR text, as a ctypes pointer."""
+    """-> (the C function `name` of a module of IR text, as a ctypes pointer; the name of its machine code in OBJECTS)."""
     with LOCK:
         llvm, target = machine()
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = target.triple, str(target.target_data)
         module.verify()
-        builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
-        builder.getModulePassManager().run(module, builder)
+        code = object_name(text)
+        if code not in OBJECTS:
+            builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+            builder.getModulePassManager().run(module, builder)
         engine = llvm.create_mcjit_compiler(module, target)
+        engine.set_object_cache(lambda _, made: OBJECTS.setdefault(code, made), lambda _: OBJECTS.get(code))
         engine.finalize_object()
         ENGINES.append(engine)
-        return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address(name))
+        return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address(name)), code
+
+
+def object_name(text):
+    """A digest of all that decides the machine code of a module."""
+    llvm, target = machine()
+    parts = text, target.triple, str(target.target_data), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), str(llvm.llvm_version_info)
+    return f"nest-{hashlib.sha256(repr(parts).encode()).hexdigest()}"

@@ -82,7 +82,8 @@ def handler(buffers):
     return HANDLER.format(major=VERSION[0], minor=VERSION[1], loads="\n".join(lines), given=given)
 
 
-REGISTERED = set()
+REGISTERED = {}  # the name of a target -> that of its machine code
+LOGS = []  # sets that receive the name of the machine code of each target asked for
 
 
 def target(text):
@@ -90,6 +91,9 @@ def target(text):
     name = f"wengert_nest_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     with LOCK:
         if name not in REGISTERED:
-            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(compiled(text, "handler")), platform="cpu")
-            REGISTERED.add(name)
+            handler, code = compiled(text, "handler")
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
+            REGISTERED[name] = code
+        for log in LOGS:
+            log.add(REGISTERED[name])
     return name

@@ -3,6 +3,7 @@
 jax keeps executables as files in one directory a process, under names that are digests of the lowered module, of versions, devices
 and options. Where the user has given it no directory it gets one of ours, private and empty: what is compiled while `collecting`
 is read from there, and what was kept from another process is `placed` there before it is asked for. Nothing else is written to it.
+The machine code of native nests is collected and placed with them.
 """
 
 import atexit
@@ -16,8 +17,11 @@ import threading
 import jax
 from jax.extend import backend
 
+from ..native.build import OBJECTS
+from ..native.ffi import LOGS
+
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
-ASIDE = "aside"
+ASIDE, NEST = "aside", "nest-"
 LOCK = threading.Lock()
 _own = []  # [the directory], once there is one
 
@@ -49,12 +53,13 @@ def remove(path, process):
 
 def placed(files):
     """Put executables, by name, where jax looks for them -> whether they are there."""
+    OBJECTS.update((n, data) for n, data in files.items() if n.startswith(NEST))
     home = directory()
     if home is None:
         return False
     try:
         for name, data in files.items():
-            if not (home / name).exists():
+            if not name.startswith(NEST) and not (home / name).exists():
                 (home / name).write_bytes(data)
     except OSError:
         return False
@@ -71,10 +76,11 @@ def collecting(files, fresh):
     if home is None:
         yield
         return
-    before = names(home)
+    before, nests = names(home), set()
     moved = before if fresh else ()
     move(moved, home, home / ASIDE)
     jax.config.update(LEAST, 0.0)
+    LOGS.append(nests)
     try:
         yield
     finally:
@@ -82,6 +88,9 @@ def collecting(files, fresh):
         with contextlib.suppress(OSError):
             files.update((n, (home / n).read_bytes()) for n in names(home) - (set() if fresh else before))
         move(moved, home / ASIDE, home)
+        LOGS[:] = [log for log in LOGS if log is not nests]
+        if files:
+            files.update((n, OBJECTS[n]) for n in nests)
 
 
 def names(home):

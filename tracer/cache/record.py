@@ -192,6 +192,24 @@ def text_of(func):
     raise Unsaid("its program has an equation that text does not tell")
 
 
+class Place(str):
+    """What is left of the source of an equation: the words in which it is told."""
+
+    target = None
+
+    def marked(self, mark):
+        return self
+
+
+def loops(func):
+    """The loops of a program, those inside others behind them."""
+    for eqn in func.eqns:
+        if eqn.op.name == "loop":
+            yield eqn
+        for region in eqn.regions():
+            yield from loops(region)
+
+
 def out_said(out):
     if out.chain:
         raise Unsaid("it returns a view")
@@ -242,6 +260,7 @@ def said(version, function):
         "tree": skeleton(captured.tree),
         "order": ordered(captured.order),
         "notes": list(captured.notes),
+        "loops": [str(e.source) if e.source else None for e in loops(version.func)],
         "equations": captured.func.count(),
         "reason": version.reason,
         "engine": version.engine,
@@ -256,6 +275,8 @@ def again(told, text, function, types):
         return None
     inputs = [reads[n] for n in told["inputs"]]
     func = parse(text)
+    for eqn, place in zip(loops(func), told["loops"], strict=True):
+        eqn.source = Place(place) if place else None
     values = [x.get() for x in inputs]
     if [*types, *map(type_of, values)] != [p.type for p in func.params]:
         return None
