@@ -67,5 +67,6 @@ def compiled(text, name):
 def object_name(text):
     """A digest of all that decides the machine code of a module."""
     llvm, target = machine()
-    parts = text, target.triple, str(target.target_data), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), str(llvm.llvm_version_info)
+    processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    parts = text, target.triple, str(target.target_data), processor, str(llvm.llvm_version_info)
     return f"nest-{hashlib.sha256(repr(parts).encode()).hexdigest()}"

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir.types import SHORT
 from ..frames import ROOT
-from ..source.convert import is_builtin, is_user
+from ..source.convert import is_builtin, is_user, is_user_file
 
 PACKAGE = __name__.partition(".")[0]
 # of what is not the user's, the modules whose attributes and functions are the same in all processes
@@ -37,7 +37,13 @@ def pure(module):
     top, _, rest = name.partition(".")
     if top == PACKAGE:
         return rest.partition(".")[0] in ("", *ROOMS)
-    return top in PURE and not any(name == m or name.startswith(f"{m}.") for m in IMPURE)
+    return top in PURE and not any(name == m or name.startswith(f"{m}.") for m in IMPURE) and not shadowed(top)
+
+
+def shadowed(name):
+    """Whether a module with the name of a library's is a file of the user's."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return file is not None and is_user_file(file)
 
 
 def digest(said):
@@ -166,7 +172,7 @@ def function(f, within):
         return ["compiled", {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function, within)]
     if f.__code__.co_filename.startswith(ROOT) and pure(f.__module__):
         held = [[n, *([described(c.cell_contents, within)] if filled(c) else [])] for n, c in cells(f)]
-        return ["ours", f.__module__, f.__qualname__, f.__code__.co_firstlineno, code(f.__code__), held, parts(f.__defaults__, within)]
+        return ["ours", f.__module__, f.__qualname__, code(f.__code__), held, parts(f.__defaults__, within), parts(f.__kwdefaults__, within)]
     if not is_user(f.__code__):
         return named("function", f)
     more = {k: described(v, within) for k, v in f.__dict__.items()}

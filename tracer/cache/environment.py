@@ -14,7 +14,7 @@ from ...ir.rules import EXACT, RULES
 from .. import engine
 from ..numpy_api.registry import HANDLERS
 from ..source.builtins import REPLACED
-from .described import PACKAGE, Unsaid
+from .described import PACKAGE, Unsaid, pure
 
 FORMAT = 1
 LOADED = time.time_ns()  # by now all of our modules have been read
@@ -38,7 +38,7 @@ def source():
     found = hashlib.sha256()
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file is None or name != PACKAGE and not name.startswith(f"{PACKAGE}."):
+        if file is None or name.partition(".")[0] != PACKAGE or not pure(name):
             continue
         stat = os.stat(file)
         if stat.st_ctime_ns > LOADED:

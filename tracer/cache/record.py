@@ -101,7 +101,7 @@ def said_of(read):
     if read.value is MISSING:
         return ["missing"]
     if read.how in ("kind", "input", "free"):
-        return ["kind", type(read.value).__name__]
+        return ["kind", type(read.value).__module__, type(read.value).__qualname__]
     if read.how == "same":
         return ["same"]
     if read.how != "value" or read.kind == "contents" and not isinstance(read.value, int | tuple):
@@ -185,11 +185,12 @@ def text_of(func):
     """The text of a program, which is read back to be sure."""
     text = show(func, sources=False)
     try:
-        if alike(func, parse(text)):
-            return text
-    except (IRTypeError, ValueError):
-        pass
-    raise Unsaid("its program has an equation that text does not tell")
+        same = alike(func, parse(text))
+    except (IRTypeError, SyntaxError, ValueError, TypeError, KeyError, AttributeError, RecursionError):  # whatever reads no number of our own
+        same = False
+    if not same:
+        raise Unsaid("its program has an equation that text does not tell")
+    return text
 
 
 class Place(str):

@@ -23,11 +23,12 @@ from ..source.calls import call
 from ..source.convert import belongs, is_builtin, is_user
 from .described import GENERATED, is_library, pure
 
-HIDDEN = {"id", "hash", "open", "input", "globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__", "breakpoint", "print"}
+HIDDEN = {"id", "hash", "open", "input", "globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__", "breakpoint"}
 UNORDERED = {"set", "frozenset"}  # of strings, they come in another order in each process
 OWNERS = (list, dict, tuple, str, bytes, int, float, complex, range, slice, types.ModuleType, np.ndarray, np.generic, np.dtype, np.ufunc, Traced)
 DOING = ("save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap")
 DOING += ("tofile", "dump", "dumps")
+PLAIN = ("numpy", "math", "cmath", "operator", "functools", "itertools")  # modules of which an import tells nothing new
 TELLING = ("base_repr", "binary_repr", "broadcast_shapes", "diag_indices", "isdtype", "isfortran", "issubdtype", "iterable", "mask_indices")
 TELLING += ("promote_types", "row_stack", "tril_indices", "triu_indices", "typename", "fromiter", "fromstring", "mintypecode")
 KNOWN = {getattr(np, n) for n in TELLING if hasattr(np, n)}
@@ -88,21 +89,26 @@ def answers_alike(f):
     if name in DOING:
         return False
     if kind is types.FunctionType:
-        return f.__code__.co_filename == GENERATED or is_user(f.__code__) or known(f) or pure(f.__module__) and not f.__module__.startswith("numpy")
+        return f.__code__.co_filename == GENERATED or is_user(f.__code__) or known(f) or simple(f.__module__)
     if kind is functools.partial:
         return True  # `call` asks about what it calls
     if isinstance(f, type):
-        return f.__name__ not in UNORDERED and (is_builtin(f) or pure(f.__module__))
+        return f.__name__ not in UNORDERED and (is_builtin(f) or simple(f.__module__) or pure(f.__module__) and f.__module__.startswith("numpy"))
     if kind is types.BuiltinFunctionType:
         owner = f.__self__
         if isinstance(owner, types.ModuleType) or owner is None:
-            return known(f) or pure(f.__module__) and not (owner is builtins and name in HIDDEN) and not f.__module__.startswith("numpy")
+            return known(f) or simple(f.__module__) and not (owner is builtins and name in HIDDEN)
         return isinstance(owner, OWNERS) or isinstance(owner, type) and is_builtin(owner)
     if kind is types.MethodType:
         return is_user(f.__func__.__code__) if type(f.__func__) is types.FunctionType and not isinstance(f.__self__, Traced) else True
     if kind in (types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType):
         return True
-    return known(f) or pure(kind.__module__) and kind.__module__.partition(".")[0] not in ("numpy", "functools", "scipy")
+    return known(f) or simple(kind.__module__) and kind.__module__ != "functools"
+
+
+def simple(module):
+    """Whether all that a module of a library has is the same in every process; of NumPy's and SciPy's, the tracer's tables say what is."""
+    return pure(module) and module.partition(".")[0] not in ("numpy", "scipy")
 
 
 def known(f):
@@ -117,8 +123,11 @@ def known(f):
 def hidden(code):
     """What in a function's code is not noted while it runs, or None: imports, and orders that are not the same in all processes."""
     for c in codes(code):
+        level, last = None, None  # of an import: the constants loaded before it, of which the first is 0 where the name is absolute
         for ins in dis.get_instructions(c):
-            if ins.opname == "IMPORT_NAME":
+            if ins.opname == "LOAD_CONST":
+                level, last = last, ins.argval
+            if ins.opname == "IMPORT_NAME" and not (level == 0 and ins.argval in PLAIN and pure(ins.argval)):
                 return f"{code.co_qualname} imports {ins.argval} when it runs"
             if ins.opname in ("BUILD_SET", "SET_ADD", "SET_UPDATE"):
                 return f"{code.co_qualname} makes a set, whose order is another in each process"

@@ -29,9 +29,14 @@ def is_user(code):
     file = code.co_filename
     found = _users.get(file)
     if found is None:
-        standard = file.startswith(STDLIB) and not file.startswith(SITE)
-        found = _users[file] = not (standard or file.startswith(LIBRARIES) or internal(code))
+        found = _users[file] = is_user_file(file) and not internal(code)
     return found
+
+
+def is_user_file(file):
+    """Whether a file is none of the standard library, NumPy or jax."""
+    standard = file.startswith(STDLIB) and not file.startswith(SITE)
+    return not (standard or file.startswith(LIBRARIES))
 
 
 def is_builtin(kind):
