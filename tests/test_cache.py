@@ -9,10 +9,12 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
 
+from wengert import __main__ as cli
 from wengert import grad, jit
 from wengert.tracer import entry as entries
 from wengert.tracer.cache import environment, store
@@ -463,9 +465,86 @@ def test_writers_at_the_same_time(tmp_path):
     assert not bad and len(files.all()) == 1 and not list(tmp_path.rglob("*.part"))
 
 
+WRITER = """
+import importlib.util, sys, time
+spec = importlib.util.spec_from_file_location("store", sys.argv[1])
+store = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(store)
+files, n = store.Store(sys.argv[2]), int(sys.argv[3])
+print("begun", flush=True)
+for k in range(int(sys.argv[4])):
+    assert files.write("a" * 64, str(k % 3), {"n": n}, {"program": bytes([n]) * 300_000}) is None
+    for _, told, parts in files.find("a" * 64):
+        assert parts["program"] == bytes([told["n"]]) * 300_000
+"""
+
+
+def writer(directory, n, times):
+    return subprocess.Popen([sys.executable, "-S", "-c", WRITER, store.__file__, directory, str(n), str(times)], stdout=subprocess.PIPE)
+
+
+def test_processes_that_write_at_the_same_time(tmp_path):
+    processes = [writer(tmp_path, n, 10) for n in range(8)]
+    assert [p.wait() for p in processes] == [0] * 8
+    found = list(Store(tmp_path).find("a" * 64))
+    assert len(found) == 3 and all(parts["program"] == bytes([told["n"]]) * 300_000 for _, told, parts in found)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_processes_that_are_killed_while_they_write(tmp_path, monkeypatch):
+    for n in range(6):
+        process = writer(tmp_path, n, 1 << 30)
+        process.stdout.readline()
+        time.sleep(0.01 + 0.007 * n)
+        process.kill()
+        process.wait()
+        found = list(Store(tmp_path).find("a" * 64))
+        assert all(parts["program"] == bytes([told["n"]]) * 300_000 for _, told, parts in found)
+        assert len(found) == len(Store(tmp_path).all())  # none of them damaged
+    unfinished = tmp_path / ("a" * 64) / "begun.part"
+    unfinished.write_bytes(b"half")
+    Store(tmp_path).trim()
+    assert unfinished.exists()  # somebody may be at it
+    monkeypatch.setattr(store, "FORGOTTEN", -1.0)
+    Store(tmp_path).trim()
+    assert not list(tmp_path.rglob("*.part")) and list(Store(tmp_path).find("a" * 64))
+
+
 def test_two_worlds_are_two_files_and_each_is_found(process):
     text = "K = {}\ndef f(x):\n    return x * K\n"
     assert [process.run(text.format(k), X)[0] for k in (2.0, 3.0, 2.0, 3.0)] == ["kept", "kept", "read", "read"]
+
+
+def test_the_command_lists_and_clears(process, capsys, monkeypatch):
+    kept_file(process)
+    monkeypatch.setenv("WENGERT_CACHE", str(process.cache))
+    assert cli.main(["cache"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{process.cache}: 1 program(s), 0.0 MB") and second.endswith("kB  f(%x: f64[5]) -> f64[5]")
+    assert cli.main(["cache", str(process.cache), "--clear"]) == 0
+    assert capsys.readouterr().out == f"{process.cache}: 1 program(s) removed\n"
+    assert process.run(SIMPLE, X)[0] == "kept"
+
+
+def test_where_programs_are_kept(process, monkeypatch, tmp_path):
+    f = process.load(SIMPLE).f
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    for value, cache, where in (
+        ("", None, None),
+        ("", True, tmp_path / "home" / "wengert"),
+        ("0", None, None),
+        ("1", None, tmp_path / "home" / "wengert"),
+        (str(tmp_path / "a"), None, tmp_path / "a"),
+        (str(tmp_path / "a"), True, tmp_path / "a"),
+        (str(tmp_path / "a"), False, None),
+        (str(tmp_path / "a"), str(tmp_path / "b"), tmp_path / "b"),
+    ):
+        monkeypatch.setenv("WENGERT_CACHE", value)
+        found = getattr(jit(f, cache=cache).compiled.cache, "store", None)
+        assert (found and found.directory) == where
+    assert not hasattr(jit(f, cache=True, check=True).compiled.cache, "store")
+    with pytest.raises(TypeError, match="jit keeps programs in a directory"):
+        jit(f, cache=3)
 
 
 # -- processes -------------------------------------------------------------------------------------
