@@ -165,7 +165,7 @@ class _Lines:
 _HEAD = re.compile(r"(?:([\w\[\]]+):\s*)?func\s*([^\s(]*)\((.*)\)\s*->\s*.*\{$")
 _REGION = re.compile(r"(\w+)(\[\d+\])?:\s*func\b")
 _TYPE = re.compile(rf"\b(?:{'|'.join(DTYPES)})\[[\d,]*\]")
-_EQN = re.compile(r"(?:((?:%[\w.]+,?\s*)+)=\s*)?(\w+)\s*(.*)$")
+_EQN = re.compile(r"(?:(%[^=]+)=\s*)?(\w+)\s*(.*)$")
 
 
 def _parse_func(lines, name):

@@ -16,6 +16,7 @@ import pytest
 
 from wengert import __main__ as cli
 from wengert import grad, jit
+from wengert.backends.xla import executables
 from wengert.tracer import entry as entries
 from wengert.tracer.cache import environment, store
 from wengert.tracer.cache.store import Store
@@ -255,6 +256,33 @@ def test_memory_results_and_errors_are_as_traced(process):
     assert process.run(text, X, np.int64(1), name="g") == ("read", X[1])
     with pytest.raises(IndexError, match="index 9 is out of bounds"):
         process.function(X, np.int64(9))
+
+
+def test_a_file_without_its_executables_gets_them(process, monkeypatch):
+    path = kept_file(process)
+    told, parts = store.unpacked(path.read_bytes())
+    assert list(parts)[0] == "program" and len(parts) == 2
+    path.write_bytes(store.packed(told, {"program": parts["program"]}))
+    path.chmod(0o600)
+    for file in executables.directory().glob("*-cache"):
+        file.unlink()
+    came, result = process.run(SIMPLE, X)
+    assert came == "read" and np.allclose(result, EXPECTED)
+    assert store.unpacked(path.read_bytes())[1].keys() == parts.keys()
+
+
+def test_programs_with_regions_and_names_of_several_words(process):
+    text = """
+        def f(x, n):
+            for k in range(n):
+                if x.sum() > 10.0:
+                    return x * k
+                x = x + 1.0 if x[0] < 2.0 else x * 2.0
+            return x
+    """
+    for came in ("kept", "read"):
+        for n in (3, 40):
+            assert process.run(text, X, n) == (came, pytest.approx(plainly(text, X, n)))
 
 
 def test_functions_of_other_modules_are_compared_too(process):

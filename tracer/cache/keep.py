@@ -74,11 +74,12 @@ class Cache:
         except Unsaid:
             return None
         for path, told, parts in self.store.find(key):
-            version = record.again(told, parts.pop(TEXT).decode(), self.compiled.function, types)
+            text = parts.pop(TEXT)
+            version = record.again(told, text.decode(), self.compiled.function, types)
             if version is not None:
                 executables.placed(parts)
                 self.store.used(path)
-                version.kept = f"read from {self.store.directory}"
+                version.kept, version.file = f"read from {self.store.directory}", (key, path.stem, told, {**parts, TEXT: text})
                 return version
         return None
 
@@ -88,12 +89,15 @@ class Cache:
 
     def collect(self, version):
         """A `with` around the first run of a version, giving {name: executable} of what is compiled."""
-        return collected(version.equations is None)
+        return collected(version.file is None)
 
     def keep(self, entry, version, files):
         """Write a version that has run, with its executables."""
-        if version.equations is not None and not files:
-            return  # it came from there, with all it needs
+        if version.file is not None:
+            key, name, told, parts = version.file
+            if files:  # executables that were not there, or of another form
+                self.store.write(key, name, told, parts | files)
+            return
         try:
             record.refuse(version)
             if version.watch is None or version.watch.why:

@@ -47,7 +47,7 @@ class Store:
 
     def write(self, key, name, told, parts):
         """Keep a file -> None, or why it is not kept."""
-        data = packed({"key": key, **told}, parts)
+        data = packed({**told, "key": key}, parts)
         if len(data) > LARGEST:
             return f"it is {len(data) >> 20} MiB"
         try:
