@@ -72,6 +72,8 @@ def described(x, within=()):
         return module(x)
     if kind is types.FunctionType:
         return again(x, within) or function(x, (*within, id(x)))
+    if kind is functools.partial and not x.__dict__:
+        return again(x, within) or ["partial", described(x.func, (*within, id(x))), parts(x.args, within), parts(x.keywords, within)]
     if isinstance(x, type):
         return named("type", x) if is_builtin(x) or pure(x.__module__) else refuse(f"the class {x.__name__}")
     if kind is inspect.Signature:
@@ -217,6 +219,8 @@ CODE += ("co_kwonlyargcount", "co_name", "co_qualname", "co_filename", "co_first
 
 def leads(x):
     """[(step, object)] of what is found from a described function; `follow` takes the same steps."""
+    if type(x) is functools.partial:
+        return [(["partial"], x.func), *callables(x.args, x.keywords)]
     if type(x) is not types.FunctionType:
         return []
     if x.__code__.co_filename == GENERATED:
@@ -224,8 +228,13 @@ def leads(x):
     if x.__code__.co_filename.startswith(ROOT) and pure(x.__module__):
         return [(["holds", n], c.cell_contents) for n, c in cells(x) if filled(c)]
     if is_user(x.__code__):
-        return [(["globals"], x.__globals__), *((["cell", n], c) for n, c in cells(x))]
+        return [(["globals"], x.__globals__), *((["cell", n], c) for n, c in cells(x)), *callables(x.__defaults__ or (), x.__kwdefaults__ or {})]
     return []
+
+
+def callables(positional, named):
+    """[(step, function)] of what may be called among defaults, or arguments given beforehand."""
+    return [(["given", k], v) for k, v in (*enumerate(positional), *named.items()) if callable(v)]
 
 
 def follow(x, steps):

@@ -67,6 +67,10 @@ class Cache:
         arguments = [record.skeleton(entry.tree), record.ordered(entry.order), kinds, static, entry.names, entry.promoted, [repr(t) for t in types]]
         return digest([environment(), {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function), arguments])
 
+    def roots(self, entry):
+        """What a trace starts from: the function, and the static arguments."""
+        return [self.compiled.function, *(x for i, x in enumerate(entry.leaves) if i not in entry.dynamic)]
+
     def load(self, entry, types):
         """A version made by another process that holds here, or None."""
         try:
@@ -75,7 +79,7 @@ class Cache:
             return None
         for path, told, parts in self.store.find(key):
             text = parts.pop(TEXT)
-            version = record.again(told, text.decode(), self.compiled.function, types)
+            version = record.again(told, text.decode(), self.roots(entry), types)
             if version is not None:
                 executables.placed(parts)
                 self.store.used(path)
@@ -103,7 +107,7 @@ class Cache:
             if version.watch is None or version.watch.why:
                 raise Unsaid(version.watch.why[0] if version.watch else "it was traced while another function was")
             key = self.key(entry, version.types)
-            told, text = record.said(version, self.compiled.function)
+            told, text = record.said(version, self.roots(entry))
         except Unsaid as error:
             version.kept = f"not kept: {error}"
             return

@@ -1,7 +1,7 @@
 """One trace as text and numbers, and back: the program, what was read of the world outside, and how results are given back.
 
-A file names an outside place by the way to it from the compiled function: through closure cells, the dictionaries of globals, and
-what places named before it hold.
+A file names an outside place by the way to it from the compiled function, or from a function that is an argument: through closure
+cells, the dictionaries of globals, and what places named before it hold.
 """
 
 import builtins
@@ -71,11 +71,12 @@ def unordered(said):
 
 
 class Ways:
-    """How objects are reached: id -> [number of the read that holds the start, or None for the function itself; steps]."""
+    """How objects are reached: id -> ["root" or "read", the number of the root or the read that holds the start, steps]."""
 
-    def __init__(self, function):
+    def __init__(self, roots):
         self.found = {}
-        self.reach(function, [None])
+        for n, x in enumerate(roots):
+            self.reach(x, ["root", n])
 
     def reach(self, x, way):
         if id(x) in self.found:
@@ -90,10 +91,10 @@ class Ways:
         return self.found[id(x)]
 
 
-def at(way, function, reads):
+def at(way, roots, reads):
     """The object at the end of a way."""
-    first, *steps = way
-    return follow(function if first is None else reads[first].value, steps)
+    kind, number, *steps = way
+    return follow(roots[number] if kind == "root" else reads[number].value, steps)
 
 
 def said_of(read):
@@ -109,9 +110,9 @@ def said_of(read):
     return ["value", described(read.value)]
 
 
-def reads_of(outside, function):
+def reads_of(outside, roots):
     """The reads of a trace, each by its way and by what was found."""
-    ways, numbers, out = Ways(function), {}, []
+    ways, numbers, out = Ways(roots), {}, []
     for read in outside.reads.values():
         if any(r is not None and id(r) not in numbers for r in (read.parent, read.other if read.how == "same" else None)):
             raise Unsaid(f"{read.name} is in something that is reached in a way that is not known")
@@ -120,7 +121,7 @@ def reads_of(outside, function):
         other = numbers[id(read.other)] if read.how == "same" else None
         out.append([read.kind, way, parent, described(read.key), read.name, read.file, read.line, read.how, other, said_of(read)])
         numbers[id(read)] = len(numbers)
-        ways.reach(read.value, [numbers[id(read)]])
+        ways.reach(read.value, ["read", numbers[id(read)]])
     for f in outside.functions.values():
         if id(f) not in ways.found:
             raise Unsaid(f"{f.__qualname__} was called, and is reached in a way that is not known")
@@ -129,12 +130,12 @@ def reads_of(outside, function):
     return out, numbers
 
 
-def reads_again(said, function):
+def reads_again(said, roots):
     """The reads of a file in this process, or None where a place holds something else now, or is not there."""
     reads = []
     for kind, way, parent, key, name, file, line, how, other, found in said:
         try:
-            owner = None if way is None else at(way, function, reads)
+            owner = None if way is None else at(way, roots, reads)
         except (StopIteration, AttributeError, TypeError):
             return None
         read = Read(kind, owner, plain(key), name, Line(file, line), None if parent is None else reads[parent])
@@ -245,10 +246,13 @@ def refuse(version):
             raise Unsaid(why)
 
 
-def said(version, function):
-    """A trace of `function`: -> (what JSON holds, the text of its program); Unsaid where that is not all of it."""
+def said(version, roots):
+    """-> (what JSON holds of a trace, the text of its program); Unsaid where that is not all of it.
+
+    roots: the function, and what it is given that is static.
+    """
     captured = version.captured
-    reads, numbers = reads_of(captured.outside, function)
+    reads, numbers = reads_of(captured.outside, roots)
     checks = [[c.error.__name__, c.text, c.quotes] for c in captured.checks]
     return {
         "reads": reads,
@@ -270,9 +274,9 @@ def said(version, function):
     }, text_of(version.func)
 
 
-def again(told, text, function, types):
+def again(told, text, roots, types):
     """The trace in this process, or None where something it relied on is not as it was. types: of the dynamic arguments."""
-    reads = reads_again(told["reads"], function)
+    reads = reads_again(told["reads"], roots)
     if reads is None or told["where"] not in (None, os.getcwd()):
         return None
     inputs = [reads[n] for n in told["inputs"]]
