@@ -5,17 +5,19 @@ import errno
 import functools
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 
+from wengert import WengertError, grad, jit
 from wengert import __main__ as cli
-from wengert import grad, jit
 from wengert.backends.xla import executables
 from wengert.tracer import entry as entries
 from wengert.tracer.cache import environment, store
@@ -421,6 +423,88 @@ def test_what_a_file_cannot_tell_is_not_kept_and_says_so(process, text, why):
         return
     assert came.startswith("not kept: ") and why in came
     assert not Store(process.cache).all()
+
+
+EDITED = """
+    import functools
+    import math
+    import numpy as np
+    from numpy import sin, cos as wave
+
+    A, B, C = 2.0, 3, True
+    NAMES = ("one", "two")
+    SETTINGS = {"rate": 0.5, "power": [1, 2], "on": False}
+    TABLE = np.linspace(0.0, 1.0, 5)
+
+    def one(x, k=1.5, *, sign=-1):
+        return sin(x) * A + k * sign
+
+    def two(x):
+        return one(x, 2.5) - wave(x * B) if C else one(x)
+
+    def make(a, g=one):
+        def inner(x, b=0.25):
+            return g(x) * a + b
+        return inner
+
+    part = functools.partial(one, k=0.75, sign=2)
+    CALLS = {"one": one, "two": two, "part": part}
+    closure = make(1.25)
+    other = make(0.5, two)
+
+    def f(x, n=2):
+        total = TABLE * x + closure(x) - other(x) + part(x)
+        for i in range(n):
+            for p in SETTINGS["power"]:
+                total = total + CALLS[NAMES[0]](x) ** p * SETTINGS["rate"] + i * 1.5
+        if SETTINGS["on"]:
+            total = two(total)
+        while total.max() > 8.0:
+            total = total * 0.5
+        return total + math.sqrt(4.0), len(NAMES), {"k": n + 3}
+"""
+SWAPS = [["sin", "wave", "np.tanh"], ["one", "two", "part"], ["+", "-", "*"], ["True", "False"], ["math.sqrt", "math.exp"], ["A", "B"]]
+
+
+def edit(text, rng):
+    """The text with one token exchanged for another of its kind."""
+    tokens = re.split(r"(\b\d+\.?\d*\b|\bnp\.tanh\b|\bmath\.\w+\b|\b\w+\b| [-+*] )", text)
+    places = [i for i, t in enumerate(tokens) if re.fullmatch(r"\d+\.?\d*", t) or any(t.strip() in s for s in SWAPS)]
+    i = int(rng.choice(places))
+    t = tokens[i].strip()
+    if t[0].isdigit():
+        new = str(rng.choice([t + "5" if "." in t else t + ".0", str(float(t) + 0.25), "1", "2", "3", "0.125"]))
+    else:
+        new = str(rng.choice(next(s for s in SWAPS if t in s)))
+    tokens[i] = tokens[i].replace(t, new)
+    return "".join(tokens)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_random_edits_are_never_answered_by_what_was_there_before(process, seed):
+    rng = np.random.default_rng(seed)
+    texts, came = [textwrap.dedent(EDITED)], []
+    for _ in range(60):
+        text = str(rng.choice(texts))
+        text = edit(text, rng) if rng.random() < 0.6 else text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                expected = plainly(text, X)
+            except Exception:
+                continue
+            if not np.isfinite(expected[0]).all():
+                continue
+            try:
+                how_, result = process.run(text, X)
+            except WengertError:
+                continue
+        np.testing.assert_allclose(result[0], expected[0], rtol=1e-9, err_msg=text)
+        assert repr(result[1:]) == repr(expected[1:]), text
+        texts.append(text)
+        came.append(how_.split(":")[0])
+    assert came.count("read") > 10 and came.count("kept") > 10
 
 
 # -- files -----------------------------------------------------------------------------------------
