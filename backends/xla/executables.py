@@ -43,7 +43,7 @@ def directory():
             jax.config.update(LEAST, float("inf"))  # what the user compiles is not to be written there
             jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
             jax.config.update(DIRECTORY, made)
-        return pathlib.Path(now) if _own and now == _own[0] else None
+        return pathlib.Path(now) if _own and now == _own[0] and os.path.isdir(now) else None
 
 
 def remove(path, process):
@@ -94,7 +94,7 @@ def collecting(files, fresh):
 
 
 def names(home):
-    return {n for n in os.listdir(home) if n.endswith("-cache")} if home.is_dir() else set()
+    return {n for n in os.listdir(home) if n.endswith("-cache")}
 
 
 def move(files, old, new):

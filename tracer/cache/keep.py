@@ -78,12 +78,11 @@ class Cache:
         except Unsaid:
             return None
         for path, told, parts in self.store.find(key):
-            text = parts.pop(TEXT)
-            version = record.again(told, text.decode(), self.roots(entry), types)
+            version = record.again(told, parts.pop(TEXT).decode(), self.roots(entry), types)
             if version is not None:
                 executables.placed(parts)
                 self.store.used(path)
-                version.kept, version.file = f"read from {self.store.directory}", (key, path.stem, told, {**parts, TEXT: text})
+                version.kept, version.file = f"read from {self.store.directory}", path
                 return version
         return None
 
@@ -98,9 +97,8 @@ class Cache:
     def keep(self, entry, version, files):
         """Write a version that has run, with its executables."""
         if version.file is not None:
-            key, name, told, parts = version.file
             if files:  # executables that were not there, or of another form
-                self.store.write(key, name, told, parts | files)
+                self.store.add(version.file, files)
             return
         try:
             record.refuse(version)

@@ -21,6 +21,7 @@ SUFFIX = ".wengert"
 MOST = 1 << 29  # bytes in a directory
 EACH = 16  # files of one key
 LARGEST = 1 << 28  # bytes in a file
+OPENED = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # a file, and nothing else
 FORGOTTEN = 3600.0  # seconds after which a file that was never finished is removed
 
 
@@ -28,7 +29,7 @@ class Store:
     """The files under one directory."""
 
     def __init__(self, directory):
-        self.directory = pathlib.Path(directory).expanduser()
+        self.directory = pathlib.Path(directory).expanduser().absolute()
 
     def find(self, key):
         """(path, what JSON holds, parts) of each file of a key that can be believed, the one used last first."""
@@ -39,6 +40,12 @@ class Store:
                 yield path, *found
             elif data is not None:
                 remove(path)  # damaged, and ours
+
+    def add(self, path, parts):
+        """Write a file once more, with more parts."""
+        found = unpacked(read(path) or b"")
+        if found:
+            self.write(path.parent.name, path.stem, found[0], found[1] | parts)
 
     def used(self, path):
         """Note that a file was of use."""
@@ -136,7 +143,7 @@ def replace(home, path, data):
 def read(path):
     """The bytes of a file, or None where it is not there, or someone else has or could have written it."""
     try:
-        with open(path, "rb") as file:
+        with open(os.open(path, OPENED), "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST or not mine(status):
                 return None
