@@ -9,8 +9,9 @@ import time
 
 import numpy as np
 
-from ..backends.numpy import callable_of, plain
+from ..backends.numpy import plain
 from ..backends.xla import dispatch
+from . import straight
 from .tree import Trees
 
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither
@@ -30,7 +31,7 @@ class Engines:
     def __call__(self, *leaves):
         for run in self.found:
             out = run(*leaves)
-            if out is not None:
+            if out is not straight.MISS:
                 return out
         with dispatch.wide():
             return self.program(*leaves)
@@ -43,7 +44,8 @@ def settle(entry, here, version, everything):
         return False
     if isinstance(here.call, Trees) or not may_be_numpy(version):
         return False
-    run = as_numpy(version)
+    types = [entry.types[i] for i in entry.dynamic]
+    run = straight.raw(version, types)
     program = here.call.program if isinstance(here.call, Engines) else here.call
 
     def xla():
@@ -58,7 +60,7 @@ def settle(entry, here, version, everything):
         version.times = seconds(lambda: run(*everything), 1 if first > LONG else 9), first if first > LONG else seconds(xla, 9)
         if version.times[0] > BETTER * version.times[1]:
             return False
-    version.engine = "NumPy"
+    version.engine, version.straight = "NumPy", straight.finished(version, types)
     here.call = Engines(program, [*(here.call.found if isinstance(here.call, Engines) else ()), run])
     return True
 
@@ -89,31 +91,3 @@ def nbytes(x):
 def traffic(func):
     """Bytes that the equations write, one by one."""
     return sum(nbytes(r) for e in func.eqns for r in e.results)
-
-
-def as_numpy(version):
-    """run(*leaves): the results as arrays of their own, or None where the leaves are of other types than this version's."""
-    func, places = version.func, version.places
-    arrays, numbers = [], []
-    names = [f"a{n}" for n in range(max(places, default=-1) + 1)]
-    space = {"run": callable_of(func), "ndarray": np.ndarray, "own": own}
-    for p, place in zip(func.params, places, strict=True):
-        space[f"s{place}"], space[f"d{place}"], space[f"n{place}"] = p.type.shape, p.type.dtype, p.type.dtype.type
-        known = f"a{place}.shape == s{place} and a{place}.dtype is d{place}"
-        arrays.append(f"({known} if type(a{place}) is ndarray else type(a{place}) is not ndarray and not s{place} and fits(a{place}, d{place}))")
-        numbers += [f"    if type(a{place}) is not ndarray: a{place} = n{place}(a{place})"] if not p.type.shape else []
-    given = ", ".join(f"a{place}" for place in places)
-    lines = [f"def call({', '.join([*names, '*rest'])}):", f"    if not ({' and '.join(arrays) or 'True'}): return None", *numbers]
-    lines += [f"    out = run({given})", f"    return own(out, ({given}{',' if places else ''}))"]
-    space["fits"] = lambda x, dtype: getattr(x, "dtype", None) is dtype or type(x) in (bool, int, float, complex)
-    exec(compile("\n".join(lines), "<wengert numpy call>", "exec"), space)
-    return np.errstate(all="ignore")(space["call"])
-
-
-def own(out, given):
-    """Results that share no memory with the arguments, with each other or with constants; one alone, several as a tuple."""
-    made = []
-    for r in out:
-        mine = type(r) is np.ndarray and r.base is None and not any(r is x for x in (*given, *made))
-        made.append(r if mine else np.array(r))
-    return made[0] if len(made) == 1 else tuple(made)

@@ -25,6 +25,7 @@ from .ints import fit
 from .outside import Outside, changing, gathered
 from .signature import kind_for
 from .status import number_of
+from .straight import MISS
 from .tree import Chosen, Missing, Tree, Trees, Undecided, Untraced
 from .version import Version
 
@@ -83,6 +84,11 @@ class World:
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
         self.call = dispatch.program(self.find, name, native)
+
+    @property
+    def straight(self):
+        """The versions that are one function each, as NumPy."""
+        return [v.straight for v in self.versions if v.straight is not None]
 
     @property
     def live(self):
@@ -186,6 +192,10 @@ class Entry:
         if here.draws is not None:
             return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
         everything = [*leaves, *here.gather()]
+        for straight in here.straight:
+            out = straight(*everything)
+            if out is not MISS:
+                return out
         try:
             raw = self.launch(here, everything)
         except Untraced:

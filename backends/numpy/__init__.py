@@ -5,5 +5,6 @@ Nothing is stated twice: the text of an op *is* the body of its declaration.
 
 from . import control
 from .emit import Pieces, callable_of, emit, identifier, plain
+from .quick import NUMPY, PYTHON, ZERO, Held, Statements
 
-__all__ = ["Pieces", "callable_of", "control", "emit", "identifier", "plain"]
+__all__ = ["NUMPY", "PYTHON", "ZERO", "Held", "Pieces", "Statements", "callable_of", "control", "emit", "identifier", "plain"]
