@@ -141,8 +141,9 @@ class _Lines:
         if out.how == "argument":
             return self.followed(self.leaves[out.index], out.chain)
         if out.kind is ARRAY:
+            array = self.own(out.index)
             if (out.index, out.chain) not in self.made:
-                self.name((out.index, out.chain), self.followed(self.own(out.index), out.chain))
+                self.name((out.index, out.chain), self.followed(array, out.chain))
             return self.made[out.index, out.chain]
         held, value = self.results[out.index]
         if value.type.shape or out.chain:

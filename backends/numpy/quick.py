@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir.core import Constant, Lit, Value
 from ...ir.ops.control import cond
-from ...ir.ops.elementwise import and_, cast, clamp, neg, not_, or_, select, xor
+from ...ir.ops.elementwise import cast, neg, not_, select
 from ...ir.ops.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, reduce_xor
 from ...ir.ops.shape import broadcast, concatenate, reshape, slice_
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
@@ -178,7 +178,7 @@ class _QuickWriter(_Writer):
             return self.keep(r, f"{texts[0]} {symbol} {texts[1]}", shape, outcome(held), new=True)
         if not symbol and not ufunc(eqn.op):
             texts = [t if known else n for known, n, t in zip(literal, numbers, texts)]
-        if all(h.python for h in held) and not ufunc(eqn.op):
+        if all(h.python for h in held) and (symbol or not ufunc(eqn.op)):
             k = literal.index(False) if False in literal else 0
             texts[k] = numbers[k]
         text = f"{texts[0]} {symbol} {texts[1]}" if symbol else self.expression(eqn.op, texts, eqn.attrs)
@@ -348,7 +348,7 @@ def reshaped(writer, eqn, x):
 def indexed(eqn, shape):
     """The index that cuts as `eqn` does and leaves out axes of which it keeps one element, so that `shape` is left; None if there is none."""
     index, left = [], list(shape)
-    for n, a, b, s, k in zip(eqn.operands[0].type.shape, *(eqn.attrs[k] for k in ("start", "stop", "stride")), eqn.results[0].type.shape):
+    for a, b, s, k in zip(*(eqn.attrs[k] for k in ("start", "stop", "stride")), eqn.results[0].type.shape):
         if k == 1 and not (left and left[0] == 1):
             index.append(str(a))
         elif left and left[0] == k:
