@@ -216,6 +216,61 @@ def test_layouts_and_dtypes(x):
     assert not x.ndim or checked(lambda x: x * 1, x)(x).flags.writeable
 
 
+def swap(x, y):
+    x[...], y[...] = y, x.copy()
+    return x.sum() - 2 * y[0]
+
+
+def backwards(x, y):
+    before = x * 1
+    x[:] = x[::-1]
+    y[1:] += x[1:]
+    return before, x[0], y
+
+
+def filled(x, y):
+    made = np.zeros(3)
+    made[0], made[1:] = x[2], y[0]
+    again = made + 0
+    again[1] = 7
+    x[0] = 2.0
+    return made, again, x.sum(), x[0]
+
+
+@pytest.mark.parametrize("f", [swap, backwards, filled])
+def test_what_is_written_is_written_last(f):
+    g = jit(f, engine="numpy")
+    for _ in range(3):
+        ours, theirs = [np.arange(3.0), np.arange(3.0) + 5], [np.arange(3.0), np.arange(3.0) + 5]
+        agree(g(*ours), f(*theirs), 1e-12)
+        agree(ours, theirs, 1e-12)
+    assert all(v.straight for e in g.compiled.entries.values() for w in e.worlds for v in w.versions)
+
+
+def test_writes_where_they_cannot_be():
+    g = jit(swap, engine="numpy")
+    for _ in range(2):
+        g(np.ones(3), np.ones(3))
+    x = np.ones(3)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        g(x, np.ones(3))
+    ours, theirs = np.arange(4.0), np.arange(4.0)
+    with pytest.warns(match="shares memory with another array"):
+        agree(g(ours[1:], ours[:-1]), swap(theirs[1:], theirs[:-1]), 0)
+    agree(ours, theirs, 0)
+
+
+def test_names_of_the_user_hide_nothing():
+    def f(x, i):
+        type = x + 1
+        np_, ndarray, float, max = type * 2, type.sum(), x[0] * 2, x[1]
+        out, MISS, copied, a0, b1 = np_ + 1, ndarray + float, max * 2, x * 3, i + 1
+        return type, np_, ndarray, float, max, out, MISS, copied, a0, b1, x[i]
+
+    checked(f, X[0], np.int64(1))
+
+
 def test_numbers_keep_their_kinds():
     def f(a, b, c, d):
         return a + b, a / b, a * c, a > b, a + d, min(a, b), -a, a == b, 2.0, abs(a)

@@ -46,7 +46,7 @@ def raw(version, types):
 def finished(version, types):
     """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than compute."""
     captured = version.captured
-    if captured.writes or captured.stores or captured.given is not None or version.tree is not None:
+    if captured.stores or captured.given is not None or version.tree is not None:
         return None
     lines = _Lines(version, types)
     for k in captured.layout:
@@ -55,7 +55,10 @@ def finished(version, types):
     if captured.checks:
         lines.body.append(f"if {lines.number(-1)}: return MISS")
     texts = [lines.leaf(out) for out in captured.outs]
-    return None if None in texts else lines.define(lines.built(captured, texts))
+    if None in texts:
+        return None
+    result = lines.built(captured, texts)
+    return lines.define(lines.written(captured, result) if captured.writes else result)
 
 
 class _Leaf:
@@ -77,16 +80,18 @@ class _Lines:
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
         self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "copied": np.array, "fits": fits, "alone": alone}
+        self.space["shares"] = np.may_share_memory
         self.tests, head, held = [], [], {}
         for place, p in places.items():
             known = types[place] if place < len(types) else None
             held[p] = self.parameter(place, p, known, head)
-        program = Statements(func, [held[p] for p in func.params], {*self.names, *self.space})
+        program = Statements(func, [held[p] for p in func.params], {*self.names, *(h.text for h in held.values()), *self.space})
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]
         self.made = {}  # (result, views that lead on) -> name
         self.shared = version.shared
-        self.given = ", ".join(self.leaves)
+        self.types = [types[place] if place < len(types) else None for place in version.places]
+        self.fixed = ()
 
     def parameter(self, place, p, known, head):
         """What is held of a leaf; its tests."""
@@ -130,7 +135,7 @@ class _Lines:
         return [h.text for j, (h, value) in enumerate(self.results) if j != but and value.type.shape and h.shape == value.type.shape]
 
     def name(self, key, text):
-        self.made[key] = f"out{len(self.made)}"
+        self.made[key] = self.program.fresh("out")
         self.body.append(f"{self.made[key]} = {text}")
 
     def leaf(self, out):
@@ -153,6 +158,20 @@ class _Lines:
         if out.kind not in PLAIN:
             return None
         return held.text if held.kinds == {PYTHON} and type_of_python(value.type) is out.kind else f"{out.kind.__name__}({held.text})"
+
+    def written(self, captured, result):
+        """What the program changes is written last, when all else has been computed; arrays that overlap are left to others."""
+        arrays = [(a, t) for a, t in zip(self.leaves, self.types, strict=True) if t is None or issubclass(t, np.ndarray)]
+        for k in captured.writes:
+            mine = self.leaves[k]
+            self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
+        several = len(captured.writes) > 1
+        new = [self.own(captured.values + n) if several else self.results[captured.values + n][0].text for n in range(len(captured.writes))]
+        names, end = [self.program.fresh("new") for _ in new], self.program.fresh("result")
+        self.fixed = {*names, end}
+        self.body += [*(f"{name} = {text}" for name, text in zip(names, new, strict=True)), f"{end} = {result}"]
+        self.body += [f"{self.leaves[k]}[...] = {name}" for k, name in zip(captured.writes, names, strict=True)]
+        return end
 
     def followed(self, text, chain):
         return f"follow({text}, {self.program.constant(chain, 'views')})" if chain else text
@@ -185,7 +204,7 @@ class _Lines:
     def define(self, result):
         lines = [f"def call({', '.join([*self.names, '*rest'])}):"]
         lines += [f"    if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
-        return Straight(self.program.define("call", [*lines, *("    " + line for line in [*self.body, f"return {result}"])], self.space))
+        return Straight(self.program.define("call", [*lines, *("    " + line for line in [*self.body, f"return {result}"])], self.space, self.fixed))
 
 
 LARGE = 4096  # elements from which a copy is made only where it must be

@@ -6,18 +6,21 @@ Python's floats as they come, where what is done with them is the same in both, 
 """
 
 import ast
+import builtins
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...ir.core import Constant, Lit, Value
 from ...ir.ops.control import cond
 from ...ir.ops.elementwise import cast, neg, not_, select
+from ...ir.ops.indexing import gather
 from ...ir.ops.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, reduce_xor
-from ...ir.ops.shape import broadcast, concatenate, reshape, slice_
+from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, reshape, slice_
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
-from .pretty import INFIX, pretty
+from .nesting import nested
+from .pretty import INFIX, pretty, take
 
 SMALL = 4096  # elements up to which a copy costs less than to ask whether one is needed, and an array is made rather than spread
 KEPT = 1 << 16  # bytes up to which what depends on no argument is made once
@@ -59,7 +62,9 @@ class Statements:
     def __init__(self, func, params, taken):
         self.module = _Module()
         self.writer = _QuickWriter(self.module, taken)
+        self.writer.uses = Counter(uses(func))
         self.writer.held.update(zip(func.params, params, strict=True))
+        self.fresh = self.writer.fresh
         self.lines = self.writer.block(func)
         self.results = [self.writer.hold(r) for r in func.results]
 
@@ -71,10 +76,10 @@ class Statements:
         """A name for an object."""
         return self.writer.constant(x, wish)
 
-    def define(self, name, body, space):
-        """The function of these lines, defined beside what they use."""
+    def define(self, name, body, space, fixed=()):
+        """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines say."""
         tree = ast.parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
-        tree.body[-1] = nested(tree.body[-1])
+        tree.body[-1] = nested(tree.body[-1], fixed)
         space |= self.module.objects
         with np.errstate(all="ignore"):
             exec(compile(tree, "<wengert numpy call>", "exec"), space)
@@ -84,8 +89,13 @@ class Statements:
 class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
-        self.taken |= {*taken}
+        self.taken |= {*taken, *dir(builtins)}
         self.held = {}
+
+    def bind(self, value):
+        """A name of ours: nobody reads these, and a user's would hide what the text calls."""
+        self.names[value] = self.fresh(f"v{len(self.names)}")
+        return self.names[value]
 
     # -- what is held ------------------------------------------------------------------------------
     def hold(self, x):
@@ -190,7 +200,7 @@ class _QuickWriter(_Writer):
         pick, branches = self.hold(index).text, eqn.attrs["branches"]
         names, parts, kinds = [self.bind(r) for r in eqn.results], [], [set() for _ in eqn.results]
         for branch in branches:
-            self.held.update(zip(branch.params, map(self.hold, operands), strict=True))
+            self.held.update((p, replace(self.hold(x), new=False)) for p, x in zip(branch.params, operands, strict=True))
             lines = self.block(branch)
             for k, (name, x) in enumerate(zip(names, branch.results, strict=True)):
                 held = self.hold(x)
@@ -206,67 +216,6 @@ class _QuickWriter(_Writer):
         else:
             heads = [f"if {pick} <= 0:", *(f"elif {pick} == {k}:" for k in range(1, len(parts) - 1)), "else:"]
         return [line for head, part in zip(heads, parts, strict=True) for line in (head, *("    " + x for x in part or ["pass"]))]
-
-
-def nested(function):
-    """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute in place."""
-    while True:
-        reads, stores = counted(function)
-        unread = _Unread(reads)
-        function = unread.visit(function)
-        if not unread.found:
-            return ast.fix_missing_locations(_Nested({name for name, n in reads.items() if n == stores[name] == 1}).visit(function))
-
-
-def counted(function):
-    """How often each name is read, within a comprehension more than once, and how often stored."""
-    reads, stores = Counter(), Counter(a.arg for a in ast.walk(function) if isinstance(a, ast.arg))
-    stores.update(stores)  # parameters stay
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name):
-            (reads if isinstance(node.ctx, ast.Load) else stores)[node.id] += 1
-        elif isinstance(node, ast.comprehension | ast.Lambda):
-            reads.update({n.id: 2 for n in ast.walk(node) if isinstance(n, ast.Name)})
-        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
-            reads.update({n.id: 2 for n in ast.walk(node.elt) if isinstance(n, ast.Name)})
-    return reads, stores
-
-
-class _Unread(ast.NodeTransformer):
-    def __init__(self, reads):
-        self.reads, self.found = reads, False
-
-    def visit_Assign(self, node):
-        names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-        if any(self.reads[name] for name in names):
-            return node
-        self.found = True
-        return None
-
-    def visit_If(self, node):
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node
-
-
-class _Nested(ast.NodeTransformer):
-    """Statements are visited in order, so a name's text is known where it is read."""
-
-    def __init__(self, once):
-        self.once, self.texts = once, {}
-
-    def visit_Assign(self, node):
-        node.value = self.visit(node.value)
-        (target,) = node.targets
-        if isinstance(target, ast.Name) and target.id in self.once:
-            self.texts[target.id] = node.value
-            return None
-        return node
-
-    def visit_Name(self, node):
-        return self.texts.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
-
-    visit_If = _Unread.visit_If
 
 
 def outcome(held):
@@ -285,6 +234,15 @@ def ufunc(op):
 def computes(op):
     """Whether the result of an op is always a new array, or a number."""
     return ufunc(op) or isinstance(_template(op), ast.BinOp)
+
+
+def uses(func):
+    """Each operand and result of a program and of its bodies, once a use."""
+    yield from func.results
+    for eqn in func.eqns:
+        yield from eqn.operands
+        for region in eqn.regions():
+            yield from uses(region)
 
 
 # -- ops with spellings of their own: (writer, equation, *what is held of the operands) -> statements, or None --------------------------
@@ -370,6 +328,67 @@ def reduced(writer, eqn, x):
     )
 
 
+def places(writer, starts, sizes, whole):
+    """The index of a part whose starts are clamped so that it lies within."""
+    index = []
+    for start, k, n in zip(starts, sizes, whole, strict=True):
+        if isinstance(start, Lit):
+            a = min(max(int(start.value), 0), n - k)
+            index.append(":" if k == n else f"{a}:{a + k}")
+        elif k == n:
+            index.append(":")
+        else:
+            name = writer.fresh("start")
+            yield f"{name} = min(max(int({writer.hold(start).text}), 0), {n - k})"
+            index.append(f"{name}:{name} + {k}")
+    return ", ".join(index) or "..."
+
+
+def part(writer, eqn, x, *starts):
+    operand, *starts = eqn.operands
+    lines = places(writer, starts, eqn.attrs["sizes"], operand.type.shape)
+    return [*(index := Lines(lines)), *writer.keep(eqn.results[0], f"{writer.whole(x, operand.type)}[{index.value}]", eqn.results[0].type.shape)]
+
+
+def stored(writer, eqn, x, u, *starts):
+    """In place where nobody else reads the array."""
+    operand, update, *starts = eqn.operands
+    lines = [*(index := Lines(places(writer, starts, update.type.shape, operand.type.shape)))]
+    text, t = writer.whole(x, operand.type), operand.type
+    value = _number(update.value) if isinstance(update, Lit) else u.text
+    if not t.shape:
+        return None
+    if x.new and x.shape == t.shape and writer.uses[operand] == 1:
+        writer.held[eqn.results[0]] = x
+        return [*lines, f"{text}[{index.value}] = {value}"]
+    fresh = text if isinstance(operand, Lit) and text.startswith("np.full(") else f"np.array({text})"
+    return [*lines, *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)), f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}"]
+
+
+class Lines:
+    """A generator's lines, and the value it returns in the end."""
+
+    def __init__(self, generator):
+        self.generator = generator
+
+    def __iter__(self):
+        self.value = yield from self.generator
+
+
+def taken(writer, eqn, x, indices):
+    """Rows by one index each: the method, and the index before it got an axis of its own."""
+    operand, index = eqn.operands
+    if not (take(eqn, "", "") or "").startswith("np.take("):
+        return None
+    made = index.eqn if isinstance(index, Value) else None
+    plain = made is not None and made.op is reshape and made.operands[0].type.shape == index.type.shape[:-1]
+    source = made.operands[0] if plain else index
+    text = writer.whole(writer.hold(source), source.type) + ("" if plain else "[..., 0]")
+    axis = eqn.attrs["collapsed"][0]
+    rows = f"{writer.whole(x, operand.type)}.take({text}, {axis}, mode='clip')"
+    return writer.keep(eqn.results[0], rows, eqn.results[0].type.shape, [NUMPY], new=True)
+
+
 def joined(writer, eqn, *xs):
     """Of numbers the array of them."""
     (r,) = eqn.results
@@ -384,5 +403,6 @@ def joined(writer, eqn, *xs):
 # fmt: off
 RULES = {
     neg: negated, not_: turned, select: chosen, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
+    dynamic_slice: part, dynamic_update_slice: stored, gather: taken,
     **dict.fromkeys(NEW, reduced),
 }
