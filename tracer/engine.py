@@ -61,6 +61,7 @@ def settle(entry, here, version, everything):
         if version.times[0] > BETTER * version.times[1]:
             return False
     version.engine, version.straight = "NumPy", straight.finished(version, types)
+    here.straight += [version.straight] if version.straight is not None else []
     here.call = Engines(program, [*(here.call.found if isinstance(here.call, Engines) else ()), run])
     return True
 

@@ -80,15 +80,11 @@ class World:
         self.guard = world.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
+        self.straight = []  # of those that are one function each, as NumPy, the functions
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
         self.call = dispatch.program(self.find, name, native)
-
-    @property
-    def straight(self):
-        """The versions that are one function each, as NumPy."""
-        return [v.straight for v in self.versions if v.straight is not None]
 
     @property
     def live(self):
@@ -155,6 +151,7 @@ class World:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)
+        self.straight = [v.straight for v in self.versions if v.straight is not None]
         self.draws = version.captured.outside.draws or None
         for place, read in version.captured.outside.reads.items():
             if place not in self.reads or self.reads[place].weaker(read):

@@ -16,7 +16,7 @@ from ...ir.core import Constant, Lit, Value
 from ...ir.ops.control import cond
 from ...ir.ops.elementwise import cast, neg, not_, select
 from ...ir.ops.indexing import gather
-from ...ir.ops.reduction import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, reduce_xor
+from ...ir.ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, reduce_xor
 from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, reshape, slice_
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .nesting import nested
@@ -295,10 +295,14 @@ def reshaped(writer, eqn, x):
     if made is not None and made.op is slice_ and (index := indexed(made, shape)) is not None:
         base = made.operands[0]
         return writer.keep(r, f"{writer.whole(writer.hold(base), base.type)}[{', '.join(index)}]", shape, [NUMPY])
+    if made is not None and made.op is dynamic_slice and operand.type.shape == (1,) and not shape and not isinstance(made.operands[1], Lit):
+        base, start = made.operands
+        i = f"min(max(int({writer.hold(start).text}), 0), {base.type.size - 1})"
+        return writer.keep(r, f"{writer.whole(writer.full(base), base.type)}[{i}]", shape, [NUMPY])
     if x.shape == ():
         if shape:
             return writer.keep(r, f"np.full({shape}, {x.text}, np.{r.type.dtype.name})", shape, new=True)
-        return writer.keep(r, writer.number(x, operand.type) + ("" if operand.type.shape == () else ""), (), x.kinds - {PYTHON} or [NUMPY])
+        return writer.keep(r, writer.number(x, operand.type), (), x.kinds - {PYTHON} or [NUMPY])
     text = writer.whole(x, operand.type)
     return writer.keep(r, f"{text}.reshape({shape})" if shape else f"{text}.reshape(())[()]", shape, [NUMPY])
 
@@ -389,6 +393,14 @@ def taken(writer, eqn, x, indices):
     return writer.keep(eqn.results[0], rows, eqn.results[0].type.shape, [NUMPY], new=True)
 
 
+def place(writer, eqn, x):
+    """The method gives the index that NumPy's functions give."""
+    if eqn.attrs["dtype"] != np.intp:
+        return None
+    text = f"{writer.whole(x, eqn.operands[0].type)}.{eqn.op.name}({eqn.attrs['axis']})"
+    return writer.keep(eqn.results[0], text, eqn.results[0].type.shape, [NUMPY], new=True)
+
+
 def joined(writer, eqn, *xs):
     """Of numbers the array of them."""
     (r,) = eqn.results
@@ -403,6 +415,6 @@ def joined(writer, eqn, *xs):
 # fmt: off
 RULES = {
     neg: negated, not_: turned, select: chosen, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
-    dynamic_slice: part, dynamic_update_slice: stored, gather: taken,
+    argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: stored, gather: taken,
     **dict.fromkeys(NEW, reduced),
 }
