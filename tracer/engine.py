@@ -79,10 +79,19 @@ def seconds(f, times):
 def may_be_numpy(version):
     """Whether a program is straight-line, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.func
-    if version.tree is not None or version.effects or version.captured.outside.draws or len(func.eqns) > LONGEST or not plain(func):
+    eqns = list(equations(func))
+    if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST or not plain(func):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
-    return all(nbytes(r) <= max(ROOM, 4 * ends) for e in func.eqns for r in e.results)
+    return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
+
+
+def equations(func):
+    """Those of a program and of its branches."""
+    for e in func.eqns:
+        yield e
+        for region in e.regions():
+            yield from equations(region)
 
 
 def nbytes(x):
@@ -91,4 +100,4 @@ def nbytes(x):
 
 def traffic(func):
     """Bytes that the equations write, one by one."""
-    return sum(nbytes(r) for e in func.eqns for r in e.results)
+    return sum(nbytes(r) for e in equations(func) for r in e.results)
