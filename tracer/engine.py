@@ -1,7 +1,7 @@
 """What a program on ndarrays runs as: XLA, or the same equations as generated NumPy where that is faster.
 
 XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are not, and a launch costs some
-microseconds. So when a straight-line program is new, both forms are timed on the arguments of its first
+microseconds. So when a program without loops is new, both forms are timed on the arguments of its first
 call, and it keeps the faster: results of one function on one machine are the same from call to call.
 """
 
@@ -77,7 +77,7 @@ def seconds(f, times):
 
 
 def may_be_numpy(version):
-    """Whether a program is straight-line, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
+    """Whether a program has no loops, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.func
     eqns = list(equations(func))
     if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST or not plain(func):

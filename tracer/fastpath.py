@@ -121,9 +121,11 @@ class Front:
         else:
             asks = ["config.jax_enable_x64"]
             if not here.inputs and all(v.straight or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
-                arrays = [n for n, i in zip(names, entry.dynamic) if not issubclass(entry.types[i], np.generic)]
+                arrays = [(n, t.dtype) for n, i, t in zip(names, entry.dynamic, versions[0].types) if not issubclass(entry.types[i], np.generic)]
                 if len(arrays) <= FEW:
-                    asks.insert(0, " and ".join(f"{n}.dtype.char in narrow" for n in arrays) or "True")
+                    self.space |= {f"{n}_{k}": dtype for n, dtype in arrays}
+                    known = len(versions) == 1
+                    asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         if here.plain is not None:
             if not entry.numpy:
