@@ -2,6 +2,7 @@
 
 `python tests/random_numpy.py FIRST LAST` draws those seeds of every name, prints each call that differs, and a tally.
 --only PATTERN: names that match. --xla: by XLA, where the default runs the programs as generated NumPy (dtypes, kinds, errors; fast).
+--straight: what the second call gives of programs that are one generated function.
 Calls run in a process of their own, which is ended where one takes too long: NumPy itself may spin in C.
 """
 
@@ -159,16 +160,20 @@ def public(error):
     return next(c for c in type(error).__mro__ if not c.__name__.startswith(("_", "UFuncTypeError")))
 
 
-def outcome(name, seed, by_xla=False, answered=lambda: None):
+def outcome(name, seed, by_xla=False, answered=lambda: None, straight=False):
     """(verdict, detail, the call): agree, refused, explained or different. `answered` is called when NumPy has given its answer."""
-    with warnings.catch_warnings(), mock.patch.object(engine, "CHOICE", "xla"), contextlib.nullcontext() if by_xla else quick():
+    choice = mock.patch.object(engine, "CHOICE", "numpy" if straight else "xla")
+    with warnings.catch_warnings(), choice, contextlib.nullcontext() if by_xla else quick():
         warnings.simplefilter("ignore")
         d = draw(name, seed)
         f = function(d, seed)
         operands = list(d.operands.values())
         want, plain, error = attempt(f, operands)
         answered()
-        got, mine, raised = attempt(jit(f), operands)
+        compiled = jit(f)
+        if straight:
+            attempt(compiled, operands)
+        got, mine, raised = attempt(compiled, operands)
         found = difference(want, plain, error, got, mine, raised, operands, tolerance_of(d, by_xla))
         if found and found != "refused":
             found = because(d, found, want, got, error, raised)
@@ -324,14 +329,14 @@ def two_mistakes(d, raised):
 class Worker:
     """`outcome` in another process, which is ended after so many seconds: NumPy may spin, or crash, which is "unanswered"; we may not."""
 
-    def __init__(self, by_xla=False, seconds=20):
-        self.by_xla, self.seconds, self.process = by_xla, seconds, None
+    def __init__(self, by_xla=False, seconds=20, straight=False):
+        self.by_xla, self.seconds, self.straight, self.process = by_xla, seconds, straight, None
 
     def __call__(self, name, seed):
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.pipe, end = context.Pipe()
-            self.process = context.Process(target=serve, args=(end, self.by_xla), daemon=True)
+            self.process = context.Process(target=serve, args=(end, self.by_xla, self.straight), daemon=True)
             self.process.start()
             end.close()  # so that its end is seen here
             self.pipe.recv()  # it has begun
@@ -353,20 +358,20 @@ class Worker:
             self.process = None
 
 
-def spin(pipe, by_xla):
+def spin(pipe, by_xla, straight):
     """As `serve`, but no call ever comes back."""
     pipe.send("ready")
     while True:
         pass
 
 
-def serve(pipe, by_xla):
+def serve(pipe, by_xla, straight):
     """Calls that come down the pipe, one after another."""
     pipe.send("ready")
     while True:
         name, seed = pipe.recv()
         try:
-            pipe.send(outcome(name, seed, by_xla, lambda: pipe.send("answered")))
+            pipe.send(outcome(name, seed, by_xla, lambda: pipe.send("answered"), straight))
         except Exception as error:
             pipe.send(("different", f"the test fails with {error!r:.200}", ""))
 
@@ -377,11 +382,12 @@ def main():
     parser.add_argument("last", type=int)
     parser.add_argument("--only", default="")
     parser.add_argument("--xla", action="store_true")
+    parser.add_argument("--straight", action="store_true")
     parser.add_argument("--refused", action="store_true")
     parser.add_argument("--explained", action="store_true")
     given = parser.parse_args()
     tally, told = collections.Counter(), collections.Counter()
-    run = Worker(given.xla)
+    run = Worker(given.xla, straight=given.straight)
     for name in names():
         if not re.search(given.only, name):
             continue

@@ -1,7 +1,7 @@
 """What a program on ndarrays runs as: XLA, or the same equations as generated NumPy where that is faster.
 
 XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are not, and a launch costs some
-microseconds. So when a straight-line program is new, both forms are timed on the arguments of its first
+microseconds. So when a program without loops is new, both forms are timed on the arguments of its first
 call, and it keeps the faster: results of one function on one machine are the same from call to call.
 """
 
@@ -9,8 +9,9 @@ import time
 
 import numpy as np
 
-from ..backends.numpy import callable_of, plain
+from ..backends.numpy import plain
 from ..backends.xla import dispatch
+from . import straight
 from .tree import Trees
 
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither
@@ -30,7 +31,7 @@ class Engines:
     def __call__(self, *leaves):
         for run in self.found:
             out = run(*leaves)
-            if out is not None:
+            if out is not straight.MISS:
                 return out
         with dispatch.wide():
             return self.program(*leaves)
@@ -43,7 +44,8 @@ def settle(entry, here, version, everything):
         return False
     if isinstance(here.call, Trees) or not may_be_numpy(version):
         return False
-    run = as_numpy(version)
+    types = [entry.types[i] for i in entry.dynamic]
+    run = straight.raw(version, types)
     program = here.call.program if isinstance(here.call, Engines) else here.call
 
     def xla():
@@ -58,15 +60,18 @@ def settle(entry, here, version, everything):
         version.times = seconds(lambda: run(*everything), 9), min(first, seconds(xla, 9))
         if version.times[0] > BETTER * version.times[1]:
             return False
-    take(here, version, run)
+    take(entry, here, version, run)
     return True
 
 
-def take(here, version, run):
+def take(entry, here, version, run=None):
     """Run a version as NumPy from now on."""
-    version.engine = "NumPy"
+    types = [entry.types[i] for i in entry.dynamic]
+    version.engine, version.straight = "NumPy", straight.finished(version, types)
+    here.straight += [version.straight] if version.straight is not None else []
     known = isinstance(here.call, Engines)
-    here.call = Engines(here.call.program if known else here.call, [*(here.call.found if known else ()), run])
+    found = [*(here.call.found if known else ()), run or straight.raw(version, types)]
+    here.call = Engines(here.call.program if known else here.call, found)
 
 
 def seconds(f, times):
@@ -83,12 +88,21 @@ def seconds(f, times):
 
 
 def may_be_numpy(version):
-    """Whether a program is straight-line, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
+    """Whether a program has no loops, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.func
-    if version.tree is not None or version.effects or version.captured.outside.draws or len(func.eqns) > LONGEST or not plain(func):
+    eqns = list(equations(func))
+    if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST or not plain(func):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
-    return all(nbytes(r) <= max(ROOM, 4 * ends) for e in func.eqns for r in e.results)
+    return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
+
+
+def equations(func):
+    """Those of a program and of its branches."""
+    for e in func.eqns:
+        yield e
+        for region in e.regions():
+            yield from equations(region)
 
 
 def nbytes(x):
@@ -97,32 +111,4 @@ def nbytes(x):
 
 def traffic(func):
     """Bytes that the equations write, one by one."""
-    return sum(nbytes(r) for e in func.eqns for r in e.results)
-
-
-def as_numpy(version):
-    """run(*leaves): the results as arrays of their own, or None where the leaves are of other types than this version's."""
-    func, places = version.func, version.places
-    arrays, numbers = [], []
-    names = [f"a{n}" for n in range(max(places, default=-1) + 1)]
-    space = {"run": callable_of(func), "ndarray": np.ndarray, "own": own}
-    for p, place in zip(func.params, places, strict=True):
-        space[f"s{place}"], space[f"d{place}"], space[f"n{place}"] = p.type.shape, p.type.dtype, p.type.dtype.type
-        known = f"a{place}.shape == s{place} and a{place}.dtype is d{place}"
-        arrays.append(f"({known} if type(a{place}) is ndarray else type(a{place}) is not ndarray and not s{place} and fits(a{place}, d{place}))")
-        numbers += [f"    if type(a{place}) is not ndarray: a{place} = n{place}(a{place})"] if not p.type.shape else []
-    given = ", ".join(f"a{place}" for place in places)
-    lines = [f"def call({', '.join([*names, '*rest'])}):", f"    if not ({' and '.join(arrays) or 'True'}): return None", *numbers]
-    lines += [f"    out = run({given})", f"    return own(out, ({given}{',' if places else ''}))"]
-    space["fits"] = lambda x, dtype: getattr(x, "dtype", None) is dtype or type(x) in (bool, int, float, complex)
-    exec(compile("\n".join(lines), "<wengert numpy call>", "exec"), space)
-    return np.errstate(all="ignore")(space["call"])
-
-
-def own(out, given):
-    """Results that share no memory with the arguments, with each other or with constants; one alone, several as a tuple."""
-    made = []
-    for r in out:
-        mine = type(r) is np.ndarray and r.base is None and not any(r is x for x in (*given, *made))
-        made.append(r if mine else np.array(r))
-    return made[0] if len(made) == 1 else tuple(made)
+    return sum(nbytes(r) for e in equations(func) for r in e.results)

@@ -27,6 +27,7 @@ from .outside import Outside, changing, gathered
 from .signature import kind_for
 from .status import number_of
 from .storage import current_trace
+from .straight import MISS
 from .tree import Chosen, Missing, Tree, Trees, Undecided, Untraced
 from .version import Version
 
@@ -81,6 +82,7 @@ class World:
         self.guard = world.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
+        self.straight = []  # of those that are one function each, as NumPy, the functions
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
@@ -151,6 +153,7 @@ class World:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)
+        self.straight = [v.straight for v in self.versions if v.straight is not None]
         self.draws = version.captured.outside.draws or None
         for place, read in version.captured.outside.reads.items():
             if place not in self.reads or self.reads[place].weaker(read):
@@ -188,6 +191,10 @@ class Entry:
         if here.draws is not None:
             return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
         everything = [*leaves, *here.gather()]
+        for straight in here.straight:
+            out = straight(*everything)
+            if out is not MISS:
+                return out
         try:
             raw = self.launch(here, everything)
         except Untraced:
@@ -260,7 +267,7 @@ class Entry:
                 self.worlds.append(here)
             here.add(version)
             if version.engine:
-                engine.take(here, version, engine.as_numpy(version))
+                engine.take(self, here, version)
         self.current = here
         if self.flat and here.draws is None:
             self.compiled.front.install(self)

@@ -1,4 +1,4 @@
-"""The function a user calls: generated Python in which the signature met last is tested inline.
+"""The function a user calls: generated Python in which the signatures met last are tested inline.
 
     def call(a0=MISSING, a1=MISSING, /, *rest, **keywords):
         if type(a0) is T0 and type(a1) is T1 and not rest and not keywords and G['np'] is np:
@@ -9,7 +9,7 @@
         return other((a0, a1, *rest), keywords)
 
 One frame, no tuple, no dictionary: what stands between the user and jax.jit's C++ dispatch costs
-about a quarter of a microsecond. When another signature is met the code object is exchanged; the
+about a quarter of a microsecond. When a new signature is met the code object is exchanged; the
 function, its parameters and its identity stay. Names are numbered, so that a thread still inside the
 old code finds the old objects.
 """
@@ -21,12 +21,15 @@ import numpy as np
 from ..backends.xla import dispatch
 from ..ir.types import SHORT
 from .capture import ARRAY, SCALAR
+from .engine import Engines
 from .entry import Untraced
+from .straight import MISS
 from .world import LARGEST, STALE, Read, namer
 
 MISSING = object()
 WIDEST = 32  # parameters beyond which no inline test is generated
 NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
+HOT = 4  # signatures, and states of the outside values, that are tested inline
 FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
 
@@ -40,8 +43,9 @@ class Front:
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.count = 0 if variadic or count > WIDEST else count
         self.numbers = itertools.count()
+        self.hot = {}  # World -> its lines, the one met last in front
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
-        self.space |= {"narrow": NARROW, "config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned}
+        self.space |= {"narrow": NARROW, "config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned, "MISS": MISS}
         self.call = self._compile([])
 
     def _compile(self, hot):
@@ -69,8 +73,11 @@ class Front:
         tests = [*(self._test(i, leaf, entry, k) for i, leaf in enumerate(entry.leaves)), *tests, "not keywords"]
         tests += entry.current.guard.inline(k, self.space, quick=True)
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
-        hot = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
-        self.call.__code__ = self._code([*prelude, *("    " + line for line in hot)] if prelude else hot)
+        lines = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
+        lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
+        others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
+        self.hot = dict([(entry.current, lines), *others][:HOT])
+        self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
 
     def _code(self, hot):
         call = self.call
@@ -100,20 +107,26 @@ class Front:
             lead, behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
         arguments = ", ".join([*names, *behind])
         launch = [f"raw = call_{k}({arguments})"]
-        if len(versions) == 1 and versions[0].engine:
-            self.space[f"call_{k}"] = here.call.found[0]
-            launch += ["if raw is None:", f"    return entry_{k}.run([{', '.join(names)}])"]
+        for j, straight in enumerate(here.straight):
+            self.space |= {f"run_{k}_{j}": straight.run, f"straight_{k}_{j}": straight.call, f"again_{k}_{j}": straight.again}
+            lead += ["try:", f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"]
+            lead += ["except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
+        if here.straight and all(v.engine for v in versions):
+            return [*lead, f"return entry_{k}.run([{', '.join(names)}])"]
+        if all(v.straight for v in versions if v.engine) and isinstance(here.call, Engines):
+            self.space[f"call_{k}"] = here.call.program
         everything = f"({arguments}{',' if arguments else ''})"
         if entry.compiled.device is not None:
             lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
-        elif len(launch) > 1:
-            lines = launch
         else:
             asks = ["config.jax_enable_x64"]
-            if not here.inputs and all(v.engine or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
-                arrays = [n for n, i in zip(names, entry.dynamic) if not issubclass(entry.types[i], np.generic | int | float | complex)]
+            if not here.inputs and all(v.straight or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
+                numbers = np.generic | int | float | complex
+                arrays = [(n, t.dtype) for n, i, t in zip(names, entry.dynamic, versions[0].types) if not issubclass(entry.types[i], numbers)]
                 if len(arrays) <= FEW:
-                    asks.insert(0, " and ".join(f"{n}.dtype.char in narrow" for n in arrays) or "True")
+                    self.space |= {f"{n}_{k}": dtype for n, dtype in arrays}
+                    known = len(versions) == 1
+                    asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         if here.plain is not None:
             if not entry.numpy:

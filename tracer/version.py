@@ -29,6 +29,10 @@ class Version:
         self.effects = next(acts(func), None) is not None
         single = single and not self.effects and not captured.outside.draws
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
+        self.straight = None  # the whole call as NumPy, in one function
+        params, seen = set(func.params), set()
+        # which results are an argument, or another result
+        self.shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
     def fits(self, types):
@@ -71,9 +75,7 @@ class Version:
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
-        value = self.func.results[index]
-        shared = value in self.func.params or self.func.results.index(value) != index
-        return np.array(result) if shared else dispatch.owned(result)
+        return np.array(result) if self.shared[index] else dispatch.owned(result)
 
     def _leaf(self, out, values, leaves, numpy, made):
         if out.how == "object":

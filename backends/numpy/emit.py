@@ -64,8 +64,8 @@ def callable_of(func):
 
 
 def plain(func):
-    """Whether `func` is a few calls of NumPy, and nowhere a loop in Python."""
-    return not any(e.op in EMIT or e.effect or loops(e.op) for e in func.eqns)
+    """Whether `func` is a few calls of NumPy, of which data may choose, and nowhere a loop in Python."""
+    return all(all(map(plain, e.regions())) if e.op is OPS["cond"] else not (e.op in EMIT or e.effect or loops(e.op)) for e in func.eqns)
 
 
 @functools.cache

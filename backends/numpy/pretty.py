@@ -117,22 +117,12 @@ def take(eqn, x, indices):
     return f"np.take({x}, {indices}[..., 0], {axis}, mode='clip')" if rows else None
 
 
+INFIX = {add: "+", sub: "-", mul: "*", div: "/", lt: "<", le: "<=", gt: ">", ge: ">=", eq: "==", ne: "!=", and_: "&", or_: "|", xor: "^"}
+
 # fmt: off
 PRETTY = {
-    add:          infix("+"),
-    sub:          infix("-"),
-    mul:          infix("*"),
+    **{op: infix(symbol) for op, symbol in INFIX.items()},
     strong_mul:   lambda eqn, x, y: f"np.where({x} == 0, {x}, {x} * {y})",
-    div:          infix("/"),
-    lt:           infix("<"),
-    le:           infix("<="),
-    gt:           infix(">"),
-    ge:           infix(">="),
-    eq:           infix("=="),
-    ne:           infix("!="),
-    and_:         infix("&"),
-    or_:          infix("|"),
-    xor:          infix("^"),
     neg:          lambda eqn, x: f"-{x}",
     not_:         lambda eqn, x: f"~{x}",
     clamp:        limited,

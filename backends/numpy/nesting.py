@@ -1,0 +1,66 @@
+"""Statements of a generated function put into one another: what is read once stands where it is read."""
+
+import ast
+from collections import Counter
+
+
+def nested(function, fixed=()):
+    """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute in place."""
+    while True:
+        reads, stores = counted(function)
+        unread = _Unread(reads)
+        function = unread.visit(function)
+        if not unread.found:
+            once = {name for name, n in reads.items() if n == stores[name] == 1 and name not in fixed}
+            return ast.fix_missing_locations(_Nested(once).visit(function))
+
+
+def counted(function):
+    """How often each name is read, within a comprehension more than once, and how often stored."""
+    reads, stores = Counter(), Counter(a.arg for a in ast.walk(function) if isinstance(a, ast.arg))
+    stores.update(stores)  # parameters stay
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name):
+            (reads if isinstance(node.ctx, ast.Load) else stores)[node.id] += 1
+        elif isinstance(node, ast.comprehension | ast.Lambda):
+            reads.update({n.id: 2 for n in ast.walk(node) if isinstance(n, ast.Name)})
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            reads.update({n.id: 2 for n in ast.walk(node.elt) if isinstance(n, ast.Name)})
+    return reads, stores
+
+
+class _Unread(ast.NodeTransformer):
+    def __init__(self, reads):
+        self.reads, self.found = reads, False
+
+    def visit_Assign(self, node):
+        names = {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        if any(self.reads[name] for name in names):
+            return node
+        self.found = True
+        return None
+
+    def visit_If(self, node):
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
+
+
+class _Nested(ast.NodeTransformer):
+    """Statements are visited in order, so a name's text is known where it is read."""
+
+    def __init__(self, once):
+        self.once, self.texts = once, {}
+
+    def visit_Assign(self, node):
+        node.value = self.visit(node.value)
+        (target,) = node.targets = [self.visit(target) for target in node.targets]
+        if isinstance(target, ast.Name) and target.id in self.once:
+            self.texts[target.id] = node.value
+            return None
+        return node
+
+    def visit_Name(self, node):
+        return self.texts.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+
+    visit_If = _Unread.visit_If

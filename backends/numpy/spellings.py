@@ -1,0 +1,189 @@
+"""Ops whose quickest NumPy is not the body of their declaration: (writer, equation, *what is held of the operands) -> statements, or None."""
+
+import numpy as np
+
+from ...ir.core import Lit, Value
+from ...ir.ops.elementwise import cast, neg, not_, select
+from ...ir.ops.indexing import gather
+from ...ir.ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, reduce_xor
+from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, reshape, slice_
+from .emit import _number
+from .held import NUMPY, PYTHON, ZERO, Held, outcome
+from .pretty import take
+
+REDUCE = {
+    reduce_sum: "np.add", reduce_prod: "np.multiply", reduce_max: "np.maximum", reduce_min: "np.minimum",
+    reduce_and: "np.bitwise_and", reduce_or: "np.bitwise_or", reduce_xor: "np.bitwise_xor",
+}  # fmt: skip
+
+
+def negated(writer, eqn, x):
+    return writer.keep(eqn.results[0], f"-{x.text}", x.shape, outcome([x]), new=True)
+
+
+def turned(writer, eqn, x):
+    """`~True` is an int."""
+    return writer.keep(eqn.results[0], f"~{writer.number(x, eqn.operands[0].type)}", x.shape, [NUMPY], new=True)
+
+
+def chosen(writer, eqn, c, x, y):
+    """Of numbers one of the two; NumPy's `where` makes arrays."""
+    if c.shape or x.shape or y.shape:
+        texts = [h.text for h in (c, x, y)]
+        shape = np.broadcast_shapes(c.shape, x.shape, y.shape)
+        return writer.keep(eqn.results[0], f"np.where({', '.join(texts)})", shape, new=True)
+    return writer.keep(eqn.results[0], f"{x.text} if {c.text} else {y.text}", (), x.kinds | y.kinds)
+
+
+def converted(writer, eqn, x):
+    """`astype`, and the type itself of a number that becomes a float."""
+    type, dtype = eqn.operands[0].type, eqn.attrs["dtype"]
+    if type.kind == "c" and dtype.kind not in "cb":
+        return None
+    if x.shape == () and dtype.kind == "f":
+        return writer.keep(eqn.results[0], f"np.{dtype.name}({x.text})", (), [NUMPY])
+    return writer.keep(eqn.results[0], f"{writer.number(x, type)}.astype(np.{dtype.name})", x.shape, {NUMPY, ZERO}, new=True)
+
+
+def spread(writer, eqn, x):
+    """Nothing, but for new axes behind those that there are."""
+    (r,), shape, dims = eqn.results, eqn.attrs["shape"], eqn.attrs["dims"]
+    own = dims[len(dims) - len(x.shape) :]
+    index = [":" if d in own else "None" for d in range(own[0] if own else len(shape), len(shape))]
+    if "None" not in index:
+        writer.held[r] = Held(x.text, x.shape, x.kinds)
+        return []
+    sizes = dict(zip(own, x.shape, strict=True))
+    return writer.keep(r, f"{x.text}[{', '.join(index)}]", tuple(sizes.get(d, 1) for d in range(own[0], len(shape))))
+
+
+def reshaped(writer, eqn, x):
+    """Of one cut-out element or row, the index that leads to it."""
+    (operand,), (r,) = eqn.operands, eqn.results
+    shape, made = r.type.shape, operand.eqn
+    if made is not None and made.op is slice_ and (index := indexed(made, shape)) is not None:
+        base = made.operands[0]
+        return writer.keep(r, f"{writer.whole(writer.hold(base), base.type)}[{', '.join(index)}]", shape, [NUMPY])
+    if made is not None and made.op is dynamic_slice and operand.type.shape == (1,) and not shape and not isinstance(made.operands[1], Lit):
+        base, start = made.operands
+        i = f"min(max(int({writer.hold(start).text}), 0), {base.type.size - 1})"
+        return writer.keep(r, f"{writer.whole(writer.full(base), base.type)}[{i}]", shape, [NUMPY])
+    if x.shape == ():
+        if shape:
+            return writer.keep(r, f"np.full({shape}, {x.text}, np.{r.type.dtype.name})", shape, new=True)
+        return writer.keep(r, writer.number(x, operand.type), (), x.kinds - {PYTHON} or [NUMPY])
+    text = writer.whole(x, operand.type)
+    return writer.keep(r, f"{text}.reshape({shape})" if shape else f"{text}.reshape(())[()]", shape, [NUMPY])
+
+
+def indexed(eqn, shape):
+    """The index that cuts as `eqn` does and leaves out axes of which it keeps one element, so that `shape` is left; None if there is none."""
+    index, left = [], list(shape)
+    for a, b, s, k in zip(*(eqn.attrs[k] for k in ("start", "stop", "stride")), eqn.results[0].type.shape):
+        if k == 1 and not (left and left[0] == 1):
+            index.append(str(a))
+        elif left and left[0] == k:
+            del left[0]
+            index.append(f"{a}:{b}:{s}")
+        else:
+            return None
+    return None if left else index
+
+
+def reduced(writer, eqn, x):
+    (operand,), axes = eqn.operands, eqn.attrs["axes"]
+    if not axes:
+        return None
+    axis = None if len(axes) == operand.type.ndim else axes[0] if len(axes) == 1 else axes
+    dtype = f", np.{operand.type.dtype.name}" if eqn.op in (reduce_sum, reduce_prod) and operand.type.kind in "iu" else ""
+    return writer.keep(
+        eqn.results[0], f"{REDUCE[eqn.op]}.reduce({writer.whole(x, operand.type)}, {axis}{dtype})", eqn.results[0].type.shape, [NUMPY], new=True
+    )
+
+
+def places(writer, starts, sizes, whole):
+    """The index of a part whose starts are clamped so that it lies within."""
+    index = []
+    for start, k, n in zip(starts, sizes, whole, strict=True):
+        if isinstance(start, Lit):
+            a = min(max(int(start.value), 0), n - k)
+            index.append(":" if k == n else f"{a}:{a + k}")
+        elif k == n:
+            index.append(":")
+        else:
+            name = writer.fresh("start")
+            yield f"{name} = min(max(int({writer.hold(start).text}), 0), {n - k})"
+            index.append(f"{name}:{name} + {k}")
+    return ", ".join(index) or "..."
+
+
+def part(writer, eqn, x, *starts):
+    operand, *starts = eqn.operands
+    lines = places(writer, starts, eqn.attrs["sizes"], operand.type.shape)
+    return [*(index := Lines(lines)), *writer.keep(eqn.results[0], f"{writer.whole(x, operand.type)}[{index.value}]", eqn.results[0].type.shape)]
+
+
+def stored(writer, eqn, x, u, *starts):
+    """In place where nobody else reads the array."""
+    operand, update, *starts = eqn.operands
+    lines = [*(index := Lines(places(writer, starts, update.type.shape, operand.type.shape)))]
+    text, t = writer.whole(x, operand.type), operand.type
+    value = _number(update.value) if isinstance(update, Lit) else u.text
+    if not t.shape:
+        return None
+    if x.new and x.shape == t.shape and writer.uses[operand] == 1:
+        writer.held[eqn.results[0]] = x
+        return [*lines, f"{text}[{index.value}] = {value}"]
+    fresh = text if isinstance(operand, Lit) and text.startswith("np.full(") else f"np.array({text})"
+    return [*lines, *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)), f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}"]
+
+
+class Lines:
+    """A generator's lines, and the value it returns in the end."""
+
+    def __init__(self, generator):
+        self.generator = generator
+
+    def __iter__(self):
+        self.value = yield from self.generator
+
+
+def taken(writer, eqn, x, indices):
+    """Rows by one index each: the method, and the index before it got an axis of its own."""
+    operand, index = eqn.operands
+    if not (take(eqn, "", "") or "").startswith("np.take("):
+        return None
+    made = index.eqn if isinstance(index, Value) else None
+    plain = made is not None and made.op is reshape and made.operands[0].type.shape == index.type.shape[:-1]
+    source = made.operands[0] if plain else index
+    text = writer.whole(writer.hold(source), source.type) + ("" if plain else "[..., 0]")
+    axis = eqn.attrs["collapsed"][0]
+    rows = f"{writer.whole(x, operand.type)}.take({text}, {axis}, mode='clip')"
+    return writer.keep(eqn.results[0], rows, eqn.results[0].type.shape, [NUMPY], new=True)
+
+
+def place(writer, eqn, x):
+    """The method gives the index that NumPy's functions give."""
+    if eqn.attrs["dtype"] != np.intp:
+        return None
+    text = f"{writer.whole(x, eqn.operands[0].type)}.{eqn.op.name}({eqn.attrs['axis']})"
+    return writer.keep(eqn.results[0], text, eqn.results[0].type.shape, [NUMPY], new=True)
+
+
+def joined(writer, eqn, *xs):
+    """Of numbers the array of them."""
+    (r,) = eqn.results
+    made = [operand.eqn if isinstance(operand, Value) else None for operand in eqn.operands]
+    if r.type.ndim == 1 and all(e is not None and e.op is reshape and e.operands[0].type.shape == () for e in made):
+        texts = [writer.hold(e.operands[0]).text for e in made]
+        return writer.keep(r, f"np.array(({', '.join(texts)},), np.{r.type.dtype.name})", r.type.shape, new=True)
+    texts = [writer.whole(writer.full(operand), operand.type) for operand in eqn.operands]
+    return writer.keep(r, f"np.concatenate(({', '.join(texts)},), {eqn.attrs['axis']})", r.type.shape, new=True)
+
+
+# fmt: off
+RULES = {
+    neg: negated, not_: turned, select: chosen, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
+    argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: stored, gather: taken,
+    **dict.fromkeys(REDUCE, reduced),
+}

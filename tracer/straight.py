@@ -1,0 +1,225 @@
+"""A version as one generated function: it asks for the types that are left to ask, computes with NumPy, and makes the result.
+
+    def call(a0, a1):
+        if not (a0.shape == s0 and a0.dtype is d0): return MISS
+        return np.tanh(a0) * a1
+
+It runs in a context of its own in which NumPy warns of nothing: entering that costs 20 ns, and `np.errstate` 600.
+A context is entered once at a time; who finds it taken, on another thread, uses `np.errstate`.
+"""
+
+import contextvars
+
+import numpy as np
+
+from ..backends.numpy import NUMPY, PYTHON, ZERO, Held, Statements
+from .capture import ARRAY, SCALAR
+from .version import follow
+
+MISS = object()  # instead of a result: the call is another's, or has failed
+PLAIN = {float: float, complex: complex, int: int, bool: bool}
+
+
+class Straight:
+    """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take."""
+
+    def __init__(self, call):
+        self.call, self.again = call, np.errstate(all="ignore")(call)
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+    def __call__(self, *leaves):
+        try:
+            return self.run(self.call, *leaves)
+        except RuntimeError:
+            return self.again(*leaves)
+
+
+def raw(version, types):
+    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types."""
+    lines = _Lines(version, types)
+    texts = [lines.own(i) for i in range(len(version.func.results))]
+    return lines.define(texts[0] if len(texts) == 1 else lines.tuple(texts))
+
+
+def finished(version, types):
+    """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than compute."""
+    captured = version.captured
+    if captured.stores or captured.given is not None or version.tree is not None:
+        return None
+    lines = _Lines(version, types)
+    for k in captured.layout:
+        a = lines.leaves[k]
+        lines.tests.append(f"(type({a}) is not ndarray or {a}.flags.c_contiguous and {a}.flags.aligned)")
+    if captured.checks:
+        lines.body.append(f"if {lines.number(-1)}: return MISS")
+    texts = [lines.leaf(out) for out in captured.outs]
+    if None in texts:
+        return None
+    result = lines.built(captured, texts)
+    return lines.define(lines.written(captured, result) if captured.writes else result)
+
+
+class _Leaf:
+    """Stands for a leaf of the result while its containers are looked at."""
+
+    def __init__(self, place):
+        self.place = place
+
+
+class _Lines:
+    """The generated function of one version, being written.
+
+    types: of the leaves where they are known, None where anything may come.
+    """
+
+    def __init__(self, version, types):
+        func = version.func
+        places = dict(zip(version.places, func.params, strict=True))
+        self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
+        self.leaves = [self.names[place] for place in version.places]
+        self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "copied": np.array, "fits": fits, "alone": alone}
+        self.space["shares"] = np.may_share_memory
+        self.tests, head, held = [], [], {}
+        for place, p in places.items():
+            known = types[place] if place < len(types) else None
+            held[p] = self.parameter(place, p, known, head)
+        program = Statements(func, [held[p] for p in func.params], {*self.names, *(h.text for h in held.values()), *self.space})
+        self.program, self.results = program, list(zip(program.results, func.results))
+        self.body = [*head, *program.lines]
+        self.made = {}  # (result, views that lead on) -> name
+        self.shared = version.shared
+        self.types = [types[place] if place < len(types) else None for place in version.places]
+        self.fixed = ()
+
+    def parameter(self, place, p, known, head):
+        """What is held of a leaf; its tests."""
+        a, type = f"a{place}", p.type
+        self.space |= {f"s{place}": type.shape, f"d{place}": type.dtype, f"n{place}": type.dtype.type}
+        exact = f"{a}.shape == s{place} and {a}.dtype is d{place}"
+        if known is np.ndarray:
+            self.tests.append(exact)
+            return Held(a, type.shape, frozenset([ZERO]))
+        if known is float and type.dtype == np.float64:
+            return Held(a, (), frozenset([PYTHON]))
+        if known is not None and issubclass(known, np.generic) and np.dtype(known) == type.dtype:
+            return Held(a, (), frozenset([NUMPY]))
+        if known in (int, complex):
+            head.append(f"b{place} = n{place}({a})")
+            return Held(f"b{place}", (), frozenset([NUMPY]))
+        self.tests.append(f"({exact} if type({a}) is ndarray else not s{place} and fits({a}, d{place}))")
+        if type.shape:
+            return Held(a, type.shape)
+        head.append(f"b{place} = {a} if type({a}) is ndarray else n{place}({a})")
+        return Held(f"b{place}", (), frozenset([NUMPY, ZERO]))
+
+    # -- results -----------------------------------------------------------------------------------
+    def number(self, i):
+        return self.results[i][0].text
+
+    def own(self, i):
+        """A result as an array that shares memory with no other, nor with arguments."""
+        if (i, ()) not in self.made:
+            held, value = self.results[i]
+            text = self.program.whole(held, value.type)
+            if not (value.type.shape and text == held.text and held.new and not self.shared[i]):
+                fresh = text != held.text and text.startswith("np.full(")
+                others = "".join(f"{o}, " for o in (*self.leaves, *self.arrays(but=i)))
+                text = text if fresh else f"alone({text}, ({others}))" if value.type.size > LARGE and not self.shared[i] else f"copied({text})"
+            self.name((i, ()), text)
+        return self.made[i, ()]
+
+    def arrays(self, but):
+        """Names of the other results, which may be the same array."""
+        return [h.text for j, (h, value) in enumerate(self.results) if j != but and value.type.shape and h.shape == value.type.shape]
+
+    def name(self, key, text):
+        self.made[key] = self.program.fresh("out")
+        self.body.append(f"{self.made[key]} = {text}")
+
+    def leaf(self, out):
+        """Text of one leaf of what is returned, None where there is none."""
+        if out.how in ("object", "copy", "outside"):
+            name = self.program.constant(out.object, "object")
+            return name + {"object": "", "copy": ".copy()", "outside": ".get()"}[out.how]
+        if out.how == "argument":
+            return self.followed(self.leaves[out.index], out.chain)
+        if out.kind is ARRAY:
+            array = self.own(out.index)
+            if (out.index, out.chain) not in self.made:
+                self.name((out.index, out.chain), self.followed(array, out.chain))
+            return self.made[out.index, out.chain]
+        held, value = self.results[out.index]
+        if value.type.shape or out.chain:
+            return None
+        if out.kind is SCALAR:
+            return held.text if held.kinds == {NUMPY} else f"np.{value.type.dtype.name}({held.text})"
+        if out.kind not in PLAIN:
+            return None
+        return held.text if held.kinds == {PYTHON} and type_of_python(value.type) is out.kind else f"{out.kind.__name__}({held.text})"
+
+    def written(self, captured, result):
+        """What the program changes is written last, when all else has been computed; arrays that overlap are left to others."""
+        arrays = [(a, t) for a, t in zip(self.leaves, self.types, strict=True) if t is None or issubclass(t, np.ndarray)]
+        for k in captured.writes:
+            mine = self.leaves[k]
+            self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
+        several = len(captured.writes) > 1
+        new = [self.own(captured.values + n) if several else self.results[captured.values + n][0].text for n in range(len(captured.writes))]
+        names, end = [self.program.fresh("new") for _ in new], self.program.fresh("result")
+        self.fixed = {*names, end}
+        self.body += [*(f"{name} = {text}" for name, text in zip(names, new, strict=True)), f"{end} = {result}"]
+        self.body += [f"{self.leaves[k]}[...] = {name}" for k, name in zip(captured.writes, names, strict=True)]
+        return end
+
+    def followed(self, text, chain):
+        return f"follow({text}, {self.program.constant(chain, 'views')})" if chain else text
+
+    def tuple(self, texts):
+        return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+    def built(self, captured, texts):
+        """The containers around the leaves: tuples, lists and dicts are written, others rebuilt."""
+
+        def text(x):
+            if type(x) is _Leaf:
+                return texts[x.place]
+            if x is None:
+                return "None"
+            if type(x) is tuple:
+                return self.tuple([text(y) for y in x])
+            if type(x) is list:
+                return f"[{', '.join(map(text, x))}]"
+            if type(x) is dict:
+                items = [f"{self.program.constant(k, 'key')}: {text(y)}" for k, y in x.items()]
+                return f"{{{', '.join(items)}}}"
+            raise TypeError
+
+        try:
+            return text(captured.rebuild([_Leaf(i) for i in range(len(texts))]))
+        except TypeError:
+            return f"{self.program.constant(captured.rebuild, 'rebuild')}([{', '.join(texts)}])"
+
+    def define(self, result):
+        lines = [f"def call({', '.join([*self.names, '*rest'])}):"]
+        lines += [f"    if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
+        return Straight(self.program.define("call", [*lines, *("    " + line for line in [*self.body, f"return {result}"])], self.space, self.fixed))
+
+
+LARGE = 4096  # elements from which a copy is made only where it must be
+
+
+def type_of_python(type):
+    """The Python type of numbers that are held as Python's."""
+    return {"f": float, "b": bool}.get(type.kind)
+
+
+def fits(x, dtype):
+    """Whether a number may stand where one of `dtype` was traced."""
+    return getattr(x, "dtype", None) is dtype or type(x) in (bool, int, float, complex)
+
+
+def alone(x, others):
+    """An array as it is if it is its own memory's, else a copy."""
+    return x if type(x) is np.ndarray and x.base is None and not any(x is y for y in others) else np.array(x)
