@@ -2,11 +2,12 @@
 
 What is carried is kept at every so many trips (a snapshot). Backwards, chunk by chunk from the last, the
 trips of a chunk run once more from its snapshot and keep their residuals, then their adjoints follow:
-two levels, which cost one further run of the loop. Where the number of trips is known only when the loop
+two levels, which cost one further run of the loop. Where there is no room for so many snapshots, the loop
+is taken as a loop of such loops (`nest`): a level more, and one more run. Where the number of trips is known only when the loop
 has ended and the snapshots are full, every other one is dropped and the distance between them doubles;
 the trips between a snapshot and a chunk then run again for each chunk.
 
-Sources: Griewank & Walther, Evaluating Derivatives (2008), ch. 12; Stumm & Walther, New algorithms for
+Sources: Griewank & Walther, Evaluating Derivatives (2008), ch. 12 (multilevel schedules); Stumm & Walther, New algorithms for
 optimal online checkpointing, SIAM J. Sci. Comput. 32 (2010), for thinning when the length is unknown.
 """
 
@@ -100,6 +101,33 @@ def sizes(residuals, state, trips):
     return chunk, max(min(math.ceil(trips / chunk), power(ROOM.get() / shot / 2)), 2)
 
 
+def nest(residuals, body, trips, carried):
+    """(body, trips) of a loop whose trips are as many of the given loop's as two levels have room for, where those are not all; or None."""
+    chunk, shots = sizes(residuals, body.params[len(body.params) - carried :], trips)
+    inner = chunk * shots
+    if not 8 <= inner < trips:
+        return None
+
+    def several(i, *xs):
+        start = mul(i, Lit(inner, COUNTER))
+        count = minimum(Lit(inner, COUNTER), sub(Lit(trips, COUNTER), start))
+        return run(body, start, count, xs[: len(xs) - carried], xs[len(xs) - carried :], inner)
+
+    outer = region(several, [p.type for p in body.params], body.name, hints_of(body.params))
+    return outer, -(-trips // inner)
+
+
+def run(body, first, count, invariants, state, bound=None):
+    """`count` trips of a loop, the first of which has the number `first` -> the state then."""
+
+    def trip(k, start, *xs):
+        return Builder.current().inline(body, (add(start, k), *xs))
+
+    types = [COUNTER, COUNTER, *types_of(*invariants, *state)]
+    hints = [None, None, *hints_of(body.params[1:])]
+    return loop(count, first, *invariants, *state, body=region(trip, types, body.name, hints), carried=len(state), bound=bound)
+
+
 class Checkpointed:
     """A loop of which snapshots are kept. half: its body's derivative, cut; chunk, shots: `sizes`.
 
@@ -114,16 +142,6 @@ class Checkpointed:
         self.few = (bound or trips or math.inf) <= self.chunk * self.shots  # never more snapshots than there is room for
 
     # -- pieces of program -------------------------------------------------------------------------
-    def run(self, first, count, invariants, state):
-        """`count` trips, the first of which has the number `first` -> the state then."""
-
-        def body(k, start, *xs):
-            return Builder.current().inline(self.body, (add(start, k), *xs))
-
-        types = [COUNTER, COUNTER, *types_of(*invariants, *state)]
-        hints = [None, None, *hints_of(self.body.params[1:])]
-        return loop(count, first, *invariants, *state, body=region(body, types, self.body.name, hints), carried=len(state))
-
     def goes(self, i, limit, invariants, state):
         """Whether a trip of number i comes."""
         end = limit[0] if limit else None if self.trips is None else Lit(self.trips, COUNTER)
@@ -197,7 +215,7 @@ class Checkpointed:
             trips = minimum(chunk, sub(count, start))
             slot = quotient(start, distance)
             at = mul(slot, distance)
-            state = self.run(at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
+            state = run(self.body, at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
             stacks = self.residuals(start, trips, invariants, state)
             return tuple(backwards(half, invariants, trips, stacks, needs_inv, flows, dict(zip(flows, cts)), start, totals, self.chunk))
 

@@ -118,6 +118,10 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
 
     if checkpoints.wanted(half.saved, slots):
         if not effectful(loop, {"body": body, "test": test}):  # what has an effect runs once only
+            levels = checkpoints.nest(half.saved, body, trips, carried) if trips is not None and test is None else None
+            if levels is not None:
+                more, trips = levels
+                return loop_vjp(operands, needs, gives, body=more, carried=carried, test=None, trips=trips, bound=None)
             kept = checkpoints.Checkpointed(half, body, test, trips, bound, limit, invariants, state)
             results, pull = kept.vjp(where(needs_inv), flows)
             return results, lambda gs, totals: placed(pull(gs, before(totals)), totals)

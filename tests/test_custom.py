@@ -528,6 +528,21 @@ def test_a_long_loop_is_reversed_within_a_budget():
     assert "runs it once more" in frugal.explain()
 
 
+@pytest.mark.parametrize("trips, budget", [(20_000, 20_000), (19_999, 6_000)])
+def test_a_budget_too_small_for_two_levels_takes_more(trips, budget):
+    def steps(x, w):
+        for k in range(trips):
+            x = np.tanh(w @ x) + 0.1 * np.sin(x + 1e-4 * k)
+        return (x * x).sum()
+
+    x, w = np.linspace(-1, 1, 8), np.random.default_rng(0).normal(size=(8, 8)) / 2
+    whole, tiny = (jit(grad(steps, argnums=(0, 1)), memory=size) for size in ("1GB", budget))
+    for a, b in zip(whole(x, w), tiny(x, w)):
+        np.testing.assert_allclose(a, b, rtol=1e-11)
+    assert temporary(tiny, x, w) < 3 * budget
+    assert "in each trip around it" in tiny.explain()
+
+
 def layers(x, *ws):
     for w in ws:
         x = np.tanh(x @ w)

@@ -73,7 +73,7 @@ def spelling(x, y, contract, batch):
         return None
     m, n = x.size // k, y.size // k
     if x.dtype.kind == "c":
-        return in_real_parts if min(k, m, n) >= FEW else the_other_way_round if n == 1 and first(x, contract[0]) else None
+        return in_real_parts if min(k, m, n) >= FEW else the_other_way_round if y.ndim == len(contract[1]) and first(x, contract[0]) else None
     if not first(x, contract[0]) or min(m, n) <= 1:
         return None
     wide = x.dtype.itemsize == 8

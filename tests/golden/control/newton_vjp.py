@@ -40,11 +40,10 @@ def d_program(a, v1):
         v36 = d_x * 0.5
         v37 = 1.0 / v34
         v38 = np.where(v36 == 0, v36, v36 * v37)
-        v39 = -v35
-        v40 = v39 / v34
-        v41 = np.where(v36 == 0, v36, v36 * v40)
-        v42 = d_a + v38
-        v43 = v36 + v41
-        d_a, d_x = v42, v43
-    v46 = d_a + d_x
-    return (x, v46)
+        v39 = np.where(v38 == 0, v38, v38 * v35)
+        v40 = -v39
+        v41 = d_a + v38
+        v42 = v36 + v40
+        d_a, d_x = v41, v42
+    v45 = d_a + d_x
+    return (x, v45)
