@@ -38,10 +38,15 @@ def materialized(func):
     if not grows(func, users):
         return func.eqns
     place = {eqn: k for k, eqn in enumerate(func.eqns)}
-    cut = [eqn for eqn, _, made in roots(func, users, LONG) if made]
-    fences = {eqn: Fence(sorted(only_for(eqn, users), key=place.get), list(eqn.results), []) for eqn in cut}
+    chosen = [eqn for eqn, _, made in roots(func, users, LONG) if made]
+    fences = {eqn: Fence(sorted(only_for(eqn, users), key=place.get), list(eqn.results), []) for eqn in chosen}
     inside = {e for fence in fences.values() for e in fence.eqns}
     return tuple(fences.get(e, e) for e in func.eqns if e in fences or e not in inside)
+
+
+def cut(func):
+    """How many values of `func` are so computed."""
+    return sum(isinstance(item, Fence) for item in materialized(func))
 
 
 def readers(func):
