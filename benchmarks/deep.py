@@ -85,7 +85,8 @@ def main(sizes):
                 "plain": compiled(lambda *xs, func=func: tuple(lower(func, xs, func.eqns)), given),
             }
             on_device = jax.tree_util.tree_map(jnp.asarray, args)
-            calls = {name: (lambda p=p, xs=(on_device if name == "jax" else given): jax.block_until_ready(p(*xs))) for name, (*_, p) in programs.items()}
+            takes = {"jax": on_device, "ours": given, "plain": given}
+            calls = {n: (lambda p=p, xs=takes[n]: jax.block_until_ready(p(*xs))) for n, (*_, p) in programs.items()}
             for a, b in zip(*map(jax.tree_util.tree_leaves, (slopes, calls["jax"]())), strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-8 if dtype is np.float64 else 1e-2, atol=1e-9 if dtype is np.float64 else 1e-3)
             run = interleave(calls, seconds=2.0)
