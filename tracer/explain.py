@@ -1,6 +1,7 @@
 """What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
 
 from ..backends import native
+from ..backends.xla.materialize import cut
 from .assume import Assumption
 from .draws import Draw
 from .world import MISSING, Read
@@ -19,6 +20,7 @@ def explanation(compiled):
                 numbers = {v: len(numbers) + i for i, v in enumerate(members, 1)} | numbers
                 for v in members:
                     lines += _version(numbers[v], entry, world, v)
+                    lines += [] if v.engine else _chains(v.func)
                     lines += _loops(v.func) if compiled.native and not v.engine else []
                 if version.tree is not None:
                     trees.append(version.tree)
@@ -64,6 +66,12 @@ def _version(number, entry, world, version):
         ours, xla = (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us" for t in version.times)
         lines.append(f"    runs         {'as NumPy' if version.engine else 'through XLA'}: {ours} as NumPy, {xla} through XLA, when they were timed")
     return lines
+
+
+def _chains(func):
+    """How many values are kept from being computed again by each that reads them."""
+    count = cut(func)
+    return [f"    chains       {count} long chains are computed once, on CPUs, not again by each of their readers"] if count else []
 
 
 def _loops(func):

@@ -1,10 +1,10 @@
 """XLA lowering of the ops that compute nothing themselves."""
 
-import jax.numpy as jnp
 from jax import lax
 
 from ...ir.ops.flow import apart, stop_gradient
 from .control import function
+from .materialize import always
 from .table import XLA
 
 XLA.add({stop_gradient: lambda x: x})
@@ -20,10 +20,3 @@ def lower_apart(*operands, body):
     if known is None:
         return held(*operands) if operands else run()
     return lax.platform_dependent(*operands, cpu=lambda *xs: lax.cond(always(known), run, nothing, *xs), default=held)
-
-
-def always(x):
-    """True, in a way that XLA does not see: the bits of a number are not more than there are."""
-    first = lax.real(x.ravel()[0]) if jnp.iscomplexobj(x) else x.ravel()[0]
-    width = 8 * first.dtype.itemsize
-    return lax.population_count(lax.bitcast_convert_type(first, f"uint{width}")) <= width

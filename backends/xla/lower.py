@@ -1,5 +1,7 @@
 """Run an IR function on jax values: inside a jax trace this is lowering, outside it is eager."""
 
+import functools
+
 from jax import lax
 from jax import numpy as jnp
 
@@ -11,6 +13,7 @@ from .elementwise import lower_rounded
 from .fence import Fence
 from .linalg import computed_for, fused
 from .margins import margins
+from .materialize import materialized, on_cpus
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
@@ -20,9 +23,11 @@ def lower(func, operands, order=None):
     """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller.
 
     order: its equations as `fence.schedule` puts them; those of a fence are run in a branch that is always
-    taken, which the counter of the loop, the first operand, decides in a way that XLA does not see.
+    taken, which the counter of the loop, the first operand, decides in a way that XLA does not see. Without it, `func` is no body of a
+    loop, and is fenced as `materialized` says, on CPUs: there some operand decides.
     """
-    env, order = dict(zip(func.params, operands, strict=True)), func.eqns if order is None else order
+    env, counted = dict(zip(func.params, operands, strict=True)), order is not None
+    order = order if counted else materialized(func)
     ready = {r for item in order if isinstance(item, Fence) for r in item.results}  # nothing is fused with these, so their stores are safe
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
     rounded = kept_apart(func)
@@ -48,8 +53,13 @@ def lower(func, operands, order=None):
         for r, value in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             env[r] = lower_rounded(value) if eqn in rounded else value
 
+    @functools.cache
+    def taken():
+        return operands[0] >= 0 if counted else on_cpus(operands)
+
     def fenced(fence):
-        inner = dict(env)
+        needed = {*fence.results, *(x for eqn in fence.eqns for x in (*eqn.operands, around.get(eqn)))}
+        inner = {x: env[x] for x in needed if x in env and not isinstance(x, Lit)}  # numbers are made where they are used
         for eqn in fence.eqns:
             run(eqn, inner)
         return [read(r, inner) for r in fence.results]
@@ -57,7 +67,7 @@ def lower(func, operands, order=None):
     for item in order:
         if isinstance(item, Fence):
             nothing = lambda item=item: [lax.full(r.type.shape, other(r), r.type.dtype) for r in item.results]
-            env.update(zip(item.results, lax.cond(operands[0] >= 0, lambda item=item: fenced(item), nothing), strict=True))
+            env.update(zip(item.results, lax.cond(taken(), lambda item=item: fenced(item), nothing), strict=True))
         else:
             run(item, env)
     return [read(r, env) for r in func.results]

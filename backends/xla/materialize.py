@@ -1,0 +1,113 @@
+"""Long elementwise chains with several readers: which of their values are computed once.
+
+XLA fuses what is cheap to compute into every reader of it, and so computes it again for each. Where a chain runs through a
+whole program, as the sum that a residual network carries from layer to layer, each of n layers computes all before it once more:
+n^2 code to compile and to run. So a value that several equations read, and that takes many fusable equations to compute, is
+computed in a branch that is always taken: nothing is fused into or out of a branch. `optimization_barrier` does not do it,
+for XLA's CPU compiler drops barriers before it fuses.
+
+Source of what is cheap: InstructionFusion::IsExpensive of XLA.
+"""
+
+import itertools
+import math
+
+import numpy as np
+from jax import lax
+from jax import numpy as jnp
+
+from ...ir.core import Value
+from ...ir.ops import OPS
+from .fence import Fence
+
+CHEAP = {OPS[name] for name in """
+    neg abs sign add sub mul strong_mul div maximum minimum clamp floor ceil trunc round is_finite eq ne lt le gt ge and or xor not
+    select cast bitcast real imag conj make_complex stop_gradient
+    reshape transpose broadcast reverse concatenate pad slice dynamic_slice
+""".split()}  # fmt: skip
+LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
+LEAST = 64  # elements of a value from which computing it again costs more than a branch
+GROWTH = 16384  # equations computed again, in all, from which XLA's time matters
+
+
+def materialized(func):
+    """`func.eqns` in an order in which they can run, those that compute a long shared value together as a Fence."""
+    if len(func.eqns) < LONG:
+        return func.eqns
+    users = readers(func)
+    if not grows(func, users):
+        return func.eqns
+    place = {eqn: k for k, eqn in enumerate(func.eqns)}
+    chosen = [eqn for eqn, _, made in roots(func, users, LONG) if made]
+    fences = {eqn: Fence(sorted(only_for(eqn, users), key=place.get), list(eqn.results), []) for eqn in chosen}
+    inside = {e for fence in fences.values() for e in fence.eqns}
+    return tuple(fences.get(e, e) for e in func.eqns if e in fences or e not in inside)
+
+
+def cut(func):
+    """How many values of `func` are so computed."""
+    return sum(isinstance(item, Fence) for item in materialized(func))
+
+
+def readers(func):
+    """{value: the equations that read it, in order}; None stands for the results of the function."""
+    found = {}
+    for eqn in func.eqns:
+        for x in dict.fromkeys(eqn.operands):
+            found.setdefault(x, []).append(eqn)
+    for x in func.results:
+        found.setdefault(x, []).append(None)
+    return found
+
+
+def roots(func, users, long):
+    """(equation, how many equations XLA runs for it, whether it was made a root) for each that XLA computes once.
+
+    Those are what is not cheap, what nothing reads but the caller, and what has several readers and takes `long` equations.
+    """
+    behind = {}  # value: the equations it takes, but for what is computed once, as bits by their places
+    for place, eqn in enumerate(func.eqns):
+        bits = 1 << place
+        for x in dict.fromkeys(eqn.operands):
+            bits |= behind.get(x, 0)
+            if users[x][-1] is eqn:
+                behind.pop(x, None)
+        size = bits.bit_count()
+        result, *others = eqn.results or (None,)
+        if others or eqn.op not in CHEAP or users.get(result, (None,)) == [None]:
+            yield eqn, size, False
+        elif size >= long and len(users[result]) > 1 and result.type.size >= LEAST:
+            yield eqn, size, True
+        else:
+            behind[result] = bits
+
+
+def grows(func, users):
+    """Whether XLA would run many more equations than there are, were all that is cheap fused into its readers."""
+    most = len(func.eqns) + GROWTH
+    return any(total > most for total in itertools.accumulate(size for _, size, _ in roots(func, users, math.inf)))
+
+
+def only_for(eqn, users):
+    """The cheap equations whose results nothing but `eqn` needs, and `eqn`."""
+    found, todo = {eqn}, [eqn]
+    while todo:
+        for x in todo.pop().operands:
+            e = x.eqn if isinstance(x, Value) else None
+            if e is not None and e.op in CHEAP and e not in found and found.issuperset(users[x]):
+                found.add(e)
+                todo.append(e)
+    return found
+
+
+def on_cpus(operands):
+    """`always` of some operand, on CPUs; elsewhere, and without operands, just True: then XLA sees that there is no choice."""
+    known = next((x for x in operands if x.size and x.dtype != bool), None)
+    return np.True_ if known is None else lax.platform_dependent(known, cpu=always, default=lambda x: np.True_)
+
+
+def always(x):
+    """True, in a way that XLA does not see: the bits of a number are not more than there are."""
+    first = lax.real(x.ravel()[0]) if jnp.iscomplexobj(x) else x.ravel()[0]
+    width = 8 * first.dtype.itemsize
+    return lax.population_count(lax.bitcast_convert_type(first, f"uint{width}")) <= width
