@@ -20,6 +20,7 @@ import numpy as np
 
 from ..backends.xla import dispatch
 from ..ir.types import SHORT
+from . import rules
 from .capture import ARRAY, SCALAR
 from .entry import Untraced
 from .world import LARGEST, STALE, Read, namer
@@ -70,7 +71,14 @@ class Front:
         tests += entry.current.guard.inline(k, self.space, quick=True)
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
         hot = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
+        rules.recall(self)
         self.call.__code__ = self._code([*prelude, *("    " + line for line in hot)] if prelude else hot)
+        if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
+            self.cool()
+
+    def cool(self):
+        """Ask the slow path at the next call."""
+        self.call.__code__ = self._code([])
 
     def _code(self, hot):
         call = self.call
