@@ -1,6 +1,6 @@
 """Golden texts: `pytest --accept` rewrites them; the diff is then reviewed like code. The longest tests begin first.
 
-`pytest --exact` compiles as `jit(exact=True)` whatever says nothing about it; what tests of spellings expect is then not there.
+`pytest --exact` compiles as `jit(exact=True)` whatever says nothing about it, and skips the tests marked `inexact`.
 """
 
 import gc
@@ -25,6 +25,11 @@ def pytest_configure(config):
     if config.getoption("--exact"):
         for function in (jit, Compiled.__init__):
             function.__kwdefaults__["exact"] = True
+
+
+def pytest_runtest_setup(item):
+    if item.config.getoption("--exact") and item.get_closest_marker("inexact"):
+        pytest.skip("looks for what inexact rewrites make")
 
 
 def pytest_collection_modifyitems(items):
