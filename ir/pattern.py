@@ -15,12 +15,14 @@ from .source import hint_name
 class Hole(Operand):
     """Stands for one operand (or one attribute), the same wherever its name appears."""
 
-    __slots__ = ("name", "kinds", "literal", "rest")
+    __slots__ = ("name", "kinds", "literal", "rest", "type")
 
-    def __init__(self, name, kinds=None, literal=False, rest=False):
-        self.name, self.kinds, self.literal, self.rest = name, kinds, literal, rest
+    def __init__(self, name, kinds=None, literal=False, rest=False, type=None):
+        self.name, self.kinds, self.literal, self.rest, self.type = name, kinds, literal, rest, type
 
     def accepts(self, x):
+        if self.type is not None and x.type is not self.type:
+            return False
         return (not self.literal or isinstance(x, Lit)) and (self.kinds is None or x.type.kind in self.kinds)
 
     def apply(self, op, operands, attrs):
@@ -31,12 +33,12 @@ class Hole(Operand):
 
 
 class Pat(Operand):
-    """A call of `op` on patterns; numbers among its operands stand for splats of exactly that value."""
+    """A call of `op` on patterns, its result `index`; numbers among its operands stand for splats of exactly that value."""
 
-    __slots__ = ("op", "operands", "attrs")
+    __slots__ = ("op", "operands", "attrs", "index")
 
-    def __init__(self, op, operands, attrs):
-        self.op, self.operands, self.attrs = op, operands, attrs
+    def __init__(self, op, operands, attrs, index=0):
+        self.op, self.operands, self.attrs, self.index = op, operands, attrs, index
 
     def apply(self, op, operands, attrs):
         return Pat(op, operands, attrs)
@@ -62,13 +64,16 @@ def rest(name):
     return Hole(name, rest=True)
 
 
-def pattern_of(func):
-    """A function of one result as a pattern over its parameters: a rule can be stated by two functions of the same names."""
-    env = {p: Hole(hint_name(p) or f"x{i}") for i, p in enumerate(func.params)}
+def pattern_of(func, typed=False):
+    """A function of one result as a pattern over its parameters: a rule can be stated by two functions of the same names.
+
+    typed: the parameters stand for operands of their types alone.
+    """
+    env = {p: Hole(hint_name(p) or f"x{i}", type=p.type if typed else None) for i, p in enumerate(func.params)}
     read = lambda x: x.value.item() if isinstance(x, Lit) else env[x]
     for eqn in func.eqns:
-        made = Pat(eqn.op, tuple(map(read, eqn.operands)), eqn.attrs)
-        env.update(dict.fromkeys(eqn.results, made))
+        operands = tuple(map(read, eqn.operands))
+        env.update((r, Pat(eqn.op, operands, eqn.attrs, i)) for i, r in enumerate(eqn.results))
     (result,) = func.results
     return read(result)
 
@@ -95,9 +100,12 @@ def text_of(p, tight=0):
 
 def match(pattern, x, bound):
     """Every way `pattern` fits the operand x, as dicts that extend `bound`: hole name -> operand, Pat -> value."""
-    if isinstance(pattern, Pat):
+    if pattern in bound:  # a call that the pattern reads twice: the same call is the same value
+        if bound[pattern] is x:
+            yield bound
+    elif isinstance(pattern, Pat):
         eqn = x.eqn if isinstance(x, Value) else None
-        if eqn is not None and eqn.op is pattern.op and not eqn.op.multiple:
+        if eqn is not None and eqn.op is pattern.op and eqn.results[pattern.index] is x:
             yield from match_call(pattern, eqn.operands, eqn.attrs, {**bound, pattern: x})
     elif isinstance(pattern, Hole):
         known = bound.get(pattern.name)

@@ -5,12 +5,13 @@ import contextvars
 
 from .core import verify as check
 from .ops.control import loop
-from .passes import cse, dce, fold, inline, loops, masks, memory, products, simplify
+from .passes import cse, dce, fold, given, inline, loops, masks, memory, products, simplify
 from .rules import EXACT, RULES
 from .text import show
 
 PIPELINE = (
     inline,    # calls written out, so that what follows sees through them
+    given,     # rules of the user's, on what is written
     fold,      # known numbers computed
     masks,     # masks of products dropped where nobody reads what they leave out
     products,  # loops that compute a product row by row: one product
@@ -25,16 +26,20 @@ PIPELINE = (
 ONLY_EXACT = contextvars.ContextVar("exact", default=False)
 
 
-def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False):
+def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False, rules=None):
     """`func` after `passes`.
 
     exact: only rules that change no bit of any result.
     watch: called as `watch(name, func)` after each pass; `print` shows a heading and the text.
     log: a list that receives (rule, source) for each rule that fires.
     notes: a list that receives a line for each loop that is no loop any more.
+    rules: the user's, as a `RuleSet` that tells of those that fired; None where there are none.
     verify: check the types and the bindings of every intermediate function.
     """
-    options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": EXACT if exact else RULES}}
+    log = [] if log is None and rules is not None else log
+    ours = EXACT if exact else RULES
+    options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": ours if rules is None else rules + ours}}
+    options[given] = {"rules": rules, "log": log}
     options[products] = {"exact": exact, "notes": notes}
     watch = print_text if watch is print else watch
     for step in passes:
@@ -43,6 +48,8 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, ve
             check(func)
         if watch is not None:
             watch(step.__name__, func)
+    if rules is not None and notes is not None:
+        notes += rules.told(log)
     return func
 
 

@@ -38,7 +38,10 @@ class Rule:
     """pattern -> replacement, under a condition. `str(rule)` is its text and the line it stands on.
 
     With pattern None it looks at every equation, and binds `op`, `operands` and `attrs`.
+    origin: what the rule is an instance of, if what one of them made is nothing for the others: it is kept in `Source.rules`.
     """
+
+    origin = None
 
     def __init__(self, pattern, replacement, exact=True, where=None, grows=False, once=False, cases=()):
         self.pattern, self.replacement, self.where, self.cases = pattern, replacement, where, tuple(cases)
@@ -170,6 +173,8 @@ class Rewriter(Builder):
         if not effectful(op, attrs):
             source = self.source if source is None else source
             for rule in self.rules.of(op, operands):
+                if rule.origin is not None and source is not None and rule.origin in source.rules:
+                    continue
                 for bound in rule.matches(op, operands, attrs):
                     new = self.fire(rule, bound, op, operands, attrs, source, hints)
                     if new is not None:
@@ -185,6 +190,8 @@ class Rewriter(Builder):
         if rule.once and freed < len(inner):
             self.declined.append(rule)
             return None
+        if rule.origin is not None:
+            source = rule.origin.source_for(source)
         start, mark, outer, self.source = len(self.eqns), len(self.log), self.source, source
         self.firing.append(rule)
         try:

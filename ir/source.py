@@ -12,16 +12,23 @@ import os
 
 
 class Source:
-    """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`)."""
+    """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`).
 
-    __slots__ = ("code", "lasti", "mark")
+    rules: the rules of the user's that made the equation in place of what stood there.
+    """
 
-    def __init__(self, code, lasti, mark=""):
-        self.code, self.lasti, self.mark = code, lasti, mark
+    __slots__ = ("code", "lasti", "mark", "rules")
+
+    def __init__(self, code, lasti, mark="", rules=()):
+        self.code, self.lasti, self.mark, self.rules = code, lasti, mark, rules
 
     def marked(self, mark):
         """The same place, derived by a transform; the latest transform is the one shown."""
         return Source(self.code, self.lasti, mark)
+
+    def by(self, rule):
+        """The same place, of what a rule of the user's made."""
+        return Source(self.code, self.lasti, self.mark, (*self.rules, rule))
 
     def position(self):
         """(line, end line, column, end column), any of which may be None."""

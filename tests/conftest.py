@@ -1,10 +1,15 @@
-"""Golden texts: `pytest --accept` rewrites them; the diff is then reviewed like code. The longest tests begin first."""
+"""Golden texts: `pytest --accept` rewrites them; the diff is then reviewed like code. The longest tests begin first.
+
+`pytest --exact` compiles as `jit(exact=True)` whatever says nothing about it, and skips the tests marked `inexact`.
+"""
 
 import gc
 import pathlib
 
 import numpy as np
 import pytest
+
+from wengert.tracer.jit import Compiled, jit
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LONGEST = ("test_stdlib.py", "test_numpy_table.py", "test_random_flow.py")
@@ -13,6 +18,18 @@ gc.set_threshold(50_000, 20, 100)  # programs are many objects that stay, and lo
 
 def pytest_addoption(parser):
     parser.addoption("--accept", action="store_true", help="rewrite golden texts with what the code prints now")
+    parser.addoption("--exact", action="store_true", help="compile with exact=True where a test does not say")
+
+
+def pytest_configure(config):
+    if config.getoption("--exact"):
+        for function in (jit, Compiled.__init__):
+            function.__kwdefaults__["exact"] = True
+
+
+def pytest_runtest_setup(item):
+    if item.config.getoption("--exact") and item.get_closest_marker("inexact"):
+        pytest.skip("looks for what inexact rewrites make")
 
 
 def pytest_collection_modifyitems(items):

@@ -54,6 +54,7 @@ PROGRAMS = [substituted, factored, read_inside]
 OPERANDS = RNG.normal(size=(N, N)) + N * np.eye(N), RNG.normal(size=N)
 
 
+@pytest.mark.inexact
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_cotangents_of_what_a_loop_reads_are_added_in_place(f):
     d = RNG.normal(size=(N, N)), RNG.normal(size=N)
@@ -72,6 +73,7 @@ def covered(data):
     return out
 
 
+@pytest.mark.inexact
 def test_products_in_a_loop_have_products_for_derivatives():
     data, weights = RNG.normal(size=(50, 40)), RNG.normal(size=(40, 40))
     loss = lambda data: (covered(data) * weights).sum()
@@ -192,6 +194,7 @@ def test_an_inner_loop_restores_what_the_outer_one_restores_too():
     assert max(carried(derivative.ir(a, b))) == N * N  # not a row a trip: N * N * N
 
 
+@pytest.mark.inexact
 def test_what_is_gathered_of_an_invariant_is_gathered_again():
     starts, columns = np.array([0, 2, 2, 5, 6, 9]), RNG.integers(0, 7, 9)
     values, x = RNG.normal(size=9), RNG.normal(size=7)

@@ -12,6 +12,7 @@ import wengert.tracer.foreign
 import wengert.tracer.implicit
 import wengert.tracer.jacobians
 import wengert.tracer.jit
+import wengert.tracer.rules
 import wengert.tracer.transforms
 import wengert.tracer.vmap
 
@@ -26,8 +27,8 @@ def test_examples(page):
 
 
 def test_docstrings():
-    tracer = wengert.tracer
-    for module in (tracer.foreign, tracer.jit, tracer.transforms, tracer.jacobians, tracer.vmap, tracer.custom, tracer.flow, tracer.implicit):
+    names = "foreign jit transforms jacobians vmap custom flow implicit rules".split()
+    for module in (getattr(wengert.tracer, name) for name in names):
         failed, tried = doctest.testmod(module)
         assert tried and not failed
 

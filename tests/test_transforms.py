@@ -137,6 +137,7 @@ def test_in_place_program_against_differences():
     agree(np.float64(grad(f)(x) @ t), want, rtol=1e-8)
 
 
+@pytest.mark.inexact
 def test_gradient_reads_like_mathematics():
     def nll(w, X, y):
         z = X @ w

@@ -16,7 +16,7 @@ from ..ir.core import Func, Lit
 from ..ir.ops.control import groups
 from ..ir.pipeline import PIPELINE
 from ..ir.pipeline import run as optimise
-from . import pytree
+from . import pytree, rules
 from .array import Traced
 from .assume import Choices, acts
 from .capture import capture
@@ -152,7 +152,7 @@ class Comparison:
         done = ()
         for step in PIPELINE:
             done = (*done, step)
-            after = optimise(func, done, exact=self.compiled.exact)
+            after = optimise(func, done, exact=self.compiled.exact, rules=rules.applying(exact=self.compiled.exact))
             values = walk.meaning(after, operands)
             for r, x in zip(after.results, want):
                 found = difference(values[r], x)

@@ -16,7 +16,7 @@ from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
-from . import engine, pytree, world
+from . import engine, pytree, rules, world
 from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
@@ -75,10 +75,10 @@ def too_deep(error):
 
 
 class World:
-    """The traces that are valid while `guard` holds, and the program that jax.jit dispatches among them."""
+    """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches among them."""
 
-    def __init__(self, name, native=True):
-        self.native = native
+    def __init__(self, name, native=True, rules=()):
+        self.native, self.rules = native, rules
         self.guard = world.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
@@ -97,9 +97,13 @@ class World:
         """The inputs of a call, of which `env` are the draws."""
         return gathered(self.inputs, env, number)
 
+    def holds(self):
+        """Whether all is as it was when the traces were made. The generated function in front asks the guard alone: rules recall it."""
+        return self.rules == rules.in_force() and self.guard.holds()
+
     def serves(self, types):
         """Whether the traces here may be used, or joined by another, for arguments of these types."""
-        if not self.guard.holds():
+        if not self.holds():
             return False
         if self.draws is None:
             return True
@@ -186,7 +190,7 @@ class Entry:
     def run(self, leaves, given=None):
         """The call, on any thread: guard, program, result; a trace first where there is none."""
         here = self.current
-        if here is None or not here.guard.holds():
+        if here is None or not here.holds():
             return self.first(*leaves, given=given)
         if here.draws is not None:
             return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
@@ -263,7 +267,7 @@ class Entry:
             reason = self._reason(types, here)
             version = self.stored(types, reason) or self.trace(kinds, types, reason, leaves)
             if here is None or version.captured.outside.draws:
-                here = World(self.compiled.name, self.compiled.native)
+                here = World(self.compiled.name, self.compiled.native, version.rules)
                 self.worlds.append(here)
             here.add(version)
             if version.engine:
@@ -280,6 +284,8 @@ class Entry:
             changed = [f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last.types) if t is not u]
             return "new " + ", ".join(changed) if changed else "an outside array has another type"
         if self.current is not None:
+            if self.current.rules != rules.in_force():
+                return "rules were stated or removed since"
             return "changed since: " + ", ".join(f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed())
         return self.compiled.reason_for(self)
 
@@ -294,13 +300,14 @@ class Entry:
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
         kept = []
-        with self.compiled.cache.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
+        with rules.held() as stated, self.compiled.cache.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
-        func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes)
+        func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=rules.applying(stated, self.compiled.exact))
         version = Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
+        version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version
 

@@ -50,7 +50,7 @@ class RuleError(DerivativeError, NotImplementedError):
 
 
 class CheckError(WengertError, AssertionError):
-    """`jit(check=True)`: the compiled program did something else than plain Python; the message names the first line that did."""
+    """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a `rule`. The message says where."""
 
 
 class Fallback(UserWarning):

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..backends.xla import dispatch
 from ..ir.types import SHORT
+from . import rules
 from .capture import ARRAY, SCALAR
 from .engine import Engines
 from .entry import Untraced
@@ -76,8 +77,16 @@ class Front:
         lines = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
+        rules.recall(self)
         self.hot = dict([(entry.current, lines), *others][:HOT])
         self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
+        if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
+            self.cool()
+
+    def cool(self):
+        """Ask the slow path at the next call."""
+        self.hot = {}
+        self.call.__code__ = self._code([])
 
     def _code(self, hot):
         call = self.call

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..ir.core import Builder, Func, Lit, Value
-from . import pytree
+from . import pytree, rules
 from .array import Traced, TracedScalar, bring, fresh
 from .capture import ARRAY, SCALAR, capture, kind_of
 from .errors import DerivativeError, message
@@ -33,6 +33,7 @@ class Inner:
         self.captured = capture(
             function, stand_ins, self.tree, kinds, name_of(function), current_trace(), pytree.key_order((args, kwargs)), once=self.once
         )
+        self.captured.func = rules.applied(self.captured.func)  # of derivatives and batches they are to be found no more
         self.func, self.shown = with_shown(self.captured)  # shown: which result each leaf's value is, None where it is an object
         self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
 

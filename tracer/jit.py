@@ -11,7 +11,7 @@ from ..backends.xla import dispatch
 from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
-from . import pytree
+from . import pytree, rules
 from .array import Traced
 from .assume import Choices
 from .cache.keep import cache_for
@@ -164,7 +164,7 @@ class Compiled:
     def ir(self, *args, passes=True, **kwargs):
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
         func = self.captured(args, kwargs)[0].func
-        return optimise(func, exact=self.exact) if passes else func
+        return optimise(func, exact=self.exact, rules=rules.applying(exact=self.exact)) if passes else func
 
     def captured(self, args, kwargs):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""
@@ -212,7 +212,7 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     NumPy in, NumPy out; if any argument is a jax array the results are.
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
-    exact:  leave out rewrites that may change a result by rounding.
+    exact:  leave out rewrites that may change a result by rounding, those of `wengert.rule` among them that are not called exact.
     engine: "xla", or "numpy" for programs of a few NumPy calls on ndarrays; None: the faster of the two, timed at the first call.
     memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or as "200MB";
             None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries every so many trips, and runs

@@ -8,7 +8,7 @@ import numpy as np
 from ..backends.numpy import Pieces, identifier
 from ..ir.core import Value
 from ..ir.pipeline import run as optimise
-from . import pytree
+from . import pytree, rules
 from .assume import Assumption
 from .capture import ARRAY, SCALAR
 from .errors import UnsupportedError, message
@@ -59,7 +59,7 @@ class Standalone:
     def __init__(self, compiled, captured, names, kinds, args, kwargs):
         self.name, self.captured, self.names, self.kinds = identifier(compiled.name), captured, names, kinds
         self.args, self.kwargs = args, kwargs
-        self.func = optimise(captured.func, exact=compiled.exact)
+        self.func = optimise(captured.func, exact=compiled.exact, rules=rules.applying(exact=compiled.exact))
         self.pieces = Pieces(self.func, ["CHECKS", self.name])
         self._check()
 

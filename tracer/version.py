@@ -21,6 +21,7 @@ class Version:
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
         self.watch = self.kept = None  # what ran while it was traced, where that was asked for; what explain() says of its file
         self.equations = self.file = None  # how many were traced, and the file it is from, where another process has made the trace
+        self.rules = ()  # those of the user's that were in force
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
         alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"

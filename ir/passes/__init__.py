@@ -3,6 +3,7 @@
 from .cse import cse
 from .dce import dce
 from .fold import fold
+from .given import given
 from .inline import inline
 from .loops import loops
 from .masks import masks
@@ -10,4 +11,4 @@ from .memory import memory
 from .products import products
 from .simplify import simplify
 
-__all__ = ["cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "simplify"]
+__all__ = ["cse", "dce", "fold", "given", "inline", "loops", "masks", "memory", "products", "simplify"]

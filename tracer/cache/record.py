@@ -234,6 +234,7 @@ def refuse(version):
     """Unsaid for traces that do what a file does not tell of."""
     captured = version.captured
     for found, why in (
+        (version.rules, "rules of the user's were in force"),
         (version.assumed or version.tree, "data chooses between several programs by value"),
         (captured.outside.draws, "it draws random numbers"),
         (version.effects, "it prints, or calls Python while it runs"),
