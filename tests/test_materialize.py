@@ -5,6 +5,7 @@ import numpy as np
 from compare import check_same
 
 from wengert import grad, jit
+from wengert.backends.xla import materialize
 from wengert.backends.xla.fence import Fence
 from wengert.backends.xla.lower import lower
 from wengert.backends.xla.materialize import CHEAP, materialized
@@ -32,9 +33,9 @@ def chain(x, scales):
 X, SCALES = np.linspace(0.1, 0.9, N), list(np.linspace(0.005, 0.01, DEPTH))
 
 
-def program(f):
+def program(f, scales=SCALES):
     compiled = jit(f)
-    compiled(X, SCALES)
+    compiled(X, scales)
     (entry,) = compiled.compiled.entries.values()
     return entry.current.versions[0].func
 
@@ -61,11 +62,12 @@ def test_every_equation_runs_once_and_after_what_it_reads():
     assert sorted(map(id, run)) == sorted(map(id, func.eqns))
 
 
-def test_values_and_branches():
+def test_xla_keeps_the_branches():
     func = program(residual)
     with jax.enable_x64(True):
         run = jax.jit(lambda *xs: lower(func, xs))
-        assert run.lower(X, *SCALES).as_text().count("stablehlo.case") == len(fences(func))
+        if jax.default_backend() == "cpu":
+            assert run.lower(X, *SCALES).compile().as_text().count(" conditional(") == len(fences(func))
         np.testing.assert_allclose(run(X, *SCALES), evaluate(func, (X, *SCALES)), rtol=1e-12)
 
 
@@ -77,13 +79,16 @@ def test_as_plain_python_and_its_derivative():
     np.testing.assert_allclose(jit(residual, exact=True)(X, SCALES), residual(X, SCALES), rtol=1e-12)
 
 
-def test_jax_differentiates_and_batches_it():
+def test_jax_differentiates_and_batches_it(monkeypatch):
+    monkeypatch.setattr(materialize, "GROWTH", 0)
+    few = SCALES[:20]
     with jax.enable_x64(True):
-        func = program(residual)
-        run = lambda x: lower(func, [x, *SCALES])[0]
-        np.testing.assert_allclose(jax.jit(jax.grad(run))(X), grad(residual)(X, SCALES), rtol=1e-9)
+        func = program(residual, few)
+        assert fences(func)
+        run = lambda x: lower(func, [x, *few])[0]
+        np.testing.assert_allclose(jax.jit(jax.grad(run))(X), grad(residual)(X, few), rtol=1e-9)
         rows = np.stack([X, X[::-1] * 0.5])
-        np.testing.assert_allclose(jax.jit(jax.vmap(run))(rows), [residual(r, SCALES) for r in rows], rtol=1e-12)
+        np.testing.assert_allclose(jax.jit(jax.vmap(run))(rows), [residual(r, few) for r in rows], rtol=1e-12)
 
 
 def test_explain_says_so():
