@@ -677,3 +677,13 @@ def test_a_zero_times_one_infinity():
     for kind in (float, complex, np.float32):
         for shape in ((), (1,), (1, 1), (2,), (2, 2)):
             check_same(lambda x, y: (x.dot(y), np.dot(y, x)), np.array(0, kind), np.full(shape, np.inf, kind))
+
+
+def test_common_multiples_that_wrap_are_taken_in_turn():
+    rng = np.random.default_rng(2)
+    for kind in (np.uint8, np.int8, np.int64):
+        for shape in ((4,), (7,), (3, 5)):
+            x = rng.integers(np.iinfo(kind).min + 1, np.iinfo(kind).max, shape).astype(kind)
+            check_same(lambda x: (np.lcm.reduce(x), np.lcm.reduce(x, axis=-1, keepdims=True), np.lcm.accumulate(x)), x)
+            check_same(lambda x: np.lcm.reduce(x, axis=None, initial=6), x)
+    check_same(lambda x: np.lcm.reduce(x, initial=1, where=x > 2), np.array([4, 6, 1, 10]))

@@ -23,8 +23,8 @@ from .ufuncs import check_exponents
 
 REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis
 SCATTERED = {np.add: "add", np.subtract: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
-ASSOCIATIVE = {np.gcd, np.lcm, np.hypot, np.logaddexp2, np.maximum, np.minimum, np.fmax, np.fmin}
-MAGNITUDES = {np.gcd, np.lcm, np.hypot}  # their identity makes a number its magnitude: a start alone must stay as it is
+ASSOCIATIVE = {np.gcd, np.hypot, np.logaddexp2, np.maximum, np.minimum, np.fmax, np.fmin}
+MAGNITUDES = {np.gcd, np.hypot}  # their identity makes a number its magnitude: a start alone must stay as it is
 
 
 # -- folding values --------------------------------------------------------------------------------
