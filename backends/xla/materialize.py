@@ -26,7 +26,7 @@ CHEAP = {OPS[name] for name in """
     reshape transpose broadcast reverse concatenate pad slice dynamic_slice
 """.split()}  # fmt: skip
 LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
-LEAST = 64  # elements of a value from which computing it again costs more than a branch
+LEAST = 32  # elements of a value from which computing it again costs more than a branch
 GROWTH = 16384  # equations computed again, in all, from which XLA's time matters
 
 
