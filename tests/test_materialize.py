@@ -2,6 +2,7 @@
 
 import jax
 import numpy as np
+import pytest
 from compare import check_same
 
 from wengert import grad, jit
@@ -30,6 +31,13 @@ def chain(x, scales):
     return np.sum(x)
 
 
+def spread(x, scales):
+    """A stencil whose coefficients are read by chains that others contain."""
+    for s in scales[:10]:
+        x = x + s * (np.roll(x, 1) - 2 * x + np.roll(x, -1))
+    return np.sum(x * x)
+
+
 X, SCALES = np.linspace(0.1, 0.9, N), list(np.linspace(0.005, 0.01, DEPTH))
 
 
@@ -51,8 +59,10 @@ def test_only_long_shared_chains_are_fenced():
     assert OPS["tanh"] not in CHEAP
 
 
-def test_every_equation_runs_once_and_after_what_it_reads():
-    func = program(residual)
+@pytest.mark.parametrize("f", [residual, grad(residual), spread, grad(spread)], ids=["residual", "its gradient", "stencil", "its gradient too"])
+def test_every_equation_runs_once_and_after_what_it_reads(f):
+    func = program(f)
+    assert fences(func)
     bound, run = set(func.params), []
     for item in materialized(func):
         for eqn in item.eqns if isinstance(item, Fence) else [item]:

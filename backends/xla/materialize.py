@@ -23,10 +23,12 @@ from .fence import Fence
 CHEAP = {OPS[name] for name in """
     neg abs sign add sub mul strong_mul div maximum minimum clamp floor ceil trunc round is_finite eq ne lt le gt ge and or xor not
     select cast bitcast real imag conj make_complex stop_gradient
-    reshape transpose broadcast reverse concatenate pad slice dynamic_slice
 """.split()}  # fmt: skip
+MOVES = {OPS[name] for name in "reshape transpose broadcast reverse concatenate pad slice dynamic_slice".split()}  # cheap, at other indices
+CHEAP |= MOVES
 LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
-LEAST = 64  # elements of a value from which computing it again costs more than a branch
+LEAST = 32  # elements of a value from which computing it again costs more than a branch
+MOST = 1 << 20  # equations counted behind a move at most
 GROWTH = 16384  # equations computed again, in all, from which XLA's time matters
 
 
@@ -38,8 +40,8 @@ def materialized(func):
     if not grows(func, users):
         return func.eqns
     place = {eqn: k for k, eqn in enumerate(func.eqns)}
-    chosen = [eqn for eqn, _, made in roots(func, users, LONG) if made]
-    fences = {eqn: Fence(sorted(only_for(eqn, users), key=place.get), list(eqn.results), []) for eqn in chosen}
+    chosen = {eqn for eqn, _, made in roots(func, users, LONG) if made}
+    fences = {eqn: Fence(sorted(only_for(eqn, users, chosen), key=place.get), list(eqn.results), []) for eqn in chosen}
     inside = {e for fence in fences.values() for e in fence.eqns}
     return tuple(fences.get(e, e) for e in func.eqns if e in fences or e not in inside)
 
@@ -63,23 +65,34 @@ def readers(func):
 def roots(func, users, long):
     """(equation, how many equations XLA runs for it, whether it was made a root) for each that XLA computes once.
 
+    What is read at other indices is not the same to XLA: behind each move of a value, all it takes is counted again.
     Those are what is not cheap, what nothing reads but the caller, and what has several readers and takes `long` equations.
     """
-    behind = {}  # value: the equations it takes, but for what is computed once, as bits by their places
+    behind, moved, moves = {}, {}, 0  # value: the equations it takes, but for what is computed once, as bits by their places
     for place, eqn in enumerate(func.eqns):
-        bits = 1 << place
+        own, bits = 1 << place, 0
         for x in dict.fromkeys(eqn.operands):
             bits |= behind.get(x, 0)
             if users[x][-1] is eqn:
                 behind.pop(x, None)
-        size = bits.bit_count()
+        size = 1 + bits.bit_count() + sum(moved[k] for k in places(bits & moves))
         result, *others = eqn.results or (None,)
         if others or eqn.op not in CHEAP or users.get(result, (None,)) == [None]:
             yield eqn, size, False
         elif size >= long and len(users[result]) > 1 and result.type.size >= LEAST:
             yield eqn, size, True
+        elif eqn.op in MOVES:
+            behind[result], moved[place], moves = own, min(size - 1, MOST), moves | own
         else:
-            behind[result] = bits
+            behind[result] = bits | own
+
+
+def places(bits):
+    """The places of the bits that are set."""
+    while bits:
+        last = bits & -bits
+        yield last.bit_length() - 1
+        bits ^= last
 
 
 def grows(func, users):
@@ -88,13 +101,13 @@ def grows(func, users):
     return any(total > most for total in itertools.accumulate(size for _, size, _ in roots(func, users, math.inf)))
 
 
-def only_for(eqn, users):
-    """The cheap equations whose results nothing but `eqn` needs, and `eqn`."""
+def only_for(eqn, users, others):
+    """The cheap equations whose results nothing but `eqn` needs, and `eqn`; not those of `others`, which have a branch of their own."""
     found, todo = {eqn}, [eqn]
     while todo:
         for x in todo.pop().operands:
             e = x.eqn if isinstance(x, Value) else None
-            if e is not None and e.op in CHEAP and e not in found and found.issuperset(users[x]):
+            if e is not None and e.op in CHEAP and e not in found and e not in others and found.issuperset(users[x]):
                 found.add(e)
                 todo.append(e)
     return found
