@@ -118,15 +118,28 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     n = limits.type.shape[0] - 1
     both = limits.type.dtype if np.ndim(bins) == 0 else np.promote_types(a.dtype, limits.type.dtype)
     limits, x = cast_to(limits, both), cast_to(x, both)
-    place = places_in(limits, x, "right") - 1
-    end = spread_to(reshape_to(value_of(fresh(limits)[n:]), ()), x.type.shape)
-    place = e.select(e.eq(x, end), Lit(n - 1, place.type), place)
-    inside = e.and_(e.ge(place, 0), UFUNCS[np.less_equal](x, end))
+    first, last = (spread_to(reshape_to(value_of(part), ()), x.type.shape) for part in (fresh(limits)[:1], fresh(limits)[n:]))
+    inside = e.and_(UFUNCS[np.greater_equal](x, first), UFUNCS[np.less_equal](x, last))
+    if np.ndim(bins) == 0:
+        place = even_places(limits, x, first, last, n)
+    else:
+        place = places_in(limits, x, "right") - 1
+        place = e.select(e.eq(x, last), Lit(n - 1, place.type), place)
     found = counts(e.select(inside, place, Lit(n, place.type)), n, weights)
     found = fresh(cast_to(found, dtype))
     if not density:
         return found, edges
     return found / (edges[1:] - edges[:-1]).real.astype(float) / np.sum(found), edges
+
+
+def even_places(limits, x, first, last, n):
+    """The bins of numbers between `first` and `last`, of n as wide as each other: computed, then moved by one where an edge says so, as NumPy does."""
+    share = e.div(e.sub(x, first), e.sub(last, first))
+    scaled = e.mul(share, Lit(n, share.type))
+    place = cast_to(e.clamp(Lit(0, scaled.type), scaled, Lit(n - 1, scaled.type)), PLACE)
+    edge = lambda k: index_arrays(limits, [(0, k)], mode="clip")
+    place = e.select(e.lt(x, edge(place)), place - 1, place)
+    return e.select(e.and_(e.ge(x, edge(place + 1)), e.ne(place, n - 1)), place + 1, place)
 
 
 @implements(np.bincount)
