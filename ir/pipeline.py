@@ -5,7 +5,7 @@ import contextvars
 
 from .core import verify as check
 from .ops.control import loop
-from .passes import cse, dce, fold, given, inline, loops, masks, memory, products, simplify
+from .passes import bounds, cse, dce, fold, given, inline, loops, masks, memory, products, simplify
 from .rules import EXACT, RULES
 from .text import show
 
@@ -13,6 +13,7 @@ PIPELINE = (
     inline,    # calls written out, so that what follows sees through them
     given,     # rules of the user's, on what is written
     fold,      # known numbers computed
+    bounds,    # comparisons of integers decided by the intervals they lie in
     masks,     # masks of products dropped where nobody reads what they leave out
     products,  # loops that compute a product row by row: one product
     memory,    # stores and loads of parts: what is known is not read back, what is overwritten not stored
@@ -26,7 +27,7 @@ PIPELINE = (
 ONLY_EXACT = contextvars.ContextVar("exact", default=False)
 
 
-def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False, rules=None):
+def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False, rules=None, known=()):
     """`func` after `passes`.
 
     exact: only rules that change no bit of any result.
@@ -34,11 +35,13 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, ve
     log: a list that receives (rule, source) for each rule that fires.
     notes: a list that receives a line for each loop that is no loop any more.
     rules: the user's, as a `RuleSet` that tells of those that fired; None where there are none.
+    known: {position of a parameter: (least, greatest) of its integers}, where that is known.
     verify: check the types and the bindings of every intermediate function.
     """
     log = [] if log is None and rules is not None else log
     ours = EXACT if exact else RULES
     options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": ours if rules is None else rules + ours}}
+    options[bounds] = {"known": known}
     options[given] = {"rules": rules, "log": log}
     options[products] = {"exact": exact, "notes": notes}
     watch = print_text if watch is print else watch

@@ -456,3 +456,18 @@ def test_wide_arguments_after_narrow_ones():
     with jax.enable_x64(True):
         x = jnp.array([2**40 + 1])
     assert twice(x).dtype == np.int64 and int(twice(x)[0]) == 2**41 + 2
+
+
+def test_indices_made_in_the_function_are_not_checked_when_it_runs():
+    def picked(x):
+        i, j = np.tril_indices(40)
+        return x[i, j] * x[j, i], x[np.arange(100) % 40]
+
+    f, x = jit(picked), np.random.default_rng(0).normal(size=(40, 40))
+    for got, want in zip(f(x), picked(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+    (version,) = f.compiled.entries[next(iter(f.compiled.entries))].current.versions
+    assert version.captured.checks == () and "may raise" not in f.explain()
+    assert {"reduce_and", "lt", "ge"}.isdisjoint(eqn.op.name for eqn in version.func.eqns)
+    with pytest.raises(IndexError):
+        f(np.ones((30, 30)))

@@ -16,7 +16,7 @@ from wengert.ir.ops.linalg import dot_general
 from wengert.ir.ops.reduction import reduce_max, reduce_sum
 from wengert.ir.ops.shape import broadcast, concatenate, constant, pad, reshape, reverse, slice_, transpose
 from wengert.ir.ops.transcendental import exp, log, log1p, sin, tanh
-from wengert.ir.passes import cse, dce, fold, inline, simplify
+from wengert.ir.passes import bounds, cse, dce, fold, inline, simplify
 from wengert.ir.pipeline import PIPELINE, run
 from wengert.ir.rules import EXACT
 from wengert.ir.text import parse, show
@@ -238,7 +238,7 @@ def test_every_pass_says_what_holds_afterwards():
 def test_the_pipeline_can_be_watched_and_logged(capsys):
     func, seen, firings = program(lambda x: exp(log(1.0 + exp(x))) + 0.0, "f64[3]"), [], []
     out = run(func, watch=lambda name, f: seen.append((name, f)), log=firings, verify=True)
-    assert [name for name, _ in seen] == [*"inline given fold masks products memory simplify loops cse dce".split()] and seen[-1][1] is out
+    assert [name for name, _ in seen] == [*"inline given fold bounds masks products memory simplify loops cse dce".split()] and seen[-1][1] is out
     assert [rule.text for rule, _ in firings] == ["log(1.0 + exp(f)) -> softplus(f)", "x + 0.0 -> x"]
     run(func, watch=print)
     assert "--- simplify: 2 equations ---\nfunc f(" in capsys.readouterr().out
@@ -247,3 +247,108 @@ def test_the_pipeline_can_be_watched_and_logged(capsys):
 def test_exact_leaves_out_what_changes_a_bit():
     func = program(lambda x: neg(neg(log(1.0 + exp(x)))), "f64[3]")
     assert ops(run(func, exact=True)) == ["exp", "add", "log"] and ops(run(func)) == ["softplus"]
+
+
+# -- intervals of integers -------------------------------------------------------------------------
+
+
+def ops_of(func):
+    """The names of the ops of a function and its regions."""
+    return [name for eqn in func.eqns for name in (eqn.op.name, *(n for f in eqn.regions() for n in ops_of(f)))]
+
+
+def test_indices_that_are_known_to_be_in_range_are_not_asked_about():
+    text = """
+    func f(%x: i64[9], %n: i64[], %c: bool[9]) -> bool[9], bool[9], bool[9], bool[9], bool[9] {
+      %0 = iota shape=[9] axis=0 dtype=i64 : i64[9]
+      %1 = select %c, %0, 0                : i64[9]
+      %2 = ge %1, 0                        : bool[9]
+      %3 = lt %1, 8                        : bool[9]
+      %4 = broadcast %n shape=[9] dims=[]  : i64[9]
+      %5 = add %0, %4                      : i64[9]
+      %6 = ge %5, 0                        : bool[9]
+      %7 = clamp 0, %x, 5                  : i64[9]
+      %8 = gt %7, 5                        : bool[9]
+      %9 = mul %0, 4611686018427387904     : i64[9]
+      %10 = ge %9, 0                       : bool[9]
+      return %2, %3, %6, %8, %10
+    }
+    """
+    func = parse(text)
+    after = verify(bounds(func))
+    known = [x.value if isinstance(x, Lit) else None for x in after.results]
+    assert known == [True, None, None, False, None]  # below 8 of 0 to 8, a sum with anything, and a product that wraps are not known
+    assert [x.value for x in verify(bounds(parse("""
+    func g(%x: i64[9]) -> bool[9] {
+      %0 = lt %x, 8 : bool[9]
+      return %0
+    }
+    """), {0: (0, 7)})).results] == [True]  # fmt: skip
+
+
+def test_what_a_loop_leaves_as_it_is_keeps_its_interval_in_it():
+    text = """
+    func f(%x: f64[4]) -> f64[4], i64[4], i64[4] {
+      %0 = iota shape=[4] axis=0 dtype=i64 : i64[4]
+      %1, %2, %3 = loop %x, %0, %0 carried=3 trips=7 : f64[4], i64[4], i64[4]
+        body: func(%i: i64[], %x: f64[4], %same: i64[4], %more: i64[4]) -> f64[4], i64[4], i64[4] {
+          %0 = lt %i, 7           : bool[]
+          %1 = lt %same, 4        : bool[4]
+          %2 = lt %more, 4        : bool[4]
+          %3 = and %1, %2         : bool[4]
+          %4 = select %3, %x, 0.0 : f64[4]
+          %5 = add %more, 1       : i64[4]
+          %6 = select %0, %5, 0:i64[] : i64[4]
+          return %4, %same, %5
+        }
+      return %1, %2, %3
+    }
+    """
+    func = parse(text.replace("          %6 = select %0, %5, 0:i64[] : i64[4]\n", ""))
+    body = next(f for eqn in verify(bounds(func)).eqns for f in eqn.regions())
+    assert [eqn.op.name for eqn in body.eqns if eqn.op.name == "lt"] == ["lt"]  # of what changes
+    for a, b in zip(callable_of(func)(np.arange(4.0)), callable_of(run(func))(np.arange(4.0))):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_what_all_branches_give_is_no_result_of_the_choice():
+    text = """
+    func f(%c: bool[], %x: f64[3], %y: f64[3]) -> f64[3], f64[3], f64[3], f64[3] {
+      %0, %1, %2, %3 = cond %c, %x, %y : f64[3], f64[3], f64[3], f64[3]
+        branches[0]: func(%x: f64[3], %y: f64[3]) -> f64[3], f64[3], f64[3], f64[3] {
+          %0 = add %x, %y : f64[3]
+          return %x, %0, 1.0:f64[3], %0
+        }
+        branches[1]: func(%x: f64[3], %y: f64[3]) -> f64[3], f64[3], f64[3], f64[3] {
+          return %x, %y, 1.0:f64[3], %y
+        }
+      return %0, %1, %2, %3
+    }
+    """
+    func = parse(text)
+    after = verify(fold(func))
+    assert len(after.eqns[0].results) == 1
+    assert after.results[0] is after.params[1] and after.results[1] is after.results[3] and after.results[2].value == 1.0
+    for c in (False, True):
+        for a, b in zip(callable_of(func)(c, np.ones(3), np.arange(3.0)), callable_of(after)(c, np.ones(3), np.arange(3.0))):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_choice_within_a_choice_under_the_same_condition_has_been_made():
+    text = """
+    func f(%c: bool[3], %x: f64[3], %y: f64[3]) -> f64[3], bool[3] {
+      %0 = select %c, %x, 0.5 : f64[3]
+      %1 = mul %0, %0         : f64[3]
+      %2 = select %c, %1, %y  : f64[3]
+      %3 = gt %x, %y          : bool[3]
+      %4 = select %c, %3, False : bool[3]
+      %5 = and %c, %4         : bool[3]
+      return %2, %5
+    }
+    """
+    func = parse(text)
+    after = run(func)
+    assert [eqn.op.name for eqn in after.eqns] == ["mul", "select", "gt", "and"]
+    args = np.array([True, False, True]), np.array([np.nan, 2.0, 3.0]), np.array([1.0, np.nan, 0.0])
+    for a, b in zip(callable_of(func)(*args), callable_of(after)(*args)):
+        np.testing.assert_array_equal(a, b)

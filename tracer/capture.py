@@ -92,15 +92,16 @@ class Captured:
     stores:  the places outside that every call stores to; what it stores comes behind the result.
     notes:   what could not be captured as it stands, and what was done instead.
     given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
+    bounded: (position of a parameter, (least, greatest) of its integers) of inputs that never change.
     """
 
     __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
-    __slots__ += ("outside", "stores", "given")
+    __slots__ += ("outside", "stores", "given", "bounded")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given, bounded=()):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes, self.outside, self.stores, self.given = notes, outside, stores, given
+        self.notes, self.outside, self.stores, self.given, self.bounded = notes, outside, stores, given, bounded
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
@@ -174,12 +175,12 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         values += [trace.bring(s.value) for s in (*writes, *effects)]
         for storage, before in trace.journal.items():
             storage.value = before
-        inputs, checks, layout = [], (), ()
+        inputs, checks, layout, intervals = [], (), (), {}
         if parent is None:
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
             layout = trace.layout_arguments(returned)
             values += [trace.status.value] if checks else []
-            captured, local = trace.finish_captures()
+            captured, local, intervals = trace.finish_captures()
             captured = [*outside.inputs, *captured, *outside.draws.inputs()]
             inputs = [what for what, _ in captured]
             trace.build.params += [value for _, value in captured]
@@ -187,7 +188,9 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
     notes = trace.root.notes
-    return Captured(func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans)
+    bounded = tuple((k, intervals[p]) for k, p in enumerate(func.params) if intervals.get(p) is not None)
+    args = func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans
+    return Captured(*args, bounded)
 
 
 def _bind_constant(array, value):

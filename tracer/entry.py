@@ -12,6 +12,7 @@ import numpy as np
 
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
+from ..ir.core import Func
 from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
@@ -25,7 +26,7 @@ from .frames import PART, internal, without_internals
 from .ints import fit
 from .outside import Outside, changing, gathered
 from .signature import kind_for
-from .status import number_of
+from .status import PASSED, number_of
 from .storage import current_trace
 from .straight import MISS
 from .tree import Chosen, Missing, Tree, Trees, Undecided, Untraced
@@ -305,7 +306,10 @@ class Entry:
         captured.notes += kept
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
-        func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=rules.applying(stated, self.compiled.exact))
+        applying = rules.applying(stated, self.compiled.exact)
+        func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
+        if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
+            func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
         version = Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
         version.rules = stated
         version.watch = watch if current_trace() is None else None

@@ -163,8 +163,10 @@ class Compiled:
     # -- looking inside ----------------------------------------------------------------------------
     def ir(self, *args, passes=True, **kwargs):
         """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
-        func = self.captured(args, kwargs)[0].func
-        return optimise(func, exact=self.exact, rules=rules.applying(exact=self.exact)) if passes else func
+        captured = self.captured(args, kwargs)[0]
+        if not passes:
+            return captured.func
+        return optimise(captured.func, exact=self.exact, rules=rules.applying(exact=self.exact), known=captured.bounded)
 
     def captured(self, args, kwargs):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""

@@ -6,10 +6,10 @@ Loop counters have bounds; sums, differences, multiples and choices of bounded i
 import numpy as np
 
 from ..ir.core import Lit
+from ..ir.intervals import of_array, of_result, union
 from .storage import current_trace
 
 DEEP = 40  # equations looked through
-BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
 
 
 def interval(value, deep=DEEP, seen=None):
@@ -33,79 +33,11 @@ def _interval(value, deep, seen):
         return root.bounds[value]
     if value.eqn is None and root.known.get(value) is not None and value.type.size:
         return int(root.known[value].min()), int(root.known[value].max())
-    eqn = value.eqn
-    if eqn is None:
+    if value.eqn is None:
         return None
-    name, xs = eqn.op.name, eqn.operands
-    if name == "constant" or root.known.get(value) is not None:
-        array = np.asarray(eqn.attrs["value"]) if name == "constant" else root.known[value]
-        return (int(array.min()), int(array.max())) if array.size else None
-    if name in ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse"):
-        return interval(xs[0], deep - 1, seen)
-    if name == "cast" and xs[0].type.kind in "biu":
-        whole = np.iinfo(xs[0].type.dtype) if xs[0].type.kind != "b" else None
-        return held(interval(xs[0], deep - 1, seen) or ((whole.min, whole.max) if whole else (0, 1)), value)
-    if name == "cond":
-        at = next(n for n, r in enumerate(eqn.results) if r is value)
-        return union([interval(f.results[at], deep - 1, seen) for f in eqn.attrs["branches"]])
-    if name == "sort":
-        return interval(xs[next(n for n, r in enumerate(eqn.results) if r is value)], deep - 1, seen)
-    if name == "gather" and eqn.attrs["mode"] != "fill":
-        return interval(xs[0], deep - 1, seen)
-    if name == "concatenate":
-        return union([interval(x, deep - 1, seen) for x in xs])
-    if name == "iota":
-        return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
-    if name in BOUNDED:
-        return 0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)
-    if name == "select":
-        name, xs = chosen(*xs), xs[1:]
-    parts = [interval(x, deep - 1, seen) for x in xs]
-    if None in parts and name in ("maximum", "minimum", "clamp"):  # one side is known
-        info = np.iinfo(value.type.dtype)
-        parts = [p or (info.min, info.max) for p in parts]
-    if None in parts:
-        return None
-    if name == "clamp":
-        return tuple(min(max(x, low), high) for low, x, high in zip(*parts))
-    (a, b), (c, d) = (parts * 2)[:2]
-    if name == "add":
-        found = a + c, b + d
-    elif name == "sub":
-        found = a - d, b - c
-    elif name == "mul":
-        corners = [a * c, a * d, b * c, b * d]
-        found = min(corners), max(corners)
-    elif name == "neg":
-        found = -b, -a
-    elif name == "maximum":
-        found = max(a, c), max(b, d)
-    elif name == "minimum":
-        found = min(a, c), min(b, d)
-    elif name == "select":
-        found = min(a, c), max(b, d)
-    elif name == "quotient" and a >= 0 and c > 0:
-        found = a // d, b // c
-    elif name == "rem" and a >= 0 and c > 0:
-        found = 0, min(b, d - 1)
-    else:
-        return None
-    return held(found, value)
-
-
-def chosen(test, x, y):
-    """What a choice is, the greater or the less of two, as Python's `max` and `min` write them, or "select"."""
-    if isinstance(test, Lit) or test.eqn is None or test.eqn.op.name not in ("lt", "le", "gt", "ge"):
-        return "select"
-    less = test.eqn.op.name in ("lt", "le")
-    if test.eqn.operands == (x, y):
-        return "minimum" if less else "maximum"
-    return ("maximum" if less else "minimum") if test.eqn.operands == (y, x) else "select"
-
-
-def union(parts):
-    """The interval of what may be any of several; None where one of them is not known."""
-    return None if None in parts else (min(p[0] for p in parts), max(p[1] for p in parts))
+    if root.known.get(value) is not None:
+        return of_array(root.known[value])
+    return of_result(value, lambda x: interval(x, deep - 1, seen))
 
 
 def drift(value, start, deep=DEEP, seen=None):
@@ -141,14 +73,6 @@ def _drift(value, start, deep, seen):
         at = next(n for n, r in enumerate(value.eqn.results) if r is value)
         return union([drift(f.results[at], start, deep - 1, seen) for f in value.eqn.attrs["branches"]])
     return None
-
-
-def held(found, value):
-    """The interval, if the type can hold it: beyond, integers wrap."""
-    if found is None:
-        return None
-    info = np.iinfo(value.type.dtype)
-    return found if info.min <= found[0] and found[1] <= info.max else None
 
 
 def original(value, root):

@@ -59,7 +59,8 @@ class Standalone:
     def __init__(self, compiled, captured, names, kinds, args, kwargs):
         self.name, self.captured, self.names, self.kinds = identifier(compiled.name), captured, names, kinds
         self.args, self.kwargs = args, kwargs
-        self.func = optimise(captured.func, exact=compiled.exact, rules=rules.applying(exact=compiled.exact))
+        applying = rules.applying(exact=compiled.exact)
+        self.func = optimise(captured.func, exact=compiled.exact, rules=applying, known=captured.bounded)
         self.pieces = Pieces(self.func, ["CHECKS", self.name])
         self._check()
 

@@ -5,8 +5,10 @@ import sys
 import numpy as np
 
 from ..ir.core import Builder, Lit, Value
+from ..ir.intervals import of_array
 from ..ir.ops import OPS
 from ..ir.ops.control import TRUTH
+from ..ir.rules.fold import uniform
 from ..ir.types import type_of
 from .assume import Assumption, holds
 from .errors import IntegerOverflow, LeakError, UnsupportedError, message
@@ -190,15 +192,18 @@ class Trace:
         return failed(number, value)
 
     def finish_captures(self):
-        """Decide what each captured array is -> [(array, value)] that become inputs, re-read at every call.
+        """Decide what each captured array is -> (inputs, re-read at every call; constants; {input: interval}); the former as [(array, value)].
 
         Memory that somebody outside still refers to may change between calls: an input. Memory made
-        while tracing cannot: a constant if small, an input holding the contents if large.
+        while tracing cannot: a constant if small or all of one number, an input holding the contents if large, whose integers are known.
         """
-        inputs, local = [], []
+        inputs, local, intervals = [], [], {}
+        together = {}
+        for versions in self.captures.values():
+            together.setdefault(id(getattr(versions[-1].array, "base", None)), []).append((versions[-1], len(versions)))
         for versions in self.captures.values():
             last = versions[-1]
-            outside = _outside(last, len(versions))
+            outside = _outside(last, len(versions), together)
             if outside and (len(versions) > 1 or not _same(last.contents, last.array)):
                 raise UnsupportedError(
                     message(
@@ -210,22 +215,30 @@ class Trace:
             for c in versions:
                 if outside:
                     inputs.append((c.array, c.value))
-                elif c.value.type.size <= SMALL:
+                elif c.value.type.size <= SMALL or uniform(np.asarray(c.contents)):
                     local.append((c.contents, c.value))
                 else:
                     inputs.append((c.contents, c.value))
-        return inputs, local
+                    intervals[c.value] = of_array(np.asarray(c.contents))
+        return inputs, local, intervals
 
 
-def _outside(capture, versions):
-    """Whether anyone but the finished trace can still reach the memory of a captured array."""
+def _outside(capture, versions, together=None):
+    """Whether anyone but the finished trace can still reach the memory of a captured array.
+
+    together: {id of an array: captured views of it, each with the number of its captures}
+    """
     array = capture.array
     if not isinstance(array, np.ndarray):
         return False
-    if array.base is None:
-        return sys.getrefcount(array) > versions + 2  # the captures, the name `array`, and the argument itself
+    held = sys.getrefcount(array) > versions + 2  # the captures, the name `array`, and the argument itself
+    if held or array.base is None:
+        return held
     owner = array.base
-    return not isinstance(owner, np.ndarray) or sys.getrefcount(array) > versions + 2 or sys.getrefcount(owner) > 3
+    views = (together or {}).get(id(owner), [])
+    if not isinstance(owner, np.ndarray) or sys.getrefcount(owner) > max(len(views), 1) + 2:
+        return True
+    return any(sys.getrefcount(c.array) > n + 1 for c, n in views if c is not capture)
 
 
 def _same(a, b):

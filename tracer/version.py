@@ -24,7 +24,7 @@ class Version:
         self.rules = ()  # those of the user's that were in force
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
-        alone = len(outs) == len(captured.func.results) == 1 and outs[0].how == "value"
+        alone = len(outs) == len(func.results) == 1 and outs[0].how == "value"
         single = alone and pytree.is_leaf(captured.tree) and not captured.layout and captured.given is None
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.effects = next(acts(func), None) is not None

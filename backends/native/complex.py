@@ -25,6 +25,11 @@ def rule_for(op, d, out):
     return (COMPLEX if "c" in (d.kind, out.kind) else NATIVE).get(op)
 
 
+def is_slow(op, d):
+    """Whether an element takes as long as a division of it by another."""
+    return op in scalar.SLOW or d.kind == "c" and op is OPS["abs"]
+
+
 def real_of(d):
     return np.dtype(f"f{d.itemsize // 2}") if d.kind == "c" else d
 

@@ -10,11 +10,11 @@ import numpy as np
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from .code import Index, llvm_type, number
-from .complex import rule_for
+from .complex import is_slow, rule_for
 from .control import REGIONS
 from .elements import KEEP, Elements, Window, aligned, offset
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
-from .scalar import CALLS, SLOW
+from .scalar import CALLS
 from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
 from .shapes import SHAPES
@@ -117,7 +117,7 @@ class Region:
             raise Refused(f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form")
         if eqn.op in CALLS and t.size >= ROW:
             raise Refused(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
-        return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or (eqn.op in SLOW and t.size > 1))
+        return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
 
     def element(self, x, index):
         return Elements(self.code).get(x, index)

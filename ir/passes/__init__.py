@@ -1,5 +1,6 @@
 """Passes: each a function `Func -> Func` that says what holds afterwards. `ir.pipeline` puts them in order."""
 
+from .bounds import bounds
 from .cse import cse
 from .dce import dce
 from .fold import fold
@@ -11,4 +12,4 @@ from .memory import memory
 from .products import products
 from .simplify import simplify
 
-__all__ = ["cse", "dce", "fold", "given", "inline", "loops", "masks", "memory", "products", "simplify"]
+__all__ = ["bounds", "cse", "dce", "fold", "given", "inline", "loops", "masks", "memory", "products", "simplify"]

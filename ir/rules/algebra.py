@@ -7,11 +7,11 @@ and x - x stay as they are. Sums of floats keep their order: programs that recov
 
 import numpy as np
 
-from ..core import Lit
+from ..core import Builder, Lit, Value
 from ..op import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, REAL, UINT
 from ..ops.elementwise import (
-    abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, neg, not_, or_, pow, real, rsqrt, select,
-    sqrt, strong_mul, xor,
+    abs, add, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, mul, ne, neg, not_, or_, pow, real, rsqrt,
+    select, sqrt, strong_mul, sub, xor,
 )  # fmt: skip
 from ..pattern import holes, literals
 from ..rewrite import RuleSet
@@ -19,7 +19,7 @@ from ..rewrite import RuleSet
 ALGEBRA = RuleSet("algebra")
 rule = ALGEBRA.rule
 x, y, z = holes("x y z")
-c, d = holes("c d", BOOL)
+c, d, e = holes("c d e", BOOL)
 f = holes("f", FLOAT)
 i, j = holes("i j", INTEGER)
 r = holes("r", FLOAT + INTEGER)
@@ -230,6 +230,7 @@ rule(or_(i, 0),       i)
 rule(xor(i, 0),       i)
 rule(and_(c, not_(c)),  False)
 rule(or_(c, not_(c)),   True)
+rule(and_(c, select(c, d, e)),  and_(c, d))
 rule(eq(c, True),     c)
 rule(eq(c, False),    not_(c))
 rule(ne(c, False),    c)
@@ -248,6 +249,29 @@ rule(select(c, x, select(c, y, z)),  select(c, x, z))
 rule(select(c, -x, -y),      -select(c, x, y))
 rule(select(c, x, 0.0) + select(c, 0.0, y),  select(c, x, y), exact=False)    # -0.0 + 0.0
 rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True)    # -0.0 + 0.0; what is kept need not be stored
+
+
+CHEAP = (add, and_, mul, neg, not_, or_, sub)  # ops that may be computed once more for a choice of their own
+
+
+@rule(None, where=lambda op: op is select, grows=True)
+def known_within(operands):
+    """Where a choice takes x + y, a choice under the same condition in there has been made."""
+    (test, *sides), build = operands, Builder.current()
+
+    def made(x, side):
+        if not isinstance(x, Value) or x.eqn is None or x.eqn.op not in CHEAP:
+            return x
+        inner = [y.eqn.operands[side] if is_choice(y, test) else y for y in x.eqn.operands]
+        return build.emit(x.eqn.op, inner, x.eqn.attrs) if inner != list(x.eqn.operands) else x
+
+    found = [made(x, 1 + side) for side, x in enumerate(sides)]
+    return select(test, *found) if found != sides else None
+
+
+def is_choice(x, test):
+    return isinstance(x, Value) and x.eqn is not None and x.eqn.op is select and x.eqn.operands[0] is test
+
 
 # -- conversion ------------------------------------------------------------------------------------
 

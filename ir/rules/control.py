@@ -1,11 +1,12 @@
 """Choices and iterations whose course is known, and marks that have done their duty."""
 
-from ..core import Builder, Lit
+from ..core import Builder, Func, Lit, effectful
 from ..ops.control import cond, groups, loop
 from ..ops.flow import stop_gradient
 from ..pattern import holes
 from ..rewrite import RuleSet
 
+CHOICES = RuleSet("choices")
 CONTROL = RuleSet("control")
 rule = CONTROL.rule
 x = holes("x")
@@ -24,3 +25,19 @@ def known_choice(operands, attrs):
 def no_trips(operands, attrs):
     """The carried values as they are."""
     return groups(operands, **attrs)[2]
+
+
+@CHOICES.rule(None, where=lambda op, operands, attrs: op is cond and not effectful(op, attrs))
+def same_either_way(operands, attrs):
+    """What all branches give alike, an operand or a number, is no result of the choice; nor is what two of its results always are."""
+    (index, *given), branches = operands, attrs["branches"]
+    columns = list(zip(*(b.results for b in branches)))
+    outside = [dict(zip(b.params, given)) for b in branches]
+    found = [{names.get(r, r if isinstance(r, Lit) else None) for names, r in zip(outside, column)} for column in columns]
+    alike = [next(iter(values)) if len(values) == 1 else None for values in found]
+    left = [k for k, x in enumerate(alike) if x is None and columns.index(columns[k]) == k]
+    if len(left) == len(columns):
+        return None
+    narrow = tuple(Func(b.name, b.params, b.eqns, tuple(b.results[k] for k in left)) for b in branches)
+    chosen = dict(zip([columns[k] for k in left], cond(index, *given, branches=narrow) if left else ()))
+    return tuple(chosen[column] if x is None else x for column, x in zip(columns, alike))

@@ -3,12 +3,15 @@
 import numpy as np
 
 from ..core import Constant, Lit, Value
+from ..ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or
 from ..ops.shape import constant, iota
 from ..pattern import Pat, head, holes
 from ..rewrite import RuleSet
 from ..types import type_of
 
 SMALL = 64  # elements of an array that may be computed while compiling
+
+SAME_OF_SPLAT = (reduce_and, reduce_or, reduce_max, reduce_min, argmax, argmin)
 
 FOLD = RuleSet("fold")
 rule = FOLD.rule
@@ -60,6 +63,13 @@ def evaluate(op, operands, attrs):
         return None
     made = tuple(as_known(x, t) for x, t in zip(results, types, strict=True))
     return made if op.multiple else made[0]
+
+
+@rule(None, where=lambda op, operands: op in SAME_OF_SPLAT and isinstance(operands[0], Lit) and operands[0].type.size > 0)
+def of_alike(op, operands, attrs):
+    """The least or the greatest of numbers that are all the same, and the like; the first place of them."""
+    (t,) = op.result_types(operands, attrs)
+    return Lit(0 if op in (argmax, argmin) else operands[0].value, t)
 
 
 def as_known(x, type):

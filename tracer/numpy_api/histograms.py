@@ -133,7 +133,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 
 def even_places(limits, x, first, last, n):
-    """The bins of numbers between `first` and `last`, of n as wide as each other: computed, then moved by one where an edge says so, as NumPy does."""
+    """The bins of numbers between `first` and `last`, n of one width: computed, then moved by one where an edge says so, as NumPy does."""
     share = e.div(e.sub(x, first), e.sub(last, first))
     scaled = e.mul(share, Lit(n, share.type))
     place = cast_to(e.clamp(Lit(0, scaled.type), scaled, Lit(n - 1, scaled.type)), PLACE)

@@ -1,0 +1,110 @@
+"""What one equation tells of the integers it computes: the interval they lie in, if it follows from those of its operands."""
+
+import numpy as np
+
+from .core import Lit
+
+MOVED = ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse", "stop_gradient")  # ops whose elements are the operand's
+BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
+OUTCOMES = {  # of a in [a, b] and x in [c, d]: True or False where that decides, else None
+    "lt": lambda a, b, c, d: _either(b < c, a >= d),
+    "le": lambda a, b, c, d: _either(b <= c, a > d),
+    "gt": lambda a, b, c, d: _either(a > d, b <= c),
+    "ge": lambda a, b, c, d: _either(a >= d, b < c),
+    "eq": lambda a, b, c, d: _either(a == b == c == d, b < c or d < a),
+    "ne": lambda a, b, c, d: _either(b < c or d < a, a == b == c == d),
+}
+
+
+def _either(yes, no):
+    return True if yes else False if no else None
+
+
+def decided(eqn, get):
+    """The outcome of a comparison of integers, everywhere the same, or None."""
+    if eqn.op.name not in OUTCOMES or eqn.operands[0].type.kind not in "iu":
+        return None
+    parts = [get(x) for x in eqn.operands]
+    return None if None in parts else OUTCOMES[eqn.op.name](*parts[0], *parts[1])
+
+
+def of_result(value, get, inner=None):
+    """(lowest, highest) of the elements of an integer value by its equation, or None. `get(x)` tells of an operand, `inner` of a branch's results."""
+    eqn = value.eqn
+    name, xs = eqn.op.name, eqn.operands
+    if name == "constant":
+        return of_array(np.asarray(eqn.attrs["value"]))
+    if name in MOVED:
+        return get(xs[0])
+    if name == "cast" and xs[0].type.kind in "biu":
+        whole = np.iinfo(xs[0].type.dtype) if xs[0].type.kind != "b" else None
+        return held(get(xs[0]) or ((whole.min, whole.max) if whole else (0, 1)), value)
+    if name == "cond":
+        return union([(inner or get)(f.results[eqn.results.index(value)]) for f in eqn.attrs["branches"]])
+    if name == "sort":
+        return get(xs[eqn.results.index(value)])
+    if name == "gather" and eqn.attrs["mode"] != "fill":
+        return get(xs[0])
+    if name == "concatenate":
+        return union([get(x) for x in xs])
+    if name == "iota":
+        return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
+    if name in BOUNDED:
+        return 0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)
+    if name == "select":
+        name, xs = chosen(*xs), xs[1:]
+    if name not in ARITHMETIC:
+        return None
+    parts = [get(x) for x in xs]
+    if None in parts and name in ("maximum", "minimum", "clamp"):  # one side is known
+        info = np.iinfo(value.type.dtype)
+        parts = [p or (info.min, info.max) for p in parts]
+    found = None if None in parts else ARITHMETIC[name](*parts)
+    return held(found, value)
+
+
+def _product(p, q):
+    corners = [a * b for a in p for b in q]
+    return min(corners), max(corners)
+
+
+ARITHMETIC = {
+    "add": lambda p, q: (p[0] + q[0], p[1] + q[1]),
+    "sub": lambda p, q: (p[0] - q[1], p[1] - q[0]),
+    "mul": _product,
+    "neg": lambda p: (-p[1], -p[0]),
+    "maximum": lambda p, q: (max(p[0], q[0]), max(p[1], q[1])),
+    "minimum": lambda p, q: (min(p[0], q[0]), min(p[1], q[1])),
+    "clamp": lambda *parts: tuple(min(max(x, low), high) for low, x, high in zip(*parts)),
+    "select": lambda p, q: union([p, q]),
+    "quotient": lambda p, q: (p[0] // q[1], p[1] // q[0]) if p[0] >= 0 and q[0] > 0 else None,
+    "rem": lambda p, q: (0, min(p[1], q[1] - 1)) if p[0] >= 0 and q[0] > 0 else None,
+}
+
+
+def of_array(array):
+    """(least, greatest) of an array of integers, None where it has no elements."""
+    return (int(array.min()), int(array.max())) if array.size and array.dtype.kind in "iu" else None
+
+
+def chosen(test, x, y):
+    """What a choice is, the greater or the less of two, as Python's `max` and `min` write them, or "select"."""
+    if isinstance(test, Lit) or test.eqn is None or test.eqn.op.name not in ("lt", "le", "gt", "ge"):
+        return "select"
+    less = test.eqn.op.name in ("lt", "le")
+    if test.eqn.operands == (x, y):
+        return "minimum" if less else "maximum"
+    return ("maximum" if less else "minimum") if test.eqn.operands == (y, x) else "select"
+
+
+def union(parts):
+    """The interval of what may be any of several; None where one of them is not known."""
+    return None if None in parts else (min(p[0] for p in parts), max(p[1] for p in parts))
+
+
+def held(found, value):
+    """The interval, if the type can hold it: beyond, integers wrap."""
+    if found is None:
+        return None
+    info = np.iinfo(value.type.dtype)
+    return found if info.min <= found[0] and found[1] <= info.max else None
