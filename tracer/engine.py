@@ -9,11 +9,13 @@ import time
 
 import numpy as np
 
-from ..backends.numpy import plain
+from ..backends.numpy import nest_of, plain
 from ..backends.xla import dispatch
+from ..ir.op import OPS
 from . import straight
 from .tree import Trees
 
+LOOP = OPS["loop"]
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither
 LONGEST = 64  # equations
 BETTER = 0.8  # NumPy is taken where it needs at most this share of XLA's time
@@ -42,7 +44,7 @@ def settle(entry, here, version, everything):
     asked = entry.compiled.engine or CHOICE
     if version.equations is not None or asked == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
         return False
-    if isinstance(here.call, Trees) or not may_be_numpy(version):
+    if isinstance(here.call, Trees) or not may_be_numpy(version, entry.compiled.native):
         return False
     types = [entry.types[i] for i in entry.dynamic]
     run = straight.raw(version, types)
@@ -87,11 +89,13 @@ def seconds(f, times):
     return best
 
 
-def may_be_numpy(version):
-    """Whether a program has no loops, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
+def may_be_numpy(version, native):
+    """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.func
     eqns = list(equations(func))
-    if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST or not plain(func):
+    if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
+        return False
+    if not plain(func, lambda eqn: native and eqn.op is LOOP and nest_of(eqn) is not None):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
@@ -101,7 +105,7 @@ def equations(func):
     """Those of a program and of its branches."""
     for e in func.eqns:
         yield e
-        for region in e.regions():
+        for region in e.regions() if e.op is not LOOP else ():
             yield from equations(region)
 
 

@@ -17,8 +17,7 @@ import threading
 import jax
 from jax.extend import backend
 
-from ..native.build import OBJECTS
-from ..native.ffi import LOGS
+from ..native.build import LOGS, OBJECTS
 
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
 ASIDE, NEST = "aside", "nest-"
