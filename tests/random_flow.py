@@ -3,8 +3,8 @@
     python tests/random_flow.py 0 1000 [--wide] [--numpy] [--native] [--straight] [--seconds 20]
 
 --numpy runs the optimised programs as generated NumPy, not through XLA: what is tested then is capture, memory and passes, ten times
-as fast. --native runs every loop natively that can be, however short; --straight calls them so from generated NumPy. `outcome(seed)` is "agree", "refused" (the compiled function
-raised an error of ours), or a description of a difference.
+as fast. --native runs every loop natively that can be, however short; --straight calls them so from generated NumPy, where all can be.
+`outcome(seed)` is "agree", "refused" (the compiled function raised an error of ours), or a description of a difference.
 """
 
 import argparse

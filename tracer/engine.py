@@ -39,12 +39,21 @@ class Engines:
             return self.program(*leaves)
 
 
+def asked(entry):
+    """The engine that the user asks for, or None."""
+    return entry.compiled.engine or CHOICE
+
+
+def eligible(entry, here, version):
+    """Whether a new version may run as NumPy."""
+    if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
+        return False
+    return not isinstance(here.call, Trees) and may_be_numpy(version, entry.compiled.native)
+
+
 def settle(entry, here, version, everything):
     """Time both forms of a new version, where it may run as either -> whether it runs as NumPy now."""
-    asked = entry.compiled.engine or CHOICE
-    if version.equations is not None or asked == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
-        return False
-    if isinstance(here.call, Trees) or not may_be_numpy(version, entry.compiled.native):
+    if version.engine or not eligible(entry, here, version):
         return False
     types = [entry.types[i] for i in entry.dynamic]
     run = straight.raw(version, types)
@@ -55,7 +64,7 @@ def settle(entry, here, version, everything):
             raw = program(*everything)
         return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
 
-    if asked is None:
+    if asked(entry) is None:
         first = seconds(xla, 1)
         if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
             return False
@@ -67,7 +76,10 @@ def settle(entry, here, version, everything):
 
 
 def take(entry, here, version, run=None):
-    """Run a version as NumPy from now on."""
+    """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
+    if not may_be_numpy(version, entry.compiled.native):
+        version.engine = None
+        return
     types = [entry.types[i] for i in entry.dynamic]
     version.engine, version.straight = "NumPy", straight.finished(version, types)
     here.straight += [version.straight] if version.straight is not None else []
@@ -114,5 +126,5 @@ def nbytes(x):
 
 
 def traffic(func):
-    """Bytes that the equations write, one by one."""
-    return sum(nbytes(r) for e in equations(func) for r in e.results)
+    """Bytes that the equations write, one by one, loops left out."""
+    return sum(nbytes(r) for e in equations(func) if e.op is not LOOP for r in e.results)

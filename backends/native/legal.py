@@ -25,16 +25,16 @@ def loop_work(attrs):
     return trips * work(attrs["body"])
 
 
-def forms(func):
+def forms(func, least=LEAST):
     """(loop equation, None if it is native, else why not) of a program, outer loops first; those within a native loop are part of it."""
     for eqn in func.eqns:
         reason = "loop"
         if eqn.op is loop:
-            reason = taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs)[1]
+            reason = taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs, least)[1]
             yield eqn, reason
         if reason is not None:
             for region in eqn.regions():
-                yield from forms(region)
+                yield from forms(region, least)
 
 
 def taken(op, types, attrs, least=LEAST):

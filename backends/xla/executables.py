@@ -88,7 +88,7 @@ def collecting(files, fresh):
             files.update((n, (home / n).read_bytes()) for n in names(home) - (set() if fresh else before))
         move(moved, home / ASIDE, home)
         LOGS[:] = [log for log in LOGS if log is not nests]
-        if files:
+        if files or fresh:
             files.update((n, OBJECTS[n]) for n in nests)
 
 
