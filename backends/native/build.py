@@ -10,7 +10,7 @@ import threading
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 LOCK = threading.RLock()
-ENGINES = {}  # name of machine code -> what holds it: it lives as long as the process, for programs hold bare pointers into it
+ENGINES = {}  # name of machine code -> what holds it, as long as the process lives: programs have bare pointers into it
 OBJECTS = {}  # name -> machine code, of what was compiled in this process, or kept from another
 LOGS = []  # sets that receive the name of the machine code of each module asked for
 
@@ -67,10 +67,16 @@ def compiled(text, code):
     if code not in OBJECTS:
         builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
         builder.getModulePassManager().run(module, builder)
-    engine = llvm.create_mcjit_compiler(module, target)
+    engine = kept(llvm.create_mcjit_compiler(module, target))
     engine.set_object_cache(lambda _, made: OBJECTS.setdefault(code, made), lambda _: OBJECTS.get(code))
     engine.finalize_object()
     return engine
+
+
+def kept(x):
+    """An object that is never freed, not even when Python ends: what has a bare pointer into it may be freed later."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
+    return x
 
 
 def object_name(text):

@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from .build import LOCK, address, has_symbol
+from .build import LOCK, address, has_symbol, kept
 from .ffi import refusal as of_ffi
 
 HEAD = object.__basicsize__  # bytes of an object before what is its own
@@ -173,7 +173,7 @@ class Definition(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-MADE = {}  # text of a module -> (its function, what the function needs as long as the process lives)
+MADE = {}  # text of a module -> its function
 
 
 def builtin(nest):
@@ -182,10 +182,10 @@ def builtin(nest):
     with LOCK:
         code, _ = address(text, "direct")
         if text not in MADE:
-            known, definition = np.array([id(kind) for kind in found], np.uintp), Definition(b"nest", code, FASTCALL, None)
+            known, definition = np.array([id(kind) for kind in found], np.uintp), kept(Definition(b"nest", code, FASTCALL, None))
             make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
-            MADE[text] = make(ctypes.addressof(definition), known, None), definition
-        return MADE[text][0]
+            MADE[text] = make(ctypes.addressof(definition), known, None)
+        return MADE[text]
 
 
 def accepted(t, array):
