@@ -17,7 +17,7 @@ from .tree import Trees
 
 LOOP = OPS["loop"]
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither
-LONGEST = 64  # equations
+LONGEST = 256  # equations
 BETTER = 0.8  # NumPy is taken where it needs at most this share of XLA's time
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
 ENOUGH = 0.1  # seconds after which no further run is timed; the first few of large programs wait for memory
