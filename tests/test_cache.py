@@ -18,7 +18,9 @@ import pytest
 
 from wengert import WengertError, grad, jit
 from wengert import __main__ as cli
-from wengert.backends.xla import executables
+from wengert.backends.native import build, direct
+from wengert.backends.xla import dispatch, executables
+from wengert.tracer import engine, trial
 from wengert.tracer import entry as entries
 from wengert.tracer.cache import environment, store
 from wengert.tracer.cache.store import Store
@@ -754,3 +756,18 @@ def test_another_process_finds_it_and_one_that_was_edited_does_not(tmp_path, edi
         other = run(text.replace("* 2", "* 3"))
         assert other[1:] == ["compiled", "asked", "['kept']"] and other[0] != first[0]
     assert run(text) == [first[0], "not compiled", "asked", "['read']"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
+def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkeypatch):
+    text = "def f(x, s):\n    for i in range(1, len(x)):\n        x[i] += x[i - 1] * s\n    return x.sum()\n"
+    monkeypatch.setattr(dispatch, "lower", None)  # XLA compiles nothing
+    monkeypatch.setattr(engine, "CHOICE", None)
+    monkeypatch.setattr(trial, "LAUNCH", 1.0)
+    assert process.run(text, X.copy(), 0.37) == ("kept", plainly(text, X.copy(), 0.37))
+    objects = {}
+    for module, name in ((build, "ENGINES"), (build, "OBJECTS"), (executables, "OBJECTS"), (direct, "MADE")):
+        monkeypatch.setattr(module, name, objects if name == "OBJECTS" else {})
+    monkeypatch.setattr(build.machine()[0], "create_pass_builder", None)  # nor does LLVM
+    assert process.run(text, X.copy(), 0.37) == ("read", plainly(text, X.copy(), 0.37))
+    assert "runs         as NumPy, 1 loop as machine code" in process.function.explain() and len(build.OBJECTS) == 1

@@ -475,8 +475,8 @@ def test_nothing_is_written_beside_the_arrays():
     guarded = [np.full(x.nbytes + 512, 0xA5, np.uint8) for x in arrays]
     for memory, x in zip(guarded, arrays):
         memory[256:-256] = np.frombuffer(x.tobytes(), np.uint8)
-    call, _ = build.compiled(nest.text(), "nest")
-    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(ctypes.cast(call, ctypes.c_void_p).value)(*(m.ctypes.data + 256 for m in guarded))
+    place, _ = build.address(nest.text(), "nest")
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(place)(*(m.ctypes.data + 256 for m in guarded))
     for memory, x in zip(guarded, (starts, *want)):
         assert (memory[:256] == 0xA5).all() and (memory[-256:] == 0xA5).all()
         np.testing.assert_array_equal(memory[256:-256].view(x.dtype).reshape(x.shape), x)

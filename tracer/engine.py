@@ -9,13 +9,15 @@ import time
 
 import numpy as np
 
-from ..backends.numpy import plain
+from ..backends.numpy import nest_of, plain
 from ..backends.xla import dispatch
+from ..ir.op import OPS
 from . import straight
 from .tree import Trees
 
+LOOP = OPS["loop"]
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither
-LONGEST = 64  # equations
+LONGEST = 256  # equations
 BETTER = 0.8  # NumPy is taken where it needs at most this share of XLA's time
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
 ENOUGH = 0.1  # seconds after which no further run is timed; the first few of large programs wait for memory
@@ -37,12 +39,21 @@ class Engines:
             return self.program(*leaves)
 
 
+def asked(entry):
+    """The engine that the user asks for, or None."""
+    return entry.compiled.engine or CHOICE
+
+
+def eligible(entry, here, version):
+    """Whether a new version may run as NumPy."""
+    if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
+        return False
+    return not isinstance(here.call, Trees) and may_be_numpy(version, entry.compiled.native)
+
+
 def settle(entry, here, version, everything):
     """Time both forms of a new version, where it may run as either -> whether it runs as NumPy now."""
-    asked = entry.compiled.engine or CHOICE
-    if version.equations is not None or asked == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
-        return False
-    if isinstance(here.call, Trees) or not may_be_numpy(version):
+    if version.engine or not eligible(entry, here, version):
         return False
     types = [entry.types[i] for i in entry.dynamic]
     run = straight.raw(version, types)
@@ -53,7 +64,7 @@ def settle(entry, here, version, everything):
             raw = program(*everything)
         return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
 
-    if asked is None:
+    if asked(entry) is None:
         first = seconds(xla, 1)
         if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
             return False
@@ -65,7 +76,10 @@ def settle(entry, here, version, everything):
 
 
 def take(entry, here, version, run=None):
-    """Run a version as NumPy from now on."""
+    """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
+    if not may_be_numpy(version, entry.compiled.native):
+        version.engine = None
+        return
     types = [entry.types[i] for i in entry.dynamic]
     version.engine, version.straight = "NumPy", straight.finished(version, types)
     here.straight += [version.straight] if version.straight is not None else []
@@ -87,11 +101,13 @@ def seconds(f, times):
     return best
 
 
-def may_be_numpy(version):
-    """Whether a program has no loops, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
+def may_be_numpy(version, native):
+    """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.func
     eqns = list(equations(func))
-    if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST or not plain(func):
+    if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
+        return False
+    if not plain(func, lambda eqn: native and eqn.op is LOOP and nest_of(eqn) is not None):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
@@ -101,7 +117,7 @@ def equations(func):
     """Those of a program and of its branches."""
     for e in func.eqns:
         yield e
-        for region in e.regions():
+        for region in e.regions() if e.op is not LOOP else ():
             yield from equations(region)
 
 
@@ -110,5 +126,5 @@ def nbytes(x):
 
 
 def traffic(func):
-    """Bytes that the equations write, one by one."""
-    return sum(nbytes(r) for e in equations(func) for r in e.results)
+    """Bytes that the equations write, one by one, loops left out."""
+    return sum(nbytes(r) for e in equations(func) if e.op is not LOOP for r in e.results)

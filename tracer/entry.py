@@ -17,7 +17,7 @@ from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
-from . import engine, pytree, rules, world
+from . import engine, pytree, rules, trial, world
 from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
@@ -221,7 +221,8 @@ class Entry:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
-                            raw = self.launch(here, everything)
+                            raw = trial.tried(self, here, version, everything) if fresh else None
+                            raw = self.launch(here, everything) if raw is None else raw
                         break
                     except Missing as missing:
                         version, fresh = self.branched(here, leaves, missing), True
@@ -234,8 +235,8 @@ class Entry:
                 version.first_seconds = time.perf_counter() - start
                 if engine.settle(self, here, version, everything):
                     raw = here.call(*everything)
-                    if self.flat:
-                        self.compiled.front.install(self)
+                if version.engine and self.flat:
+                    self.compiled.front.install(self)
                 self.keep(version, fresh, files)
         return self.settle(here, version, raw, everything, given)
 

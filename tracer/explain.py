@@ -2,6 +2,7 @@
 
 from ..backends import native
 from ..backends.xla.materialize import cut
+from . import engine
 from .assume import Assumption
 from .draws import Draw
 from .world import MISSING, Read
@@ -21,7 +22,7 @@ def explanation(compiled):
                 for v in members:
                     lines += _version(numbers[v], entry, world, v)
                     lines += [] if v.engine else _chains(v.func)
-                    lines += _loops(v.func) if compiled.native and not v.engine else []
+                    lines += _loops(v) if compiled.native else []
                 if version.tree is not None:
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
@@ -63,9 +64,21 @@ def _version(number, entry, world, version):
         lines.append(f"    cost         {spent}, {first}")
     lines += [f"    cache        {version.kept}"] if version.kept else []
     if version.times is not None:
-        ours, xla = (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us" for t in version.times)
-        lines.append(f"    runs         {'as NumPy' if version.engine else 'through XLA'}: {ours} as NumPy, {xla} through XLA, when they were timed")
+        lines.append(f"    runs         {_runs(version)}")
     return lines
+
+
+def _runs(version):
+    """As what, and how long that took."""
+    ours, xla, inside = (t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside))
+    if not version.engine:
+        return f"through XLA: {ours} as NumPy, {xla} through XLA, when they were timed"
+    count = sum(1 for eqn in engine.equations(version.func) if eqn.op is engine.LOOP)
+    form = f"as NumPy, {count} {'loop' if count == 1 else 'loops'} as machine code" if count else "as NumPy"
+    if xla is not None:
+        return f"{form}: {ours} as NumPy, {xla} through XLA, when they were timed"
+    within = f", {inside} of that in {'the loop' if count == 1 else 'the loops'}" if count else ""
+    return f"{form}: {ours} when it was timed{within}; XLA could save nothing, and was not asked to compile it"
 
 
 def _chains(func):
@@ -74,10 +87,10 @@ def _chains(func):
     return [f"    chains       {count} long chains are computed once, on CPUs, not again by each of their readers"] if count else []
 
 
-def _loops(func):
+def _loops(version):
     """The form of each loop on the CPU; of those within a native one there is nothing to say."""
     lines = []
-    for eqn, reason in native.forms(func):
+    for eqn, reason in native.forms(version.func, 0 if version.engine else native.LEAST):
         lines.append(f"    loop         {eqn.source or 'of no line'}: {'native' if reason is None else f'through XLA: {reason}'}")
     return lines
 

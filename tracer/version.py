@@ -16,7 +16,8 @@ class Version:
     def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
         self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
         self.tree = self.program = None  # the Tree it belongs to then, and its own program
-        self.engine, self.times = None, None  # "NumPy" where it runs as that; seconds as NumPy and through XLA, where both were timed
+        self.engine, self.times = None, None  # "NumPy" where it runs as that; seconds as NumPy and through XLA, where they were timed
+        self.inside = None  # of those as NumPy, the seconds in native loops, where XLA was not tried
         self.captured, self.func, self.types, self.reason = captured, func, types, reason
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
         self.watch = self.kept = None  # what ran while it was traced, where that was asked for; what explain() says of its file

@@ -2,9 +2,11 @@
 
 `lowered` runs one on jax values, or says why it does not. No Python runs when the program does, nothing is copied, and
 carried arrays are updated in place. What it does not take is lowered through jax.lax, as is everything on other platforms.
+`called` is a nest of which `builtin` makes a function that generated NumPy calls.
 """
 
+from .direct import again, builtin
 from .legal import LEAST, forms, taken
-from .run import asked, lowered
+from .run import asked, called, lowered
 
-__all__ = ["LEAST", "asked", "forms", "lowered", "taken"]
+__all__ = ["LEAST", "again", "asked", "builtin", "called", "forms", "lowered", "taken"]

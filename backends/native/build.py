@@ -10,8 +10,9 @@ import threading
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
 LOCK = threading.RLock()
-ENGINES = []  # compiled code lives as long as the process: programs hold bare pointers into it
+ENGINES = {}  # name of machine code -> what holds it, as long as the process lives: programs have bare pointers into it
 OBJECTS = {}  # name -> machine code, of what was compiled in this process, or kept from another
+LOGS = []  # sets that receive the name of the machine code of each module asked for
 
 
 @functools.cache
@@ -27,12 +28,12 @@ def machine():
 
 @functools.cache
 def libraries():
-    """The process itself, and the C library under the names it has elsewhere."""
+    """The process itself, the C library under the names it has elsewhere, and Python."""
     found = []
     for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase"):
         with contextlib.suppress(OSError, TypeError):
             found.append(ctypes.CDLL(name))
-    return found
+    return [*found, ctypes.pythonapi]
 
 
 @functools.cache
@@ -46,22 +47,36 @@ def has_symbol(name):
     return True
 
 
-def compiled(text, name):
-    """-> (the C function `name` of a module of IR text, as a ctypes pointer; the name of its machine code in OBJECTS)."""
+def address(text, name):
+    """-> (the address of the function `name` of a module of IR text, the name of the module's machine code in OBJECTS); compiled once."""
     with LOCK:
-        llvm, target = machine()
-        module = llvm.parse_assembly(text)
-        module.triple, module.data_layout = target.triple, str(target.target_data)
-        module.verify()
         code = object_name(text)
-        if code not in OBJECTS:
-            builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
-            builder.getModulePassManager().run(module, builder)
-        engine = llvm.create_mcjit_compiler(module, target)
-        engine.set_object_cache(lambda _, made: OBJECTS.setdefault(code, made), lambda _: OBJECTS.get(code))
-        engine.finalize_object()
-        ENGINES.append(engine)
-        return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(engine.get_function_address(name)), code
+        if code not in ENGINES:
+            ENGINES[code] = compiled(text, code)
+        for log in LOGS:
+            log.add(code)
+        return ENGINES[code].get_function_address(name), code
+
+
+def compiled(text, code):
+    """The engine that holds the machine code of a module."""
+    llvm, target = machine()
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = target.triple, str(target.target_data)
+    module.verify()
+    if code not in OBJECTS:
+        builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
+        builder.getModulePassManager().run(module, builder)
+    engine = kept(llvm.create_mcjit_compiler(module, target))
+    engine.set_object_cache(lambda _, made: OBJECTS.setdefault(code, made), lambda _: OBJECTS.get(code))
+    engine.finalize_object()
+    return engine
+
+
+def kept(x):
+    """An object that is never freed, not even when Python ends: what has a bare pointer into it may be freed later."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
+    return x
 
 
 def object_name(text):

@@ -1,7 +1,10 @@
 """Which loops run natively, and why the others do not."""
 
+import functools
+
 from ...ir.ops.control import loop
 from .build import has_symbol
+from .direct import UNLOCKED
 from .ffi import refusal
 from .nest import Nest
 from .values import Refused
@@ -22,16 +25,16 @@ def loop_work(attrs):
     return trips * work(attrs["body"])
 
 
-def forms(func):
+def forms(func, least=LEAST):
     """(loop equation, None if it is native, else why not) of a program, outer loops first; those within a native loop are part of it."""
     for eqn in func.eqns:
         reason = "loop"
         if eqn.op is loop:
-            reason = taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs)[1]
+            reason = taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs, least)[1]
             yield eqn, reason
         if reason is not None:
             for region in eqn.regions():
-                yield from forms(region)
+                yield from forms(region, least)
 
 
 def taken(op, types, attrs, least=LEAST):
@@ -41,8 +44,15 @@ def taken(op, types, attrs, least=LEAST):
         reason = "too little work to pay"
     if reason is not None:
         return None, reason
+    return made(op, tuple(types), tuple(attrs.items()))
+
+
+@functools.lru_cache(64)
+def made(op, types, attrs):
+    """`taken`, whatever the work is."""
+    attrs = dict(attrs)
     try:
-        nest = Nest(op, types, attrs)
+        nest = Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED)
     except Refused as why:
         return None, str(why)
     missing = [name for name in nest.functions() if not has_symbol(name)]

@@ -2,6 +2,7 @@
 
 from ...ir.affine import Affine
 from ...ir.core import Builder
+from . import direct
 from .code import Code, Index, memory_type, number
 from .control import copy
 from .ffi import handler
@@ -13,9 +14,10 @@ ATTRIBUTES = "attributes #0 = { nounwind noinline \"no-trapping-math\"=\"true\" 
 
 
 class Nest:
-    """One loop equation being emitted."""
+    """One loop equation being emitted. unlocked: whether other threads of Python's may run while it does."""
 
-    def __init__(self, op, types, attrs):
+    def __init__(self, op, types, attrs, unlocked=False):
+        self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = Code(), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
         build = Builder("nest")
@@ -82,7 +84,15 @@ class Nest:
         params = ", ".join(f"ptr noalias %p{n}" for n in range(len(self.buffers)))
         body = f"define void @nest({params}) #0 {{\n{self.code.text()}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
-        return "\n".join([*self.constants, *declared, body, handler(self.buffers), ATTRIBUTES, ""])
+        entries = [handler(self.buffers)]
+        entries += [direct.entry(self.kinds(), self.unlocked)] if direct.refusal() is None else []
+        return "\n".join([*self.constants, *declared, body, *entries, ATTRIBUTES, ""])
+
+    def kinds(self):
+        """(type, whether it is an array) of each pointer that the function takes: numbers are arguments alone."""
+        results = [*(r.type for r in self.results), *self.extra]
+        types = {"argument": [p.type for p in self.func.params], "result": results}
+        return [(types[kind][k], kind == "result" or types[kind][k].shape != ()) for kind, k in self.buffers]
 
     def functions(self):
         """The C functions that it calls."""

@@ -7,7 +7,9 @@ import jax
 import numpy as np
 from jax import lax
 
+from ...ir.ops.control import loop
 from ...ir.types import Tensor
+from . import direct
 from .ffi import target
 from .legal import LEAST, taken
 
@@ -34,6 +36,13 @@ def asked(least, log=None):
         yield
     finally:
         SETTINGS.least, SETTINGS.log = before
+
+
+def called(types, attrs):
+    """The nest of a loop that can be called from Python, however little it does; None if there is none."""
+    if SETTINGS.least is None or direct.refusal() is not None:
+        return None
+    return taken(loop, types, attrs, 0)[0]
 
 
 def lowered(op, operands, attrs, other):

@@ -63,9 +63,10 @@ def callable_of(func):
     return space["run"]
 
 
-def plain(func):
-    """Whether `func` is a few calls of NumPy, of which data may choose, and nowhere a loop in Python."""
-    return all(all(map(plain, e.regions())) if e.op is OPS["cond"] else not (e.op in EMIT or e.effect or loops(e.op)) for e in func.eqns)
+def plain(func, known=lambda eqn: False):
+    """Whether `func` is a few calls of NumPy, of which data may choose, and nowhere a loop in Python but those that are `known`."""
+    alone = lambda eqn: known(eqn) or not (eqn.op in EMIT or eqn.effect or loops(eqn.op))
+    return all(all(plain(f, known) for f in eqn.regions()) if eqn.op is OPS["cond"] else alone(eqn) for eqn in func.eqns)
 
 
 @functools.cache

@@ -13,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from ...ir.core import Constant, Lit
-from ...ir.ops.control import cond
+from ...ir.ops.control import cond, loop
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
 from .nesting import nested
+from .nests import call_nest
 from .pretty import INFIX, pretty
 from .spellings import RULES
 
@@ -109,6 +110,8 @@ class _QuickWriter(_Writer):
     def statement(self, eqn):
         if eqn.op is cond:
             return self.choice(eqn)
+        if eqn.op is loop:
+            return call_nest(self, eqn)
         if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
             return self.once(eqn)
         rule = RULES.get(eqn.op)

@@ -17,8 +17,7 @@ import threading
 import jax
 from jax.extend import backend
 
-from ..native.build import OBJECTS
-from ..native.ffi import LOGS
+from ..native.build import LOGS, OBJECTS
 
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
 ASIDE, NEST = "aside", "nest-"
@@ -89,7 +88,7 @@ def collecting(files, fresh):
             files.update((n, (home / n).read_bytes()) for n in names(home) - (set() if fresh else before))
         move(moved, home / ASIDE, home)
         LOGS[:] = [log for log in LOGS if log is not nests]
-        if files:
+        if files or fresh:
             files.update((n, OBJECTS[n]) for n in nests)
 
 

@@ -272,6 +272,7 @@ def said(version, roots):
         "reason": version.reason,
         "engine": version.engine,
         "times": version.times,
+        "inside": version.inside,
     }, text_of(version.func)
 
 
@@ -297,4 +298,5 @@ def again(told, text, roots, types):
     )  # fmt: skip
     version = Version(captured, func, types, told["reason"], 0.0, 0.0)
     version.engine, version.times, version.equations = told["engine"], told["times"] and tuple(told["times"]), told["equations"]
+    version.inside = told["inside"]
     return version

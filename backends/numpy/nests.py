@@ -1,0 +1,68 @@
+"""Loops as statements of generated NumPy: one call of their machine code, on the memory of the arrays themselves.
+
+What a loop carries is stored into where it lies: in an array that nobody else reads, otherwise in a copy. Numbers come back in
+arrays of no axes, and scratch memory that does not fit on the stack is an array that is dropped.
+"""
+
+import numpy as np
+
+from ...ir.core import Lit
+from .. import native
+from .held import NUMPY, PYTHON, Held
+
+
+def nest_of(eqn):
+    """The nest that a loop is, or None where there is none that NumPy's arrays can be given to."""
+    return native.called([x.type for x in eqn.operands], eqn.attrs)
+
+
+def call_nest(writer, eqn):
+    """The statements of a loop that is a nest."""
+    nest, lines, given, homes = nest_of(eqn), [], [], {}
+    first = len(eqn.operands) - eqn.attrs["carried"]
+
+    def named(wish, text):
+        lines.append(f"{(name := writer.fresh(wish))} = {text}")
+        return name
+
+    for kind, k in nest.buffers:
+        if kind == "argument":
+            given.append(read(writer, eqn.operands[k], named))
+        elif k >= len(eqn.results):
+            given.append(empty(nest.extra[k - len(eqn.results)]))
+        else:
+            t = eqn.results[k].type
+            homes[k] = stored(writer, eqn.operands[first + k], named) if t.shape else named("number", empty(t))
+            given.append(homes[k])
+    call, again, listed = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again"), ", ".join(given)
+    lines += [f"if {call}({listed}):", f"    {again}({listed})"]
+    for k, r in enumerate(eqn.results):
+        if r.type.shape:
+            writer.held[r] = Held(homes[k], r.type.shape, new=True)
+        else:
+            lines += writer.keep(r, f"{homes[k]}[()]", (), [NUMPY])
+    return lines
+
+
+def stored(writer, x, named):
+    """The name of an array with the elements of an operand, which the loop may store into."""
+    held = writer.hold(x)
+    if held.new and held.shape == x.type.shape and writer.uses[x] == 1:
+        return held.text
+    if isinstance(x, Lit) and not any(x.value.tobytes()):
+        return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
+    return named("state", f"{writer.whole(writer.full(x), x.type)}.copy()")
+
+
+def read(writer, x, named):
+    """Text of an operand that is only read: an array, or a number of the type that the loop takes."""
+    if x.type.shape:
+        text = writer.whole(held := writer.full(x), x.type)
+        return text if text == held.text else named("whole", text)
+    held = writer.hold(x)
+    known = held.kinds <= ({NUMPY, PYTHON} if x.type.dtype == np.float64 else {NUMPY})
+    return held.text if known else f"np.{x.type.dtype.name}({held.text})"
+
+
+def empty(t):
+    return f"np.empty({t.shape}, np.{t.dtype.name})"

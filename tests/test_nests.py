@@ -1,0 +1,359 @@
+"""Loops whose machine code generated NumPy calls: the same values, kinds, memory and errors as plain Python leaves, on arguments of every form."""
+
+import copy
+import importlib.util
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from compare import agree
+
+from wengert import grad, jit
+from wengert.backends import native
+from wengert.backends.native import direct
+from wengert.backends.xla import dispatch
+from wengert.ir.ops.control import COUNTER, loop, region
+from wengert.ir.ops.shape import dynamic_update_slice, reshape
+from wengert.ir.types import parse_type
+from wengert.tracer import engine, trial
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
+
+
+def versions(f):
+    return [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
+
+
+def checked(f, *args, straight=True):
+    """The compiled function, after calls that agree with plain Python's in what they give and what they change; all run as NumPy."""
+    g, theirs = jit(f, engine="numpy"), copy.deepcopy(args)
+    with np.errstate(all="ignore"):
+        want = f(*theirs)
+    for _ in range(3):
+        ours = copy.deepcopy(args)
+        agree(g(*ours), want, 1e-12)
+        agree(ours, theirs, 1e-12)
+    assert all(v.engine and (v.straight or not straight) and any(e.op is loop for e in engine.equations(v.func)) for v in versions(g))
+    return g
+
+
+def running(x, s):
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] * s + x[i]
+    return x[-1], s * 2
+
+
+def fibonacci(n, a, b):
+    while a < n:
+        a, b = b, a + b
+    return a, b
+
+
+def sieve(x):
+    found = np.ones(len(x), bool)
+    for i in range(2, len(x)):
+        for j in range(2, i):
+            if i % j == 0:
+                found[i] = False
+    return found, found.any()
+
+
+def julia(z, c):
+    count = np.zeros(z.shape, np.int32)
+    for i in range(len(z)):
+        for _ in range(20):
+            if abs(z[i]) > 2:
+                break
+            z[i] = z[i] * z[i] + c
+            count[i] += 1
+    return count
+
+
+def swapped(x, y):
+    for i in range(len(x)):
+        x, y = y + 0.5 * i, x * 1.0
+    return x, y, x is y
+
+
+def triangle(a, b):
+    """Work outside of the loops, and a result of one within the other."""
+    a = a.T + b
+    for i in range(len(a)):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i, i] * b[i]
+    return np.tanh(a) * total, a, total
+
+
+X = np.linspace(0.5, 1.5, 7)
+PROGRAMS = {
+    "float64": (running, X, 0.5),
+    "numbers of NumPy's": (running, X, np.float64(0.25)),
+    "float32": (running, X.astype(np.float32), np.float32(0.5)),
+    "arrays of no axes": (running, X, np.array(0.5)),
+    "int32": (running, np.arange(5, dtype=np.int32), np.int32(3)),
+    "uint8": (running, np.arange(5, dtype=np.uint8), np.uint8(7)),
+    "ints": (fibonacci, np.int64(1000), np.int64(0), np.int64(1)),
+    "bools": (sieve, X),
+    "complex": (julia, np.linspace(-1, 1, 6) * (1 + 0.5j), -0.4 + 0.6j),
+    "complex64": (julia, (np.linspace(-1, 1, 6) * (1 + 0.5j)).astype(np.complex64), np.complex64(-0.4 + 0.6j)),
+    "what is carried changes places": (swapped, X, X + 1),
+    "more around": (triangle, X[:4, None] * X[:4], X[:4]),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_kinds_and_changes(name):
+    checked(*PROGRAMS[name])
+
+
+def unaligned(x):
+    memory = np.zeros(x.nbytes + 1, np.uint8)
+    y = memory[1:].view(x.dtype)
+    y[...] = x
+    return y
+
+
+def test_arguments_of_every_form():
+    g = jit(triangle, engine="numpy")
+    a = np.arange(49.0).reshape(7, 7) / 50
+    wide = np.zeros((14, 7))
+    wide[::2] = a
+    for first in (a, a.T, np.asfortranarray(a), wide[::2], a[::-1], unaligned(a.ravel()).reshape(7, 7), a.view(np.dtype("f8", metadata={"a": 1}))):
+        for second in (X, np.repeat(X, 2)[::2], unaligned(X)):
+            agree(g(first, second), triangle(first, second), 1e-12)
+    g = jit(lambda x: running(x, 0.5), engine="numpy")
+    for made in (lambda: X.copy(), lambda: np.repeat(X, 2)[::2], lambda: unaligned(X), lambda: X[::-1].copy()[::-1]):
+        ours, theirs = made(), made()
+        agree(g(ours), running(theirs, 0.5), 1e-12)
+        agree(ours, theirs, 1e-12)
+    assert len(versions(g)) == 1
+
+
+def test_several_signatures():
+    g = jit(running, engine="numpy")
+    for _ in range(2):
+        for x in (X, X[:3], X.astype(np.float32), np.arange(4)):
+            for s in (2.0, np.float32(2), np.int64(2)):
+                if x.dtype.kind == "f" or isinstance(s, np.int64):
+                    ours, theirs = x.copy(), x.copy()
+                    agree(g(ours, s), running(theirs, s), 1e-6)
+                    agree(ours, theirs, 1e-6)
+
+
+def test_memory_of_results_is_theirs():
+    def f(x, y):
+        a, b, c = x + 0, x * 1, np.zeros(7)
+        for i in range(7):
+            a[i] += b[i]
+            c[i] = a[i] + y[i]
+        return a, b, c, y, x + y
+
+    x, y = X.copy(), X.copy()
+    a, b, c, same, _ = made = checked(f, x, y)(x, y)
+    assert same is y and not any(np.shares_memory(p, q) for p in (a, b, c) for q in (a, b, c, x, y) if p is not q)
+    assert all(m.flags.writeable for m in made)
+    agree((x, y), (X, X), 0)
+
+
+def test_what_is_read_later_is_not_stored_into():
+    def f(x):
+        a = np.tanh(x)
+        b, c, e = a.copy(), a.copy(), np.exp(x)
+        for i in range(1, 7):
+            b[i] += b[i - 1]
+            c[i] -= c[i - 1] * e[i]
+            e[i] = 0.0
+        return a, b, c, e
+
+    checked(f, X)
+
+
+def test_constants_stay_as_they_are():
+    table = np.arange(7.0)
+
+    def f(x):
+        a, b = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), table
+        for i in range(7):
+            a[i] += x[i] * b[i]
+        return a
+
+    g = checked(f, X)
+    g(X)[...] = 0
+    table[2] = 50
+    agree(g(X), f(X), 1e-12)
+
+
+def test_loops_in_branches():
+    def f(x, y):
+        if x[0] > 0:
+            for i in range(1, len(x)):
+                y[i] += y[i - 1] * x[i]
+        else:
+            y = y * 2
+        return y
+
+    for x in (X, -X):
+        checked(f, x, X + 1)
+
+
+def test_gradients():
+    f = lambda x, s: running(x * 1.0, s)[0]
+    g = jit(grad(f, argnums=(0, 1)), engine="numpy")
+    want = grad(f, argnums=(0, 1))
+    for _ in range(2):
+        agree(g(X, 0.5), want(X, 0.5), 1e-12)
+    assert all(v.engine for v in versions(g))
+
+
+def test_errors_leave_arguments_alone():
+    def f(x, at):
+        for i in range(len(at)):
+            x[at[i]] += x[i]
+        return x.sum()
+
+    g = checked(f, X, np.array([1, 3, 0]))
+    for bad, said in ((np.array([1, 7, 0]), "index 7 is out of bounds"), (np.array([1, 3, -9]), "index -9 is out of bounds")):
+        for _ in range(2):
+            x = X.copy()
+            with pytest.raises(IndexError, match=said):
+                g(x, bad)
+            agree(x, X, 0)
+    x = X.copy()
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        g(x, np.array([1, 3, 0]))
+
+
+def test_arguments_that_share_memory():
+    def f(x, y):
+        for i in range(len(x)):
+            x[i] += y[i] * 2
+        return x.sum()
+
+    g = checked(f, X, X + 1)
+    ours, theirs = np.arange(8.0), np.arange(8.0)
+    with pytest.warns(match="shares memory with another array"):
+        agree(g(ours[1:], ours[:-1]), f(theirs[1:], theirs[:-1]), 0)
+    agree(ours, theirs, 0)
+
+
+def test_threads():
+    n = 3000  # long enough for other threads to run meanwhile
+    f = jit(lambda x, s: running(x * 1.0, s), engine="numpy")
+    want, wrong = [running(np.ones(n) * k, 0.5) for k in range(4)], []
+
+    def work(k):
+        x = np.ones(n) * k
+        for _ in range(50):
+            try:
+                agree(f(x, 0.5), want[k], 1e-12)
+            except AssertionError as error:
+                wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and all(v.engine for v in versions(f))
+
+
+# -- the function itself ---------------------------------------------------------------------------
+
+
+def test_a_nest_takes_what_it_was_made_for_and_nothing_else():
+    types = [parse_type(t) for t in ("f64[]", "i64[]", "bool[]", "c64[]", "f32[3,2]", "i64[4]", "f64[]")]
+
+    def body(i, a, n, truth, z, x, at, total):
+        return dynamic_update_slice(at, reshape(n, shape=(1,)), i), total + a
+
+    nest = native.called(types, loop.complete({"body": region(body, [COUNTER, *types]), "carried": 2, "trips": 3}))
+    call, again = native.builtin(nest), native.again(nest)
+    values = {
+        ("argument", 0): 1.5, ("argument", 1): np.int64(7), ("argument", 2): np.True_, ("argument", 3): np.complex64(1j),
+        ("argument", 4): np.zeros((3, 2), np.float32), ("argument", 6): np.float64(2.0),
+    }  # fmt: skip
+    at, total = np.zeros(4, np.int64), np.zeros(())
+    values |= {("result", 0): at, ("result", 1): total}
+    good = [values[b] for b in nest.buffers]
+    assert call(*good) is False and at.tolist() == [7, 7, 7, 0] and total == 6.5
+    others = {
+        ("argument", 0): [2, np.float32(1), np.array(1.5), None, "x"], ("argument", 1): [7, np.int32(7), np.array(7)], ("argument", 2): [True, 1],
+        ("argument", 4): [np.zeros((2, 3), np.float32), np.zeros((3, 2)), np.zeros((2, 3), np.float32).T, np.zeros((3, 2, 1), np.float32), [0] * 6],
+        ("result", 0): [np.zeros(8, np.int64)[::2], np.zeros(5, np.int64), np.zeros(4, np.uint64), np.zeros(4, ">i8"), np.zeros((4, 1), np.int64)],
+    }  # fmt: skip
+    for place, found in others.items():
+        for x in found:
+            at[...] = total[...] = 0
+            given = [x if b == place else values[b] for b in nest.buffers]
+            assert call(*given) is True and at.sum() == total == 0
+    assert call() is True and call(*good, 1) is True and call(*good[:-1]) is True
+    strided = np.zeros(8, np.int64)
+    again(*[{("result", 0): strided[::2], ("argument", 2): True, ("argument", 1): np.longlong(7)}.get(b, values[b]) for b in nest.buffers])
+    assert strided.tolist() == [7, 0, 7, 0, 7, 0, 0, 0] and total == 6.5
+    with pytest.raises(SystemError, match="other arguments"):
+        again(*[np.zeros(5, np.int64) if b == ("result", 0) else values[b] for b in nest.buffers])
+
+
+def test_where_objects_are_laid_out_otherwise(monkeypatch):
+    assert direct.laid_out()
+    for name, value in (("FLAGS", direct.FLAGS - 4), ("RANK", direct.RANK + 4), ("DTYPE", direct.DTYPE - 8), ("TYPE", direct.TYPE - 8)):
+        with monkeypatch.context() as change:
+            change.setattr(direct, name, value)
+            assert not direct.laid_out()
+    monkeypatch.setattr(direct, "refusal", lambda: "not here")
+    f = jit(running, engine="numpy")
+    agree(f(X.copy(), 0.5), running(X.copy(), 0.5), 1e-12)
+    assert not any(v.engine for v in versions(f))
+
+
+# -- which of the two ------------------------------------------------------------------------------
+
+
+def test_what_xla_cannot_make_faster_it_never_sees(monkeypatch):
+    monkeypatch.setattr(engine, "CHOICE", None)
+    monkeypatch.setattr(trial, "LAUNCH", 1.0)
+    monkeypatch.setattr(dispatch, "lower", None)
+    f, x = jit(running), X.copy()
+    agree(f(x, 0.5), running(X.copy(), 0.5), 1e-12)
+    agree(x[-1], f(X.copy(), 0.5)[0], 0)
+    (version,) = versions(f)
+    assert version.straight and "runs         as NumPy, 1 loop as machine code: " in f.explain() and "was not asked to compile it" in f.explain()
+    assert [line.split(":", 2)[-1].strip() for line in f.explain().splitlines() if line.startswith("    loop")] == ["native"]
+
+
+def test_what_xla_might_make_faster_is_timed(monkeypatch):
+    monkeypatch.setattr(engine, "CHOICE", None)
+    monkeypatch.setattr(trial, "LAUNCH", 0.0)
+    monkeypatch.setattr(trial, "LITTLE", 0.0)
+    for cost, said in ((1e-6, "as NumPy, 1 loop as machine code: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1000 ms as NumPy, 100 us")):
+        times = iter([1e-4, cost, 1e-4])
+        monkeypatch.setattr(engine, "seconds", lambda f, n, times=times: next(times))
+        f = jit(running)
+        agree(f(X.copy(), 0.5), running(X.copy(), 0.5), 1e-12)
+        assert f"runs         {said}" in f.explain() and bool(versions(f)[0].engine) == (cost < 1e-4)
+
+
+def test_loops_that_are_not_native_stay_with_xla(monkeypatch):
+    def f(x):
+        for _ in range(3):
+            x = np.tanh(x) * 2
+        return x
+
+    x = np.ones(50)
+    g, h = jit(f, engine="numpy"), jit(lambda x: running(x * 1.0, 0.5), engine="numpy", native=False)
+    agree(g(x), f(x), 1e-12)
+    agree(h(X), running(X * 1.0, 0.5), 1e-12)
+    monkeypatch.setattr(engine, "CHOICE", None)
+    agree(jit(f)(x), f(x), 1e-12)
+    assert not any(v.engine for k in (g, h) for v in versions(k))
+
+
+def test_nothing_is_warned_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        checked(running, X * np.inf, 0.0)
