@@ -18,7 +18,7 @@ from .scalar import CALLS, SLOW
 from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
 from .shapes import SHAPES
-from .values import Mapped, Memory, Number, Refused, Register
+from .values import Mapped, Memory, Moved, Number, Refused, Register
 
 STORE, RESHAPE = OPS["dynamic_update_slice"], OPS["reshape"]
 STORES = {STORE, *SCATTERS}
@@ -28,6 +28,7 @@ ROW = 8  # elements from which calls of the C library, one an element, are slowe
 SHARED = 1 << 20  # elements stored a trip from which XLA's threads are worth more than what a nest saves
 LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
 CHEAP, DEAR = 12, 100  # cost of an element up to which it is computed again for each use; and from which it is stored for one
+PART = 8  # a row is so much smaller than what is stored that computing it beforehand costs nothing
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
 
 
@@ -253,10 +254,22 @@ class Region:
         if x.type.size > 1 and cell in x.reads:
             names = [self.code.name() for _ in x.type.shape]
             index = tuple(Index() if n == 1 else Index.of(name) for name, n in zip(names, x.type.shape))
-            if not aligned(x, index, cell, offset(shape, [i.plus(s) for i, s in zip(index, starts)]), set()):
-                self._write(cell, shape, starts, x, whole, self.scratch(x.type))
+            at = offset(shape, [i.plus(s) for i, s in zip(index, starts)])
+            if not aligned(x, index, cell, at, set()):
+                x = self.detached(x, index, cell, at, x.type.size // PART)
+                through = None if aligned(x, index, cell, at, set()) else self.scratch(x.type)
+                self._write(cell, shape, starts, x, whole, through)
                 return
         self._write(cell, shape, starts, x, whole, None)
+
+    def detached(self, x, index, cell, at, least):
+        """x, with parts of up to `least` elements that read a cell elsewhere than at the offset `at` computed now."""
+        if not isinstance(x, (Mapped, Moved)) or aligned(x, index, cell, at, set()):
+            return x
+        if isinstance(x, Mapped):
+            return Mapped(x.type, x.op, x.attrs, [self.detached(y, index, cell, at, least) for y in x.operands], x.slow)
+        small = x.operand.type.size <= least
+        return Moved(x.type, self.materialised(x.operand) if small else self.detached(x.operand, x.move(index), cell, at, least), x.move)
 
     def _write(self, cell, shape, starts, x, whole, through):
         """through: memory for x, which is computed as a whole before any of it is stored."""
