@@ -33,11 +33,11 @@ PRODUCT = 1 << 14  # multiplications from which a product is better left to a li
 
 
 class Region:
-    def __init__(self, nest, func, reps, homes):
-        """reps: of the parameters; homes: {position of a result: the cell it is to be left in}."""
+    def __init__(self, nest, func, reps, homes, block=None):
+        """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be computed, if not all are."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
-        self.own, self.clamped, self.home = set(), {}, {}
+        self.own, self.clamped, self.home, self.block = set(), {}, {}, block
         for eqn in func.eqns:
             if eqn.op.effect:
                 raise Refused(f"{eqn.op.name} may have an effect")
@@ -50,9 +50,9 @@ class Region:
             for x in func.results if eqn is None else eqn.operands:
                 self.last[x], self.uses[x] = k, self.uses.get(x, 0) + 1
 
-    def inner(self, func, reps, homes):
+    def inner(self, func, reps, homes, block=None):
         """A region within this one."""
-        return Region(self.nest, func, reps, homes)
+        return Region(self.nest, func, reps, homes, block)
 
     def placed(self, x, cell):
         """Say that x is to be left in a cell, and so what it is made of by stores."""
@@ -77,7 +77,8 @@ class Region:
             if not (isinstance(x, Memory) and x.cell is cell and x.latest):
                 others = [self.func.results[j] for j in self.homes if j > k]
                 self.before_store({cell}, others)
-                self.write(cell, x.type.shape, [Index()] * x.type.ndim, self.read(self.func.results[k]), whole=True)
+                lane = self.block and self.block.lanes.of[self.func.results[k]]
+                self.write(cell, x.type.shape, [Index()] * x.type.ndim, self.read(self.func.results[k]), whole=True, lane=lane)
         return [Memory(r.type, self.homes[k]) if k in self.homes else self.read(r) for k, r in enumerate(self.func.results)]
 
     def read(self, x):
@@ -99,11 +100,13 @@ class Region:
             self.env[r] = self.computed(eqn, r.type, xs, cell)
             return
         made = self.form(eqn, r.type, xs)
+        made.lane = self.block and self.block.computed(r)
         if not r.type.shape:
             made = Register(r.type, self.element(made, ()))
         elif cell is not None and not isinstance(made, Memory):
             self.before_store({cell})
-            self.write(cell, r.type.shape, [Index()] * r.type.ndim, made, whole=True)
+            lane = self.block and self.block.lanes.of[r]
+            self.write(cell, r.type.shape, [Index()] * r.type.ndim, made, whole=True, lane=lane)
             made = Memory(r.type, cell)
         elif made.cost > (DEAR if self.uses.get(r, 0) < 2 else CHEAP) or (made.slow and self.uses.get(r, 0) > 1):
             made = self.materialised(made)
@@ -209,7 +212,7 @@ class Region:
         if isinstance(x, Memory) and x.type.size > COPIED:
             raise Refused(f"an array of {x.type.size} elements is read after it was stored into")
         cell = self.scratch(x.type)
-        self.write(cell, x.type.shape, [Index()] * x.type.ndim, x)
+        self.write(cell, x.type.shape, [Index()] * x.type.ndim, x, lane=x.lane)
         return Memory(x.type, cell)
 
     def mine(self, x):
@@ -236,7 +239,8 @@ class Region:
             self.copied(eqn.operands[0])
             self.write(cell, r.type.shape, [Index()] * r.type.ndim, base, whole=True)
         if eqn.op is STORE:
-            self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0])
+            lane = self.block and self.block.lanes.stored(eqn)
+            self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0], lane=lane)
         else:
             emit_scatter(self.code, eqn, cell, *others)
         return Memory(r.type, cell)
@@ -247,8 +251,11 @@ class Region:
         if isinstance(rep, Memory) and rep.type.size > COPIED and self.nest.depth:
             raise Refused(f"an array of {rep.type.size} elements is copied in every trip")
 
-    def write(self, cell, shape, starts, x, whole=False):
-        """Store x as the part at `starts` of a cell seen in `shape`. whole: x is all of it, so what stays as it is need not be stored."""
+    def write(self, cell, shape, starts, x, whole=False, lane=None):
+        """Store x as the part at `starts` of a cell seen in `shape`.
+
+        whole: x is all of it, so what stays as it is need not be stored; lane: (axis, shift) of x, where only a block of it is computed.
+        """
         if not x.type.size:
             return
         if x.type.size > 1 and cell in x.reads:
@@ -258,9 +265,9 @@ class Region:
             if not aligned(x, index, cell, at, set()):
                 x = self.detached(x, index, cell, at, x.type.size // PART)
                 through = None if aligned(x, index, cell, at, set()) else self.scratch(x.type)
-                self._write(cell, shape, starts, x, whole, through)
+                self._write(cell, shape, starts, x, whole, lane, through)
                 return
-        self._write(cell, shape, starts, x, whole, None)
+        self._write(cell, shape, starts, x, whole, lane, None)
 
     def detached(self, x, index, cell, at, least):
         """x, with parts of up to `least` elements that read a cell elsewhere than at the offset `at` computed now."""
@@ -271,10 +278,10 @@ class Region:
         small = x.operand.type.size <= least
         return Moved(x.type, self.materialised(x.operand) if small else self.detached(x.operand, x.move(index), cell, at, least), x.move)
 
-    def _write(self, cell, shape, starts, x, whole, through):
+    def _write(self, cell, shape, starts, x, whole, lane, through):
         """through: memory for x, which is computed as a whole before any of it is stored."""
         code, d, size = self.code, cell.dtype, x.type.shape
-        axes = [a for a, n in enumerate(size) if n != 1]
+        axes = [a for a, n in enumerate(size) if n != 1 or lane and lane[0] == a]
 
         def nested(axes, index, put):
             if not axes:
@@ -282,12 +289,14 @@ class Region:
                 return
             axis, *rest = axes
             t = code.name()
-            at = [Index.of(t) if a == axis else i for a, i in enumerate(index)]
+            low, high, first, known = "0", str(size[axis]), Index(), {}
+            if lane is not None and axis == lane[0]:
+                low, high, first = self.block.part(code, lane[1], size[axis])
+            at = [first.plus(t) if a == axis else i for a, i in enumerate(index)]
             if rest:
-                code.count_up("0", size[axis], lambda _: nested(rest, at, put) or (), name=t)
+                code.count_up(low, high, lambda _: nested(rest, at, put) or (), name=t)
                 return
-            low, high, known = "0", str(size[axis]), {}
-            if whole:
+            if whole and (lane is None or axis != lane[0]):
                 window = Window(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high, known = window.low, window.high, window.known
             if not known and x.type.size > SHARED and self.nest.depth:
