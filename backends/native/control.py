@@ -55,6 +55,7 @@ def emit_loop(region, eqn):
         region.nest.depth -= 1
         return [region.element(out[k], ()) for k in scalars]
 
+    region.flush()
     plan = blocks(body, len(state)) if test is None else None
     if plan is None:
         start = [region.element(region.read(state[k]), ()) for k in scalars]
@@ -108,6 +109,7 @@ def emit_cond(region, eqn):
     region.before_store(set(cells.values()))
     reps = [region.read(x) for x in operands]
     at = region.element(region.read(index), ())
+    region.flush()
     labels, after = [code.label() for _ in branches], code.label()
     if index.type.kind == "b":
         code.branch(at, labels[1], labels[0])

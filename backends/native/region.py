@@ -12,7 +12,8 @@ from ...ir.ops import OPS
 from .code import Index, llvm_type, number
 from .complex import rule_for
 from .control import REGIONS
-from .elements import KEEP, Elements, Window, aligned, offset
+from .elements import KEEP, Elements, Window, compared, offset
+from .group import Group, Store
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS, SLOW
 from .scatter import SCATTERS, emit_scatter
@@ -37,7 +38,7 @@ class Region:
         """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be computed, if not all are."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
-        self.own, self.clamped, self.home, self.block = set(), {}, {}, block
+        self.own, self.clamped, self.home, self.block, self.group = set(), {}, {}, block, Group(nest.code)
         for eqn in func.eqns:
             if eqn.op.effect:
                 raise Refused(f"{eqn.op.name} may have an effect")
@@ -79,6 +80,7 @@ class Region:
                 self.before_store({cell}, others)
                 lane = self.block and self.block.lanes.of[self.func.results[k]]
                 self.write(cell, x.type.shape, [Index()] * x.type.ndim, self.read(self.func.results[k]), whole=True, lane=lane)
+        self.flush()
         return [Memory(r.type, self.homes[k]) if k in self.homes else self.read(r) for k, r in enumerate(self.func.results)]
 
     def read(self, x):
@@ -86,6 +88,8 @@ class Region:
 
     # -- equations ---------------------------------------------------------------------------------
     def equation(self, eqn):
+        if eqn.op in EAGER:
+            self.flush()
         if eqn.op in REGIONS:
             self.env.update(zip(eqn.results, REGIONS[eqn.op][0](self, eqn), strict=True))
             return
@@ -124,6 +128,8 @@ class Region:
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or (eqn.op in SLOW and t.size > 1))
 
     def element(self, x, index):
+        if not self.group.cells.isdisjoint(x.reads):
+            self.flush()
         return Elements(self.code).get(x, index)
 
     def computed(self, eqn, t, xs, cell):
@@ -137,6 +143,7 @@ class Region:
             cell = self.scratch(t)
         else:
             self.before_store({cell})
+        self.flush()
         rows = row_by_row(eqn, xs)
         if rows is not None:
             self.added_up(t, cell, *rows)
@@ -242,6 +249,7 @@ class Region:
             lane = self.block and self.block.lanes.stored(eqn)
             self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0], lane=lane)
         else:
+            self.flush()
             emit_scatter(self.code, eqn, cell, *others)
         return Memory(r.type, cell)
 
@@ -258,28 +266,50 @@ class Region:
         """
         if not x.type.size:
             return
-        if x.type.size > 1 and cell in x.reads:
-            names = [self.code.name() for _ in x.type.shape]
-            index = tuple(Index() if n == 1 else Index.of(name) for name, n in zip(names, x.type.shape))
-            at = offset(shape, [i.plus(s) for i, s in zip(index, starts)])
-            if not aligned(x, index, cell, at, set()):
-                x = self.detached(x, index, cell, at, x.type.size // PART)
-                through = None if aligned(x, index, cell, at, set()) else self.scratch(x.type)
-                self._write(cell, shape, starts, x, whole, lane, through)
+        place = lambda index: offset(shape, [i.plus(s) for i, s in zip(index, starts)])
+        narrow, store = whole and compared(x), Store(cell, x, place, lane)
+        if store.loops and cell in x.reads:
+            names = [self.code.name() for _ in store.loops]
+            x = self.detached(store, names, x, store.index(names), x.type.size // PART)
+            safe = store.safe(names, x, store.index(names))
+            if not safe and narrow:
+                self._write(cell, shape, starts, x, lane, self.scratch(x.type))
                 return
-        self._write(cell, shape, starts, x, whole, lane, None)
+            if not safe:
+                x = self.materialised(x)
+            store = Store(cell, x, place, lane)
+        if narrow:
+            self._write(cell, shape, starts, x, lane, None)
+            return
+        if x.type.size > SHARED and self.nest.depth:
+            raise Refused(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
+        if not self.group.takes(store):
+            self.flush()
+        self.group.add(store)
+        cell.written()
 
-    def detached(self, x, index, cell, at, least):
-        """x, with parts of up to `least` elements that read a cell elsewhere than at the offset `at` computed now."""
-        if not isinstance(x, (Mapped, Moved)) or aligned(x, index, cell, at, set()):
+    def flush(self):
+        """Emit the stores that wait for others over the same indices."""
+        group, self.group = self.group, Group(self.code)
+        if group.stores:
+            group.emit(self.block)
+
+    def detached(self, store, names, x, index, least):
+        """x, with parts of up to `least` elements that a store of it would overwrite too early computed now."""
+        if not isinstance(x, (Mapped, Moved)) or store.safe(names, x, index):
             return x
         if isinstance(x, Mapped):
-            return Mapped(x.type, x.op, x.attrs, [self.detached(y, index, cell, at, least) for y in x.operands], x.slow)
-        small = x.operand.type.size <= least
-        return Moved(x.type, self.materialised(x.operand) if small else self.detached(x.operand, x.move(index), cell, at, least), x.move)
+            out = Mapped(x.type, x.op, x.attrs, [self.detached(store, names, y, index, least) for y in x.operands], x.slow)
+        else:
+            small = x.operand.type.size <= least
+            inner = self.materialised(x.operand) if small else self.detached(store, names, x.operand, x.move(index), least)
+            out = Moved(x.type, inner, x.move)
+        out.lane = x.lane
+        return out
 
-    def _write(self, cell, shape, starts, x, whole, lane, through):
-        """through: memory for x, which is computed as a whole before any of it is stored."""
+    def _write(self, cell, shape, starts, x, lane, through):
+        """As `write`, where elements may stay as they are. through: memory for x, which is computed as a whole before any of it is stored."""
+        self.flush()
         code, d, size = self.code, cell.dtype, x.type.shape
         axes = [a for a, n in enumerate(size) if n != 1 or lane and lane[0] == a]
 
@@ -296,7 +326,7 @@ class Region:
             if rest:
                 code.count_up(low, high, lambda _: nested(rest, at, put) or (), name=t)
                 return
-            if whole and (lane is None or axis != lane[0]):
+            if lane is None or axis != lane[0]:
                 window = Window(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high, known = window.low, window.high, window.known
             if not known and x.type.size > SHARED and self.nest.depth:
