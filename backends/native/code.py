@@ -76,6 +76,7 @@ class Code:
     def __init__(self):
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.head = []  # what stands at the beginning of the function
+        self.loops, self.shortest = 0, None  # loops begun; the fewest trips of a counted loop without another in it, where that is a number
 
     def name(self):
         self.count += 1
@@ -130,6 +131,7 @@ class Code:
     def loop(self, types, start, go, body, counter="0", name=None):
         """`while go(t, *values): values = body(t, *values); t += 1` from t = counter -> the last values. name: of t, if it has one."""
         before, head, inside, after = self.here, self.label(), self.label(), self.label()
+        self.loops += 1
         self.jump(head)
         self.begin(head)
         found = [self.phi("i64", [(counter, before)], name), *(self.phi(type, [(x, before)]) for type, x in zip(types, start, strict=True))]
@@ -146,7 +148,12 @@ class Code:
 
     def count_up(self, low, high, body, types=(), start=(), name=None):
         """`for t in range(low, high): values = body(t, *values)` -> the last values."""
-        return self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name)
+        before = self.loops
+        last = self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name)
+        if self.loops == before + 1 and not (str(low).startswith("%") or str(high).startswith("%")):
+            trips = int(high) - int(low)
+            self.shortest = trips if self.shortest is None else min(self.shortest, trips)
+        return last
 
     # -- numbers -----------------------------------------------------------------------------------
     def value(self, index):

@@ -1,11 +1,14 @@
 """Loops and choices within a nest."""
 
+import functools
+
 import numpy as np
 
 from ...ir.core import Builder, Lit, Value
 from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.shape import dynamic_update_slice, reshape
 from .code import Index, llvm_type
+from .lanes import Block, blocks
 from .scatter import SCATTERS
 from .values import Memory, Number, Refused, Register
 
@@ -46,14 +49,22 @@ def emit_loop(region, eqn):
         ask = lambda: region.element(region.inner(test, reps(test, t, values), {}).run()[0], ())
         return ask() if go is None else code.both(go, ask)
 
-    def step(t, *values):
+    def step(t, *values, block=None):
         region.nest.depth += 1
-        out = region.inner(body, reps(body, t, values), cells).run()
+        out = region.inner(body, reps(body, t, values), cells, block).run()
         region.nest.depth -= 1
         return [region.element(out[k], ()) for k in scalars]
 
-    start = [region.element(region.read(state[k]), ()) for k in scalars]
-    last = dict(zip(scalars, code.loop(types, start, goes, step)))
+    region.flush()
+    plan = blocks(body, len(state)) if test is None else None
+    if plan is None:
+        start = [region.element(region.read(state[k]), ()) for k in scalars]
+        last = dict(zip(scalars, code.loop(types, start, goes, step)))
+    else:
+        lanes, size = plan
+        at = lambda b: Block(lanes, Index(lanes.low).plus(b, size), size)
+        code.count_up("0", -(-(lanes.high - lanes.low) // size), lambda b: code.loop((), (), goes, functools.partial(step, block=at(b))))
+        last = {}
     for cell in cells.values():
         cell.written()
     return [Register(r.type, last[k]) if k in last else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
@@ -98,6 +109,7 @@ def emit_cond(region, eqn):
     region.before_store(set(cells.values()))
     reps = [region.read(x) for x in operands]
     at = region.element(region.read(index), ())
+    region.flush()
     labels, after = [code.label() for _ in branches], code.label()
     if index.type.kind == "b":
         code.branch(at, labels[1], labels[0])

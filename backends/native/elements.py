@@ -34,10 +34,13 @@ def offset(shape, index):
 
 
 class Elements:
-    """Elements in one straight line of code: the same element is computed once. known: {(comparison, index): its outcome}."""
+    """Elements in one straight line of code: the same element is computed once. known: {(comparison, index): its outcome}.
+
+    versions: {cell: which of its states is read}, where that is not the last one; held: {(cell, offset): what was stored there in this line}.
+    """
 
     def __init__(self, code, known=None):
-        self.code, self.known, self.memo = code, known or {}, {}
+        self.code, self.known, self.memo, self.versions, self.held = code, known or {}, {}, {}, {}
 
     def get(self, x, index):
         """The register or literal that holds x[index]."""
@@ -55,9 +58,10 @@ class Elements:
 
     def compute(self, x, index):
         if isinstance(x, Memory):
-            if not x.latest:
+            if x.reads[x.cell] != self.versions.get(x.cell, x.cell.version):
                 raise Refused("an array is read after it was stored into")
-            return self.code.load(x.cell.pointer, x.type.dtype, offset(x.type.shape, index))
+            at = offset(x.type.shape, index)
+            return self.held[x.cell, at] if (x.cell, at) in self.held else self.code.load(x.cell.pointer, x.type.dtype, at)
         if isinstance(x, Counted):
             return self.converted(self.code.value(index[x.axis]), x.type.dtype)
         if isinstance(x, Chosen):
@@ -92,14 +96,9 @@ def below(x, index):
     return []
 
 
-def aligned(x, index, cell, at, seen):
-    """Whether an element reads a cell at the offset `at` only, if at all."""
-    if cell not in x.reads or (x, index) in seen:
-        return True
-    seen.add((x, index))
-    if isinstance(x, Memory):
-        return offset(x.type.shape, index) == at
-    return not isinstance(x, Chosen) and all(aligned(y, i, cell, at, seen) for y, i in below(x, index))
+def compared(x):
+    """Whether elements depend on a comparison, which may fold to a window."""
+    return isinstance(x, Mapped) and x.op in ORDER or any(compared(y) for y, _ in below(x, (Index(),) * x.type.ndim))
 
 
 class Window:

@@ -12,13 +12,14 @@ from ...ir.ops import OPS
 from .code import Index, llvm_type, number
 from .complex import is_slow, rule_for
 from .control import REGIONS
-from .elements import KEEP, Elements, Window, aligned, offset
+from .elements import KEEP, Elements, Window, compared, offset
+from .group import Group, Store
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS
 from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
 from .shapes import SHAPES
-from .values import Mapped, Memory, Number, Refused, Register
+from .values import Mapped, Memory, Moved, Number, Refused, Register
 
 STORE, RESHAPE = OPS["dynamic_update_slice"], OPS["reshape"]
 STORES = {STORE, *SCATTERS}
@@ -28,15 +29,16 @@ ROW = 8  # elements from which calls of the C library, one an element, are slowe
 SHARED = 1 << 20  # elements stored a trip from which XLA's threads are worth more than what a nest saves
 LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
 CHEAP, DEAR = 12, 100  # cost of an element up to which it is computed again for each use; and from which it is stored for one
+PART = 8  # a row is so much smaller than what is stored that computing it beforehand costs nothing
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
 
 
 class Region:
-    def __init__(self, nest, func, reps, homes):
-        """reps: of the parameters; homes: {position of a result: the cell it is to be left in}."""
+    def __init__(self, nest, func, reps, homes, block=None):
+        """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be computed, if not all are."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
-        self.own, self.clamped, self.home = set(), {}, {}
+        self.own, self.clamped, self.home, self.block, self.group = set(), {}, {}, block, Group(nest.code)
         for eqn in func.eqns:
             if eqn.op.effect:
                 raise Refused(f"{eqn.op.name} may have an effect")
@@ -49,9 +51,9 @@ class Region:
             for x in func.results if eqn is None else eqn.operands:
                 self.last[x], self.uses[x] = k, self.uses.get(x, 0) + 1
 
-    def inner(self, func, reps, homes):
+    def inner(self, func, reps, homes, block=None):
         """A region within this one."""
-        return Region(self.nest, func, reps, homes)
+        return Region(self.nest, func, reps, homes, block)
 
     def placed(self, x, cell):
         """Say that x is to be left in a cell, and so what it is made of by stores."""
@@ -76,7 +78,9 @@ class Region:
             if not (isinstance(x, Memory) and x.cell is cell and x.latest):
                 others = [self.func.results[j] for j in self.homes if j > k]
                 self.before_store({cell}, others)
-                self.write(cell, x.type.shape, [Index()] * x.type.ndim, self.read(self.func.results[k]), whole=True)
+                lane = self.block and self.block.lanes.of[self.func.results[k]]
+                self.write(cell, x.type.shape, [Index()] * x.type.ndim, self.read(self.func.results[k]), whole=True, lane=lane)
+        self.flush()
         return [Memory(r.type, self.homes[k]) if k in self.homes else self.read(r) for k, r in enumerate(self.func.results)]
 
     def read(self, x):
@@ -84,6 +88,8 @@ class Region:
 
     # -- equations ---------------------------------------------------------------------------------
     def equation(self, eqn):
+        if eqn.op in EAGER:
+            self.flush()
         if eqn.op in REGIONS:
             self.env.update(zip(eqn.results, REGIONS[eqn.op][0](self, eqn), strict=True))
             return
@@ -98,11 +104,13 @@ class Region:
             self.env[r] = self.computed(eqn, r.type, xs, cell)
             return
         made = self.form(eqn, r.type, xs)
+        made.lane = self.block and self.block.computed(r)
         if not r.type.shape:
             made = Register(r.type, self.element(made, ()))
         elif cell is not None and not isinstance(made, Memory):
             self.before_store({cell})
-            self.write(cell, r.type.shape, [Index()] * r.type.ndim, made, whole=True)
+            lane = self.block and self.block.lanes.of[r]
+            self.write(cell, r.type.shape, [Index()] * r.type.ndim, made, whole=True, lane=lane)
             made = Memory(r.type, cell)
         elif made.cost > (DEAR if self.uses.get(r, 0) < 2 else CHEAP) or (made.slow and self.uses.get(r, 0) > 1):
             made = self.materialised(made)
@@ -120,6 +128,8 @@ class Region:
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
 
     def element(self, x, index):
+        if not self.group.cells.isdisjoint(x.reads):
+            self.flush()
         return Elements(self.code).get(x, index)
 
     def computed(self, eqn, t, xs, cell):
@@ -133,6 +143,7 @@ class Region:
             cell = self.scratch(t)
         else:
             self.before_store({cell})
+        self.flush()
         rows = row_by_row(eqn, xs)
         if rows is not None:
             self.added_up(t, cell, *rows)
@@ -208,7 +219,7 @@ class Region:
         if isinstance(x, Memory) and x.type.size > COPIED:
             raise Refused(f"an array of {x.type.size} elements is read after it was stored into")
         cell = self.scratch(x.type)
-        self.write(cell, x.type.shape, [Index()] * x.type.ndim, x)
+        self.write(cell, x.type.shape, [Index()] * x.type.ndim, x, lane=x.lane)
         return Memory(x.type, cell)
 
     def mine(self, x):
@@ -235,8 +246,10 @@ class Region:
             self.copied(eqn.operands[0])
             self.write(cell, r.type.shape, [Index()] * r.type.ndim, base, whole=True)
         if eqn.op is STORE:
-            self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0])
+            lane = self.block and self.block.lanes.stored(eqn)
+            self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0], lane=lane)
         else:
+            self.flush()
             emit_scatter(self.code, eqn, cell, *others)
         return Memory(r.type, cell)
 
@@ -246,22 +259,59 @@ class Region:
         if isinstance(rep, Memory) and rep.type.size > COPIED and self.nest.depth:
             raise Refused(f"an array of {rep.type.size} elements is copied in every trip")
 
-    def write(self, cell, shape, starts, x, whole=False):
-        """Store x as the part at `starts` of a cell seen in `shape`. whole: x is all of it, so what stays as it is need not be stored."""
+    def write(self, cell, shape, starts, x, whole=False, lane=None):
+        """Store x as the part at `starts` of a cell seen in `shape`.
+
+        whole: x is all of it, so what stays as it is need not be stored; lane: (axis, shift) of x, where only a block of it is computed.
+        """
         if not x.type.size:
             return
-        if x.type.size > 1 and cell in x.reads:
-            names = [self.code.name() for _ in x.type.shape]
-            index = tuple(Index() if n == 1 else Index.of(name) for name, n in zip(names, x.type.shape))
-            if not aligned(x, index, cell, offset(shape, [i.plus(s) for i, s in zip(index, starts)]), set()):
-                self._write(cell, shape, starts, x, whole, self.scratch(x.type))
+        place = lambda index: offset(shape, [i.plus(s) for i, s in zip(index, starts)])
+        narrow, store = whole and compared(x), Store(cell, x, place, lane)
+        if store.loops and cell in x.reads:
+            names = [self.code.name() for _ in store.loops]
+            x = self.detached(store, names, x, store.index(names), x.type.size // PART)
+            safe = store.safe(names, x, store.index(names))
+            if not safe and narrow:
+                self._write(cell, shape, starts, x, lane, self.scratch(x.type))
                 return
-        self._write(cell, shape, starts, x, whole, None)
+            if not safe:
+                x = self.materialised(x)
+            store = Store(cell, x, place, lane)
+        if narrow:
+            self._write(cell, shape, starts, x, lane, None)
+            return
+        if x.type.size > SHARED and self.nest.depth:
+            raise Refused(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
+        if not self.group.takes(store):
+            self.flush()
+        self.group.add(store)
+        cell.written()
 
-    def _write(self, cell, shape, starts, x, whole, through):
-        """through: memory for x, which is computed as a whole before any of it is stored."""
+    def flush(self):
+        """Emit the stores that wait for others over the same indices."""
+        group, self.group = self.group, Group(self.code)
+        if group.stores:
+            group.emit(self.block)
+
+    def detached(self, store, names, x, index, least):
+        """x, with parts of up to `least` elements that a store of it would overwrite too early computed now."""
+        if not isinstance(x, (Mapped, Moved)) or store.safe(names, x, index):
+            return x
+        if isinstance(x, Mapped):
+            out = Mapped(x.type, x.op, x.attrs, [self.detached(store, names, y, index, least) for y in x.operands], x.slow)
+        else:
+            small = x.operand.type.size <= least
+            inner = self.materialised(x.operand) if small else self.detached(store, names, x.operand, x.move(index), least)
+            out = Moved(x.type, inner, x.move)
+        out.lane = x.lane
+        return out
+
+    def _write(self, cell, shape, starts, x, lane, through):
+        """As `write`, where elements may stay as they are. through: memory for x, which is computed as a whole before any of it is stored."""
+        self.flush()
         code, d, size = self.code, cell.dtype, x.type.shape
-        axes = [a for a, n in enumerate(size) if n != 1]
+        axes = [a for a, n in enumerate(size) if n != 1 or lane and lane[0] == a]
 
         def nested(axes, index, put):
             if not axes:
@@ -269,12 +319,14 @@ class Region:
                 return
             axis, *rest = axes
             t = code.name()
-            at = [Index.of(t) if a == axis else i for a, i in enumerate(index)]
+            low, high, first, known = "0", str(size[axis]), Index(), {}
+            if lane is not None and axis == lane[0]:
+                low, high, first = self.block.part(code, lane[1], size[axis])
+            at = [first.plus(t) if a == axis else i for a, i in enumerate(index)]
             if rest:
-                code.count_up("0", size[axis], lambda _: nested(rest, at, put) or (), name=t)
+                code.count_up(low, high, lambda _: nested(rest, at, put) or (), name=t)
                 return
-            low, high, known = "0", str(size[axis]), {}
-            if whole:
+            if lane is None or axis != lane[0]:
                 window = Window(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high, known = window.low, window.high, window.known
             if not known and x.type.size > SHARED and self.nest.depth:

@@ -25,7 +25,7 @@ class Cell:
 
 
 class Rep:
-    reads, cost, slow = {}, 1, False
+    reads, cost, slow, lane = {}, 1, False, None
 
     def __init__(self, type):
         self.type = type

@@ -1,0 +1,175 @@
+"""Loops over rows and planes as machine code: the numbers, the memory they take, and nothing written beside the arrays."""
+
+import ctypes
+import importlib.util
+
+import numpy as np
+import pytest
+
+from wengert import jit
+from wengert.backends import native
+from wengert.backends.native import build, control, lanes
+from wengert.backends.native.nest import Nest
+from wengert.ir.ops.control import loop
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
+
+GUARD = 256  # bytes before and after every buffer
+
+
+def shortest_paths(d):
+    d = d.copy()
+    for k in range(d.shape[0]):
+        d[:] = np.minimum(d, np.add.outer(d[:, k], d[k]))
+    return d
+
+
+def rank_one_updates(a):
+    """The row and the column that are read are written too, and by the trip itself."""
+    a = a.copy()
+    for k in range(a.shape[0]):
+        a[:, 1:] = a[:, 1:] * 0.5 + np.outer(a[:, k], a[k, 1:] - a[k, :-1])
+    return a
+
+
+def nests(function, *args):
+    """The outermost loops of a program, as (Nest, equation)."""
+    for eqn in jit(function).ir(*args).eqns:
+        if eqn.op is loop:
+            yield Nest(loop, [x.type for x in eqn.operands], eqn.attrs), eqn
+
+
+def guarded(nest, eqn, arrays):
+    """The carried results of a nest that is run between guards, on operands given as arrays."""
+    first = len(arrays) - eqn.attrs["carried"]
+    sizes = [*(r.type for r in nest.results), *nest.extra]
+    buffers = {}
+    for kind, k in nest.buffers:
+        given = arrays[k] if kind == "argument" else arrays[first + k] if k in nest.aliases.values() else np.zeros(sizes[k].shape, sizes[k].dtype)
+        memory = np.full(given.nbytes + 2 * GUARD, 0xA5, np.uint8)
+        memory[GUARD:-GUARD] = np.frombuffer(given.tobytes(), np.uint8)
+        buffers[kind, k] = memory, given
+    call, _ = build.compiled(nest.text(), "nest")
+    entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(buffers))(ctypes.cast(call, ctypes.c_void_p).value)
+    entry(*(memory.ctypes.data + GUARD for memory, _ in buffers.values()))
+    for (kind, _), (memory, given) in buffers.items():
+        assert (memory[:GUARD] == 0xA5).all() and (memory[-GUARD:] == 0xA5).all()
+        assert kind == "result" or memory[GUARD:-GUARD].tobytes() == given.tobytes()
+    return [buffers["result", k][0][GUARD:-GUARD].view(r.type.dtype).reshape(r.type.shape) for k, r in enumerate(nest.results)]
+
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("n", [1, 3, 20, 70])
+@pytest.mark.parametrize("function", [shortest_paths, rank_one_updates])
+def test_updates_from_a_row_and_a_column(function, n):
+    """They are computed beforehand, and the array is updated where it lies."""
+    a = RNG.random((n, n))
+    with native.asked(0):
+        np.testing.assert_array_equal(jit(function)(a), function(a))
+    if n == 70:
+        for nest, eqn in nests(function, a):
+            assert not nest.extra
+            np.testing.assert_array_equal(guarded(nest, eqn, [a])[0], function(a))
+
+
+def column_sums(a):
+    a = a.copy()
+    for j in range(1, a.shape[1]):
+        a[:, j] += a[:, j - 1]
+    return a
+
+
+def thomas(a, b):
+    """Two sweeps along columns, of inner rows only, from rows of another array and shifted ones."""
+    p, q, n = np.zeros_like(a), np.zeros_like(a), a.shape[1]
+    for j in range(1, n):
+        p[1:-1, j] = 1.0 / (4.0 - p[1:-1, j - 1])
+        q[1:-1, j] = (b[:-2, j] + b[2:, j] - a[1:-1, j] + q[1:-1, j - 1]) * p[1:-1, j]
+    for j in range(n - 2, -1, -1):
+        q[1:-1, j] -= p[1:-1, j] * q[1:-1, j + 1]
+    return p, q
+
+
+def with_borders(a):
+    """Parts of columns on other lanes, and one element that is stored alone."""
+    a = a.copy()
+    for j in range(1, a.shape[1]):
+        a[2:, j] = a[2:, j - 1] * 0.5 + a[2:, j]
+        a[:-3, j] = a[:-3, j] - 0.25 * a[:-3, j - 1]
+        a[0, j] = 7.0
+        a[3:5, j] = a[3:5, j - 1] + 1.0
+    return a
+
+
+def of_planes(a):
+    """A plane that is carried, and one of the columns of which is stored."""
+    out, level = np.zeros_like(a), a[:, :, 0]
+    for k in range(a.shape[2] - 1, -1, -1):
+        level = np.sqrt(np.abs(level - a[:, :, k])) + level / (1.0 + level * level)
+        out[:, :, k] = level * level - a[:, :, k]
+    return out, level
+
+
+def across(a):
+    """Each row needs the one before it: there are no lanes along the rows."""
+    a = a.copy()
+    for j in range(1, a.shape[1]):
+        a[1:, j] = a[:-1, j - 1] + a[1:, j]
+    return a
+
+
+def reversed_columns(a):
+    a = a.copy()
+    for j in range(1, a.shape[1]):
+        a[:, j] = a[::-1, j - 1] + a[:, j]
+    return a
+
+
+def turned(a):
+    """Lanes along the rows of one array and along the columns of another."""
+    a, b = a.copy(), np.zeros((a.shape[1], a.shape[0]))
+    for j in range(1, a.shape[1]):
+        a[:, j] -= 0.5 * a[:, j - 1]
+        b[j, :] = b[j - 1, :] + a[:, j]
+    return a, b
+
+
+def from_the_middle(a):
+    """Every lane reads one of them."""
+    a = a.copy()
+    for j in range(1, a.shape[1]):
+        a[:, j] += a[2, j - 1]
+    return a
+
+
+LANES = {column_sums: True, thomas: True, with_borders: True, of_planes: True, turned: True} | dict.fromkeys(
+    (across, reversed_columns, from_the_middle), False
+)
+
+
+@pytest.mark.parametrize("block", [1, 4, 7, 100])
+@pytest.mark.parametrize("function", LANES)
+def test_lanes(function, block, monkeypatch):
+    """Loops along columns run block by block, where no lane needs another; whatever the size of a block is, the numbers are the same."""
+    found = []
+
+    def blocks(body, carried):
+        found.append(lanes.lanes(body, carried))
+        return found[-1] and (found[-1], block)
+
+    shape = (13, 9, 6) if function is of_planes else (23, 12)
+    args = [RNG.random(shape) for _ in range(function.__code__.co_argcount)]
+    monkeypatch.setattr(control, "blocks", blocks)
+    for nest, eqn in nests(function, *args):
+        operands = [RNG.random(x.type.shape) for x in eqn.operands]
+        for got, want in zip(guarded(nest, eqn, operands), loop.body(*operands, **eqn.attrs), strict=True):
+            np.testing.assert_array_equal(got, want)
+    assert [x is not None for x in found] == [LANES[function]] * len(found) and found
+
+
+def test_blocks_are_made_where_columns_are_long():
+    body = lambda n: next(eqn.attrs["body"] for eqn in jit(column_sums).ir(np.zeros((n, 50))).eqns if eqn.op is loop)
+    assert lanes.blocks(body(40), 1) is None
+    assert lanes.blocks(body(1000), 1)[1] in range(32, 129)
