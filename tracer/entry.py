@@ -16,7 +16,7 @@ from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
-from . import engine, pytree, rules, world
+from . import aside, engine, meanwhile, pytree, rules, world
 from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
@@ -183,7 +183,9 @@ class Entry:
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         self.worlds = []
+        self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
+        self.jobs = {}  # programs asked for that are not in use, under `jit(tier=)`
         self.promoted = ()  # names of the ints among the dynamic leaves
         self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
@@ -208,6 +210,8 @@ class Entry:
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves, given=None):
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
+        if aside.is_answering():
+            return meanwhile.answer(self, World, leaves, given)
         with self.compiled.lock:
             version, fresh = self.prepare(leaves)
             here = self.current
@@ -300,7 +304,7 @@ class Entry:
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
         kept = []
-        with rules.held() as stated, self.compiled.cache.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
+        with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
         refuse_effects(captured, choices.taken)
@@ -310,6 +314,10 @@ class Entry:
         version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version
+
+    def watch(self):
+        """A `with` around a trace."""
+        return self.compiled.cache.watch()
 
     def captured(self, kinds, given, path):
         """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
@@ -430,6 +438,10 @@ class Entry:
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
+        return self.uncaptured(leaves, given)
+
+    def uncaptured(self, leaves, given):
+        """The user's own function on the arguments of a call."""
         if given is not None:
             return self.compiled.plain(*given[0], **given[1])
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)

@@ -25,6 +25,7 @@ def explanation(compiled):
                 if version.tree is not None:
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
+        lines += [line for job in entry.jobs.values() for line in job.lines()]
     return "\n".join(lines)
 
 
@@ -54,7 +55,7 @@ def _version(number, entry, world, version):
     if errors:
         lines.append(f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}")
     lines += [f"    note         {note}" for note in version.captured.notes]
-    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to compile and run first"
+    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to compile{' and run first' * (not version.background)}"
     before, after = version.equations or version.captured.func.count(), version.func.count()
     if version.equations is not None:
         lines.append(f"    cost         {version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}")
@@ -62,6 +63,8 @@ def _version(number, entry, world, version):
         spent = f"{version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left)"
         lines.append(f"    cost         {spent}, {first}")
     lines += [f"    cache        {version.kept}"] if version.kept else []
+    if version.background is not None:
+        lines += version.background.told_of()
     if version.times is not None:
         ours, xla = (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us" for t in version.times)
         lines.append(f"    runs         {'as NumPy' if version.engine else 'through XLA'}: {ours} as NumPy, {xla} through XLA, when they were timed")

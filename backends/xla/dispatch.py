@@ -44,6 +44,24 @@ def program(find, name, native=True):
     return jax.jit(run)
 
 
+def ahead(program, leaves, device=None, short=False):
+    """Compile a program for leaves to come, which are not there yet: calls of it then find it compiled. Nothing is run.
+
+    leaves: (type, the type of Python's numbers that comes there or None) each; short: for calls without 64-bit types too.
+    """
+    place = None if device is None else jax.sharding.SingleDeviceSharding(device)
+
+    def stand_in(type, number):
+        if number is not None and place is None:
+            return number(0)
+        return jax.ShapeDtypeStruct(type.shape, type.dtype, sharding=place, weak_type=number is not None)
+
+    with wide():
+        program.lower(*(stand_in(*x) for x in leaves)).compile()
+    if short and not config.jax_enable_x64:
+        program.lower(*(stand_in(*x) for x in leaves)).compile()
+
+
 def narrow(func):
     """Whether no value of `func` needs 64-bit types, so that it runs under any setting of the user's."""
     values = [*func.params, *func.results, *(x for e in func.eqns for x in (*e.operands, *e.results))]
