@@ -267,10 +267,10 @@ def test_globals_change_while_it_is_traced(compiler, monkeypatch):
     go.set()
     compiler.wait()
     agree(f, scaled, X)
+    compiler.wait()
     scale = 2.0
     agree(f, scaled, X)  # what was traced relied on 2.0, and has 2.0 in it
     scale = 3.0
-    compiler.wait()
     agree(f, scaled, X)
     assert [r.value for v in traces(f) for r in v.captured.outside.reads.values() if r.name == "scale"] == [2.0, 3.0]
     scale = 2.0

@@ -65,8 +65,9 @@ class Job:
     def failed(self, error):
         self.error, self.leaves = error, None
         self.tries += 1
-        self.state = NEW if self.tries < 2 else FAILED  # once more: the program may have changed what was read
-        if self.state is FAILED and self.entry.promoted and isinstance(error, WengertError):
+        static = self.entry.promoted and isinstance(error, WengertError)
+        self.state = NEW if self.tries < 2 and not static else FAILED  # once more: the program may have changed what was read
+        if static:
             self.entry.compiled.keep_static(self.entry)
 
     def lines(self):

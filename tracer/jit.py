@@ -143,6 +143,7 @@ class Compiled:
             route = self.routes[entry.tree, entry.types]
             route.plain.fixed |= route.promoted
             self.routes[entry.tree, entry.types] = route.plain
+            self.entries = {key: e for key, e in self.entries.items() if e is not entry}
 
     def statically(self, entry, leaves, given):
         """The call with its ints static: in a program that takes them as numbers, a check has failed."""
