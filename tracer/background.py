@@ -7,6 +7,7 @@ A finished program is put in use by the call that first wants it, when all that 
 """
 
 import atexit
+import builtins
 import collections
 import os
 import sys
@@ -36,6 +37,8 @@ NEW, ASKED, HERE, DATA, READY, FAILED = "new", "asked", "here", "data", "ready",
 TRIES = 3  # of one trace, where the program changes what it reads meanwhile, or where it has failed once
 WAITING = 64  # programs asked for that are not begun; of more, calls ask again
 LARGE = 1 << 28  # bytes of arguments from which generated NumPy is not timed: they are made up for that
+CALLING = "host", "external"  # ops that may run Python
+LATER = 2e-3  # seconds before a trace is begun, so that the call that asked has returned
 PATIENCE = 60.0  # seconds that the process waits at its end for a compilation, which cannot be stopped
 
 
@@ -201,8 +204,7 @@ class Background(Entry):
         if not version.engine:
             with self.compiled.cache.collect(version) as files:
                 job.program = self.compiled_ahead(version, job.kinds)
-            if not version.assumed:
-                self.choose(version, job)
+                self.warm(version, job)
         version.first_seconds = time.perf_counter() - start
         self.compiled.cache.keep(self, version, files)
 
@@ -226,16 +228,20 @@ class Background(Entry):
             sys.setprofile(None)
         return program
 
-    def choose(self, version, job):
-        """Whether it runs as generated NumPy, found out on arguments that are made up."""
+    def warm(self, version, job):
+        """Run it on arguments that are made up, where that surely ends: XLA prepares products when they are first run. And find out
+        whether it runs as generated NumPy."""
         params = version.captured.func.params
-        if version.captured.inputs or sum(p.type.size * p.type.dtype.itemsize for p in params) > LARGE:
+        if not ends(version.func) or version.captured.outside.draws or sum(p.type.size * p.type.dtype.itemsize for p in params) > LARGE:
             return
-        here = World(self.compiled.name, self.compiled.native, version.rules)
-        here.call = job.program
-        made = [np.ones(p.type.shape, p.type.dtype) for p in params]
-        made = [x if k.kind is ARRAY else x[()] if k.kind is SCALAR else k.kind(1) for x, k in zip(made, job.kinds, strict=True)]
-        engine.settle(self, here, version, made)
+        kinds = [*(k.kind for k in job.kinds), *map(kind_of_input, version.captured.inputs)]
+        made = [made_up(p.type, k) for p, k in zip(params, kinds, strict=True)]
+        with dispatch.wide():
+            dispatch.wait(job.program(*self.placed(made)))
+        if not version.assumed and not version.captured.inputs:
+            here = World(self.compiled.name, self.compiled.native, version.rules)
+            here.call = job.program
+            engine.settle(self, here, version, made)
 
     # -- taking over -------------------------------------------------------------------------------
     def ready(self, types, missing=None):
@@ -313,6 +319,17 @@ def kind_of_input(x):
     return type(x.value) if isinstance(x, Read) else x.kind if isinstance(x, Draw) else int if x is None else type(x)
 
 
+def made_up(type, kind):
+    """A value of a type, as an array or number of the kind."""
+    x = np.ones(type.shape, type.dtype)
+    return kind(1) if kind in WEAK_DTYPES else x[()] if kind is SCALAR or isinstance(kind, builtins.type) and issubclass(kind, np.generic) else x
+
+
+def ends(func):
+    """Whether a program has no loops and does not call Python: it ends soon, whatever it is given."""
+    return not any(e.effect or e.op.name in CALLING or "trips" in e.attrs or not all(map(ends, e.regions())) for e in func.eqns)
+
+
 def refuse_functions(outs):
     """A function made in a trace sees globals as the trace did; made beside the program, it must not leave it, nor what may hold it."""
     for out in outs:
@@ -330,12 +347,14 @@ def level():
 
 
 class Pace:
-    """As sys.setprofile calls it: lets calls being answered go first."""
+    """As sys.setprofile calls it: lets calls being answered go first, and stops where the process ends."""
 
     def __init__(self):
         self.until = time.perf_counter() + aside.BITE
 
     def __call__(self, frame, event, argument):
+        if WORKER.closed:
+            raise SystemExit
         self.until = aside.pace(self.until)
 
 
@@ -386,6 +405,7 @@ class Worker:
                 if self.closed:
                     return
                 self.working = self.jobs.popleft()
+            time.sleep(LATER)
             with np.errstate(all="ignore"):  # what a trace warns of, plain Python has warned of
                 self.working.run()
             with self.more:
