@@ -89,7 +89,7 @@ def measure(name, seconds):
     jit(lambda x: x + 1, engine="xla")(np.ones(3))  # jax starts
     plain = None if hasattr(f, "compiled") else lambda: f(*args)
     row = {"plain first": plain and clock(plain)}
-    row["plain"] = plain and statistics.median(clock(plain) for _ in range(max(5, int(seconds / max(row["plain first"], 1e-4)) if seconds else 5)))
+    row["plain"] = plain and statistics.median(clock(plain) for _ in range(max(5, int(seconds / max(row["plain first"], 1e-4)))))
     ours = jit(f, tier="background")
     row["first"] = clock(lambda: ours(*args))
     calls, begun = [], time.perf_counter()

@@ -137,11 +137,14 @@ def is_answering():
 
 def pace(until):
     """When the thread may next be made to wait, having let calls go first if `until` is over: Python runs one thread at a time."""
-    if time.perf_counter() < until:
+    now = time.perf_counter()
+    if now < until:
         return until
-    if _busy:
-        time.sleep(REST)
-    return time.perf_counter() + BITE
+    if not _busy:
+        return now + BITE
+    time.sleep(REST)
+    rested = time.perf_counter()
+    return rested + max(BITE, (rested - now) * BITE / REST)  # where Python was long in coming back, calls have had that much more
 
 
 @contextlib.contextmanager

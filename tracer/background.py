@@ -19,13 +19,13 @@ import numpy as np
 
 from ..backends.xla import dispatch
 from ..ir.types import type_of
-from . import aside, engine, rules
+from . import aside, engine, progress, rules
 from .array import WEAK_DTYPES
-from .capture import ARRAY, SCALAR
 from .cache.watch import Watch, watching
+from .capture import SCALAR
 from .draws import Draw
 from .entry import Entry, World, input_key
-from .errors import WengertError, message, warn_fallback
+from .errors import WengertError, warn_fallback
 from .frames import internal
 from .outside import library
 from .signature import kind_for
@@ -78,7 +78,8 @@ class Job:
         arguments = ", ".join(f"{n}: {t}" for n, t in zip(self.entry.names, self.types))
         how = f"{self.entry.answers_with} has answered {self.answers} call(s)"
         if self.state is FAILED:
-            return [f"  no trace: ({arguments})", f"    failed       {str(self.error).splitlines()[0] or type(self.error).__name__}", f"    background   {how}"]
+            failed = next(iter(str(self.error).splitlines()), type(self.error).__name__)
+            return [f"  no trace: ({arguments})", f"    failed       {failed}", f"    background   {how}"]
         seconds = time.perf_counter() - self.asked
         return [f"  to come: ({arguments})", f"    background   asked for {seconds:.3f} s ago, {self.stands()}; {how}", *self.notes()]
 
@@ -88,8 +89,8 @@ class Job:
 
     def told_of(self):
         """What explain() says of a program that was made so."""
-        line = f"    background   {self.entry.answers_with} answered {self.answers} call(s), until it took over {self.taken - self.asked:.3f} s after the first"
-        return [line, *self.notes()]
+        how = f"{self.entry.answers_with} answered {self.answers} call(s)"
+        return [f"    background   {how}, until it took over {self.taken - self.asked:.3f} s after the first", *self.notes()]
 
     def notes(self):
         lines = [f"    note         traced on the thread of a call: {self.why}"] if self.why else []
@@ -419,7 +420,8 @@ class Worker:
             self.jobs.clear()
             self.more.notify_all()
         if self.thread is not None:
-            self.thread.join(PATIENCE)
+            with progress.line("jit(tier='background')", "the process ends when XLA has done"):
+                self.thread.join(PATIENCE)
 
 
 WORKER = Worker()

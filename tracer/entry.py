@@ -16,7 +16,7 @@ from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
-from . import aside, engine, meanwhile, pytree, rules, world
+from . import aside, engine, meanwhile, progress, pytree, rules, world
 from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
@@ -212,7 +212,7 @@ class Entry:
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         if aside.is_answering():
             return meanwhile.answer(self, World, leaves, given)
-        with self.compiled.lock:
+        with self.compiled.lock, progress.line(self.compiled.name):
             version, fresh = self.prepare(leaves)
             here = self.current
             if here.draws is not None:
@@ -223,6 +223,7 @@ class Entry:
                     try:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
+                        progress.phase("compiling", version.func.count())
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
                             raw = self.launch(here, everything)
                         break
@@ -309,6 +310,7 @@ class Entry:
         captured.notes += kept
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
+        progress.phase("optimising", captured.func.count())
         func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=rules.applying(stated, self.compiled.exact))
         version = Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
         version.rules = stated

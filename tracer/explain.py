@@ -55,7 +55,8 @@ def _version(number, entry, world, version):
     if errors:
         lines.append(f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}")
     lines += [f"    note         {note}" for note in version.captured.notes]
-    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to compile{' and run first' * (not version.background)}"
+    what = "compile and run first" if version.background is None else "compile"
+    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to {what}"
     before, after = version.equations or version.captured.func.count(), version.func.count()
     if version.equations is not None:
         lines.append(f"    cost         {version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}")

@@ -247,8 +247,8 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     np.float64(0.0)
     """
     if function is None:
-        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine, memory=memory, native=native, cache=cache,
-                                 tier=tier)
+        options = {"device": device, "exact": exact, "check": check, "engine": engine, "memory": memory, "native": native, "cache": cache}
+        return functools.partial(jit, tier=tier, **options)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
     if engine not in (None, "xla", "numpy"):
@@ -256,11 +256,13 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     if not isinstance(cache, bool | str | os.PathLike | None):
         raise TypeError(f"jit keeps programs in a directory, not in {cache!r:.60}\n  Write jit(f, cache=True), or cache='directory'.")
     if tier not in (None, "background"):
-        raise ValueError(f"jit has one tier beside its own, tier='background', not {tier!r}\n  Leave it out to wait for the compiler at the first call.")
+        text = f"jit has one tier beside its own, tier='background', not {tier!r}"
+        raise ValueError(f"{text}\n  Leave it out to wait for the compiler at the first call.")
     if tier is not None and check:
         raise ValueError("check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask for one of the two.")
     refuse_suspended(function)
-    options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "cache": False if check else cache, "tier": tier}
+    options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
+    options["cache"] = False if check else cache
     compiled = Compiled(function, plain=function, **options)
     return wrapper(compiled, function, checked(compiled, function) if check else None)
 

@@ -15,6 +15,7 @@ from ..native import asked
 from .lower import lower
 
 WIDE = ("int64", "uint64", "float64", "complex128")
+COMPILED = "/jax/core/compile/backend_compile_duration"
 ZERO_COPY = 1 << 16  # bytes from which a result's buffer is adopted instead of copied
 
 
@@ -105,6 +106,16 @@ def is_device_type(t):
 def wait(results):
     """Block until results are there; used to time a first call."""
     jax.block_until_ready(results)
+
+
+def when_compiled(tell):
+    """`tell()` is called whenever XLA has compiled a program, on the thread that has waited for it."""
+
+    def told(event, seconds, **_):
+        if event == COMPILED:
+            tell()
+
+    jax.monitoring.register_event_duration_secs_listener(told)
 
 
 def finish_effects():
