@@ -14,7 +14,7 @@ import numpy as np
 from ..ir.core import Constant, Eqn, Lit
 from ..ir.ops import OPS
 from ..ir.source import Source
-from . import pytree
+from . import progress, pytree
 from .array import Traced, TracedArray, TracedScalar
 from .assume import attempts
 from .containers import Containers
@@ -123,6 +123,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
     def attempt():
         outside = around() if around is not None else Outside(len(kinds))
         trace = Trace(name, None, outside)
+        progress.tracing(trace)
         trace.choices = choices
         try:
             return _captured(trace, function, leaves, tree, kinds, order, outside)

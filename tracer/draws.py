@@ -68,11 +68,12 @@ def draws():
 class Draw:
     """One call made on the host. index: its place in the order of those made before the launch."""
 
-    __slots__ = ("index", "source", "function", "args", "kwargs", "name")
+    __slots__ = ("index", "source", "function", "args", "kwargs", "name", "kind")
 
     def __init__(self, index, source, function, args, kwargs):
         self.index, self.source, self.function, self.args, self.kwargs = index, source, function, args, kwargs
         self.name = function if isinstance(function, str) else function.__name__
+        self.kind = None  # the Python type of what it gives
 
     def __call__(self, env):
         generator = env[self.source.index] if isinstance(self.source, Draw) else self.source
@@ -173,6 +174,7 @@ class Draws:
             draw = self.append(source, function, copy.deepcopy(args), copy.deepcopy(kwargs))
             if sample is None:
                 return None
+            draw.kind = type(sample)
             value = Value(checked(sample), None, draw.name)
             root.build.values.add(value)
             self.taken.append((draw, value))

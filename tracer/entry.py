@@ -17,7 +17,7 @@ from ..ir.pipeline import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
-from . import engine, pytree, rules, trial, world
+from . import aside, engine, meanwhile, progress, pytree, rules, trial, world
 from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
@@ -184,7 +184,9 @@ class Entry:
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         self.worlds = []
+        self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
+        self.jobs = {}  # programs asked for that are not in use, under `jit(tier=)`
         self.promoted = ()  # names of the ints among the dynamic leaves
         self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
@@ -209,7 +211,9 @@ class Entry:
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves, given=None):
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
-        with self.compiled.lock:
+        if aside.is_answering():
+            return meanwhile.answer(self, World, leaves, given)
+        with self.compiled.lock, progress.line(self.compiled.name):
             version, fresh = self.prepare(leaves)
             here = self.current
             if here.draws is not None:
@@ -220,6 +224,7 @@ class Entry:
                     try:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
+                        progress.phase("compiling", version.func.count())
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
                             raw = trial.tried(self, here, version, everything) if fresh else None
                             raw = self.launch(here, everything) if raw is None else raw
@@ -302,11 +307,12 @@ class Entry:
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
         kept = []
-        with rules.held() as stated, self.compiled.cache.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
+        with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
+        progress.phase("optimising", captured.func.count())
         applying = rules.applying(stated, self.compiled.exact)
         func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
         if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
@@ -315,6 +321,10 @@ class Entry:
         version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version
+
+    def watch(self):
+        """A `with` around a trace."""
+        return self.compiled.cache.watch()
 
     def captured(self, kinds, given, path):
         """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
@@ -435,6 +445,10 @@ class Entry:
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
+        return self.uncaptured(leaves, given)
+
+    def uncaptured(self, leaves, given):
+        """The user's own function on the arguments of a call."""
         if given is not None:
             return self.compiled.plain(*given[0], **given[1])
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)

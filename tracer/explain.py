@@ -26,6 +26,7 @@ def explanation(compiled):
                 if version.tree is not None:
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
+        lines += [line for job in entry.jobs.values() for line in job.lines()]
     return "\n".join(lines)
 
 
@@ -55,7 +56,8 @@ def _version(number, entry, world, version):
     if errors:
         lines.append(f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}")
     lines += [f"    note         {note}" for note in version.captured.notes]
-    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to compile and run first"
+    what = "compile and run first" if version.background is None else "compile"
+    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to {what}"
     before, after = version.equations or version.captured.func.count(), version.func.count()
     if version.equations is not None:
         lines.append(f"    cost         {version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}")
@@ -63,6 +65,8 @@ def _version(number, entry, world, version):
         spent = f"{version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left)"
         lines.append(f"    cost         {spent}, {first}")
     lines += [f"    cache        {version.kept}"] if version.kept else []
+    if version.background is not None:
+        lines += version.background.told_of()
     if version.times is not None:
         lines.append(f"    runs         {_runs(version)}")
     return lines

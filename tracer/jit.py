@@ -13,7 +13,9 @@ from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from . import pytree, rules
 from .array import Traced
+from .aside import is_answering
 from .assume import Choices
+from .background import Background
 from .cache.keep import cache_for
 from .capture import capture
 from .check import checked
@@ -56,9 +58,10 @@ class Compiled:
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
     def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None, native=True,
-                 cache=None):
+                 cache=None, tier=None):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.entry = Entry if tier is None else Background
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
@@ -112,19 +115,20 @@ class Compiled:
                 names = names_of(self.signature, args, kwargs)
                 flat = not kwargs and len(args) == len(leaves) and all(x is a for x, a in zip(leaves, args))
                 order = pytree.key_order((args, kwargs))
-                entry = Entry(self, leaves, tree, order, route.dynamic, names, types, flat)
+                entry = self.entry(self, leaves, tree, order, route.dynamic, names, types, flat)
                 entry.promoted = [names[i] for i in sorted(route.promoted)]
                 self.entries[tree, types, route.promoted, static] = route.entries[static] = entry
             return route.entries[static]
 
     def promoted(self, route, static, leaves, tree, types, args, kwargs):
         """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must know it."""
-        for i in route.changing(static):
+        for i in () if is_answering() else route.changing(static):
             wider = Route(types, {*route.promoted, i}, route.plain)
             key = tuple([leaves[j] for j in wider.static])
             try:
                 entry = self.enter(wider, key, leaves, tree, types, args, kwargs)
-                entry.prepare([leaves[j] for j in entry.dynamic])
+                if self.entry is Entry:
+                    entry.prepare([leaves[j] for j in entry.dynamic])
             except WengertError:
                 route.plain.fixed.add(i)
                 self.entries.pop((tree, types, wider.promoted, key), None)
@@ -132,6 +136,14 @@ class Compiled:
             self.routes[tree, types] = wider
             return entry
         return None
+
+    def keep_static(self, entry):
+        """An int that was to be traced, in a program made in the background, must be known."""
+        with self.lock:
+            route = self.routes[entry.tree, entry.types]
+            route.plain.fixed |= route.promoted
+            self.routes[entry.tree, entry.types] = route.plain
+            self.entries = {key: e for key, e in self.entries.items() if e is not entry}
 
     def statically(self, entry, leaves, given):
         """The call with its ints static: in a program that takes them as numbers, a check has failed."""
@@ -141,7 +153,7 @@ class Compiled:
         static = tuple([full[i] for i in route.static])
         with self.lock:
             if static not in route.entries:
-                found = Entry(self, full, entry.tree, entry.order, route.dynamic, names_of(self.signature, args, kwargs), entry.types, False)
+                found = self.entry(self, full, entry.tree, entry.order, route.dynamic, names_of(self.signature, args, kwargs), entry.types, False)
                 self.entries[entry.tree, entry.types, route.promoted, static] = route.entries[static] = found
         return route.entries[static].run([full[i] for i in route.dynamic], (args, kwargs))
 
@@ -206,7 +218,7 @@ def in_bytes(memory):
     raise ValueError(f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'.")
 
 
-def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None, native=True, cache=None):
+def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None, native=True, cache=None, tier=None):
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
@@ -222,6 +234,7 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     native: whether loops may run as machine code made by llvmlite, if it is installed, on the CPU; False: XLA has them all.
     cache:  a directory in which programs are kept for later processes, which then neither trace nor compile them; True: the one that
             the environment variable WENGERT_CACHE names, or wengert in the user's cache directory; None: the former or none; False: none.
+    tier:   "background": no call waits for the compiler. Plain Python answers while programs are traced and compiled on another thread.
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside objects and
             errors. On a difference beyond rounding raise CheckError, which names the first line that differs and both values.
 
@@ -236,15 +249,22 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     np.float64(0.0)
     """
     if function is None:
-        return functools.partial(jit, device=device, exact=exact, check=check, engine=engine, memory=memory, native=native, cache=cache)
+        options = {"device": device, "exact": exact, "check": check, "engine": engine, "memory": memory, "native": native, "cache": cache}
+        return functools.partial(jit, tier=tier, **options)
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
     if engine not in (None, "xla", "numpy"):
         raise ValueError(f"jit runs programs through engine='xla' or 'numpy', not {engine!r}\n  Leave it out to take the faster.")
     if not isinstance(cache, bool | str | os.PathLike | None):
         raise TypeError(f"jit keeps programs in a directory, not in {cache!r:.60}\n  Write jit(f, cache=True), or cache='directory'.")
+    if tier not in (None, "background"):
+        text = f"jit has one tier beside its own, tier='background', not {tier!r}"
+        raise ValueError(f"{text}\n  Leave it out to wait for the compiler at the first call.")
+    if tier is not None and check:
+        raise ValueError("check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask for one of the two.")
     refuse_suspended(function)
-    options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "cache": False if check else cache}
+    options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
+    options["cache"] = False if check else cache
     compiled = Compiled(function, plain=function, **options)
     return wrapper(compiled, function, checked(compiled, function) if check else None)
 

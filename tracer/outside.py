@@ -18,6 +18,7 @@ import numpy as np
 
 from ..ir.core import Value
 from ..ir.types import SHORT, Tensor, type_of
+from . import aside
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from .draws import Draw, Draws
 from .effects import Call, Contents, Original
@@ -26,7 +27,7 @@ from .frames import locate
 from .scan import names
 from .source.state import SEEN_THROUGH, UNBOUND, Slot, inside
 from .storage import Storage, current_trace
-from .world import MISSING, SCALARS, Read, small, within
+from .world import MISSING, SCALARS, Read, contents, small, within
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
@@ -91,6 +92,7 @@ class Outside:
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
         elif isinstance(value, np.ndarray):
+            aside.refuse(f"it needs to know what is in the array {read.name}")
             if kind is not np.ndarray and value.size > RELIED_ON:
                 text = f"{read.name} is a {kind.__name__}, a subclass of ndarray, and too large to be compared at every call"
                 raise UnsupportedError(message(text, locate(), "Make np.asarray(x) of it outside."))
@@ -155,6 +157,7 @@ class Outside:
             self.mirrors[id(container)] = container, made, None, read
             return made
         made = copy.copy(container)
+        aside.unchanged(self.reads["contents", read.place, None].value, contents(made), read.name)
         self.mirrors[id(container)] = container, made, None, read
         self.copies[id(made)] = read
         if kind in (list, collections.deque):
@@ -186,17 +189,21 @@ class Outside:
         cells, found = dict(zip(code.co_freevars, closure)), names(code)
         for kind, name in found.stores:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
+            aside.refuse(f"it assigns {name}, a variable outside")
             self.assigned.add(slot)
             self.heap.setdefault(slot, slot.get())
         for kind, name, line, chain in found.loads:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
             value = slot.get() if slot.owner is not None else UNBOUND
+            aside.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
             if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
                 continue
             if self.heap.get(slot, value) is not value:
                 continue  # assigned since
             read = self.read(slot.kind, slot.owner, slot.key, name, line)
+            aside.agree(kind, slot.owner, slot.key, read.value)
             if read.how == "input" and not isinstance(read.value, np.ndarray):
+                aside.refuse(f"{name}, a number outside, keeps changing")
                 self.heap.setdefault(slot, value)
                 self.entered[slot] = self.scalar(read)
                 slot.set(self.entered[slot])
@@ -308,6 +315,7 @@ class Outside:
         parent = self.containers.get(id(slot.owner))
         if made is not None and made() is slot.owner or slot.kind == "item" and parent is None:
             return
+        aside.refuse(f"it stores to {slot.name}")
         self.heap[slot] = slot.get()
         if inside():
             name = f"{parent[1].name}[{slot.key!r}]" if parent else f"{self.called(slot.owner)}.{slot.key}"

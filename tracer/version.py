@@ -31,6 +31,8 @@ class Version:
         self.effects = next(acts(func), None) is not None
         single = single and not self.effects and not captured.outside.draws
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
+        self.interpreted = None  # the program as generated NumPy, where it was needed
+        self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
         params, seen = set(func.params), set()
         # which results are an argument, or another result

@@ -15,6 +15,7 @@ from ..native import asked
 from .lower import lower
 
 WIDE = ("int64", "uint64", "float64", "complex128")
+COMPILED = "/jax/core/compile/backend_compile_duration"
 ZERO_COPY = 1 << 16  # bytes from which a result's buffer is adopted instead of copied
 
 
@@ -42,6 +43,24 @@ def program(find, name, native=True):
 
     run.__name__ = run.__qualname__ = name
     return jax.jit(run)
+
+
+def ahead(program, leaves, device=None, short=False):
+    """Compile a program for leaves to come, which are not there yet: calls of it then find it compiled. Nothing is run.
+
+    leaves: (type, the type of Python's numbers that comes there or None) each; short: for calls without 64-bit types too.
+    """
+    place = None if device is None else jax.sharding.SingleDeviceSharding(device)
+
+    def stand_in(type, number):
+        if number is not None and place is None:
+            return number(0)
+        return jax.ShapeDtypeStruct(type.shape, type.dtype, sharding=place, weak_type=number is not None)
+
+    with wide():
+        program.lower(*(stand_in(*x) for x in leaves)).compile()
+    if short and not config.jax_enable_x64:
+        program.lower(*(stand_in(*x) for x in leaves)).compile()
 
 
 def narrow(func):
@@ -87,6 +106,16 @@ def is_device_type(t):
 def wait(results):
     """Block until results are there; used to time a first call."""
     jax.block_until_ready(results)
+
+
+def when_compiled(tell):
+    """`tell()` is called whenever XLA has compiled a program, on the thread that has waited for it."""
+
+    def told(event, seconds, **_):
+        if event == COMPILED:
+            tell()
+
+    jax.monitoring.register_event_duration_secs_listener(told)
 
 
 def finish_effects():

@@ -5,6 +5,7 @@ import os
 import sysconfig
 import types
 
+from ..aside import seen_by
 from ..frames import ITERATED, PART, internal
 from ..scan import codes
 from .expressions import HOOK, is_generator, one_line
@@ -52,9 +53,10 @@ def convert(function):
     made = converted(code, function.__globals__)
     if type(made) is str:
         return FALLBACK.cell_contents(function) if made.endswith(UNKNOWN) else function
-    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    space, closure = seen_by(function)
+    cells = dict(zip(code.co_freevars, closure or ()))
     cells[HOOK] = CELL
-    twin = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, tuple([cells[n] for n in made.co_freevars]))
+    twin = types.FunctionType(made, space, function.__name__, function.__defaults__, tuple([cells[n] for n in made.co_freevars]))
     twin.__kwdefaults__, twin.__qualname__, twin.__module__ = function.__kwdefaults__, function.__qualname__, function.__module__
     twin.__annotations__, twin.__doc__ = function.__annotations__, function.__doc__
     twin.__dict__.update(function.__dict__)

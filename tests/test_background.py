@@ -1,0 +1,524 @@
+"""`jit(tier="background")`: no call waits for the compiler, and each is right, whatever happens while it works.
+
+The compiler is held by events, and every compilation must be on its own thread.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+from wengert import Fallback, WengertError, grad, jit, rule, value_and_grad
+from wengert.tracer import background
+from wengert.tracer.background import WORKER
+from wengert.tracer.storage import current_trace
+
+X = np.linspace(-1.0, 2.0, 7)
+scale, calls = 2.0, 0
+
+
+class Compiler:
+    """The compiler of the thread, to be held and let go, and the threads that have compiled."""
+
+    def __init__(self):
+        self.free, self.reached, self.threads = threading.Event(), threading.Event(), []
+        self.free.set()
+
+    def hold(self):
+        self.reached.clear()
+        self.free.clear()
+
+    def wait(self):
+        """Let it go, until nothing is left to do."""
+        self.free.set()
+        with WORKER.more:
+            assert WORKER.more.wait_for(lambda: not WORKER.jobs and WORKER.working is None, 60)
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    made, ahead = Compiler(), background.dispatch.ahead
+
+    def held(*args):
+        made.reached.set()
+        assert made.free.wait(60)
+        ahead(*args)
+
+    def compiled(event, seconds, **_):
+        if event.endswith("backend_compile_duration"):
+            made.threads.append(threading.current_thread().name)
+
+    monkeypatch.setattr(background.dispatch, "ahead", held)
+    jax.monitoring.register_event_duration_secs_listener(compiled)
+    yield made
+    made.wait()
+    jax.monitoring.unregister_event_duration_listener(compiled)
+    assert set(made.threads) <= {"wengert compiler"}
+
+
+def traces(f):
+    return [v for e in f.compiled.entries.values() for w in e.worlds for v in w.versions]
+
+
+def agree(f, plain, *arguments):
+    """f and plain Python, on copies of their own: results, and what is left of the arguments."""
+    ours, theirs = [[np.copy(a) if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2)]
+    got, want = f(*ours), plain(*theirs)
+    for x, y in zip([got, *ours], [want, *theirs], strict=True):
+        assert type(x) is type(y)
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+    return got
+
+
+def once(f, plain, compiler, *arguments):
+    """A call answered by plain Python, and one by the program made of it."""
+    before = len(traces(f))
+    agree(f, plain, *arguments)
+    compiler.wait()
+    agree(f, plain, *arguments)
+    assert len(traces(f)) == before + 1, f.explain()
+
+
+def total(x):
+    s = 0.0
+    for v in x:
+        s += np.tanh(v) if v > 0 else v
+    return s
+
+
+def traced():
+    """Whether the function that asks is being traced."""
+    return current_trace() is not None
+
+
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def test_no_call_waits(compiler):
+    compiler.hold()
+    f = jit(total, tier="background")
+    agree(f, total, X)
+    assert compiler.reached.wait(60)
+    agree(f, total, X)  # the second
+    agree(f, total, X[:3])  # another shape
+    got = []
+    other = threading.Thread(target=lambda: got.append(f(X)))
+    other.start()
+    other.join(60)
+    assert got == [total(X)] and not traces(f)
+    assert "asked for" in f.explain() and "plain Python has answered 3 call(s)" in f.explain()
+    compiler.wait()
+    agree(f, total, X)
+    agree(f, total, X[:3])
+    agree(f, total, X)
+    assert len(traces(f)) == 2 and compiler.threads.count("wengert compiler") == 2
+    assert "plain Python answered 3 call(s), until it took over" in f.explain() and "to compile\n" in f.explain()
+
+
+def test_shapes_beside_each_other(compiler):
+    f = jit(total, tier="background")
+    for n in (7, 5, 3):
+        once(f, total, compiler, X[:n])
+    compiler.hold()
+    agree(f, total, X[:2])
+    for n in (3, 7, 2, 5):
+        agree(f, total, X[:n])
+    assert len(traces(f)) == 3
+
+
+def test_writes_views_and_kinds(compiler):
+    def smooth(u, steps):
+        for _ in range(steps):
+            u[1:-1] = 0.5 * (u[:-2] + u[2:])
+        return u[::2]
+
+    f = jit(smooth, tier="background")
+    once(f, smooth, compiler, X, 3)
+    u = X.copy()
+    assert np.shares_memory(f(u, 3), u)
+    once(f, smooth, compiler, X.astype(np.float32), 3)
+    once(f, smooth, compiler, X, 4)
+
+
+def test_exceptions_are_those_of_plain_python(compiler):
+    def pick(x, i):
+        x[0] += 1
+        return x[i]
+
+    f = jit(pick, tier="background")
+    with pytest.raises(IndexError, match="out of bounds for axis 0 with size 7$"):
+        f(X.copy(), np.int64(9))
+    assert WORKER.thread is None or not WORKER.jobs
+    once(f, pick, compiler, X, np.int64(2))
+    with pytest.raises(IndexError, match="out of bounds"):
+        f(X.copy(), np.int64(9))
+
+
+def test_keywords_containers_and_methods(compiler):
+    class Model:
+        def __init__(self):
+            self.weights = X * 2
+
+        @jit(tier="background")
+        def apply(self, inputs, *, gain=1.0):
+            inputs["log"].append(1)
+            return {"y": np.sin(inputs["x"]) * self.weights * gain}
+
+    model = Model()
+    for _ in range(3):
+        log = []
+        np.testing.assert_allclose(model.apply({"x": X, "log": log}, gain=3.0)["y"], np.sin(X) * X * 6, rtol=1e-12)
+        assert log == [1]
+        compiler.wait()
+    assert len(traces(Model.apply)) == 1
+
+
+def test_jax_arrays_wait(compiler):
+    f = jit(total, tier="background")
+    got = f(jax.numpy.ones(3))
+    assert isinstance(got, jax.Array)
+    compiler.threads.clear()
+
+
+def test_device(compiler):
+    once(jit(total, tier="background", device="cpu"), total, compiler, X)
+
+
+def test_numbers_that_change(compiler):
+    def power(x, n):
+        return x * n + n
+
+    f = jit(power, tier="background")
+    for n in range(6):
+        agree(f, power, X, n)
+        compiler.wait()
+    assert "(x: f64[7], n: i64[])" in f.explain() and len(traces(f)) == 1
+    compiler.hold()
+    agree(f, power, X, 17)
+
+    def rows(x, n):
+        return np.zeros(n) + x[0]
+
+    g = jit(rows, tier="background")
+    for n in (1, 2, 3, 3, 3, 4):
+        agree(g, rows, X, n)
+        compiler.wait()
+    agree(g, rows, X, 4)
+    assert "n: i64[]" not in g.explain() and len(traces(g)) == 2
+
+
+def test_generated_numpy(compiler, monkeypatch):
+    monkeypatch.setattr("wengert.tracer.engine.CHOICE", None)
+    monkeypatch.setattr("wengert.tracer.engine.BETTER", 1e9)
+    f = jit(lambda x, s: x * s + 1, tier="background")
+    once(f, lambda x, s: x * s + 1, compiler, X, 2.0)
+    once(f, lambda x, s: x * s + 1, compiler, X[:2], 2.0)
+    assert [v.engine for v in traces(f)] == ["NumPy"] * 2
+
+
+def test_draws(compiler):
+    rng, twin = np.random.default_rng(3), np.random.default_rng(3)
+
+    @jit(tier="background")
+    def noisy(x):
+        return x + rng.normal() + rng.uniform(size=7)
+
+    for _ in range(4):
+        np.testing.assert_allclose(noisy(X), X + twin.normal() + twin.uniform(size=7), rtol=1e-12)
+        compiler.wait()
+    assert len(traces(noisy)) == 1
+
+
+# -- the world meanwhile ---------------------------------------------------------------------------
+
+
+def scaled(x):
+    if traced():
+        pause()
+    return np.tanh(x) * scale
+
+
+def pause():
+    pass
+
+
+def test_globals_change_while_it_is_traced(compiler, monkeypatch):
+    global scale
+    reached, go = threading.Event(), threading.Event()
+
+    class Held(background.Strict):
+        def profile(self, frame, event, argument):
+            if event == "call" and frame.f_code.co_name == "pause":
+                reached.set()
+                assert go.wait(60)
+            super().profile(frame, event, argument)
+
+    monkeypatch.setattr(background, "Strict", Held)
+    scale = 2.0
+    f = jit(scaled, tier="background")
+    agree(f, scaled, X)
+    assert reached.wait(60)
+    scale = 3.0
+    go.set()
+    compiler.wait()
+    agree(f, scaled, X)
+    compiler.wait()
+    scale = 2.0
+    agree(f, scaled, X)  # what was traced relied on 2.0, and has 2.0 in it
+    scale = 3.0
+    agree(f, scaled, X)
+    assert [r.value for v in traces(f) for r in v.captured.outside.reads.values() if r.name == "scale"] == [2.0, 3.0]
+    scale = 2.0
+
+
+def test_arguments_are_the_callers_own(compiler):
+    """Data decides by value: the trace needs arguments, and gets copies of those of a call."""
+
+    def sign(x):
+        if x.sum() > 0:
+            return "positive"
+        return "not positive"
+
+    f = jit(sign, tier="background")
+    x = X.copy()
+    assert f(x) == "positive"
+    compiler.wait()
+    assert "traced with the arguments of the next call" in f.explain()
+    compiler.hold()
+    assert f(x) == "positive"
+    x[:] = -1.0
+    compiler.wait()
+    assert f(X) == "positive" and len(traces(f)) == 1
+    assert "assumes" in f.explain()
+    compiler.hold()
+    assert f(-X) == "not positive"  # another branch of the tree
+    compiler.wait()
+    assert f(-X) == "not positive"
+    compiler.wait()
+    assert [f(-X), f(X), f(-X)] == ["not positive", "positive", "not positive"] and len(traces(f)) == 2
+
+
+def test_stores_outside_are_traced_by_a_call(compiler):
+    class Counter:
+        n = 0
+
+    counter = Counter()
+
+    @jit(tier="background")
+    def count(x):
+        global calls
+        counter.n += 1
+        calls += 1
+        return x * counter.n
+
+    for k in range(1, 7):
+        np.testing.assert_allclose(count(X), X * k)
+        compiler.wait()
+        assert counter.n == calls == k
+    assert "traced on the thread of a call: it assigns calls, a variable outside" in count.explain()
+    assert any(r.how == "input" for v in traces(count) for r in v.captured.outside.reads.values())
+
+
+def test_what_is_not_captured_is_not_run_beside_the_program(compiler, tmp_path):
+    path = tmp_path / "log"
+
+    def note(text):
+        with open(path, "a") as file:
+            file.write(text)
+
+    @jit(tier="background")
+    def f(x):
+        note("called ")
+        return np.sin(x)
+
+    f(X)
+    compiler.wait()
+    assert path.read_text() == "called "
+    assert "to come" in f.explain() and "traced at the next call" in f.explain()
+
+
+def test_containers_outside(compiler):
+    layers, seen = [X, X * 2], []
+
+    @jit(tier="background")
+    def f(x):
+        for w in layers:
+            x = np.tanh(x + w)
+        seen.append(len(layers))
+        return x
+
+    want = np.tanh(np.tanh(X + X) + 2 * X)
+    for k in (1, 2):
+        np.testing.assert_allclose(f(X), want, rtol=1e-12)
+        compiler.wait()
+        assert seen == [2] * k
+    layers.append(X)
+    for _ in range(2):
+        np.testing.assert_allclose(f(X), np.tanh(want + X), rtol=1e-12)
+        compiler.wait()
+    assert len(traces(f)) == 2
+
+
+def test_rules(compiler):
+    f = jit(lambda x: np.sqrt(x * x), tier="background")
+    f(X)
+    compiler.wait()
+    f(X)
+    with rule(lambda x: np.sqrt(x * x), lambda x: np.abs(x), name="sqrt of square"):
+        for _ in range(2):
+            np.testing.assert_allclose(f(X), np.abs(X))
+            compiler.wait()
+        f(X)
+        assert "sqrt of square" in f.explain()
+    np.testing.assert_allclose(f(X), np.abs(X))
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+
+
+def loss(w):
+    s = 0.0
+    for v in w:
+        s += v**3 if v > 0 else v
+    return s
+
+
+def slope(w):
+    return np.where(w > 0, 3 * w**2, 1.0)
+
+
+def test_derivatives_are_answered_by_generated_numpy(compiler):
+    compiler.hold()
+    f = jit(grad(loss), tier="background")
+    for _ in range(2):
+        np.testing.assert_allclose(f(X), slope(X), rtol=1e-12)
+    assert not traces(f) and "generated NumPy has answered 2 call(s)" in f.explain()
+    compiler.wait()
+    np.testing.assert_allclose(f(X), slope(X), rtol=1e-12)
+    assert len(traces(f)) == 1
+
+
+def test_derivatives_and_compiled_functions_inside(compiler):
+    inner = jit(total)
+
+    @jit(tier="background")
+    def step(w):
+        value, g = value_and_grad(loss)(w)
+        return w - 0.1 * g * inner(w), value
+
+    def want(w):
+        return w - 0.1 * slope(w) * total(w), loss(w)
+
+    compiler.hold()
+    for _ in range(3):
+        for got, expected in zip(step(X), want(X), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
+        compiler.wait()
+    assert len(traces(step)) == 1
+
+
+# -- failures --------------------------------------------------------------------------------------
+
+
+def test_a_program_that_cannot_be_compiled(compiler):
+    def texts(x):
+        return [0] * int(x.sum())
+
+    f = jit(texts, tier="background")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(6):
+            assert f(X) == texts(X)
+            compiler.wait()
+    assert [w.category for w in caught] == [Fallback] and "its calls run as plain Python" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert "no trace: (x: f64[7])" in f.explain() and "failed" in f.explain()
+
+
+def test_a_compiler_that_fails(compiler, monkeypatch):
+    def fails(*args):
+        raise MemoryError("the compiler has no room")
+
+    monkeypatch.setattr(background.dispatch, "ahead", fails)
+    f = jit(total, tier="background")
+    with pytest.warns(Fallback, match="the compiler has no room"):
+        for _ in range(4):
+            assert f(X) == total(X)
+            compiler.wait()
+    assert "failed       the compiler has no room" in f.explain()
+
+
+def test_options():
+    with pytest.raises(ValueError, match="tier='background', not 'x'"):
+        jit(total, tier="x")
+    with pytest.raises(ValueError, match="check=True"):
+        jit(total, tier="background", check=True)
+    assert issubclass(WengertError, Exception)
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+PROGRAM = """
+import os, sys, threading, time
+import numpy as np
+from wengert import jit
+from wengert.tracer import background
+
+def f(x):
+    for _ in range(40):
+        x = np.tanh(x @ x) + np.sin(x)
+    return x
+
+begun, ahead = threading.Event(), background.dispatch.ahead
+def held(*args):
+    begun.set()
+    ahead(*args)
+background.dispatch.ahead = held
+g = jit(f, tier="background")
+x = np.eye(8)
+"""
+
+
+def run(text, tmp_path, **environment):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM + text)
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    env = {**os.environ, "PYTHONPATH": root, **environment}
+    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=100, env=env)
+
+
+def test_the_process_ends_while_it_compiles(tmp_path):
+    done = run("g(x); begun.wait(); print('ends')", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
+
+
+def test_a_forked_process_has_a_thread_of_its_own(tmp_path):
+    text = """
+import warnings; warnings.simplefilter("ignore")
+g(x); begun.wait()
+child = os.fork()
+if not child:
+    g(x)
+    os._exit(7 if np.allclose(g(x), f(x)) and background.WORKER.working is None else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = run(text, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+
+
+def test_programs_on_disk(tmp_path):
+    text = """
+g(x)
+with background.WORKER.more:
+    background.WORKER.more.wait_for(lambda: not background.WORKER.jobs and background.WORKER.working is None)
+assert np.allclose(g(x), f(x))
+print([line.strip() for line in g.explain().splitlines() if "cache" in line][0].split()[1])
+"""
+    cache = str(tmp_path / "kept")
+    assert run(text, tmp_path, WENGERT_CACHE=cache).stdout == "kept\n"
+    assert run(text, tmp_path, WENGERT_CACHE=cache).stdout == "read\n"
