@@ -49,8 +49,8 @@ def guarded(nest, eqn, arrays):
         memory = np.full(given.nbytes + 2 * GUARD, 0xA5, np.uint8)
         memory[GUARD:-GUARD] = np.frombuffer(given.tobytes(), np.uint8)
         buffers[kind, k] = memory, given
-    call, _ = build.compiled(nest.text(), "nest")
-    entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(buffers))(ctypes.cast(call, ctypes.c_void_p).value)
+    place, _ = build.address(nest.text(), "nest")
+    entry = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(buffers))(place)
     entry(*(memory.ctypes.data + GUARD for memory, _ in buffers.values()))
     for (kind, _), (memory, given) in buffers.items():
         assert (memory[:GUARD] == 0xA5).all() and (memory[-GUARD:] == 0xA5).all()
