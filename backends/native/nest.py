@@ -9,7 +9,6 @@ from .region import Region, supported
 from .values import Cell, Memory, Register
 
 ON_STACK = 1 << 13  # bytes of scratch memory on the stack; larger arrays are results of the call that nobody reads
-LONG = 64  # elements of every row from which the widest vectors pay: what is left at the end of a row is done element by element
 ATTRIBUTES = 'attributes #0 = {{ nounwind noinline "no-trapping-math"="true"{} }}'
 WIDE = ' "prefer-vector-width"="512"'
 
@@ -84,11 +83,10 @@ class Nest:
         params = ", ".join(f"ptr noalias %p{n}" for n in range(len(self.buffers)))
         body = f"define void @nest({params}) #0 {{\n{self.code.text()}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
-        return "\n".join([*self.constants, *declared, body, handler(self.buffers), self.attributes(), ""])
+        return "\n".join([*self.constants, *declared, body, handler(self.buffers), self.attributes(), *self.code.notes(), ""])
 
     def attributes(self):
-        short = self.code.shortest is not None and self.code.shortest < LONG
-        return ATTRIBUTES.format("" if short else WIDE)
+        return ATTRIBUTES.format("" if self.code.short else WIDE)
 
     def functions(self):
         """The C functions that it calls."""
