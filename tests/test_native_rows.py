@@ -173,3 +173,21 @@ def test_blocks_are_made_where_columns_are_long():
     body = lambda n: next(eqn.attrs["body"] for eqn in jit(column_sums).ir(np.zeros((n, 50))).eqns if eqn.op is loop)
     assert lanes.blocks(body(40), 1) is None
     assert lanes.blocks(body(1000), 1)[1] in range(32, 129)
+
+
+def smoothed(a, b):
+    for _ in range(3):
+        b[1:-1] = 0.25 * (a[:-2] + a[1:-1] * 2.0 + a[2:])
+        a[1:-1] = np.maximum(b[:-2] - b[2:], b[1:-1])
+    return a, b
+
+
+@pytest.mark.parametrize("n", [4, 9, 13, 18, 31, 33, 58, 65, 66, 150])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
+def test_ends_of_rows(n, dtype):
+    """The last elements of a row are a masked vector, or done one by one, and nothing is stored beside them."""
+    args = [(RNG.random(n) * 100).astype(dtype) for _ in range(2)]
+    for nest, eqn in nests(smoothed, *args):
+        assert ("masked" if 8 < n - 2 < 64 and (n - 2) % 8 else "plain") == ("masked" if nest.code.masked else "plain")
+        for got, want in zip(guarded(nest, eqn, args), loop.body(*args, **eqn.attrs), strict=True):
+            np.testing.assert_array_equal(got, want)

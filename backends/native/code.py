@@ -32,6 +32,8 @@ def number(value, dtype):
         return "{ " + ", ".join(f"{f} {number(part, np.dtype('f8'))}" for part in (complex(value).real, complex(value).imag)) + " }"
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
+LEAST, LONG = 8, 64  # elements of a vector; and of a row that is long, so that it matters little how its end is done
+
 
 class Index(tuple):
     """An integer as (constant, ((name, multiple), ...)): equal forms are equal numbers, and nothing is emitted to compare them."""
@@ -76,7 +78,7 @@ class Code:
     def __init__(self):
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.head = []  # what stands at the beginning of the function
-        self.loops, self.shortest = 0, None  # loops begun; the fewest trips of a counted loop without another in it, where that is a number
+        self.loops, self.masked, self.short = 0, 0, False  # loops begun; those in masked vectors; whether a row is too short for the widest
 
     def name(self):
         self.count += 1
@@ -128,10 +130,14 @@ class Code:
         self.begin(after)
         return self.phi("i1", [("false", before), (asked, last)])[0]
 
-    def loop(self, types, start, go, body, counter="0", name=None):
-        """`while go(t, *values): values = body(t, *values); t += 1` from t = counter -> the last values. name: of t, if it has one."""
+    def loop(self, types, start, go, body, counter="0", name=None, trips=None):
+        """`while go(t, *values): values = body(t, *values); t += 1` from t = counter -> the last values.
+
+        name: of t, if it has one; trips: how many they are, where that is known.
+        """
         before, head, inside, after = self.here, self.label(), self.label(), self.label()
         self.loops += 1
+        begun = self.loops
         self.jump(head)
         self.begin(head)
         found = [self.phi("i64", [(counter, before)], name), *(self.phi(type, [(x, before)]) for type, x in zip(types, start, strict=True))]
@@ -142,18 +148,30 @@ class Code:
         new = [self.op(f"add nsw i64 {t}, 1"), *new]
         for (_, arrivals), x in zip(found, new, strict=True):
             arrivals.append((x, self.here))
-        self.jump(head)
+        self.do(f"br label %{head}{self.note(trips) if self.loops == begun else ''}")
         self.begin(after)
         return values
 
+    def note(self, trips):
+        """What LLVM is told of a loop without another in it: what is left at the end of a short row is a masked vector, not elements one by one."""
+        if trips is None or not LEAST // 2 <= trips < LONG:
+            return ""
+        if trips <= LEAST or trips % LEAST == 0:
+            self.short = True
+            return ""
+        self.masked += 1
+        return f", !llvm.loop !{self.masked}"
+
+    def notes(self):
+        """The metadata that the notes of loops name."""
+        out = [f"!{k} = distinct !{{!{k}, !0}}" for k in range(1, self.masked + 1)]
+        return ['!0 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}', *out] if out else []
+
     def count_up(self, low, high, body, types=(), start=(), name=None):
         """`for t in range(low, high): values = body(t, *values)` -> the last values."""
-        before = self.loops
-        last = self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name)
-        if self.loops == before + 1 and not (str(low).startswith("%") or str(high).startswith("%")):
-            trips = int(high) - int(low)
-            self.shortest = trips if self.shortest is None else min(self.shortest, trips)
-        return last
+        known = not (str(low).startswith("%") or str(high).startswith("%"))
+        trips = int(high) - int(low) if known else None
+        return self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name, trips)
 
     # -- numbers -----------------------------------------------------------------------------------
     def value(self, index):

@@ -10,7 +10,6 @@ from .region import Region, supported
 from .values import Cell, Memory, Register
 
 ON_STACK = 1 << 13  # bytes of scratch memory on the stack; larger arrays are results of the call that nobody reads
-LONG = 64  # elements of every row from which the widest vectors pay: what is left at the end of a row is done element by element
 ATTRIBUTES = 'attributes #0 = {{ nounwind noinline "no-trapping-math"="true"{} }}'
 WIDE = ' "prefer-vector-width"="512"'
 
@@ -88,7 +87,7 @@ class Nest:
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
         entries = [handler(self.buffers)]
         entries += [direct.entry(self.kinds(), self.unlocked)] if direct.refusal() is None else []
-        return "\n".join([*self.constants, *declared, body, *entries, self.attributes(), ""])
+        return "\n".join([*self.constants, *declared, body, *entries, self.attributes(), *self.code.notes(), ""])
 
     def kinds(self):
         """(type, whether it is an array) of each pointer that the function takes: numbers are arguments alone."""
@@ -97,8 +96,7 @@ class Nest:
         return [(types[kind][k], kind == "result" or types[kind][k].shape != ()) for kind, k in self.buffers]
 
     def attributes(self):
-        short = self.code.shortest is not None and self.code.shortest < LONG
-        return ATTRIBUTES.format("" if short else WIDE)
+        return ATTRIBUTES.format("" if self.code.short else WIDE)
 
     def functions(self):
         """The C functions that it calls."""
