@@ -8,10 +8,14 @@ import warnings
 import numpy as np
 import pytest
 from compare import agree
+from test_ops import draw, func_of
+from test_straight import results
 
 from wengert import grad, jit
 from wengert.backends import native
 from wengert.backends.native import direct
+from wengert.backends.numpy import machine_code, plain
+from wengert.backends.numpy.looped import LARGEST, LOOPED
 from wengert.backends.xla import dispatch
 from wengert.ir.ops.control import COUNTER, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
@@ -260,6 +264,42 @@ def test_threads():
     for t in threads:
         t.join()
     assert not wrong and all(v.engine for v in versions(f))
+
+
+# -- ops of which NumPy has only a spelling with loops --------------------------------------------------
+
+
+@pytest.mark.parametrize("op", LOOPED, ids=lambda op: op.name)
+def test_ops_with_loops_of_their_own(op):
+    found = 0
+    for c in op.cases:
+        operands, attrs, _ = draw(op, c)
+        func = func_of(op, operands, attrs)
+        if not plain(func, machine_code):
+            assert any(x.ndim > 2 for x in operands)
+            continue
+        want = op.body(*operands, **attrs)
+        for got, wanted in zip(results(func, operands), want if op.multiple else (want,), strict=True):
+            assert got.dtype == wanted.dtype
+            agree(got, wanted, 1e-5 if wanted.dtype.char in "fF" else 1e-12)
+        found += 1
+    assert found >= 6
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 33])
+def test_systems_and_determinants(n):
+    a, b = np.random.default_rng(n).normal(size=(n, n)), np.arange(n) + 1.0
+    for f, args in ((np.linalg.solve, (a, b)), (np.linalg.det, (a,)), (np.linalg.slogdet, (a.astype(np.float32),)), (np.linalg.inv, (a + 1j,))):
+        g = jit(lambda *args, f=f: tuple(f(*args)) if f is np.linalg.slogdet else f(*args), engine="numpy")
+        for _ in range(2):
+            agree(g(*args), tuple(f(*args)) if f is np.linalg.slogdet else f(*args), 1e-3 if f is np.linalg.slogdet else 1e-9)
+        assert bool(versions(g)[0].engine) == (n <= LARGEST)
+        if f is not np.linalg.slogdet and n > 1:
+            if f is np.linalg.det:
+                assert g(np.ones((n, n))) == 0
+            else:
+                with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+                    g(np.ones((n, n), args[0].dtype), *args[1:])
 
 
 # -- the function itself ---------------------------------------------------------------------------

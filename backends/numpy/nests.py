@@ -7,13 +7,21 @@ arrays of no axes, and scratch memory that does not fit on the stack is an array
 import numpy as np
 
 from ...ir.core import Lit
+from ...ir.ops.control import loop
 from .. import native
 from .held import NUMPY, PYTHON, Held
+from .looped import looped
 
 
 def nest_of(eqn):
     """The nest that a loop is, or None where there is none that NumPy's arrays can be given to."""
     return native.called([x.type for x in eqn.operands], eqn.attrs)
+
+
+def machine_code(eqn):
+    """Whether an equation is a nest, or can be written with nests."""
+    func = looped(eqn)
+    return nest_of(eqn) is not None if eqn.op is loop else func is not None and all(nest_of(e) is not None for e in func.eqns if e.op is loop)
 
 
 def call_nest(writer, eqn):

@@ -16,6 +16,7 @@ from ...ir.core import Constant, Lit
 from ...ir.ops.control import cond, loop
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
+from .looped import LOOPED, looped
 from .nesting import nested
 from .nests import call_nest
 from .pretty import INFIX, pretty
@@ -112,6 +113,8 @@ class _QuickWriter(_Writer):
             return self.choice(eqn)
         if eqn.op is loop:
             return call_nest(self, eqn)
+        if eqn.op in LOOPED:
+            return self.inlined(eqn, looped(eqn))
         if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
             return self.once(eqn)
         rule = RULES.get(eqn.op)
@@ -164,6 +167,14 @@ class _QuickWriter(_Writer):
             texts[k] = numbers[k]
         text = f"{texts[0]} {symbol} {texts[1]}" if symbol else self.expression(eqn.op, texts, eqn.attrs)
         return self.keep(r, text, shape, [NUMPY] if symbol or computes(eqn.op) else [NUMPY, ZERO], new=bool(symbol) or computes(eqn.op))
+
+    def inlined(self, eqn, func):
+        """The statements of a function in the place of an equation."""
+        self.uses.update(uses(func))
+        self.held.update((p, replace(self.hold(x), new=False)) for p, x in zip(func.params, eqn.operands, strict=True))
+        lines = self.block(func)
+        self.held.update((r, self.hold(x)) for r, x in zip(eqn.results, func.results, strict=True))
+        return lines
 
     def choice(self, eqn):
         """Plain `if`: only the branch that is taken runs."""
