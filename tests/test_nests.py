@@ -176,6 +176,93 @@ def test_what_is_read_later_is_not_stored_into():
     checked(f, X)
 
 
+def smooth(x, n=5):
+    for _ in range(n):
+        for i in range(1, len(x)):
+            x[i] = 0.5 * (x[i] + x[i - 1])
+
+
+def in_place(x):
+    smooth(x)
+
+
+def and_given(x):
+    smooth(x)
+    return x, x[1:3], x * 2
+
+
+def before_and_after(x):
+    y = x * 1
+    smooth(x)
+    return y, x.sum()
+
+
+def between(x):
+    smooth(x)
+    y = x.copy()
+    smooth(x, 3)
+    return y, x[::-1] + 0
+
+
+def left_as_made(x):
+    y = x.copy()
+    smooth(y)
+    x[:] = y
+    return y
+
+
+def two(x, y):
+    smooth(x)
+    smooth(y)
+
+
+def crossed(x, y):
+    smooth(x)
+    z = x.copy()
+    smooth(x)
+    x[:], y[:] = y * 1, z
+
+
+def turned(x, y):
+    smooth(x)
+    y[:] = x[::-1]
+    smooth(x)
+
+
+IN_PLACE = {in_place: 1, and_given: 1, before_and_after: 1, between: 1, left_as_made: 1, two: 2, crossed: 2, turned: 2}
+
+
+@pytest.mark.parametrize("f", IN_PLACE, ids=lambda f: f.__name__)
+def test_arguments_that_loops_may_change_at_once(f):
+    arrays = [X, X + 1][: IN_PLACE[f]]
+    g = checked(f, *arrays)
+    for made in (lambda x: np.repeat(x, 2)[::2], lambda x: unaligned(x), lambda x: x[::-1].copy()[::-1], lambda x: x.copy()):
+        ours, theirs = [made(x) for x in arrays], [made(x) for x in arrays]
+        memory, got = list(ours), g(*ours)
+        agree(got, f(*theirs), 1e-12)
+        agree(ours, theirs, 1e-12)
+        out = [x for x in (got if isinstance(got, tuple) else (got,)) if isinstance(x, np.ndarray)]
+        assert all(x is y for x, y in zip(ours, memory)) and all(x.flags.writeable for x in ours)
+        if f is not and_given:
+            assert not any(np.shares_memory(x, y) for x in out for y in ours)
+    x = X.copy()
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        g(x, *arrays[1:])
+    agree(x, X, 0)
+
+
+def test_what_is_changed_at_once_is_not_copied():
+    g = checked(in_place, X)
+    (version,) = versions(g)
+    space = version.straight.call.__globals__
+    name, nest = next((k, x) for k, x in space.items() if getattr(x, "__name__", "") == "nest")
+    found, x = [], X.copy()
+    space[name] = lambda *given: found.extend(given) or nest(*given)
+    g(x)
+    assert any(y is x for y in found)
+
+
 def test_constants_stay_as_they_are():
     table = np.arange(7.0)
 

@@ -26,15 +26,17 @@ from .spellings import RULES
 class Statements:
     """Statements for the equations of `func`, what is held of its results, and the file that they stand in.
 
-    params: what is held of the parameters, under names of the caller's.
+    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays loops may compute.
+    `overwritten` has the names of arrays that may be such a parameter's, and of whose.
     """
 
-    def __init__(self, func, params, taken):
+    def __init__(self, func, params, taken, overwritable=()):
         self.module = _Module()
         self.writer = _QuickWriter(self.module, taken)
         self.writer.uses = Counter(uses(func))
         self.writer.held.update(zip(func.params, params, strict=True))
-        self.fresh = self.writer.fresh
+        self.writer.overwritable = overwritable
+        self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
         self.lines = self.writer.block(func)
         self.results = [self.writer.hold(r) for r in func.results]
 
@@ -60,7 +62,7 @@ class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
-        self.held = {}
+        self.held, self.overwritten = {}, {}
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""
