@@ -8,10 +8,14 @@ import warnings
 import numpy as np
 import pytest
 from compare import agree
+from test_ops import draw, func_of
+from test_straight import results
 
 from wengert import grad, jit
 from wengert.backends import native
 from wengert.backends.native import direct
+from wengert.backends.numpy import machine_code, plain
+from wengert.backends.numpy.looped import LARGEST, LOOPED
 from wengert.backends.xla import dispatch
 from wengert.ir.ops.control import COUNTER, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
@@ -172,6 +176,93 @@ def test_what_is_read_later_is_not_stored_into():
     checked(f, X)
 
 
+def smooth(x, n=5):
+    for _ in range(n):
+        for i in range(1, len(x)):
+            x[i] = 0.5 * (x[i] + x[i - 1])
+
+
+def in_place(x):
+    smooth(x)
+
+
+def and_given(x):
+    smooth(x)
+    return x, x[1:3], x * 2
+
+
+def before_and_after(x):
+    y = x * 1
+    smooth(x)
+    return y, x.sum()
+
+
+def between(x):
+    smooth(x)
+    y = x.copy()
+    smooth(x, 3)
+    return y, x[::-1] + 0
+
+
+def left_as_made(x):
+    y = x.copy()
+    smooth(y)
+    x[:] = y
+    return y
+
+
+def two(x, y):
+    smooth(x)
+    smooth(y)
+
+
+def crossed(x, y):
+    smooth(x)
+    z = x.copy()
+    smooth(x)
+    x[:], y[:] = y * 1, z
+
+
+def turned(x, y):
+    smooth(x)
+    y[:] = x[::-1]
+    smooth(x)
+
+
+IN_PLACE = {in_place: 1, and_given: 1, before_and_after: 1, between: 1, left_as_made: 1, two: 2, crossed: 2, turned: 2}
+
+
+@pytest.mark.parametrize("f", IN_PLACE, ids=lambda f: f.__name__)
+def test_arguments_that_loops_may_change_at_once(f):
+    arrays = [X, X + 1][: IN_PLACE[f]]
+    g = checked(f, *arrays)
+    for made in (lambda x: np.repeat(x, 2)[::2], lambda x: unaligned(x), lambda x: x[::-1].copy()[::-1], lambda x: x.copy()):
+        ours, theirs = [made(x) for x in arrays], [made(x) for x in arrays]
+        memory, got = list(ours), g(*ours)
+        agree(got, f(*theirs), 1e-12)
+        agree(ours, theirs, 1e-12)
+        out = [x for x in (got if isinstance(got, tuple) else (got,)) if isinstance(x, np.ndarray)]
+        assert all(x is y for x, y in zip(ours, memory)) and all(x.flags.writeable for x in ours)
+        if f is not and_given:
+            assert not any(np.shares_memory(x, y) for x in out for y in ours)
+    x = X.copy()
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        g(x, *arrays[1:])
+    agree(x, X, 0)
+
+
+def test_what_is_changed_at_once_is_not_copied():
+    g = checked(in_place, X)
+    (version,) = versions(g)
+    space = version.straight.call.__globals__
+    name, nest = next((k, x) for k, x in space.items() if getattr(x, "__name__", "") == "nest")
+    found, x = [], X.copy()
+    space[name] = lambda *given: found.extend(given) or nest(*given)
+    g(x)
+    assert any(y is x for y in found)
+
+
 def test_constants_stay_as_they_are():
     table = np.arange(7.0)
 
@@ -260,6 +351,42 @@ def test_threads():
     for t in threads:
         t.join()
     assert not wrong and all(v.engine for v in versions(f))
+
+
+# -- ops of which NumPy has only a spelling with loops --------------------------------------------------
+
+
+@pytest.mark.parametrize("op", LOOPED, ids=lambda op: op.name)
+def test_ops_with_loops_of_their_own(op):
+    found = 0
+    for c in op.cases:
+        operands, attrs, _ = draw(op, c)
+        func = func_of(op, operands, attrs)
+        if not plain(func, machine_code):
+            assert any(x.ndim > 2 for x in operands)
+            continue
+        want = op.body(*operands, **attrs)
+        for got, wanted in zip(results(func, operands), want if op.multiple else (want,), strict=True):
+            assert got.dtype == wanted.dtype
+            agree(got, wanted, 1e-5 if wanted.dtype.char in "fF" else 1e-12)
+        found += 1
+    assert found >= 6
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 33])
+def test_systems_and_determinants(n):
+    a, b = np.random.default_rng(n).normal(size=(n, n)), np.arange(n) + 1.0
+    for f, args in ((np.linalg.solve, (a, b)), (np.linalg.det, (a,)), (np.linalg.slogdet, (a.astype(np.float32),)), (np.linalg.inv, (a + 1j,))):
+        g = jit(lambda *args, f=f: tuple(f(*args)) if f is np.linalg.slogdet else f(*args), engine="numpy")
+        for _ in range(2):
+            agree(g(*args), tuple(f(*args)) if f is np.linalg.slogdet else f(*args), 1e-3 if f is np.linalg.slogdet else 1e-9)
+        assert bool(versions(g)[0].engine) == (n <= LARGEST)
+        if f is not np.linalg.slogdet and n > 1:
+            if f is np.linalg.det:
+                assert g(np.ones((n, n))) == 0
+            else:
+                with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+                    g(np.ones((n, n), args[0].dtype), *args[1:])
 
 
 # -- the function itself ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from ..backends.numpy import nest_of, plain
+from ..backends.numpy import machine_code, plain
 from ..backends.xla import dispatch
 from ..ir.op import OPS
 from . import straight
@@ -107,7 +107,7 @@ def may_be_numpy(version, native):
     eqns = list(equations(func))
     if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
         return False
-    if not plain(func, lambda eqn: native and eqn.op is LOOP and nest_of(eqn) is not None):
+    if not plain(func, lambda eqn: native and machine_code(eqn)):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)

@@ -48,7 +48,7 @@ def finished(version, types):
     captured = version.captured
     if captured.stores or captured.given is not None or version.tree is not None:
         return None
-    lines = _Lines(version, types)
+    lines = _Lines(version, types, () if captured.checks else captured.writes)
     for k in captured.layout:
         a = lines.leaves[k]
         lines.tests.append(f"(type({a}) is not ndarray or {a}.flags.c_contiguous and {a}.flags.aligned)")
@@ -71,10 +71,11 @@ class _Leaf:
 class _Lines:
     """The generated function of one version, being written.
 
-    types: of the leaves where they are known, None where anything may come.
+    types: of the leaves where they are known, None where anything may come; overwritable: leaves that may be changed at once, not only
+    when all is computed, since nothing can fail.
     """
 
-    def __init__(self, version, types):
+    def __init__(self, version, types, overwritable=()):
         func = version.func
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
@@ -85,7 +86,9 @@ class _Lines:
         for place, p in places.items():
             known = types[place] if place < len(types) else None
             held[p] = self.parameter(place, p, known, head)
-        program = Statements(func, [held[p] for p in func.params], {*self.names, *(h.text for h in held.values()), *self.space})
+        taken = {*self.names, *(h.text for h in held.values()), *self.space}
+        arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
+        program = Statements(func, [held[p] for p in func.params], taken, arrays)
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]
         self.made = {}  # (result, views that lead on) -> name
@@ -123,7 +126,7 @@ class _Lines:
         if (i, ()) not in self.made:
             held, value = self.results[i]
             text = self.program.whole(held, value.type)
-            if not (value.type.shape and text == held.text and held.new and not self.shared[i]):
+            if not (value.type.shape and text == held.text and held.new and not self.shared[i] and text not in self.program.overwritten):
                 fresh = text != held.text and text.startswith("np.full(")
                 others = "".join(f"{o}, " for o in (*self.leaves, *self.arrays(but=i)))
                 text = text if fresh else f"alone({text}, ({others}))" if value.type.size > LARGE and not self.shared[i] else f"copied({text})"
@@ -165,12 +168,16 @@ class _Lines:
         for k in captured.writes:
             mine = self.leaves[k]
             self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
-        several = len(captured.writes) > 1
-        new = [self.own(captured.values + n) if several else self.results[captured.values + n][0].text for n in range(len(captured.writes))]
-        names, end = [self.program.fresh("new") for _ in new], self.program.fresh("result")
-        self.fixed = {*names, end}
-        self.body += [*(f"{name} = {text}" for name, text in zip(names, new, strict=True)), f"{end} = {result}"]
-        self.body += [f"{self.leaves[k]}[...] = {name}" for k, name in zip(captured.writes, names, strict=True)]
+        several, new = len(captured.writes) > 1, {}
+        for n, k in enumerate(captured.writes, captured.values):
+            text = self.results[n][0].text
+            new[k] = text if not several or self.program.overwritten.get(text) == self.leaves[k] else self.own(n)
+        names, end = {k: self.program.fresh("new") for k in new}, self.program.fresh("result")
+        self.fixed = {*names.values(), end}
+        self.body += [*(f"{names[k]} = {text}" for k, text in new.items()), f"{end} = {result}"]
+        for k, text in new.items():
+            elsewhere = f"if {names[k]} is not {self.leaves[k]}: " if self.program.overwritten.get(text) == self.leaves[k] else ""
+            self.body.append(f"{elsewhere}{self.leaves[k]}[...] = {names[k]}")
         return end
 
     def followed(self, text, chain):

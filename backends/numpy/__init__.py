@@ -6,7 +6,7 @@ Nothing is stated twice: the text of an op *is* the body of its declaration.
 from . import control
 from .emit import Pieces, callable_of, emit, identifier, plain
 from .held import NUMPY, PYTHON, ZERO, Held
-from .nests import nest_of
+from .nests import machine_code
 from .quick import Statements
 
-__all__ = ["NUMPY", "PYTHON", "ZERO", "Held", "Pieces", "Statements", "callable_of", "control", "emit", "identifier", "nest_of", "plain"]
+__all__ = ["NUMPY", "PYTHON", "ZERO", "Held", "Pieces", "Statements", "callable_of", "control", "emit", "identifier", "machine_code", "plain"]

@@ -1,19 +1,28 @@
 """Loops as statements of generated NumPy: one call of their machine code, on the memory of the arrays themselves.
 
-What a loop carries is stored into where it lies: in an array that nobody else reads, otherwise in a copy. Numbers come back in
+What a loop carries is stored into where it lies: in an array that nobody else reads, otherwise in a copy. An argument that the program
+leaves changed is such an array where nothing can fail any more. Numbers come back in
 arrays of no axes, and scratch memory that does not fit on the stack is an array that is dropped.
 """
 
 import numpy as np
 
 from ...ir.core import Lit
+from ...ir.ops.control import loop
 from .. import native
 from .held import NUMPY, PYTHON, Held
+from .looped import looped
 
 
 def nest_of(eqn):
     """The nest that a loop is, or None where there is none that NumPy's arrays can be given to."""
     return native.called([x.type for x in eqn.operands], eqn.attrs)
+
+
+def machine_code(eqn):
+    """Whether an equation is a nest, or can be written with nests."""
+    func = looped(eqn)
+    return nest_of(eqn) is not None if eqn.op is loop else func is not None and all(nest_of(e) is not None for e in func.eqns if e.op is loop)
 
 
 def call_nest(writer, eqn):
@@ -49,6 +58,10 @@ def stored(writer, x, named):
     held = writer.hold(x)
     if held.new and held.shape == x.type.shape and writer.uses[x] == 1:
         return held.text
+    if x in writer.overwritable and writer.uses[x] == 1:
+        name = named("state", f"{held.text} if {held.text}.flags.carray else {held.text}.copy()")
+        writer.overwritten[name] = held.text
+        return name
     if isinstance(x, Lit) and not any(x.value.tobytes()):
         return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
     return named("state", f"{writer.whole(writer.full(x), x.type)}.copy()")

@@ -16,6 +16,7 @@ from ...ir.core import Constant, Lit
 from ...ir.ops.control import cond, loop
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
+from .looped import LOOPED, looped
 from .nesting import nested
 from .nests import call_nest
 from .pretty import INFIX, pretty
@@ -25,15 +26,17 @@ from .spellings import RULES
 class Statements:
     """Statements for the equations of `func`, what is held of its results, and the file that they stand in.
 
-    params: what is held of the parameters, under names of the caller's.
+    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays loops may compute.
+    `overwritten` has the names of arrays that may be such a parameter's, and of whose.
     """
 
-    def __init__(self, func, params, taken):
+    def __init__(self, func, params, taken, overwritable=()):
         self.module = _Module()
         self.writer = _QuickWriter(self.module, taken)
         self.writer.uses = Counter(uses(func))
         self.writer.held.update(zip(func.params, params, strict=True))
-        self.fresh = self.writer.fresh
+        self.writer.overwritable = overwritable
+        self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
         self.lines = self.writer.block(func)
         self.results = [self.writer.hold(r) for r in func.results]
 
@@ -59,7 +62,7 @@ class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
-        self.held = {}
+        self.held, self.overwritten = {}, {}
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""
@@ -112,6 +115,8 @@ class _QuickWriter(_Writer):
             return self.choice(eqn)
         if eqn.op is loop:
             return call_nest(self, eqn)
+        if eqn.op in LOOPED:
+            return self.inlined(eqn, looped(eqn))
         if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
             return self.once(eqn)
         rule = RULES.get(eqn.op)
@@ -164,6 +169,14 @@ class _QuickWriter(_Writer):
             texts[k] = numbers[k]
         text = f"{texts[0]} {symbol} {texts[1]}" if symbol else self.expression(eqn.op, texts, eqn.attrs)
         return self.keep(r, text, shape, [NUMPY] if symbol or computes(eqn.op) else [NUMPY, ZERO], new=bool(symbol) or computes(eqn.op))
+
+    def inlined(self, eqn, func):
+        """The statements of a function in the place of an equation."""
+        self.uses.update(uses(func))
+        self.held.update((p, replace(self.hold(x), new=False)) for p, x in zip(func.params, eqn.operands, strict=True))
+        lines = self.block(func)
+        self.held.update((r, self.hold(x)) for r, x in zip(eqn.results, func.results, strict=True))
+        return lines
 
     def choice(self, eqn):
         """Plain `if`: only the branch that is taken runs."""

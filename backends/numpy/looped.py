@@ -1,0 +1,109 @@
+"""Ops of which NumPy has only a spelling with loops, as functions with loops of the IR, which have machine code.
+
+They are for small matrices: large ones are better left to the libraries that XLA calls.
+"""
+
+import functools
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops.control import COUNTER, loop, region
+from ...ir.ops.dense import lu, triangular_solve
+from ...ir.ops.elementwise import abs, add, cast, conj, div, eq, ge, gt, imag, lt, mul, real, select, sub
+from ...ir.ops.linalg import dot_general
+from ...ir.ops.reduction import argmax
+from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, iota, reshape, transpose
+from ...ir.types import Tensor
+
+LARGEST = 32  # rows and columns
+
+
+def looped(eqn):
+    """The function with loops that an equation is, or None."""
+    types = tuple([x.type for x in eqn.operands])
+    small = all(t.ndim == 2 and 0 < min(t.shape) and max(t.shape) <= LARGEST for t in types)
+    return made(eqn.op, types, tuple(eqn.attrs.items())) if eqn.op in LOOPED and small else None
+
+
+@functools.lru_cache(256)
+def made(op, types, attrs):
+    return region(functools.partial(LOOPED[op], **dict(attrs)), types, op.name)
+
+
+def numbered(n):
+    return iota(shape=(n,), axis=0, dtype=COUNTER.dtype)
+
+
+def along(x, n):
+    """A number at each of n places."""
+    return broadcast(x, shape=(n,), dims=())
+
+
+def row(a, i):
+    """Row i of a matrix."""
+    return reshape(dynamic_slice(a, i, 0, sizes=(1, a.type.shape[1])), shape=(a.type.shape[1],))
+
+
+def with_row(a, x, i):
+    return dynamic_update_slice(a, reshape(x, shape=(1, a.type.shape[1])), i, 0)
+
+
+def element(a, i, j):
+    return reshape(dynamic_slice(a, i, j, sizes=(1, 1)), shape=())
+
+
+def place(v, i):
+    return reshape(dynamic_slice(v, i, sizes=(1,)), shape=())
+
+
+def with_place(v, x, i):
+    return dynamic_update_slice(v, reshape(x, shape=(1,)), i)
+
+
+def factors(x):
+    """`lu`, row by row."""
+    (m, n), dtype, int32 = x.type.shape, x.type.dtype, np.dtype("i4")
+
+    def eliminate(t, k, a):
+        r, pivot, last = add(add(k, 1), t), element(a, k, k), along(k, n)
+        factor = div(element(a, r, k), select(eq(pivot, dtype.type(0)), dtype.type(1), pivot))
+        rest = sub(row(a, r), mul(along(factor, n), row(a, k)))
+        return with_row(a, select(gt(numbered(n), last), rest, select(eq(numbered(n), last), along(factor, n), row(a, r))), r)
+
+    def step(k, a, pivots, order):
+        column = reshape(dynamic_slice(a, 0, k, sizes=(m, 1)), shape=(m,))
+        size = add(abs(real(column)), abs(imag(column))) if dtype.kind == "c" else abs(column)
+        p = argmax(select(ge(numbered(m), along(k, m)), size, size.type.dtype.type(-1)), axis=0)
+        upper, lower = row(a, k), row(a, p)
+        a = with_row(with_row(a, lower, k), upper, p)
+        one, other = place(order, k), place(order, p)
+        order = with_place(with_place(order, other, k), one, p)
+        (a,) = loop(sub(m - 1, k), k, a, body=region(eliminate, [COUNTER, COUNTER, x.type]), carried=1, bound=m)
+        return a, with_place(pivots, cast(p, dtype=int32), k), order
+
+    count = min(m, n)
+    pivots, order = Lit(0, Tensor((count,), int32)), iota(shape=(m,), axis=0, dtype=int32)
+    return loop(x, pivots, order, body=region(step, [COUNTER, x.type, pivots.type, order.type]), carried=3, trips=count)
+
+
+def substituted(a, b, *, left, lower, transpose, conj, unit):
+    """`triangular_solve`, row by row."""
+    turned = lambda x: TRANSPOSE(x, perm=(1, 0))
+    m = turned(a) if transpose == left else a
+    m, b = CONJ(m) if conj else m, b if left else turned(b)
+    down, (n, columns) = lower == (transpose != left), b.type.shape
+
+    def step(i, m, b, x):
+        r = i if down else sub(n - 1, i)
+        known = (lt if down else gt)(numbered(n), along(r, n))
+        factor = select(known, row(m, r), m.type.dtype.type(0))
+        new = sub(row(b, r), dot_general(factor, x, contract=((0,), (0,))))
+        return with_row(x, new if unit else div(new, along(element(m, r, r), columns)), r)
+
+    (x,) = loop(m, b, Lit(0, b.type), body=region(step, [COUNTER, m.type, b.type, b.type]), carried=1, trips=n)
+    return x if left else turned(x)
+
+
+TRANSPOSE, CONJ = transpose, conj  # attributes of the op have these names
+LOOPED = {lu: factors, triangular_solve: substituted}
