@@ -103,7 +103,9 @@ def measure(name, seconds):
 
 
 def shown(seconds):
-    return "" if seconds is None else f"{seconds * 1e6:.0f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+    if seconds is None:
+        return ""
+    return f"{seconds * 1e6:.0f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
 def ratio(a, b):
