@@ -106,9 +106,9 @@ class Background(Entry):
     def first(self, *leaves, given=None):
         """A call that the path of `run` does not answer: by a program that is finished by now, or without one."""
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
-        types, missing = tuple(k.type for k in kinds), None
-        here = self.ready(types)
-        if here is not None:
+        types, missing, tried = tuple(k.type for k in kinds), None, []
+        while (here := self.ready(types, missing, tried)) is not None:
+            tried.append(here)
             try:
                 return self.through(here, leaves, given)
             except Missing as found:
@@ -117,9 +117,6 @@ class Background(Entry):
                 return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
             except Untraced:
                 pass
-            here = self.ready(types, missing)
-            if missing is not None and here is not None:
-                return self.through(here, leaves, given)
         if not self.numpy:
             return self.waits(self.job(kinds, types, missing), leaves, given)
         if aside.is_answering():
@@ -250,21 +247,19 @@ class Background(Entry):
             engine.settle(self, here, version, made)
 
     # -- taking over -------------------------------------------------------------------------------
-    def ready(self, types, missing=None):
+    def ready(self, types, missing, tried):
         """The world that has a program for these types now, made the current one; None where there is none.
 
-        missing: the way of this call's data, for which the world has no program unless one was finished just now.
+        missing: the way that this call's data takes, if the worlds `tried` have no program for it, unless one was finished just now.
         """
         with self.compiled.lock:
             key = types, missing.path if missing is not None else ()
-            job = self.jobs.get(key)
-            taken = job is not None and job.state is READY
-            if taken:
-                self.admit(self.jobs.pop(key))
-            elif missing is not None:
-                return None
-            here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types) and self.has(w, types)), None)
-            if here is not None and (taken or here is not self.current):
+            taken = None
+            if key in self.jobs and self.jobs[key].state is READY:
+                taken = self.admit(self.jobs.pop(key))
+            others = (w for w in (self.current, *self.worlds) if w is not None and (w is taken or w not in tried))
+            here = next((w for w in others if w.serves(types) and self.has(w, types)), None)
+            if here is not None and (taken is not None or here is not self.current):
                 self.current = here
                 if self.flat and here.draws is None:
                     self.compiled.front.install(self)
@@ -274,7 +269,8 @@ class Background(Entry):
         return here.draws is not None or here.version((*types, *(type_of(x) for x in here.gather()))) is not None
 
     def admit(self, job):
-        """A finished program joins the world that holds now, if it takes the same in and may hold now; else it has a world of its own."""
+        """A finished program joins the world that holds now, if it takes the same in and may hold now; else it has a world of its own.
+        -> the world."""
         version, inputs = job.version, [*map(input_key, job.version.captured.inputs)]
         holds = version.rules == rules.in_force() and Guard(version.captured.outside.reads.values()).holds()
         fits = lambda w: w.holds() and [*map(input_key, w.inputs)] == inputs and w.draws is None and not version.captured.outside.draws
@@ -292,6 +288,7 @@ class Background(Entry):
             engine.take(self, here, version)
         self.spread(here)
         version.background, job.taken = job, time.perf_counter()
+        return here
 
     def spread(self, here):
         """Have a world launch what is compiled, and nothing else: jax would compile what it has not seen."""

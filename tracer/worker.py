@@ -13,6 +13,7 @@ from . import aside, progress
 from .cache.watch import Watch
 from .frames import internal
 from .outside import library
+from .source.state import SEEN_THROUGH
 
 WAITING = 64  # programs asked for that are not begun; of more, calls ask again
 LATER = 2e-3  # seconds before a trace is begun, so that the call that asked has returned
@@ -44,6 +45,8 @@ class Strict(Watch):
 
     def alike(self, f):
         if type(f) is types.MethodType and type(f.__func__) is types.FunctionType and internal(f.__func__.__code__):
+            return True
+        if type(f) is types.BuiltinFunctionType and type(f.__self__) in SEEN_THROUGH:
             return True
         return super().alike(f) or f in (set, frozenset) or isinstance(f, type) and not library(f)
 
