@@ -13,7 +13,7 @@ import jax
 import numpy as np
 import pytest
 
-from wengert import Fallback, WengertError, grad, jit, rule, value_and_grad
+from wengert import Fallback, WengertError, grad, hessian, jit, rule, value_and_grad, vjp, vmap
 from wengert.tracer import background
 from wengert.tracer.background import WORKER
 from wengert.tracer.storage import current_trace
@@ -181,7 +181,8 @@ def test_keywords_containers_and_methods(compiler):
 def test_jax_arrays_wait(compiler):
     f = jit(total, tier="background")
     got = f(jax.numpy.ones(3))
-    assert isinstance(got, jax.Array)
+    assert isinstance(got, jax.Array) and got == f(jax.numpy.ones(3)) == total(np.ones(3))
+    assert "1 call(s) waited for the compiler: arguments are jax arrays" in f.explain()
     compiler.threads.clear()
 
 
@@ -303,6 +304,27 @@ def test_arguments_are_the_callers_own(compiler):
     assert [f(-X), f(X), f(-X)] == ["not positive", "positive", "not positive"] and len(traces(f)) == 2
 
 
+def test_branches_that_take_different_arrays_in(compiler):
+    left, right = X * 2, X * 3
+
+    def pick(x):
+        if x.sum() > 0:
+            return "right", x * right
+        return x.sum(), x + left
+
+    f = jit(pick, tier="background")
+    for sign in (1, 1, 1, -1, -1, -1, 1, -1, -1, 1):
+        (what, got), (_, want) = f(sign * X), pick(sign * X)
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+        assert (what == "right") == (sign > 0)
+        compiler.wait()
+    assert len(traces(f)) == 2
+    right[:], left[:] = 5.0, 7.0
+    compiler.hold()
+    for sign in (1, -1):
+        np.testing.assert_allclose(f(sign * X)[1], pick(sign * X)[1], rtol=1e-12)
+
+
 def test_stores_outside_are_traced_by_a_call(compiler):
     class Counter:
         n = 0
@@ -422,6 +444,36 @@ def test_derivatives_and_compiled_functions_inside(compiler):
     assert len(traces(step)) == 1
 
 
+@pytest.mark.parametrize("transformed", [hessian, lambda f: vmap(grad(f)), lambda f: lambda x: vjp(f, x)[1](1.0), lambda f: jit(f)])
+def test_transforms(compiler, transformed):
+    def cubes(x):
+        return (x**3).sum()
+
+    f, want = jit(transformed(cubes), tier="background"), transformed(cubes)
+    x = np.ones((2, 3)) * 0.5 if transformed is not hessian else X
+    compiler.hold()
+    got = [f(x), f(x)]
+    compiler.wait()
+    for found in [*got, f(x)]:
+        np.testing.assert_allclose(found, want(x), rtol=1e-12)
+    assert len(traces(f)) == 1
+    compiler.threads.clear()
+
+
+def test_a_derivative_that_prints_waits(compiler, capsys):
+    def told(x):
+        for v in x:
+            print("at", v)
+        return (x * x).sum()
+
+    f = jit(grad(told), tier="background")
+    np.testing.assert_allclose(f(np.ones(2)), [2.0, 2.0])
+    assert capsys.readouterr().out == "at 1.0\nat 1.0\n"
+    assert "1 call(s) waited for the compiler: a derivative in it prints" in f.explain()
+    compiler.wait()
+    compiler.threads.clear()
+
+
 # -- failures --------------------------------------------------------------------------------------
 
 
@@ -463,8 +515,16 @@ def test_options():
 
 # -- processes -------------------------------------------------------------------------------------
 
+
+def test_programs_on_disk(compiler, tmp_path):
+    for said in ("kept in", "read from"):
+        f = jit(total, tier="background", cache=tmp_path)
+        once(f, total, compiler, X)
+        assert f"cache        {said}" in f.explain()
+
+
 PROGRAM = """
-import os, sys, threading, time
+import os, threading, warnings
 import numpy as np
 from wengert import jit
 from wengert.tracer import background
@@ -475,50 +535,32 @@ def f(x):
     return x
 
 begun, ahead = threading.Event(), background.dispatch.ahead
+
 def held(*args):
     begun.set()
     ahead(*args)
+
 background.dispatch.ahead = held
-g = jit(f, tier="background")
-x = np.eye(8)
-"""
-
-
-def run(text, tmp_path, **environment):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM + text)
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    env = {**os.environ, "PYTHONPATH": root, **environment}
-    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=100, env=env)
-
-
-def test_the_process_ends_while_it_compiles(tmp_path):
-    done = run("g(x); begun.wait(); print('ends')", tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
-
-
-def test_a_forked_process_has_a_thread_of_its_own(tmp_path):
-    text = """
-import warnings; warnings.simplefilter("ignore")
-g(x); begun.wait()
+warnings.simplefilter("ignore")
+g, x = jit(f, tier="background"), np.eye(8)
+g(x)
+begun.wait()
 child = os.fork()
 if not child:
-    g(x)
-    os._exit(7 if np.allclose(g(x), f(x)) and background.WORKER.working is None else 1)
+    for y in (x, x, x[:4, :4]):  # no thread is left here that could make a program
+        assert np.array_equal(g(y), f(y)) and background.WORKER.thread is None
+    os._exit(7)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+begun.clear()
+g(x[:5, :5])
+begun.wait()
+print("ends")
 """
-    done = run(text, tmp_path)
-    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
 
 
-def test_programs_on_disk(tmp_path):
-    text = """
-g(x)
-with background.WORKER.more:
-    background.WORKER.more.wait_for(lambda: not background.WORKER.jobs and background.WORKER.working is None)
-assert np.allclose(g(x), f(x))
-print([line.strip() for line in g.explain().splitlines() if "cache" in line][0].split()[1])
-"""
-    cache = str(tmp_path / "kept")
-    assert run(text, tmp_path, WENGERT_CACHE=cache).stdout == "kept\n"
-    assert run(text, tmp_path, WENGERT_CACHE=cache).stdout == "read\n"
+def test_processes_that_end_and_fork_while_it_compiles(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=100, env={**os.environ, "PYTHONPATH": root})
+    assert (done.returncode, done.stdout) == (0, "7\nends\n"), done.stderr

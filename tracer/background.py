@@ -6,10 +6,7 @@ beside the running program (`aside`); what must not be traced there is traced by
 A finished program is put in use by the call that first wants it, when all that the trace relied on is still so: between calls, never within one.
 """
 
-import atexit
 import builtins
-import collections
-import os
 import sys
 import threading
 import time
@@ -21,25 +18,22 @@ from ..backends.xla import dispatch
 from ..ir.types import type_of
 from . import aside, engine, progress, rules
 from .array import WEAK_DTYPES
-from .cache.watch import Watch, watching
+from .cache.watch import watching
 from .capture import SCALAR
 from .draws import Draw
 from .entry import Entry, World, input_key
 from .errors import WengertError, warn_fallback
 from .frames import internal
-from .outside import library
 from .signature import kind_for
 from .snapshot import ATOMS
 from .tree import Missing, Trees, Undecided, Untraced
+from .worker import WORKER, Pace, Strict
 from .world import Guard, Read
 
 NEW, ASKED, HERE, DATA, READY, FAILED = "new", "asked", "here", "data", "ready", "failed"  # where a Job stands
 TRIES = 3  # of one trace, where the program changes what it reads meanwhile, or where it has failed once
-WAITING = 64  # programs asked for that are not begun; of more, calls ask again
 LARGE = 1 << 28  # bytes of arguments from which generated NumPy is not timed: they are made up for that
 CALLING = "host", "external"  # ops that may run Python
-LATER = 2e-3  # seconds before a trace is begun, so that the call that asked has returned
-PATIENCE = 60.0  # seconds that the process waits at its end for a compilation, which cannot be stopped
 
 
 class Job:
@@ -51,6 +45,7 @@ class Job:
         self.state, self.error, self.why, self.told = NEW, None, None, False
         self.leaves = self.version = self.program = None  # copies of the arguments of a call, where the trace needs some
         self.tries = self.answers = self.waited = 0
+        self.lock = threading.Lock()  # for calls that wait
         self.asked, self.taken = time.perf_counter(), None  # when the first of its calls came, and when the program was put in use
 
     def run(self):
@@ -94,8 +89,8 @@ class Job:
 
     def notes(self):
         lines = [f"    note         traced on the thread of a call: {self.why}"] if self.why else []
-        waited = "a derivative in it prints, draws numbers or chooses by value"
-        return lines + ([f"    note         {self.waited} call(s) waited for the compiler: {waited}"] if self.waited else [])
+        why = "a derivative in it prints, draws numbers or chooses by value" if self.entry.numpy else "arguments are jax arrays"
+        return lines + ([f"    note         {self.waited} call(s) waited for the compiler: {why}"] if self.waited else [])
 
 
 class Background(Entry):
@@ -110,12 +105,10 @@ class Background(Entry):
 
     def first(self, *leaves, given=None):
         """A call that the path of `run` does not answer: by a program that is finished by now, or without one."""
-        if not self.numpy:
-            return super().first(*leaves, given=given)
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
-        types, missing = tuple(k.type for k in kinds), None
-        here = self.ready(types)
-        if here is not None:
+        types, missing, tried = tuple(k.type for k in kinds), None, []
+        while (here := self.ready(types, missing, tried)) is not None:
+            tried.append(here)
             try:
                 return self.through(here, leaves, given)
             except Missing as found:
@@ -124,12 +117,21 @@ class Background(Entry):
                 return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
             except Untraced:
                 pass
-            here = self.ready(types, missing)
-            if missing is not None and here is not None:
-                return self.through(here, leaves, given)
+        if not self.numpy:
+            return self.waits(self.job(kinds, types, missing), leaves, given)
         if aside.is_answering():
             return self.uncaptured(leaves, given)
         return self.answered(self.job(kinds, types, missing), leaves, given)
+
+    def waits(self, job, leaves, given):
+        """The call of jax arrays, on which plain Python does not do what a program does: it waits for the compiler."""
+        with job.lock, progress.line(self.compiled.name):
+            if job.state is not READY:
+                job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
+                progress.phase("compiling", job.version.func.count())
+                self.make(job)
+                job.state, job.waited = READY, 1
+        return self.first(*leaves, given=given)
 
     def through(self, here, leaves, given):
         """The call by a world's program; Untraced where it is not for these leaves."""
@@ -245,21 +247,19 @@ class Background(Entry):
             engine.settle(self, here, version, made)
 
     # -- taking over -------------------------------------------------------------------------------
-    def ready(self, types, missing=None):
+    def ready(self, types, missing, tried):
         """The world that has a program for these types now, made the current one; None where there is none.
 
-        missing: the way of this call's data, for which the world has no program unless one was finished just now.
+        missing: the way that this call's data takes, if the worlds `tried` have no program for it, unless one was finished just now.
         """
         with self.compiled.lock:
             key = types, missing.path if missing is not None else ()
-            job = self.jobs.get(key)
-            taken = job is not None and job.state is READY
-            if taken:
-                self.admit(self.jobs.pop(key))
-            elif missing is not None:
-                return None
-            here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types) and self.has(w, types)), None)
-            if here is not None and (taken or here is not self.current):
+            taken = None
+            if key in self.jobs and self.jobs[key].state is READY:
+                taken = self.admit(self.jobs.pop(key))
+            others = (w for w in (self.current, *self.worlds) if w is not None and (w is taken or w not in tried))
+            here = next((w for w in others if w.serves(types) and self.has(w, types)), None)
+            if here is not None and (taken is not None or here is not self.current):
                 self.current = here
                 if self.flat and here.draws is None:
                     self.compiled.front.install(self)
@@ -269,7 +269,8 @@ class Background(Entry):
         return here.draws is not None or here.version((*types, *(type_of(x) for x in here.gather()))) is not None
 
     def admit(self, job):
-        """A finished program joins the world that holds now, if it takes the same in and may hold now; else it has a world of its own."""
+        """A finished program joins the world that holds now, if it takes the same in and may hold now; else it has a world of its own.
+        -> the world."""
         version, inputs = job.version, [*map(input_key, job.version.captured.inputs)]
         holds = version.rules == rules.in_force() and Guard(version.captured.outside.reads.values()).holds()
         fits = lambda w: w.holds() and [*map(input_key, w.inputs)] == inputs and w.draws is None and not version.captured.outside.draws
@@ -287,6 +288,7 @@ class Background(Entry):
             engine.take(self, here, version)
         self.spread(here)
         version.background, job.taken = job, time.perf_counter()
+        return here
 
     def spread(self, here):
         """Have a world launch what is compiled, and nothing else: jax would compile what it has not seen."""
@@ -345,85 +347,3 @@ def level():
     while frame is not None and internal(frame.f_code):
         frame, n = frame.f_back, n + 1
     return n
-
-
-class Pace:
-    """As sys.setprofile calls it: lets calls being answered go first, and stops where the process ends."""
-
-    def __init__(self):
-        self.until = time.perf_counter() + aside.BITE
-
-    def __call__(self, frame, event, argument):
-        if WORKER.closed:
-            raise SystemExit
-        self.until = aside.pace(self.until)
-
-
-class Strict(Watch):
-    """Ends a trace made beside the program before it runs what may act on the world, or on which the world may act."""
-
-    def __init__(self):
-        super().__init__()
-        self.pace = Pace()
-
-    def profile(self, frame, event, argument):
-        self.pace(frame, event, argument)
-        super().profile(frame, event, argument)
-
-    def alike(self, f):
-        if type(f) is types.MethodType and type(f.__func__) is types.FunctionType and internal(f.__func__.__code__):
-            return True
-        return super().alike(f) or f in (set, frozenset) or isinstance(f, type) and not library(f)
-
-    def note(self, text):
-        aside.refuse(text.removesuffix(" in another process"))
-
-
-class Worker:
-    """The one thread of a process that makes programs. It is begun when it is first needed."""
-
-    def __init__(self):
-        self.jobs, self.more = collections.deque(), threading.Condition()
-        self.thread = self.working = None
-        self.closed = False
-
-    def ask(self, job):
-        """Have a program made -> whether it will be: not where too many are waiting, or the process ends."""
-        with self.more:
-            if self.closed or len(self.jobs) >= WAITING:
-                return False
-            self.jobs.append(job)
-            if self.thread is None:
-                self.thread = threading.Thread(target=self.run, name="wengert compiler", daemon=True)
-                self.thread.start()
-            self.more.notify_all()
-            return True
-
-    def run(self):
-        while True:
-            with self.more:
-                self.more.wait_for(lambda: self.jobs or self.closed)
-                if self.closed:
-                    return
-                self.working = self.jobs.popleft()
-            time.sleep(LATER)
-            with np.errstate(all="ignore"):  # what a trace warns of, plain Python has warned of
-                self.working.run()
-            with self.more:
-                self.working = None
-                self.more.notify_all()
-
-    def close(self):
-        """At the end of the process: begin nothing, and let what is being compiled end, for a thread must not come back from XLA after Python."""
-        with self.more:
-            self.closed = True
-            self.jobs.clear()
-            self.more.notify_all()
-        if self.thread is not None:
-            with progress.line("jit(tier='background')", "the process ends when XLA has done"):
-                self.thread.join(PATIENCE)
-
-
-WORKER = Worker()
-atexit.register(WORKER.close)
-os.register_at_fork(after_in_child=lambda: WORKER.__init__())
