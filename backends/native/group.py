@@ -4,6 +4,7 @@ What one of them stores, the next takes from its register, and what several read
 though they were to be made one after the other, if where they meet is known: at the same index, or nowhere.
 """
 
+from . import guards
 from .code import Index
 from .elements import Elements, below, offset
 from .values import Memory
@@ -65,10 +66,13 @@ def solutions(c, order, steps, sofar):
 
 
 class Store:
-    """x to be put into a cell at the offset place(index). loops: its axes that have more than one element, as (axis, elements)."""
+    """x to be put into a cell at the offset place(index). loops: its axes that have more than one element, as (axis, elements).
 
-    def __init__(self, cell, x, place, lane):
-        self.cell, self.x, self.place, self.lane = cell, x, place, lane
+    masks: outside of which it need not be put, as `guards.states` has them.
+    """
+
+    def __init__(self, cell, x, place, lane, masks=frozenset()):
+        self.cell, self.x, self.place, self.lane, self.masks = cell, x, place, lane, masks
         self.loops = [(a, n) for a, n in enumerate(x.type.shape) if n != 1 or (lane and lane[0] == a)]
         self.versions = {c: c.version for c in (*x.reads, cell)}
 
@@ -129,12 +133,18 @@ class Group:
     def emit(self, block):
         """Emit the loop. block: the lanes to be computed, if not all are."""
         code, first = self.code, self.stores[0]
+        masks = frozenset.intersection(*(frozenset(s.masks) for s in self.stores))
+        mask = min(masks, key=lambda state: state[1], default=(None,))[0]
 
         def nested(k, along):
             if k == len(first.loops):
                 self.body(along)
                 return ()
             axis, n = first.loops[k]
+            if mask is not None and first.lane is None and axis == first.x.type.ndim - 1 and n >= guards.LEAST:
+                index = first.index(self.names)[:-1]
+                guards.stretches(code, mask, first.x.type.shape, index, n, self.names[k], lambda: self.body(along))
+                return ()
             low, high = "0", str(n)
             if first.lane and first.lane[0] == axis:
                 low, high, along = block.part(code, first.lane[1], n)

@@ -14,6 +14,7 @@ from .complex import is_slow, rule_for
 from .control import REGIONS
 from .elements import KEEP, Elements, Window, compared, offset
 from .group import Group, Store
+from .guards import changed_under, demands, states
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS
 from .scatter import SCATTERS, emit_scatter
@@ -21,7 +22,7 @@ from .schedule import scheduled
 from .shapes import SHAPES
 from .values import Mapped, Memory, Moved, Number, Refused, Register
 
-STORE, RESHAPE = OPS["dynamic_update_slice"], OPS["reshape"]
+STORE, RESHAPE, AND = OPS["dynamic_update_slice"], OPS["reshape"], OPS["and"]
 STORES = {STORE, *SCATTERS}
 EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 COPIED = 64  # elements of an array that may be copied because its old state is read after a store
@@ -46,10 +47,13 @@ class Region:
             self.placed(func.results[k], cell)
         cells = self.home | {p: x.cell for p, x in self.env.items() if isinstance(x, Memory)}
         self.eqns = scheduled(func, cells, lambda eqn: eqn.op in EAGER or not eqn.results[0].type.shape or eqn.results[0] in cells)
-        self.last, self.uses = {}, {}
+        self.last, self.uses, read, where = {}, {}, set(func.results), set()
         for k, eqn in enumerate((*self.eqns, None)):
-            for x in func.results if eqn is None else eqn.operands:
+            for n, x in enumerate(func.results if eqn is None else eqn.operands):
                 self.last[x], self.uses[x] = k, self.uses.get(x, 0) + 1
+                (where if eqn is not None and eqn.op in SCATTERS and n == 1 else read).add(x)
+        self.demands = demands(func)
+        self.wheres = where - read  # where scatters put what they put, of which most may be dropped
 
     def inner(self, func, reps, homes, block=None):
         """A region within this one."""
@@ -105,6 +109,7 @@ class Region:
             return
         made = self.form(eqn, r.type, xs)
         made.lane = self.block and self.block.computed(r)
+        made.under = self.demands.get(r, ())
         if not r.type.shape:
             made = Register(r.type, self.element(made, ()))
         elif cell is not None and not isinstance(made, Memory):
@@ -112,9 +117,16 @@ class Region:
             lane = self.block and self.block.lanes.of[r]
             self.write(cell, r.type.shape, [Index()] * r.type.ndim, made, whole=True, lane=lane)
             made = Memory(r.type, cell)
-        elif made.cost > (DEAR if self.uses.get(r, 0) < 2 else CHEAP) or (made.slow and self.uses.get(r, 0) > 1):
-            made = self.materialised(made)
+        elif made.cost > (DEAR if self.uses.get(r, 0) < 2 or r in self.wheres else CHEAP) or (made.slow and self.uses.get(r, 0) > 1):
+            made = self.conjunction(eqn, r, xs) if eqn.op is AND else self.materialised(made)
         self.env[r] = made
+
+    def conjunction(self, eqn, r, xs):
+        """An `and` of which the parts that take long are computed now: they need not be where the others are False."""
+        for n, x in enumerate(eqn.operands):
+            if xs[n].slow or xs[n].cost > CHEAP:
+                xs[n] = self.env[x] = self.materialised(xs[n])
+        return self.form(eqn, r.type, xs)
 
     def form(self, eqn, t, xs):
         """An equation as a function from an index to an element."""
@@ -267,7 +279,8 @@ class Region:
         if not x.type.size:
             return
         place = lambda index: offset(shape, [i.plus(s) for i, s in zip(index, starts)])
-        narrow, store = whole and compared(x), Store(cell, x, place, lane)
+        masks = changed_under(x, cell) if whole else self.under(x)
+        narrow, store = whole and compared(x), Store(cell, x, place, lane, masks)
         if store.loops and cell in x.reads:
             names = [self.code.name() for _ in store.loops]
             x = self.detached(store, names, x, store.index(names), x.type.size // PART)
@@ -277,7 +290,7 @@ class Region:
                 return
             if not safe:
                 x = self.materialised(x)
-            store = Store(cell, x, place, lane)
+            store = Store(cell, x, place, lane, masks)
         if narrow:
             self._write(cell, shape, starts, x, lane, None)
             return
@@ -287,6 +300,10 @@ class Region:
             self.flush()
         self.group.add(store)
         cell.written()
+
+    def under(self, x):
+        """The masks, as `guards.states` has them, outside of which a value does not matter."""
+        return set().union(*(states(self.env[m], x.type.shape) for m in x.under if m in self.env))
 
     def flush(self):
         """Emit the stores that wait for others over the same indices."""

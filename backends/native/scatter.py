@@ -4,6 +4,7 @@ from ...ir.ops import OPS
 from .code import Index
 from .elements import Elements, Window, offset, signed
 from .reduce import combined
+from .values import Chosen, Mapped, Moved, Number
 
 SCATTERS = {
     OPS["scatter"]: lambda code, d, old, new: new,
@@ -26,24 +27,36 @@ def emit_scatter(code, eqn, cell, indices, updates):
     def put(index, known):
         elements = Elements(code, known)
         batch = tuple(i for k, i in enumerate(index) if k not in offsets)
-        at, valid = [Index()] * len(shape), None
+        at = [Index()] * len(shape)
         for a, k in zip(free, offsets):
             at[a] = index[k]
         for a, k in zip(attrs["operand_batch"], attrs["indices_batch"]):
             at[a] = batch[k]
+        after = None
+
+        def only_if(truth):
+            """Go on only where `truth` holds."""
+            nonlocal after
+            after, inside = after or code.label(), code.label()
+            code.branch(truth, inside, after)
+            code.begin(inside)
+
+        valid = None
         for k, a in enumerate(attrs["start_index_map"]):
-            start, last = signed(elements, indices, (*batch, Index(k))), shape[a] - extent.get(a, 1)
+            part, place = resolved(indices, (*batch, Index(k)))
+            last = shape[a] - extent.get(a, 1)
+            if attrs["mode"] == "drop" and dropped(part, last):
+                part, place = chosen(elements, part, place, only_if)
+            start = signed(elements, part, place)
             if attrs["mode"] == "clip":
                 start = code.least(str(last), code.most("0", start))
             elif attrs["mode"] == "drop":
                 there = code.op(f"icmp ule i64 {start}, {last}")
                 valid = there if valid is None else code.op(f"and i1 {valid}, {there}")
             at[a] = at[a].plus(start)
-        new, after = elements.get(updates, index), None
         if valid is not None:
-            inside, after = code.label(), code.label()
-            code.branch(valid, inside, after)
-            code.begin(inside)
+            only_if(valid)
+        new = elements.get(updates, index)
         place = offset(shape, at)
         old = None if eqn.op is OPS["scatter"] else code.load(cell.pointer, d, place)
         code.store(cell.pointer, d, place, SCATTERS[eqn.op](code, d, old, new))
@@ -70,3 +83,26 @@ def emit_scatter(code, eqn, cell, indices, updates):
 
     nested([k for k in order if size[k] != 1], [Index()] * len(size))
     cell.written()
+
+
+def resolved(x, index):
+    """Whose element x[index] is, and at which index, as far as that is known."""
+    while isinstance(x, Moved) or isinstance(x, Chosen) and x.picks is not None and x.picks(index) is not None:
+        x, index = (x.operand, x.move(index)) if isinstance(x, Moved) else x.picks(index)
+    return x, index
+
+
+def dropped(x, last):
+    """Whether an index is chosen, and what else it would be is out of range."""
+    return isinstance(x, Mapped) and x.op is OPS["select"] and isinstance(x.operands[2], Number) and not 0 <= int(x.operands[2].value) <= last
+
+
+def chosen(elements, x, index, only_if):
+    """Such an index where it is chosen: nothing of it is read elsewhere."""
+    mask, there, _ = x.operands
+    whole, at = resolved(mask, index)
+    truth = elements.get(whole, at)
+    if truth != "true":
+        only_if(truth)
+        elements.memo[whole, at] = "true"
+    return resolved(there, index)

@@ -134,7 +134,14 @@ def concatenate(region, eqn, *xs):
                 found = piece(elements, x, index, first, [axis], found)
         return found
 
-    return Chosen(eqn.results[0].type, xs, element)
+    def picks(index):
+        c, terms = index[axis]
+        k = next((k for k, end in enumerate(ends[1:]) if c < end), None)
+        return None if terms or k is None else (xs[k], (*index[:axis], Index(c - ends[k]), *index[axis + 1 :]))
+
+    made = Chosen(eqn.results[0].type, xs, element)
+    made.picks = picks
+    return made
 
 
 @shape_rule("dynamic_update_slice")

@@ -25,7 +25,7 @@ class Cell:
 
 
 class Rep:
-    reads, cost, slow, lane = {}, 1, False, None
+    reads, cost, slow, lane, under = {}, 1, False, None, ()  # under: masks, values of the IR, outside of which it does not matter
 
     def __init__(self, type):
         self.type = type
@@ -99,7 +99,9 @@ class Counted(Rep):
 
 
 class Chosen(Rep):
-    """Elements of several values, by rules of its own: `element(elements, index)` emits one."""
+    """Elements of several values, by rules of its own: `element(elements, index)` emits one. picks(index): the operand and index it is, or None."""
+
+    picks = None
 
     def __init__(self, type, operands, element, extra=4):
         super().__init__(type)
