@@ -106,7 +106,8 @@ def test_scatters_of_what_is_left_out_are_dropped(dead):
 def test_stretches_are_asked_for():
     """Where all that a loop over elements stores is masked, and nowhere else."""
     c = cells((1000,), slice(0, 0))
-    for function, args, asked in ((escape, [c], True), (roots, [c.real], True), (written, [c.real, c.imag], True), (unmasked, [c.real, c.imag], False)):
+    programs = ((escape, [c], True), (roots, [c.real], True), (written, [c.real, c.imag], True), (unmasked, [c.real, c.imag], False))
+    for function, args, asked in programs:
         loop = next(eqn for eqn in jit(function).ir(*args).eqns if eqn.op is OPS["loop"])
         nest, reason = legal.taken(loop.op, [x.type for x in loop.operands], loop.attrs, 0)
         assert reason is None and (f"load <{STRETCH} x i8>" in nest.text()) == asked, function

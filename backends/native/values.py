@@ -8,6 +8,7 @@ that reads the old one may be computed after it.
 import itertools
 
 VERSIONS = itertools.count()
+MOST = 256  # parts that are told apart
 
 
 class Refused(Exception):
@@ -26,6 +27,7 @@ class Cell:
 
 class Rep:
     reads, cost, slow, lane, under = {}, 1, False, None, ()  # under: masks, values of the IR, outside of which it does not matter
+    parts = frozenset()
 
     def __init__(self, type):
         self.type = type
@@ -33,9 +35,16 @@ class Rep:
     def of(self, *operands):
         """Take the memory read by operands, and what they cost."""
         self.reads = {cell: version for x in operands for cell, version in x.reads.items()}
-        self.cost = 1 + sum(x.cost for x in operands)
+        self.count([self], *operands)
         self.slow = any(x.slow for x in operands)
         return self
+
+    def count(self, own, *operands):
+        """Take what one element is computed of, each part counted once, as long as they are not too many to be looked at."""
+        self.parts, self.cost = None, len(own) + sum(x.cost for x in operands)
+        if all(x.parts is not None for x in operands):
+            parts = frozenset(own).union(*(x.parts for x in operands))
+            self.parts, self.cost = parts if len(parts) <= MOST else None, len(parts)
 
 
 class Register(Rep):
@@ -63,7 +72,7 @@ class Memory(Rep):
 
     def __init__(self, type, cell, version=None):
         super().__init__(type)
-        self.cell, self.reads = cell, {cell: cell.version if version is None else version}
+        self.cell, self.reads, self.parts = cell, {cell: cell.version if version is None else version}, frozenset([cell])
 
     @property
     def latest(self):
@@ -77,7 +86,7 @@ class Moved(Rep):
         super().__init__(type)
         self.operand, self.move = operand, move
         self.of(operand)
-        self.cost = operand.cost
+        self.cost, self.parts = operand.cost, None if operand.parts is None else frozenset((self, part) for part in operand.parts)
 
 
 class Mapped(Rep):
@@ -95,7 +104,7 @@ class Counted(Rep):
 
     def __init__(self, type, axis):
         super().__init__(type)
-        self.axis = axis
+        self.axis, self.parts = axis, frozenset([self])
 
 
 class Chosen(Rep):
@@ -107,4 +116,4 @@ class Chosen(Rep):
         super().__init__(type)
         self.element, self.operands = element, operands
         self.of(*operands)
-        self.cost += extra
+        self.count([(self, k) for k in range(1 + extra)], *operands)
