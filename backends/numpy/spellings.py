@@ -6,7 +6,8 @@ from ...ir.core import Lit, Value
 from ...ir.ops.elementwise import cast, neg, not_, select
 from ...ir.ops.indexing import gather
 from ...ir.ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, reduce_xor
-from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, reshape, slice_
+from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, iota, reshape, slice_
+from ...ir.ops.sorting import sort
 from .emit import _number
 from .held import NUMPY, PYTHON, ZERO, Held, outcome
 from .pretty import take
@@ -181,9 +182,28 @@ def joined(writer, eqn, *xs):
     return writer.keep(r, f"np.concatenate(({', '.join(texts)},), {eqn.attrs['axis']})", r.type.shape, new=True)
 
 
+def in_order(writer, eqn, *held):
+    """Of one array `np.sort`; otherwise the order of the first, and those of the others that are read. The order of places is the order itself."""
+    axis, xs = eqn.attrs["axis"], eqn.operands
+    kind = ", kind='stable'" if eqn.attrs["stable"] else ""
+    if len(xs) == 1:
+        return writer.keep(eqn.results[0], f"np.sort({writer.whole(held[0], xs[0].type)}, {axis}{kind})", xs[0].type.shape, new=True)
+    if eqn.attrs["num_keys"] > 1:
+        return None
+    order = writer.fresh("order")
+    lines = [f"{order} = np.argsort({writer.whole(held[0], xs[0].type)}, {axis}{kind})"]
+    for r, x in zip(eqn.results, xs, strict=True):
+        made = x.eqn if isinstance(x, Value) else None
+        if made is not None and made.op is iota and made.attrs["axis"] == axis and x.type.dtype == np.intp:
+            writer.held[r] = Held(order, r.type.shape)
+        elif writer.uses[r]:
+            lines += writer.keep(r, f"np.take_along_axis({writer.whole(writer.full(x), x.type)}, {order}, {axis})", r.type.shape, new=True)
+    return lines
+
+
 # fmt: off
 RULES = {
     neg: negated, not_: turned, select: chosen, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
-    argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: stored, gather: taken,
+    argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: stored, gather: taken, sort: in_order,
     **dict.fromkeys(REDUCE, reduced),
 }
