@@ -1,8 +1,9 @@
 """What a program on ndarrays runs as: XLA, or the same equations as generated NumPy where that is faster.
 
 XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are not, and a launch costs some
-microseconds. So when a program without loops is new, both forms are timed on the arguments of its first
-call, and it keeps the faster: results of one function on one machine are the same from call to call.
+microseconds. So when a program is new that has no loops, or loops whose machine code NumPy's arrays can be given
+to, both forms are timed on the arguments of its first call, and it keeps the faster: results of one function on
+one machine are the same from call to call. Where XLA has nothing to win it is not even asked: `trial.py`.
 """
 
 import time
