@@ -27,6 +27,7 @@ def tried(entry, here, version, everything):
         run = straight.raw(version, [entry.types[i] for i in entry.dynamic])
         total, inside, raw = clocked(run, everything)
         if raw is straight.MISS or total - inside > max(LAUNCH, LITTLE * inside):
+            version.tried = total
             return None
         version.times, version.inside = (total, None), inside
         engine.take(entry, here, version, run)
