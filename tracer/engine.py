@@ -69,7 +69,8 @@ def settle(entry, here, version, everything):
         first = seconds(xla, 1)
         if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
             return False
-        ours = version.tried if version.tried > ENOUGH else seconds(lambda: run(*everything), 9)
+        lost = version.tried > max(ENOUGH, 2 * first)  # a first run waits for memory, but not as long as that
+        ours = version.tried if lost else seconds(lambda: run(*everything), 9)
         version.times = ours, first if first > ENOUGH else min(first, seconds(xla, 9))
         if version.times[0] > BETTER * version.times[1]:
             return False
