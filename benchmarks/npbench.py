@@ -281,7 +281,7 @@ def notes(run):
     """What explain() says of loops that were not captured as they stand, and of the engine."""
     text = run.explain()
     found = {"unrolled": "written out one by one", "peeled": "the first trip is written out", "paired": "two trips are captured"}
-    found["NumPy"] = "as NumPy: "
+    found["NumPy"] = "runs         as NumPy"
     return " ".join(name for name, words in found.items() if words in text)
 
 

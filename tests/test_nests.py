@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import random_windows
 from compare import agree
 from test_ops import draw, func_of
 from test_straight import results
@@ -17,7 +18,7 @@ from wengert.backends.native import direct
 from wengert.backends.numpy import machine_code, plain
 from wengert.backends.numpy.looped import LARGEST, LOOPED
 from wengert.backends.xla import dispatch
-from wengert.ir.ops.control import COUNTER, loop, region
+from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
 from wengert.ir.types import parse_type
 from wengert.tracer import engine, trial
@@ -351,6 +352,18 @@ def test_threads():
     for t in threads:
         t.join()
     assert not wrong and all(v.engine for v in versions(f))
+
+
+@pytest.mark.parametrize("seed", range(2000, 2006))
+def test_random_windows(seed):
+    """Loops that read and write windows of arrays: the same bits, on arrays of every layout."""
+    func, xs = random_windows.program(seed), random_windows.arguments(seed)
+    xs = [(np.copy, np.asfortranarray, lambda x: np.repeat(x, 2, axis=-1)[..., ::2])[seed % 3](x) for x in xs]
+    before = copy.deepcopy(xs)
+    for got, want in zip(results(func, xs), evaluate(func, xs), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+    agree(xs, before, 0)
 
 
 # -- ops of which NumPy has only a spelling with loops --------------------------------------------------

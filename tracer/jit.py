@@ -227,7 +227,8 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
     exact:  leave out rewrites that may change a result by rounding, those of `wengert.rule` among them that are not called exact.
-    engine: "xla", or "numpy" for programs of a few NumPy calls on ndarrays; None: the faster of the two, timed at the first call.
+    engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code; None: the faster of
+            the two, timed at the first call.
     memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or as "200MB";
             None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries every so many trips, and runs
             once more from there; other code runs once more in stretches, of which only what enters is kept.

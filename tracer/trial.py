@@ -14,7 +14,7 @@ from . import engine, straight
 LAUNCH = 1e-5  # seconds
 LITTLE = 0.1  # share of the time in native loops
 CHEAP = 1 << 23  # bytes that the equations outside of loops write, up to which a program is tried
-RUNS, ENOUGH = 5, 0.01  # the shortest of so many runs, as long as they took so many seconds
+RUNS, ENOUGH = 5, 0.03  # the shortest of so many runs, as long as they took so many seconds
 
 
 def tried(entry, here, version, everything):
@@ -27,6 +27,7 @@ def tried(entry, here, version, everything):
         run = straight.raw(version, [entry.types[i] for i in entry.dynamic])
         total, inside, raw = clocked(run, everything)
         if raw is straight.MISS or total - inside > max(LAUNCH, LITTLE * inside):
+            version.tried = total
             return None
         version.times, version.inside = (total, None), inside
         engine.take(entry, here, version, run)

@@ -17,6 +17,7 @@ class Version:
         self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
         self.tree = self.program = None  # the Tree it belongs to then, and its own program
         self.engine, self.times = None, None  # "NumPy" where it runs as that; seconds as NumPy and through XLA, where they were timed
+        self.tried = 0.0  # seconds as NumPy before there was any other form
         self.inside = None  # of those as NumPy, the seconds in native loops, where XLA was not tried
         self.captured, self.func, self.types, self.reason = captured, func, types, reason
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None

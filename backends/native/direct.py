@@ -173,19 +173,19 @@ class Definition(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-MADE = {}  # text of a module -> its function
+MADE = {}  # name of machine code -> its function
 
 
 def builtin(nest):
     """`call(*objects)`, one for each of the buffers of a nest: it runs and gives False, or cannot run on these objects and gives True."""
     text, found = nest.text(), [kind for t, array in nest.kinds() for kind in accepted(t, array)]
     with LOCK:
-        code, _ = address(text, "direct")
-        if text not in MADE:
-            known, definition = np.array([id(kind) for kind in found], np.uintp), kept(Definition(b"nest", code, FASTCALL, None))
+        place, code = address(text, "direct")
+        if code not in MADE:
+            known, definition = np.array([id(kind) for kind in found], np.uintp), kept(Definition(b"nest", place, FASTCALL, None))
             make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
-            MADE[text] = make(ctypes.addressof(definition), known, None)
-        return MADE[text]
+            MADE[code] = make(ctypes.addressof(definition), known, None)
+        return MADE[code]
 
 
 def accepted(t, array):
