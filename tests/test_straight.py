@@ -349,3 +349,31 @@ def test_a_call_within_a_call():
         t.join()
     assert len(found) == 1200
     agree(found[-1], X * 2, 0)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.complex128])
+def test_scatters_and_orders(dtype, native):
+    """Written with machine code where there is any, to the same end."""
+    rng = np.random.default_rng(4)
+    x, y = (rng.integers(-9, 9, n).astype(dtype) for n in (7, 30))
+    at = rng.integers(-7, 7, 30)
+
+    def f(x, at, y):
+        z, w = x.copy(), x.copy()
+        np.add.at(z, at, y)
+        w[at[:9]] *= 2
+        x[at] = y
+        order = np.argsort(x.real)
+        rank = np.empty(7, np.int64)
+        rank[order] = np.arange(7)
+        return z, w, order, rank, np.sort(y.real), y[np.argsort(y.real, kind="stable")]
+
+    run = jit(f, engine="numpy", native=native)
+    mine, theirs = [[a.copy() for a in (x, at, y)] for _ in range(2)]
+    for _ in range(2):
+        for got, want in zip((*run(*mine), *mine), (*f(*theirs), *theirs), strict=True):
+            np.testing.assert_array_equal(got, want)
+            assert got.dtype == want.dtype
+    (version,) = next(iter(run.compiled.entries.values())).current.versions
+    assert version.engine == "NumPy", run.explain()

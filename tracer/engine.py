@@ -6,10 +6,12 @@ to, both forms are timed on the arguments of its first call, and it keeps the fa
 one machine are the same from call to call. Where XLA has nothing to win it is not even asked: `trial.py`.
 """
 
+import contextlib
 import time
 
 import numpy as np
 
+from ..backends import native
 from ..backends.numpy import machine_code, plain
 from ..backends.xla import dispatch
 from ..ir.op import OPS
@@ -56,8 +58,7 @@ def settle(entry, here, version, everything):
     """Time both forms of a new version, where it may run as either -> whether it runs as NumPy now."""
     if version.engine or not eligible(entry, here, version):
         return False
-    types = [entry.types[i] for i in entry.dynamic]
-    run = straight.raw(version, types)
+    run = written(entry, version)
     program = here.call.program if isinstance(here.call, Engines) else here.call
 
     def xla():
@@ -83,12 +84,17 @@ def take(entry, here, version, run=None):
     if not may_be_numpy(version, entry.compiled.native):
         version.engine = None
         return
-    types = [entry.types[i] for i in entry.dynamic]
-    version.engine, version.straight = "NumPy", straight.finished(version, types)
+    version.engine, version.straight = "NumPy", written(entry, version, straight.finished)
     here.straight += [version.straight] if version.straight is not None else []
     known = isinstance(here.call, Engines)
-    found = [*(here.call.found if known else ()), run or straight.raw(version, types)]
+    found = [*(here.call.found if known else ()), run or written(entry, version)]
     here.call = Engines(here.call.program if known else here.call, found)
+
+
+def written(entry, version, form=straight.raw):
+    """A version as NumPy, in one form or the other, with machine code where the user leaves it be."""
+    with contextlib.nullcontext() if entry.compiled.native else native.asked(None):
+        return form(version, [entry.types[i] for i in entry.dynamic])
 
 
 def seconds(f, times):
@@ -104,13 +110,13 @@ def seconds(f, times):
     return best
 
 
-def may_be_numpy(version, native):
+def may_be_numpy(version, loops):
     """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.func
     eqns = list(equations(func))
     if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
         return False
-    if not plain(func, lambda eqn: native and machine_code(eqn)):
+    if not plain(func, lambda eqn: loops and machine_code(eqn)):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)

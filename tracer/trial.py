@@ -24,7 +24,7 @@ def tried(entry, here, version, everything):
     if engine.asked(entry) is None:
         if engine.traffic(version.func) > CHEAP:
             return None
-        run = straight.raw(version, [entry.types[i] for i in entry.dynamic])
+        run = engine.written(entry, version)
         total, inside, raw = clocked(run, everything)
         if raw is straight.MISS or total - inside > max(LAUNCH, LITTLE * inside):
             version.tried = total

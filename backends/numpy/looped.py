@@ -1,6 +1,6 @@
-"""Ops of which NumPy has only a spelling with loops, as functions with loops of the IR, which have machine code.
+"""Ops of which NumPy has only a spelling with loops, or one that takes long, as functions with loops of the IR, which have machine code.
 
-They are for small matrices: large ones are better left to the libraries that XLA calls.
+Those of matrices are for small ones: large ones are better left to the libraries that XLA calls.
 """
 
 import functools
@@ -11,6 +11,7 @@ from ...ir.core import Lit
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.dense import lu, triangular_solve
 from ...ir.ops.elementwise import abs, add, cast, conj, div, eq, ge, gt, imag, lt, mul, real, select, sub
+from ...ir.ops.indexing import SCATTERS
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.reduction import argmax
 from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, iota, reshape, transpose
@@ -22,6 +23,8 @@ LARGEST = 32  # rows and columns
 def looped(eqn):
     """The function with loops that an equation is, or None."""
     types = tuple([x.type for x in eqn.operands])
+    if eqn.op in SCATTERED:
+        return made(eqn.op, types, tuple(eqn.attrs.items())) if types[0].size and types[2].size else None
     small = all(t.ndim == 2 and 0 < min(t.shape) and max(t.shape) <= LARGEST for t in types)
     return made(eqn.op, types, tuple(eqn.attrs.items())) if eqn.op in LOOPED and small else None
 
@@ -105,5 +108,15 @@ def substituted(a, b, *, left, lower, transpose, conj, unit):
     return x if left else turned(x)
 
 
+def scattered(op):
+    def run(x, indices, updates, **attrs):
+        """A scatter, in the one trip of a loop."""
+        body = region(lambda _, indices, updates, x: op(x, indices, updates, **attrs), [COUNTER, indices.type, updates.type, x.type])
+        return loop(indices, updates, x, body=body, carried=1, trips=1)
+
+    return run
+
+
 TRANSPOSE, CONJ = transpose, conj  # attributes of the op have these names
-LOOPED = {lu: factors, triangular_solve: substituted}
+SCATTERED = {op: scattered(op) for op in SCATTERS.values()}
+LOOPED = {lu: factors, triangular_solve: substituted, **SCATTERED}

@@ -18,7 +18,7 @@ from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
 from .looped import LOOPED, looped
 from .nesting import nested
-from .nests import call_nest
+from .nests import call_nest, machine_code
 from .pretty import INFIX, pretty
 from .spellings import RULES
 
@@ -115,7 +115,7 @@ class _QuickWriter(_Writer):
             return self.choice(eqn)
         if eqn.op is loop:
             return call_nest(self, eqn)
-        if eqn.op in LOOPED:
+        if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))
         if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
             return self.once(eqn)
