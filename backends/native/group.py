@@ -4,11 +4,14 @@ What one of them stores, the next takes from its register, and what several read
 though they were to be made one after the other, if where they meet is known: at the same index, or nowhere.
 """
 
+import math
+
 from .code import Index
 from .elements import Elements, below, offset
 from .values import Memory
 
 MANY = 4  # differences of an index that are tried
+ROW = 16  # elements of a row from which it is worth a test whether there is one
 WORK = 160  # cost of all elements of one index, from which registers run short
 
 SAME, APART, AHEAD, BEHIND = "same", "apart", "ahead", "behind"
@@ -126,8 +129,19 @@ class Group:
         self.stores.append(new)
         self.cost += new.x.cost
 
-    def emit(self, block):
-        """Emit the loop. block: the lanes to be computed, if not all are."""
+    @property
+    def read(self):
+        return {cell for s in self.stores for cell in s.x.reads}
+
+    @property
+    def rows(self):
+        """The trips of the outermost of its loops, where it has an inner one that is worth running row by row, else 0."""
+        loops = self.stores[0].loops
+        whole = not self.stores[0].lane and len(loops) > 1 and math.prod(n for _, n in loops[1:]) >= ROW
+        return loops[0][1] if whole else 0
+
+    def emit(self, block, outer=0):
+        """Emit the loops, but for the first `outer`. block: the lanes to be computed, if not all are."""
         code, first = self.code, self.stores[0]
 
         def nested(k, along):
@@ -141,7 +155,7 @@ class Group:
             code.count_up(low, high, lambda _: nested(k + 1, along), name=self.names[k])
             return ()
 
-        nested(0, None)
+        nested(outer, None)
 
     def body(self, along):
         elements = Elements(self.code)
