@@ -240,6 +240,7 @@ def test_waves(function, delays, monkeypatch):
     """Stores of whole arrays follow each other row by row, no closer than what they read of each other allows."""
     found, emit = [], wave.Wave.emit
     monkeypatch.setattr(wave, "NEAR", 0)
+    monkeypatch.setattr(wave, "MIDDLE", 0)
     monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
     args = [RNG.random((21, 21)) for _ in range(function.__code__.co_argcount)]
     for nest, eqn in nests(function, *args):

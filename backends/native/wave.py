@@ -5,7 +5,8 @@ and not when all of b has been. The trip of a row is its index plus the delay of
 """
 
 FAR = 8  # rows that a group may stay behind
-NEAR = 1 << 15  # bytes of all arrays that are near the processor anyway
+ROWS = 3  # of each array that are read again soon, more or less
+NEAR, MIDDLE = 1 << 15, 1 << 20  # bytes that are near the processor, and that are not far from it
 
 
 class Wave:
@@ -23,7 +24,10 @@ class Wave:
         if not self.groups or not new.rows or not all(g.rows for g, _ in self.groups):
             return None
         touched = {cell for g, _ in self.groups for cell in (*g.cells, *g.read)}
-        if touched.isdisjoint((*new.cells, *new.read)) or sum(c.size * c.dtype.itemsize for c in {*touched, *new.cells, *new.read}) <= NEAR:
+        everything = {*touched, *new.cells, *new.read}
+        total = sum(c.size * c.dtype.itemsize for c in everything)
+        kept = ROWS * total // max(g.rows for g in (new, *(g for g, _ in self.groups)))
+        if touched.isdisjoint((*new.cells, *new.read)) or total <= NEAR or total <= MIDDLE and kept > NEAR:
             return None
         delay = 0
         for old, before in self.groups:
