@@ -8,7 +8,7 @@ import pytest
 
 from wengert import jit
 from wengert.backends import native
-from wengert.backends.native import build, control, lanes, wave
+from wengert.backends.native import build, control, group, lanes, wave
 from wengert.backends.native.nest import Nest
 from wengert.ir.ops.control import loop
 
@@ -231,6 +231,30 @@ def columns_of_each_other(a, b):
         b[:, 1:] = a[:, :-1] + 0.5
         a[:, 2:] = b.T[:, 2:] - b[:, 1:-1]
     return a, b
+
+
+def along_a_rod(a, b):
+    """Arrays of one row, of which parts follow each other; the last reads further on than the first stores."""
+    for _ in range(3):
+        b[1:-1] = 0.25 * (a[:-2] + 2.0 * a[1:-1] + a[2:])
+        a[2:-1] = b[3:] - b[:-3]
+        b[3] = 7.0
+        b[:-1] += a[1:]
+    return a, b
+
+
+@pytest.mark.parametrize("n", [12, 13, 29, 60])
+def test_strips(n, monkeypatch):
+    found, emit = [], wave.Wave.emit
+    monkeypatch.setattr(wave, "NEAR", 0)
+    monkeypatch.setattr(wave, "MIDDLE", 0)
+    monkeypatch.setattr(group, "STRIP", 3)
+    monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
+    args = [RNG.random(n) for _ in range(2)]
+    for nest, eqn in nests(along_a_rod, *args):
+        for got, want in zip(guarded(nest, eqn, args), loop.body(*args, **eqn.attrs), strict=True):
+            np.testing.assert_array_equal(got, want)
+    assert ([0, 2] in found) == (n > 14)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from .values import Memory
 
 MANY = 4  # differences of an index that are tried
 ROW = 16  # elements of a row from which it is worth a test whether there is one
+STRIP = 512  # elements of a part of a row
 WORK = 160  # cost of all elements of one index, from which registers run short
 
 SAME, APART, AHEAD, BEHIND = "same", "apart", "ahead", "behind"
@@ -135,13 +136,18 @@ class Group:
 
     @property
     def rows(self):
-        """The trips of the outermost of its loops, where it has an inner one that is worth running row by row, else 0."""
+        """The trips of the outermost of its loops, where it is worth running a few at a time, else 0."""
         loops = self.stores[0].loops
-        whole = not self.stores[0].lane and len(loops) > 1 and math.prod(n for _, n in loops[1:]) >= ROW
-        return loops[0][1] if whole else 0
+        inner = math.prod(n for _, n in loops[1:]) >= ROW if len(loops) > 1 else loops and loops[0][1] >= 4 * STRIP
+        return loops[0][1] if inner and not self.stores[0].lane else 0
 
-    def emit(self, block, outer=0):
-        """Emit the loops, but for the first `outer`. block: the lanes to be computed, if not all are."""
+    @property
+    def strip(self):
+        """How many at a time: a row of many elements, or part of one row."""
+        return STRIP if len(self.names) == 1 else 1
+
+    def emit(self, block, bounds=None):
+        """Emit the loops. block: the lanes to be computed, if not all are; bounds: of the first one, if not all of it runs."""
         code, first = self.code, self.stores[0]
 
         def nested(k, along):
@@ -149,13 +155,13 @@ class Group:
                 self.body(along)
                 return ()
             axis, n = first.loops[k]
-            low, high = "0", str(n)
+            low, high = bounds if bounds and k == 0 else ("0", str(n))
             if first.lane and first.lane[0] == axis:
                 low, high, along = block.part(code, first.lane[1], n)
             code.count_up(low, high, lambda _: nested(k + 1, along), name=self.names[k])
             return ()
 
-        nested(outer, None)
+        nested(0, None)
 
     def body(self, along):
         elements = Elements(self.code)

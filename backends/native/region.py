@@ -296,7 +296,7 @@ class Region:
         if not group.stores:
             return
         delay = self.wave.takes(group)
-        if delay is None and self.wave.groups and not group.rows and self.wave.apart(group):
+        if delay is None and self.wave.groups and len(group.names) == 1 and self.wave.apart(group):
             group.emit(self.block)
             return
         if delay is None:

@@ -1,8 +1,10 @@
 """Groups of stores over the same rows, made row by row: a group follows the ones before it as closely as what it needs of their rows allows.
 
 Of `b[1:-1] = f(a)` and then `a[1:-1] = g(b)`, row i of a is made when row i + 1 of b has been, while both are near the processor,
-and not when all of b has been. The trip of a row is its index plus the delay of its group.
+and not when all of b has been. A row runs on the trip of its index plus the delay of its group; of arrays that are one row, parts do.
 """
+
+from .code import Index
 
 FAR = 8  # rows that a group may stay behind
 ROWS = 3  # of each array that are read again soon, more or less
@@ -21,12 +23,12 @@ class Wave:
 
     def takes(self, new):
         """The delay with which a group can follow, or None."""
-        if not self.groups or not new.rows or not all(g.rows for g, _ in self.groups):
+        if not self.groups or not new.rows or not all(g.rows and g.strip == new.strip for g, _ in self.groups):
             return None
         touched = {cell for g, _ in self.groups for cell in (*g.cells, *g.read)}
         everything = {*touched, *new.cells, *new.read}
         total = sum(c.size * c.dtype.itemsize for c in everything)
-        kept = ROWS * total // max(g.rows for g in (new, *(g for g, _ in self.groups)))
+        kept = ROWS * total * new.strip // max(g.rows for g in (new, *(g for g, _ in self.groups)))
         if touched.isdisjoint((*new.cells, *new.read)) or total <= NEAR or total <= MIDDLE and kept > NEAR:
             return None
         delay = 0
@@ -36,7 +38,7 @@ class Wave:
                 if last is None:
                     return None
                 delay = max(delay, before + last)
-        return delay if delay <= FAR else None
+        return delay if delay <= max(FAR, new.strip) else None
 
     def apart(self, new):
         """Whether a group shares no array that either stores into with those that wait."""
@@ -47,20 +49,17 @@ class Wave:
         if len(self.groups) == 1:
             self.groups[0][0].emit(block)
             return
-        low, high = 0, max(delay + g.rows for g, delay in self.groups)
+        step = self.groups[0][0].strip
+        end = max(delay + g.rows for g, delay in self.groups)
 
         def trip(t):
+            first = Index.of(t).times(step)
             for g, delay in self.groups:
-                code.do(f"{g.names[0]} = add nsw i64 {t}, {-delay}")
-                inside, after = code.label(), code.label()
-                code.branch(code.op(f"icmp ult i64 {g.names[0]}, {g.rows}"), inside, after)
-                code.begin(inside)
-                g.emit(block, 1)
-                code.jump(after)
-                code.begin(after)
+                low, high = code.value(first.plus(-delay)), code.value(first.plus(step - delay))
+                g.emit(block, (code.most("0", low), code.least(str(g.rows), high)))
             return ()
 
-        code.count_up(str(low), str(high), trip)
+        code.count_up("0", -(-end // step), trip)
 
 
 def clashes(old, new):
