@@ -8,7 +8,7 @@ import pytest
 
 from wengert import jit
 from wengert.backends import native
-from wengert.backends.native import build, control, lanes
+from wengert.backends.native import build, control, group, lanes, wave
 from wengert.backends.native.nest import Nest
 from wengert.ir.ops.control import loop
 
@@ -191,3 +191,92 @@ def test_ends_of_rows(n, dtype):
         assert ("masked" if 8 < n - 2 < 64 and (n - 2) % 8 else "plain") == ("masked" if nest.code.masked else "plain")
         for got, want in zip(guarded(nest, eqn, args), loop.body(*args, **eqn.attrs), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+def jacobi(a, b):
+    for _ in range(3):
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
+        a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] + b[:-2, 1:-1])
+    return a, b
+
+
+def fields(ex, ey, hz):
+    """Three arrays of other ranges, and one row that is stored between them."""
+    for t in range(3):
+        ey[0, :] = t
+        ey[1:, :] -= 0.5 * (hz[1:, :] - hz[:-1, :])
+        ex[:, 1:] -= 0.5 * (hz[:, 1:] - hz[:, :-1])
+        hz[:-1, :-1] -= 0.7 * (ex[:-1, 1:] - ex[:-1, :-1] + ey[1:, :-1] - ey[:-1, :-1])
+    return ex, ey, hz
+
+
+def onto_itself(a):
+    """What is computed before any of it is stored waits in memory of its own."""
+    for _ in range(3):
+        a[2:-1, 1:] = a[:-3, 1:] - a[3:, :-1] * 0.5 + a[2:-1, 1:]
+    return a
+
+
+def far_behind(a, b):
+    """All of b is needed for the first row of a."""
+    for _ in range(3):
+        b[:, :] = a[::-1] * 0.5
+        a[:, :] = b[::-1, ::-1] + b[:1]
+    return a, b
+
+
+def columns_of_each_other(a, b):
+    """Rows of the one are columns of the other."""
+    for _ in range(3):
+        b[:, 1:] = a[:, :-1] + 0.5
+        a[:, 2:] = b.T[:, 2:] - b[:, 1:-1]
+    return a, b
+
+
+def along_a_rod(a, b):
+    """Arrays of one row, of which parts follow each other; the last reads further on than the first stores."""
+    for _ in range(3):
+        b[1:-1] = 0.25 * (a[:-2] + 2.0 * a[1:-1] + a[2:])
+        a[2:-1] = b[3:] - b[:-3]
+        b[3] = 7.0
+        b[:-1] += a[1:]
+    return a, b
+
+
+@pytest.mark.parametrize("n", [12, 13, 29, 60])
+def test_strips(n, monkeypatch):
+    found, emit = [], wave.Wave.emit
+    monkeypatch.setattr(wave, "NEAR", 0)
+    monkeypatch.setattr(wave, "MIDDLE", 0)
+    monkeypatch.setattr(group, "STRIP", 3)
+    monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
+    args = [RNG.random(n) for _ in range(2)]
+    for nest, eqn in nests(along_a_rod, *args):
+        for got, want in zip(guarded(nest, eqn, args), loop.body(*args, **eqn.attrs), strict=True):
+            np.testing.assert_array_equal(got, want)
+    assert ([0, 2] in found) == (n > 14)
+
+
+@pytest.mark.parametrize(
+    ("function", "delays"), [(jacobi, [0, 1]), (fields, [0, 0, 0]), (onto_itself, [0, 2]), (far_behind, None), (columns_of_each_other, None)]
+)
+def test_waves(function, delays, monkeypatch):
+    """Stores of whole arrays follow each other row by row, no closer than what they read of each other allows."""
+    found, emit = [], wave.Wave.emit
+    monkeypatch.setattr(wave, "NEAR", 0)
+    monkeypatch.setattr(wave, "MIDDLE", 0)
+    monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
+    args = [RNG.random((21, 21)) for _ in range(function.__code__.co_argcount)]
+    for nest, eqn in nests(function, *args):
+        operands = [RNG.random(x.type.shape) for x in eqn.operands]
+        for got, want in zip(guarded(nest, eqn, operands), loop.body(*operands, **eqn.attrs), strict=True):
+            np.testing.assert_array_equal(got, want)
+    assert delays in found if delays else all(len(x) == 1 for x in found)
+
+
+def test_waves_are_of_arrays_that_are_not_near(monkeypatch):
+    found, emit = [], wave.Wave.emit
+    monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append(len(self.groups)), emit(self, block)))
+    for n in (20, 200):
+        list(nests(jacobi, *[np.zeros((n, n))] * 2))
+    assert found == [1, 1, 2]

@@ -4,12 +4,16 @@ What one of them stores, the next takes from its register, and what several read
 though they were to be made one after the other, if where they meet is known: at the same index, or nowhere.
 """
 
+import math
+
 from . import guards
 from .code import Index
 from .elements import Elements, below, offset
 from .values import Memory
 
 MANY = 4  # differences of an index that are tried
+ROW = 16  # elements of a row from which it is worth a test whether there is one
+STRIP = 512  # elements of a part of a row
 WORK = 160  # cost of all elements of one index, from which registers run short
 
 SAME, APART, AHEAD, BEHIND = "same", "apart", "ahead", "behind"
@@ -130,8 +134,24 @@ class Group:
         self.stores.append(new)
         self.cost += new.x.cost
 
-    def emit(self, block):
-        """Emit the loop. block: the lanes to be computed, if not all are."""
+    @property
+    def read(self):
+        return {cell for s in self.stores for cell in (*s.x.reads, *(mask for mask, _ in s.masks))}
+
+    @property
+    def rows(self):
+        """The trips of the outermost of its loops, where it is worth running a few at a time, else 0."""
+        loops = self.stores[0].loops
+        inner = math.prod(n for _, n in loops[1:]) >= ROW if len(loops) > 1 else loops and loops[0][1] >= 4 * STRIP
+        return loops[0][1] if inner and not self.stores[0].lane else 0
+
+    @property
+    def strip(self):
+        """How many at a time: a row of many elements, or part of one row."""
+        return STRIP if len(self.names) == 1 else 1
+
+    def emit(self, block, bounds=None):
+        """Emit the loops. block: the lanes to be computed, if not all are; bounds: of the first one, if not all of it runs."""
         code, first = self.code, self.stores[0]
         masks = frozenset.intersection(*(frozenset(s.masks) for s in self.stores))
         mask = min(masks, key=lambda state: state[1], default=(None,))[0]
@@ -141,11 +161,11 @@ class Group:
                 self.body(along)
                 return ()
             axis, n = first.loops[k]
+            low, high = bounds if bounds and k == 0 else ("0", str(n))
             if mask is not None and first.lane is None and axis == first.x.type.ndim - 1 and n >= guards.LEAST:
                 index = first.index(self.names)[:-1]
-                guards.stretches(code, mask, first.x.type.shape, index, n, self.names[k], lambda: self.body(along))
+                guards.stretches(code, mask, first.x.type.shape, index, (low, high), self.names[k], lambda: self.body(along))
                 return ()
-            low, high = "0", str(n)
             if first.lane and first.lane[0] == axis:
                 low, high, along = block.part(code, first.lane[1], n)
             code.count_up(low, high, lambda _: nested(k + 1, along), name=self.names[k])

@@ -59,23 +59,24 @@ def changed_under(x, cell):
     return set()
 
 
-def stretches(code, mask, shape, index, n, name, body):
-    """`body()` for the last index `name` from 0 to n, without stretches in which a mask, a cell of that shape, is False all along."""
-    t = code.name()
+def stretches(code, mask, shape, index, bounds, name, body):
+    """`body()` for the last index `name` within bounds, without stretches in which a mask, a cell of that shape, is False all along."""
+    (low, high), t = bounds, code.name()
 
     def stretch(_):
-        low = code.op(f"mul nsw i64 {t}, {STRETCH}")
-        high = code.least(code.op(f"add nsw i64 {low}, {STRETCH}"), str(n))
-        at = code.value(offset(shape, (*index, Index.of(code.least(low, str(n - STRETCH))))))
+        first = code.op(f"add nsw i64 {low}, {code.op(f'mul nsw i64 {t}, {STRETCH}')}")
+        end = code.least(code.op(f"add nsw i64 {first}, {STRETCH}"), high)
+        at = code.value(offset(shape, (*index, Index.of(code.least(first, str(shape[-1] - STRETCH))))))
         place = code.op(f"getelementptr inbounds i8, ptr {mask.pointer}, i64 {at}")
         some = code.op(f"icmp ne <{STRETCH} x i8> {code.op(f'load <{STRETCH} x i8>, ptr {place}, align 1')}, zeroinitializer")
         bits = code.op(f"bitcast <{STRETCH} x i1> {some} to i{STRETCH}")
         inside, after = code.label(), code.label()
         code.branch(code.op(f"icmp ne i{STRETCH} {bits}, 0"), inside, after)
         code.begin(inside)
-        code.count_up(low, high, lambda _: body() or (), name=name)
+        code.count_up(first, end, lambda _: body() or (), name=name)
         code.jump(after)
         code.begin(after)
         return ()
 
-    code.count_up("0", str(-(-n // STRETCH)), stretch, name=t)
+    length = code.op(f"sub nsw i64 {high}, {low}")
+    code.count_up("0", code.op(f"sdiv i64 {code.op(f'add nsw i64 {length}, {STRETCH - 1}')}, {STRETCH}"), stretch, name=t)

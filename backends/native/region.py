@@ -21,6 +21,7 @@ from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
 from .shapes import SHAPES
 from .values import Mapped, Memory, Moved, Number, Refused, Register
+from .wave import Wave
 
 STORE, RESHAPE, AND = OPS["dynamic_update_slice"], OPS["reshape"], OPS["and"]
 STORES = {STORE, *SCATTERS}
@@ -39,7 +40,8 @@ class Region:
         """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be computed, if not all are."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
-        self.own, self.clamped, self.home, self.block, self.group = set(), {}, {}, block, Group(nest.code)
+        self.own, self.clamped, self.home, self.block = set(), {}, {}, block
+        self.group, self.wave = Group(nest.code), Wave(nest.code)
         for eqn in func.eqns:
             if eqn.op.effect:
                 raise Refused(f"{eqn.op.name} may have an effect")
@@ -140,7 +142,7 @@ class Region:
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
 
     def element(self, x, index):
-        if not self.group.cells.isdisjoint(x.reads):
+        if not (self.group.cells | self.wave.cells).isdisjoint(x.reads):
             self.flush()
         return Elements(self.code).get(x, index)
 
@@ -297,7 +299,7 @@ class Region:
         if x.type.size > SHARED and self.nest.depth:
             raise Refused(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
         if not self.group.takes(store):
-            self.flush()
+            self.close()
         self.group.add(store)
         cell.written()
 
@@ -305,11 +307,25 @@ class Region:
         """The masks, as `guards.states` has them, outside of which a value does not matter."""
         return set().union(*(states(self.env[m], x.type.shape) for m in x.under if m in self.env))
 
-    def flush(self):
-        """Emit the stores that wait for others over the same indices."""
+    def close(self):
+        """No more stores come into the loop of those that wait."""
         group, self.group = self.group, Group(self.code)
-        if group.stores:
+        if not group.stores:
+            return
+        delay = self.wave.takes(group)
+        if delay is None and self.wave.groups and len(group.names) == 1 and self.wave.apart(group):
             group.emit(self.block)
+            return
+        if delay is None:
+            self.flush()
+        self.wave.groups.append((group, delay or 0))
+
+    def flush(self):
+        """Emit the stores that wait for others over the same indices, or the same rows."""
+        self.close()
+        wave, self.wave = self.wave, Wave(self.code)
+        if wave.groups:
+            wave.emit(self.block)
 
     def detached(self, store, names, x, index, least):
         """x, with parts of up to `least` elements that a store of it would overwrite too early computed now."""
