@@ -289,7 +289,7 @@ class Background(Entry):
         if version.engine:
             engine.take(self, here, version)
         self.spread(here)
-        version.background, job.taken = job, time.perf_counter()
+        version.background, job.taken, job.context = job, time.perf_counter(), None
         return here
 
     def spread(self, here):

@@ -95,7 +95,6 @@ class Worker:
             with progress.line("jit(tier='background')", "the process ends when XLA has done"):
                 self.thread.join(PATIENCE)
 
-
     def forked(self):
         """In a new process: none of the threads is here, XLA's own not either. Where programs were being made, none is made any more."""
         begun = self.thread is not None
