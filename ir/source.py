@@ -10,6 +10,8 @@ import itertools
 import linecache
 import os
 
+from .syntax import parse
+
 
 class Source:
     """An instruction of the user's code, plus the transform that derived the equation from it (`vjp`, `jvp`).
@@ -62,7 +64,7 @@ class Source:
 def _targets(file):
     """position of an assigned expression -> the name it is assigned to, for one file."""
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        tree = parse("".join(linecache.getlines(file)))
     except SyntaxError:
         return {}
     found = {}

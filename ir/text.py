@@ -19,6 +19,7 @@ import zlib
 
 import numpy as np
 
+from . import syntax
 from .core import Builder, Constant, Func, Lit, Value
 from .op import OPS
 from .source import hint_name
@@ -253,7 +254,7 @@ def _parse_attr(text, lines):
     if '"' not in text:
         text = _TYPE.sub(r'type("\g<0>")', text)
     try:
-        return read(ast.parse(text, mode="eval").body)
+        return read(syntax.parse(text, mode="eval").body)
     except SyntaxError:
         raise lines.error(f"cannot read the value {text}") from None
 

@@ -346,6 +346,27 @@ def test_stores_outside_are_traced_by_a_call(compiler):
     assert any(r.how == "input" for v in traces(count) for r in v.captured.outside.reads.values())
 
 
+def test_handlers_do_not_see_why_a_trace_ends(compiler):
+    class Counter:
+        n = 0
+
+    counter = Counter()
+
+    @jit(tier="background")
+    def count(x):
+        try:
+            counter.n += 1
+        except:  # noqa: E722
+            raise ValueError("caught") from None
+        return x * 2
+
+    for k in range(1, 5):
+        np.testing.assert_allclose(count(X), X * 2)
+        compiler.wait()
+        assert counter.n == k
+    assert "traced on the thread of a call: it stores to Counter.n" in count.explain() and len(traces(count)) == 1
+
+
 def test_what_is_not_captured_is_not_run_beside_the_program(compiler, tmp_path):
     path = tmp_path / "log"
 

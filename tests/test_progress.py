@@ -1,11 +1,17 @@
 """The line that a terminal shows while a call waits for the compiler: there after a second, gone before the program runs, nowhere else."""
 
+import io
 import os
 import pty
 import subprocess
 import sys
+import threading
 
+import numpy as np
 import pytest
+
+from wengert import jit
+from wengert.tracer import progress
 
 PROGRAM = """
 import sys, threading
@@ -24,18 +30,15 @@ def noted(self, text):
         (traced if self.phase == "tracing" else compiled).set()
 
 def held(self, here, everything):
-    if waits:
-        assert compiled.wait(20)
+    assert compiled.wait(20)
     return launch(self, here, everything)
 
 progress.Line.write, Entry.launch = noted, held
-waits = "shown" in sys.argv
 
 @jit
 def f(x):
     y = np.sin(x)
-    if waits:
-        traced.wait(20)
+    traced.wait(20)
     print("at", y.sum())
     return y
 
@@ -45,17 +48,14 @@ print([t.name for t in threading.enumerate() if "progress" in t.name])
 """
 
 
-def run(tmp_path, *given, terminal, **environment):
-    """What a process writes, stdout and stderr in the order in which they come: to a terminal, or to a pipe."""
+def test_on_a_terminal(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    env = {**os.environ, "PYTHONPATH": root, "TERM": "xterm", "COLUMNS": "60", "PYTHONUNBUFFERED": "1", **environment}
-    line = [sys.executable, str(path), *given]
-    if not terminal:
-        return subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100, env=env).stdout
+    env = {**os.environ, "PYTHONPATH": root, "TERM": "xterm", "COLUMNS": "60", "PYTHONUNBUFFERED": "1"}
+    env.pop("WENGERT_PROGRESS", None)
     ours, theirs = pty.openpty()
-    child = subprocess.Popen(line, stdout=theirs, stderr=theirs, env=env)
+    child = subprocess.Popen([sys.executable, str(path)], stdout=theirs, stderr=theirs, env=env)
     os.close(theirs)
     found = b""
     try:
@@ -65,12 +65,7 @@ def run(tmp_path, *given, terminal, **environment):
         pass
     os.close(ours)
     assert child.wait(100) == 0, found.decode()
-    return found.decode().replace("\r\n", "\n")
-
-
-def test_on_a_terminal(tmp_path):
-    text = run(tmp_path, "shown", terminal=True)
-    line, _, after = text.partition("at 0.0\n")
+    line, _, after = found.decode().replace("\r\n", "\n").partition("at 0.0\n")
     shown = [part for part in line.split("\r\x1b[K") if part]
     assert shown[0].startswith("f: tracing, 1 equation, 0.") and shown[0].endswith(" s")
     assert any(part.startswith("f: compiling, ") for part in shown)
@@ -79,6 +74,28 @@ def test_on_a_terminal(tmp_path):
     assert after == "at 0.0\n[]\n"
 
 
-@pytest.mark.parametrize("terminal, environment", [(False, {}), (True, {"WENGERT_PROGRESS": "0"})])
-def test_elsewhere(tmp_path, terminal, environment):
-    assert run(tmp_path, terminal=terminal, **environment) == "at 0.0\nat 0.0\n[]\n"
+class Stream(io.StringIO):
+    def __init__(self, terminal):
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self):
+        return self.terminal
+
+
+@pytest.mark.parametrize("terminal, environment, shown", [(True, {}, True), (False, {}, False), (True, {"WENGERT_PROGRESS": "0"}, False)])
+def test_elsewhere(monkeypatch, terminal, environment, shown):
+    """Where nothing is to be written, no thread is begun."""
+    monkeypatch.setattr(sys, "stderr", Stream(terminal))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("WENGERT_PROGRESS", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    begun, before = [], threading.enumerate()
+    lines = lambda: [t for t in threading.enumerate() if t.name == "wengert progress" and t not in before]
+    monkeypatch.setattr(progress, "tracing", lambda _: begun.append(bool(lines())))
+    f = jit(lambda x: np.cos(x))
+    f(np.zeros(3))
+    f(np.zeros(3))
+    assert begun == [shown] and (shown or sys.stderr.getvalue() == "")

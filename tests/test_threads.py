@@ -1,11 +1,14 @@
 """Threads that trace at once, different functions and the same: each gets its own program and the right numbers."""
 
+import ast
+import gc
 import linecache
 import threading
 
 import numpy as np
 
 from wengert import grad, jit
+from wengert.ir import syntax
 
 COUNT = 8
 
@@ -96,6 +99,28 @@ def test_functions_first_converted_at_once():
 def source_of(name, text):
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     return compile(text, name, "exec")
+
+
+def test_syntax_trees_are_made_at_one_go():
+    """CPython 3.11 loses count of a tree's depth where the garbage collector calls Python, and another thread makes one meanwhile."""
+    calls, text, thresholds = [], "\n".join(f"x{k} = [{k}, (y + {k}) * f(z)]" for k in range(300)), gc.get_threshold()
+    note = lambda *_: calls.append(gc.isenabled())
+    gc.callbacks.append(note)
+    gc.set_threshold(10)
+    try:
+        tree = syntax.parse(text)
+        made = len(calls)
+        compile(tree, "<tree>", "exec")
+        assert len(calls) > made  # elsewhere it is called
+        del calls[:]
+        with syntax.undisturbed():
+            ast.parse(text)
+            compile(tree, "<tree>", "exec")
+            during = len(calls)
+        assert gc.isenabled() and during == 0
+    finally:
+        gc.callbacks.remove(note)
+        gc.set_threshold(*thresholds)
 
 
 def test_without_source():

@@ -57,8 +57,8 @@ def beside():
         yield made
     finally:
         _thread.beside = None
-    if made.shared is not None:
-        raise made.shared
+        if made.shared is not None:
+            raise made.shared
 
 
 def now():

@@ -7,6 +7,7 @@ A finished program is put in use by the call that first wants it, when all that 
 """
 
 import builtins
+import contextvars
 import sys
 import threading
 import time
@@ -46,12 +47,13 @@ class Job:
         self.leaves = self.version = self.program = None  # copies of the arguments of a call, where the trace needs some
         self.tries = self.answers = self.waited = 0
         self.lock = threading.Lock()  # for calls that wait
+        self.context = contextvars.copy_context()
         self.asked, self.taken = time.perf_counter(), None  # when the first of its calls came, and when the program was put in use
 
     def run(self):
         """On the thread: make the program, or say what is in the way."""
         try:
-            self.entry.make(self)
+            self.context.run(self.entry.make, self)
             self.state = READY
         except aside.Shared as shared:
             self.tries += shared.remedy == aside.AGAIN
@@ -198,7 +200,7 @@ class Background(Entry):
         """Trace and compile; Shared where the trace must be made by a call."""
         version, files = job.version or self.stored(job.types, job.reason), {}
         if version is None:
-            with aside.beside():
+            with aside.beside(), np.errstate(all="ignore"):  # what a trace warns of, plain Python has warned of
                 version = self.trace(job.kinds, job.types, job.reason, job.leaves or aside.Absent(), job.path)
                 refuse_functions(version.captured.outs)
         job.version, job.leaves = version, None
@@ -241,7 +243,7 @@ class Background(Entry):
         made = [made_up(p.type, k) for p, k in zip(params, kinds, strict=True)]
         with dispatch.wide():
             dispatch.wait(job.program(*self.placed(made)))
-        if not version.assumed and not version.captured.inputs:
+        if not version.assumed:
             here = World(self.compiled.name, self.compiled.native, version.rules)
             here.call = job.program
             engine.settle(self, here, version, made)
@@ -287,7 +289,7 @@ class Background(Entry):
         if version.engine:
             engine.take(self, here, version)
         self.spread(here)
-        version.background, job.taken = job, time.perf_counter()
+        version.background, job.taken, job.context = job, time.perf_counter(), None
         return here
 
     def spread(self, here):

@@ -12,7 +12,7 @@ INTERNAL = (
     *(os.path.join(ROOT, room) + os.sep for room in ("ir", "autodiff", "backends", "tracer")),
     os.path.join(ROOT, "__main__.py"),
     os.path.dirname(np.__file__) + os.sep,
-    os.path.dirname(os.__file__) + os.sep + "functools.py",
+    *(os.path.dirname(os.__file__) + os.sep + name for name in ("functools.py", "threading.py")),
     "<wengert",
     "<frozen ",
     "<__array_function__",

@@ -3,6 +3,8 @@
 An int that keeps changing is traced after all (`jit.Route`).
 """
 
+import functools
+
 import numpy as np
 
 from ..backends.xla.dispatch import is_device_type
@@ -35,6 +37,12 @@ def kind_of_type(t):
     return found
 
 
+@functools.cache
+def captured(dtype):
+    """Whether arrays of a dtype can be; its name costs some microseconds."""
+    return dtype.name in SHORT and dtype.isnative
+
+
 def kind_for(leaf, name):
     """The Kind of one dynamic leaf; UnsupportedError for dtypes that cannot be captured."""
     kind = kind_of_type(type(leaf))
@@ -45,7 +53,7 @@ def kind_for(leaf, name):
     if type(leaf) is int:
         return Kind(INT64, int, name=name)
     dtype = np.dtype(leaf.dtype)
-    if dtype.name not in SHORT or not dtype.isnative:
+    if not captured(dtype):
         hint = (
             "Lists of unequal lengths make object arrays: pad the rows to one length."
             if dtype.hasobject

@@ -7,8 +7,6 @@ import threading
 import time
 import types
 
-import numpy as np
-
 from . import aside, progress
 from .cache.watch import Watch
 from .frames import internal
@@ -44,9 +42,9 @@ class Strict(Watch):
         super().profile(frame, event, argument)
 
     def alike(self, f):
-        if type(f) is types.MethodType and type(f.__func__) is types.FunctionType and internal(f.__func__.__code__):
-            return True
-        if type(f) is types.BuiltinFunctionType and type(f.__self__) in SEEN_THROUGH:
+        function = f.__func__ if type(f) is types.MethodType else f
+        ours = type(function) is types.FunctionType and internal(function.__code__)
+        if ours or type(f) is types.BuiltinFunctionType and type(f.__self__) in SEEN_THROUGH:
             return True
         return super().alike(f) or f in (set, frozenset) or isinstance(f, type) and not library(f)
 
@@ -82,8 +80,7 @@ class Worker:
                     return
                 self.working = self.jobs.popleft()
             time.sleep(LATER)
-            with np.errstate(all="ignore"):  # what a trace warns of, plain Python has warned of
-                self.working.run()
+            self.working.run()
             with self.more:
                 self.working = None
                 self.more.notify_all()
@@ -97,7 +94,6 @@ class Worker:
         if self.thread is not None:
             with progress.line("jit(tier='background')", "the process ends when XLA has done"):
                 self.thread.join(PATIENCE)
-
 
     def forked(self):
         """In a new process: none of the threads is here, XLA's own not either. Where programs were being made, none is made any more."""

@@ -20,6 +20,7 @@ import numpy as np
 from ...ir.core import Constant, Func, Value
 from ...ir.op import OPS
 from ...ir.source import hint_name
+from ...ir.syntax import parse
 from .pretty import pretty
 
 EMIT = {}  # region op -> emitter(writer, eqn, operand texts) -> statements
@@ -74,7 +75,7 @@ def loops(op):
     """Whether what an op means in NumPy is spelled with loops over elements."""
     if op.body.__module__.rpartition(".")[2] in ("special", "window", "signal", "external"):
         return True
-    return any(isinstance(node, LOOPS) for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(op.body)))))
+    return any(isinstance(node, LOOPS) for node in ast.walk(parse(textwrap.dedent(inspect.getsource(op.body)))))
 
 
 class _Module:
@@ -204,7 +205,7 @@ def identifier(name):
 
 @functools.cache
 def _tree(function):
-    definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    definition = parse(textwrap.dedent(inspect.getsource(function))).body[0]
     definition.decorator_list = []
     return definition
 
@@ -241,11 +242,11 @@ def _variadic(op):
 
 
 def _parsed(texts):
-    return {k: ast.parse(v, mode="eval").body for k, v in texts.items()}
+    return {k: parse(v, mode="eval").body for k, v in texts.items()}
 
 
 def _copy(tree):
-    return ast.parse(ast.unparse(tree), mode="eval").body
+    return parse(ast.unparse(tree), mode="eval").body
 
 
 class _Substitute(ast.NodeTransformer):

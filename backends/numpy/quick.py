@@ -5,7 +5,6 @@ fewer elements that broadcasts to it, and what is elementwise stays thin. Values
 Python's floats as they come, where what is done with them is the same in both, NumPy's otherwise.
 """
 
-import ast
 import builtins
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 
 from ...ir.core import Constant, Lit
 from ...ir.ops.control import cond, loop
+from ...ir.syntax import compiled, parse
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
 from .looped import LOOPED, looped
@@ -50,11 +50,11 @@ class Statements:
 
     def define(self, name, body, space, fixed=()):
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines say."""
-        tree = ast.parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
+        tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
         tree.body[-1] = nested(tree.body[-1], fixed)
         space |= self.module.objects
         with np.errstate(all="ignore"):
-            exec(compile(tree, "<wengert numpy call>", "exec"), space)
+            exec(compiled(tree, "<wengert numpy call>", "exec"), space)
         return space[name]
 
 

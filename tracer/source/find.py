@@ -9,6 +9,7 @@ import inspect
 import linecache
 import types
 
+from ...ir.syntax import compiled, parse
 from .names import SCOPES, bound, walk
 
 FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
@@ -28,7 +29,7 @@ def _functions(text):
             visit(child, child.name if isinstance(child, ast.ClassDef) else private)
 
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
         visit(tree, None)
     except (SyntaxError, RecursionError):
         return {}, ()
@@ -89,7 +90,7 @@ def build(node, private, imports, code, extra=()):
     tree = ast.Module([*first, top], [])
     for part in (top, outer, *params, body[0]):
         ast.copy_location(part, node)
-    made = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+    made = compiled(ast.fix_missing_locations(tree), code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
     for step in ([private] if private else []) + ["@outer", name]:
         made = next(c for c in made.co_consts if isinstance(c, types.CodeType) and c.co_name == step)
     return made

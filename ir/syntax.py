@@ -1,0 +1,39 @@
+"""Syntax trees of Python source, made and compiled with no other thread in between.
+
+CPython (3.11 to 3.13) counts the depth of a tree that it converts in one place for all threads, and raises SystemError where two threads have
+converted at once. A conversion is left in the middle only for the garbage collector, where that calls Python code, as jax has it do.
+"""
+
+import ast
+import contextlib
+import gc
+import os
+import threading
+
+_converting = threading.Lock()
+os.register_at_fork(before=_converting.acquire, after_in_parent=_converting.release, after_in_child=_converting.release)
+
+
+def parse(text, mode="exec"):
+    """As ast.parse."""
+    with undisturbed():
+        return ast.parse(text, mode=mode)
+
+
+def compiled(tree, *args, **kwargs):
+    """As compile, of a tree."""
+    with undisturbed():
+        return compile(tree, *args, **kwargs)
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Within, no garbage is collected, and one thread at a time is there."""
+    with _converting:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if enabled:
+                gc.enable()
