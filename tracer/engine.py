@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from ..backends.numpy import machine_code, plain
+from ..backends.numpy import machine_code, plain, with_loops
 from ..backends.xla import dispatch
 from ..ir.op import OPS
 from . import straight
@@ -80,8 +80,8 @@ def settle(entry, here, version, everything):
 
 def take(entry, here, version, run=None):
     """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
-    if not may_be_numpy(version, entry.compiled.native):
-        version.engine = None
+    if not all(machine_code(e) for e in equations(version.func) if with_loops(e)):
+        version.engine = version.times = None
         return
     types = [entry.types[i] for i in entry.dynamic]
     version.engine, version.straight = "NumPy", straight.finished(version, types)
