@@ -18,7 +18,7 @@ import pytest
 
 from wengert import WengertError, grad, jit
 from wengert import __main__ as cli
-from wengert.backends.native import build, direct
+from wengert.backends.native import build, direct, legal
 from wengert.backends.xla import dispatch, executables
 from wengert.tracer import engine, trial
 from wengert.tracer import entry as entries
@@ -761,6 +761,7 @@ def test_another_process_finds_it_and_one_that_was_edited_does_not(tmp_path, edi
 @pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkeypatch):
     text = "def f(x, s):\n    for i in range(1, len(x)):\n        x[i] += x[i - 1] * s\n    return x.sum()\n"
+    lower = dispatch.lower
     monkeypatch.setattr(dispatch, "lower", None)  # XLA compiles nothing
     monkeypatch.setattr(engine, "CHOICE", None)
     monkeypatch.setattr(trial, "LAUNCH", 1.0)
@@ -771,3 +772,8 @@ def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkey
     monkeypatch.setattr(build.machine()[0], "create_pass_builder", None)  # nor does LLVM
     assert process.run(text, X.copy(), 0.37) == ("read", plainly(text, X.copy(), 0.37))
     assert "runs         as NumPy, 1 loop as machine code" in process.function.explain() and len(build.OBJECTS) == 1
+    monkeypatch.setattr(direct, "refusal", lambda: "not here")
+    monkeypatch.setattr(legal, "refusal", lambda: "nor here")
+    monkeypatch.setattr(dispatch, "lower", lower)
+    assert process.run(text, X.copy(), 0.37) == ("read", pytest.approx(plainly(text, X.copy(), 0.37)))
+    assert "as NumPy" not in process.function.explain()

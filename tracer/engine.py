@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from ..backends import native
-from ..backends.numpy import machine_code, plain
+from ..backends.numpy import machine_code, plain, with_loops
 from ..backends.xla import dispatch
 from ..ir.op import OPS
 from . import straight
@@ -81,8 +81,8 @@ def settle(entry, here, version, everything):
 
 def take(entry, here, version, run=None):
     """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
-    if not may_be_numpy(version, entry.compiled.native):
-        version.engine = None
+    if not all(machine_code(e) for e in equations(version.func) if with_loops(e)):
+        version.engine = version.times = None
         return
     version.engine, version.straight = "NumPy", written(entry, version, straight.finished)
     here.straight += [version.straight] if version.straight is not None else []

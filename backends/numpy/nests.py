@@ -11,12 +11,17 @@ from ...ir.core import Lit
 from ...ir.ops.control import loop
 from .. import native
 from .held import NUMPY, PYTHON, Held
-from .looped import looped
+from .looped import LOOPED, SCATTERED, looped
 
 
 def nest_of(eqn):
     """The nest that a loop is, or None where there is none that NumPy's arrays can be given to."""
     return native.called([x.type for x in eqn.operands], eqn.attrs)
+
+
+def with_loops(eqn):
+    """Whether an equation runs as a nest, or not as NumPy at all."""
+    return eqn.op is loop or eqn.op in LOOPED and eqn.op not in SCATTERED
 
 
 def machine_code(eqn):
