@@ -64,7 +64,7 @@ def known_within(eqn, get):
         limit, invariants, state = groups(eqn.operands, **eqn.attrs)
         most = next((eqn.attrs[name] for name in ("trips", "bound") if eqn.attrs[name] is not None), None)
         same = unchanged(eqn.attrs["body"], state)
-        parts = [most and (0, most - 1), *map(get, invariants), *(get(x) if k in same else None for k, x in enumerate(state))]
+        parts = [(0, most - 1) if most else None, *map(get, invariants), *(get(x) if k in same else None for k, x in enumerate(state))]
     elif eqn.op in (cond, map_):
         parts = [get(x) for x in eqn.operands[eqn.op is cond :]]
     else:

@@ -120,7 +120,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     limits, x = cast_to(limits, both), cast_to(x, both)
     first, last = (spread_to(reshape_to(value_of(part), ()), x.type.shape) for part in (fresh(limits)[:1], fresh(limits)[n:]))
     inside = e.and_(UFUNCS[np.greater_equal](x, first), UFUNCS[np.less_equal](x, last))
-    if np.ndim(bins) == 0:
+    if np.ndim(bins) == 0 and both.kind == "f":
         place = even_places(limits, x, first, last, n)
     else:
         place = places_in(limits, x, "right") - 1
