@@ -45,6 +45,13 @@ def called(types, attrs):
     return taken(loop, types, attrs, 0)[0]
 
 
+def here(func):
+    """Whether all outermost loops of a function become nests where it is lowered now."""
+    if SETTINGS.least is None or jax.default_backend() != "cpu":
+        return False
+    return all(taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs)[0] is not None for eqn in func.eqns if eqn.op is loop)
+
+
 def lowered(op, operands, attrs, other):
     """The results of a loop on jax values, natively on the CPU and by `other(*operands)` elsewhere; None if XLA is to have it.
 
