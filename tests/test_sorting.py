@@ -47,7 +47,9 @@ def test_rows_along_every_axis_and_what_is_carried_along(axis):
     shape[axis] = 600
     x, y, z = drawn("f8", shape, 1, rng), rng.normal(size=shape).astype("f4"), rng.random(shape) < 0.5
     order = np.argsort(x, axis, kind="stable")
-    for got, a in zip(jax.jit(lambda *xs: XLA[sort](*xs, axis=axis, num_keys=1, stable=True))(x, y, z), (x, y, z), strict=True):
+    with jax.enable_x64(True):
+        found = jax.jit(lambda *xs: XLA[sort](*xs, axis=axis, num_keys=1, stable=True))(x, y, z)
+    for got, a in zip(found, (x, y, z), strict=True):
         np.testing.assert_array_equal(got, np.take_along_axis(a, order, axis))
 
 
@@ -58,7 +60,7 @@ def test_wide_digits():
 
 def test_other_orders_are_left_to_xla():
     """Several keys, short rows, and no machine code."""
-    x = drawn("f8", 700, 1, np.random.default_rng(1))
+    x = np.random.default_rng(1).normal(size=700).round(1)
     keys, short, plain = (lambda x: np.lexsort((x, x > 0.0))), (lambda x: np.argsort(x[:9], kind="stable")), lambda x: np.argsort(x, kind="stable")
     for function, native in ((keys, True), (keys, False), (short, True), (plain, False)):
         np.testing.assert_array_equal(jit(function, engine="xla", native=native)(x), function(x))
