@@ -32,6 +32,7 @@ def number(value, dtype):
         return "{ " + ", ".join(f"{f} {number(part, np.dtype('f8'))}" for part in (complex(value).real, complex(value).imag)) + " }"
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
+
 LEAST, LONG = 8, 64  # elements of a vector; and of a row that is long, so that it matters little how its end is done
 
 

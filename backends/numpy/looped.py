@@ -14,7 +14,7 @@ from ...ir.ops.elementwise import abs, add, cast, conj, div, eq, ge, gt, imag, l
 from ...ir.ops.indexing import SCATTERS
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.reduction import argmax
-from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, iota, reshape, transpose
+from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, transpose, with_element
 from ...ir.types import Tensor
 
 LARGEST = 32  # rows and columns
@@ -56,14 +56,6 @@ def element(a, i, j):
     return reshape(dynamic_slice(a, i, j, sizes=(1, 1)), shape=())
 
 
-def place(v, i):
-    return reshape(dynamic_slice(v, i, sizes=(1,)), shape=())
-
-
-def with_place(v, x, i):
-    return dynamic_update_slice(v, reshape(x, shape=(1,)), i)
-
-
 def factors(x):
     """`lu`, row by row."""
     (m, n), dtype, int32 = x.type.shape, x.type.dtype, np.dtype("i4")
@@ -80,10 +72,10 @@ def factors(x):
         p = argmax(select(ge(numbered(m), along(k, m)), size, size.type.dtype.type(-1)), axis=0)
         upper, lower = row(a, k), row(a, p)
         a = with_row(with_row(a, lower, k), upper, p)
-        one, other = place(order, k), place(order, p)
-        order = with_place(with_place(order, other, k), one, p)
+        one, other = element_at(order, k), element_at(order, p)
+        order = with_element(with_element(order, other, k), one, p)
         (a,) = loop(sub(m - 1, k), k, a, body=region(eliminate, [COUNTER, COUNTER, x.type]), carried=1, bound=m)
-        return a, with_place(pivots, cast(p, dtype=int32), k), order
+        return a, with_element(pivots, cast(p, dtype=int32), k), order
 
     count = min(m, n)
     pivots, order = Lit(0, Tensor((count,), int32)), iota(shape=(m,), axis=0, dtype=int32)

@@ -13,7 +13,7 @@ from ...ir.core import Lit
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.elementwise import add, and_, bitcast, cast, clz, eq, gt, not_, or_, quotient, select, shift_right, sub, xor
 from ...ir.ops.reduction import reduce_or
-from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, iota, reshape
+from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, with_element
 from ...ir.types import Tensor
 
 LEAST = 512  # elements of a row from which this pays
@@ -50,35 +50,27 @@ def keys_of(x):
     return select(gt(size, same(infinite)), same(np.iinfo(whole).max), found)
 
 
-def element(a, i):
-    return reshape(dynamic_slice(a, i, sizes=(1,)), shape=())
-
-
-def with_element(a, x, i):
-    return dynamic_update_slice(a, reshape(x, shape=(1,)), i)
-
-
 def one_pass(shift, keys, order, width):
     """(keys, order) sorted by the digit that begins at a bit."""
     n, counts = keys.type.shape[0], Tensor((1 << width,), PLACE)
 
     def digit(keys, shift, i):
-        part = shift_right(element(keys, i), shift)
+        part = shift_right(element_at(keys, i), shift)
         return cast(and_(part, Lit((1 << width) - 1, part.type)), dtype=COUNTER.dtype)
 
     def count(i, keys, shift, counts):
         d = digit(keys, shift, i)
-        return with_element(counts, add(element(counts, d), Lit(1, Tensor((), PLACE))), d)
+        return with_element(counts, add(element_at(counts, d), Lit(1, Tensor((), PLACE))), d)
 
     def begin(d, counts, total):
-        found = element(counts, d)
+        found = element_at(counts, d)
         return with_element(counts, total, d), add(total, found)
 
     def put(i, keys, order, shift, starts, sorted_keys, sorted_order):
         d = digit(keys, shift, i)
-        place = element(starts, d)
+        place = element_at(starts, d)
         starts = with_element(starts, add(place, Lit(1, place.type)), d)
-        return starts, with_element(sorted_keys, element(keys, i), place), with_element(sorted_order, element(order, i), place)
+        return starts, with_element(sorted_keys, element_at(keys, i), place), with_element(sorted_order, element_at(order, i), place)
 
     types = keys.type, shift.type
     (found,) = loop(keys, shift, Lit(0, counts), body=region(count, [COUNTER, *types, counts]), carried=1, trips=n)
@@ -98,7 +90,7 @@ def order_of(keys):
         keys, order = one_pass(shift, keys, order, width)
         return one_pass(add(shift, Lit(width, t)), keys, order, width)
 
-    first = broadcast(element(keys, Lit(0, COUNTER)), shape=(n,), dims=())
+    first = broadcast(element_at(keys, Lit(0, COUNTER)), shape=(n,), dims=())
     spread = reduce_or(xor(keys, first), axes=(0,))  # the bits in which keys differ
     bits = sub(Lit(8 * t.dtype.itemsize, COUNTER), cast(clz(spread), dtype=COUNTER.dtype))
     trips = quotient(add(bits, Lit(2 * width - 1, COUNTER)), Lit(2 * width, COUNTER))

@@ -203,3 +203,13 @@ def dynamic_update_slice(x, u, *starts):
     out = np.array(x)
     out[tuple(slice(i, i + k) for i, k in zip(inside, u.shape))] = u
     return out
+
+
+def element_at(v, i):
+    """Appends v[i] of a v with one axis."""
+    return reshape(dynamic_slice(v, i, sizes=(1,)), shape=())
+
+
+def with_element(v, x, i):
+    """Appends v with x for v[i]."""
+    return dynamic_update_slice(v, reshape(x, shape=(1,)), i)
