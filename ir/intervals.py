@@ -2,22 +2,11 @@
 
 import numpy as np
 
+from .affine import OUTCOMES
 from .core import Lit
 
 MOVED = ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse", "stop_gradient")  # ops whose elements are the operand's
 BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
-OUTCOMES = {  # of a in [a, b] and x in [c, d]: True or False where that decides, else None
-    "lt": lambda a, b, c, d: _either(b < c, a >= d),
-    "le": lambda a, b, c, d: _either(b <= c, a > d),
-    "gt": lambda a, b, c, d: _either(a > d, b <= c),
-    "ge": lambda a, b, c, d: _either(a >= d, b < c),
-    "eq": lambda a, b, c, d: _either(a == b == c == d, b < c or d < a),
-    "ne": lambda a, b, c, d: _either(b < c or d < a, a == b == c == d),
-}
-
-
-def _either(yes, no):
-    return True if yes else False if no else None
 
 
 def decided(eqn, get):
@@ -25,7 +14,10 @@ def decided(eqn, get):
     if eqn.op.name not in OUTCOMES or eqn.operands[0].type.kind not in "iu":
         return None
     parts = [get(x) for x in eqn.operands]
-    return None if None in parts else OUTCOMES[eqn.op.name](*parts[0], *parts[1])
+    if None in parts:
+        return None
+    (a, b), (c, d) = parts
+    return OUTCOMES[eqn.op.name](a - d, b - c)
 
 
 def of_result(value, get, inner=None):

@@ -6,6 +6,7 @@ leaves an element as it was, and what is joined with m by `and` does not matter 
 
 from ...ir.core import Value
 from ...ir.ops import OPS
+from ...ir.passes.masks import conjuncts
 from .code import Index
 from .elements import offset
 from .values import Mapped, Memory
@@ -28,16 +29,9 @@ def demands(func):
             if isinstance(x, Value) and x.type.kind in "bfc":
                 needs = after
                 if eqn.op is AND or eqn.op is SELECT and n == 1:
-                    needs = conjuncts(eqn.operands[1 - n]) | after
+                    needs = after.union(m for m in conjuncts(eqn.operands[1 - n]) if isinstance(m, Value))
                 found[x] = needs & found.get(x, needs)
     return {x: masks - {x} for x, masks in found.items()}
-
-
-def conjuncts(x):
-    """The masks whose `and` a mask is."""
-    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is AND:
-        return conjuncts(x.eqn.operands[0]) | conjuncts(x.eqn.operands[1])
-    return frozenset([x]) if isinstance(x, Value) else frozenset()
 
 
 def states(rep, shape):
