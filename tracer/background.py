@@ -263,7 +263,7 @@ class Background(Entry):
             here = next((w for w in others if w.serves(types) and self.has(w, types)), None)
             if here is not None and (taken is not None or here is not self.current):
                 self.current = here
-                if self.flat and here.draws is None:
+                if here.draws is None:
                     self.compiled.front.install(self)
             return here
 
@@ -302,7 +302,7 @@ class Background(Entry):
             here.call = engine.Engines(base, here.call.found)
         else:
             here.call = base
-        if here is self.current and self.flat and here.draws is None:
+        if here is self.current and here.draws is None:
             self.compiled.front.install(self)
 
 

@@ -31,6 +31,7 @@ from .storage import current_trace
 from .straight import MISS
 from .tree import Chosen, Missing, Tree, Trees, Undecided, Untraced
 from .version import Version
+from .written import Place
 
 
 def same_number(a, b):
@@ -176,17 +177,20 @@ def input_key(x):
 class Entry:
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
-    def __init__(self, compiled, leaves, tree, order, dynamic, names, types, flat):
-        self.order = order  # of the keys of dicts among the arguments
-        self.compiled, self.tree, self.dynamic, self.types, self.flat = compiled, tree, dynamic, types, flat
+    def __init__(self, compiled, leaves, built, dynamic, names, places):
+        self.compiled, self.built, self.dynamic, self.places = compiled, built, dynamic, places
+        self.tree, self.types, order = built
+        self.order = pytree.order_of(order)  # of the keys of dicts among the arguments
         self.names = [names[i] for i in dynamic]
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
+        self.flat = places is not None and len(places) == len(leaves) and all(type(p) is Place for p in places)  # the arguments are the leaves
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         self.worlds = []
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
         self.jobs = {}  # programs asked for that are not in use, under `jit(tier=)`
+        self.postponed = False  # whether the generated function in front is to know of it at the next call
         self.promoted = ()  # names of the ints among the dynamic leaves
         self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
@@ -197,6 +201,8 @@ class Entry:
             return self.first(*leaves, given=given)
         if here.draws is not None:
             return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
+        if self.postponed:
+            self.compiled.front.install(self, again=True)
         everything = [*leaves, *here.gather()]
         for straight in here.straight:
             out = straight(*everything)
@@ -240,7 +246,7 @@ class Entry:
                 version.first_seconds = time.perf_counter() - start
                 if engine.settle(self, here, version, everything):
                     raw = here.call(*everything)
-                if version.engine and self.flat:
+                if version.engine:
                     self.compiled.front.install(self)
                 self.keep(version, fresh, files)
         return self.settle(here, version, raw, everything, given)
@@ -257,8 +263,7 @@ class Entry:
         if version.path[: len(missing.path)] != missing.path:
             raise UnsupportedError(message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None))
         here.add(version, missing.tree)
-        if self.flat:
-            self.compiled.front.install(self)
+        self.compiled.front.install(self)
         return version
 
     def prepare(self, leaves):
@@ -280,7 +285,7 @@ class Entry:
             if version.engine:
                 engine.take(self, here, version)
         self.current = here
-        if self.flat and here.draws is None:
+        if here.draws is None:
             self.compiled.front.install(self)
         return version, fresh
 

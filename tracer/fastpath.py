@@ -24,11 +24,15 @@ from . import rules
 from .capture import ARRAY, SCALAR
 from .engine import Engines
 from .entry import Untraced
+from .returned import returned
 from .straight import MISS
+from .version import follow
 from .world import LARGEST, STALE, Read, namer
+from .written import alike, listed
 
 MISSING = object()
-WIDEST = 32  # parameters beyond which no inline test is generated
+WIDEST = 1000  # leaves beyond which no inline test is generated
+MANY = 64  # leaves beyond which it is generated for a second call only: that takes 50 us a leaf
 NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # signatures, and states of the outside values, that are tested inline
 FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
@@ -42,11 +46,12 @@ class Front:
         parameters = list(signature.parameters.values()) if signature else []
         count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        self.count = 0 if variadic or count > WIDEST else count
+        self.count = 0 if variadic or count > MANY else count
         self.numbers = itertools.count()
         self.hot = {}  # World -> its lines, the one met last in front
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
-        self.space |= {"narrow": NARROW, "config": dispatch.config, "scope": dispatch.SCOPE, "array": np.array, "owned": dispatch.owned, "MISS": MISS}
+        self.space |= {"narrow": NARROW, "config": dispatch.config, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
+        self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow}
         self.call = self._compile([])
 
     def _compile(self, hot):
@@ -58,23 +63,28 @@ class Front:
         exec(compile("\n".join(lines), "<wengert call>", "exec"), self.space)
         return self.space["call"]
 
-    def install(self, entry):
-        """Test inline for `entry`, whose leaves are the positional arguments themselves."""
-        n = len(entry.leaves)
-        if n > WIDEST or (self.count and n > self.count):
+    def install(self, entry, again=False):
+        """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
+        if entry.places is None or len(entry.leaves) > WIDEST or (self.count and len(entry.places) > self.count):
             return
-        k = next(self.numbers)
+        entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
+        if entry.postponed:
+            return
+        n, k = len(entry.places), next(self.numbers)
         names = [f"a{i}" for i in range(n)]
+        leaves = names if entry.flat else [f"l{i}" for i in range(len(entry.leaves))]
+        named = namer(f"c{k}", self.space)
         if self.count:
             tests = [f"a{n} is MISSING"] if n < self.count else ["not rest"]
             prelude = []
         else:
             tests = []
             prelude = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
-        tests = [*(self._test(i, leaf, entry, k) for i, leaf in enumerate(entry.leaves)), *tests, "not keywords"]
+        held = lambda i, text: [self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)]
+        tests = ["not keywords", *tests, *(t for a, x in zip(names, entry.places) for t in alike(a, x, lambda x, _: named(x), held))]
         tests += entry.current.guard.inline(k, self.space, quick=True)
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
-        lines = [*hit, *("    " + line for line in self._body(entry, k, [names[i] for i in entry.dynamic]))]
+        lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], names))]
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
@@ -94,18 +104,20 @@ class Front:
         self.space["call"] = call
         return code
 
-    def _test(self, i, leaf, entry, k):
+    def _test(self, i, text, name, entry, k):
+        """A condition on leaf i, which is `text` where it is first read and `name` from then on."""
         if i in entry.dynamic:
             self.space[f"t{i}_{k}"] = entry.types[i]
-            return f"type(a{i}) is t{i}_{k}" + (f" and -{LARGEST} <= a{i} < {LARGEST}" if entry.types[i] is int else "")
-        self.space[f"s{i}_{k}"] = leaf
+            return f"type({text}) is t{i}_{k}" + (f" and -{LARGEST} <= {name} < {LARGEST}" if entry.types[i] is int else "")
+        self.space[f"s{i}_{k}"] = leaf = entry.leaves[i]
         if isinstance(leaf, COMPARED):
             self.space[f"t{i}_{k}"] = type(leaf)
-            return f"type(a{i}) is t{i}_{k} and a{i} == s{i}_{k}"
-        return f"a{i} is s{i}_{k}"
+            return f"type({text}) is t{i}_{k} and {name} == s{i}_{k}"
+        return f"{text} is s{i}_{k}"
 
-    def _body(self, entry, k, names):
+    def _body(self, entry, k, names, args):
         """Launch and result, with nothing that this signature does not need."""
+        given = "" if entry.flat else f", given=({listed(args)}, {{}})"
         here = entry.current
         versions = here.versions
         self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
@@ -118,10 +130,13 @@ class Front:
         launch = [f"raw = call_{k}({arguments})"]
         for j, straight in enumerate(here.straight):
             self.space |= {f"run_{k}_{j}": straight.run, f"straight_{k}_{j}": straight.call, f"again_{k}_{j}": straight.again}
+            if straight.silent:
+                lead += [f"out = straight_{k}_{j}({arguments})", "if out is not MISS: return out"]
+                continue
             lead += ["try:", f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"]
             lead += ["except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
         if here.straight and all(v.engine for v in versions):
-            return [*lead, f"return entry_{k}.run([{', '.join(names)}])"]
+            return [*lead, f"return entry_{k}.run([{', '.join(names)}]{given})"]
         if all(v.straight for v in versions if v.engine) and isinstance(here.call, Engines):
             self.space[f"call_{k}"] = here.call.program
         everything = f"({arguments}{',' if arguments else ''})"
@@ -137,12 +152,14 @@ class Front:
                     known = len(versions) == 1
                     asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
-        if here.plain is not None:
-            if not entry.numpy:
-                result = "raw"
-            else:
-                result = ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")
+        otherwise = f"return entry_{k}.finish(here_{k}, raw, {everything}{given})"
+        if here.plain is not None and not entry.numpy:
+            result = ["return raw"]
+        elif here.plain is not None:
+            result = ["return " + ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")]
         else:
-            result = f"entry_{k}.finish(here_{k}, raw, {everything})"
+            named = namer(f"r{k}", self.space)
+            ways = [returned(v, entry, names, named, otherwise) for v in versions]
+            result = ways[0] if ways[0] is not None and all(w == ways[0] for w in ways) else [otherwise]
         lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:"]
-        return [*lines, f"    return entry_{k}.first({', '.join(names)})", f"return {result}"]
+        return [*lines, f"    return entry_{k}.first({', '.join(names)}{given})", *result]

@@ -27,6 +27,7 @@ from .signature import check_hashable, kind_for, kind_of_type, names_of
 from .source import hooks
 from .storage import current_trace
 from .world import small
+from .written import places
 
 
 class Route:
@@ -65,8 +66,9 @@ class Compiled:
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
-        self.entries = {}  # (structure, leaf types, static values) -> Entry
-        self.routes = {}  # (structure, leaf types) -> Route
+        self.ordered = self.signature is None or any(p.kind is p.VAR_KEYWORD for p in self.signature.parameters.values())  # sees that of keywords
+        self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
+        self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.lock = threading.RLock()
         self.cache = cache_for(cache, self)
         self.front = Front(self.slow, self.signature)
@@ -84,15 +86,16 @@ class Compiled:
         """Flatten, find the entry, run it."""
         leaves, tree = pytree.flatten((args, kwargs))
         types = tuple(map(type, leaves))
-        route = self.routes.get((tree, types))
+        built = tree, types, pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
+        route = self.routes.get(built)
         if route is None:
-            route = self.routes[tree, types] = Route(types)
+            route = self.routes[built] = Route(types)
         if route.promoted and not all(small(leaves[i]) for i in route.promoted):
             route = route.plain
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
         if not route.static:
-            entry = route.entries.get(()) or self.enter(route, (), leaves, tree, types, args, kwargs)
+            entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
         static = tuple([leaves[i] for i in route.static])
         try:
@@ -102,59 +105,57 @@ class Compiled:
                 if i in route.static:
                     check_hashable(leaves[i], n)
             raise
-        entry = entry or self.enter(route, static, leaves, tree, types, args, kwargs)
+        entry = entry or self.enter(route, static, leaves, built, args, kwargs)
         return entry.run([leaves[i] for i in entry.dynamic], (args, kwargs))
 
-    def enter(self, route, static, leaves, tree, types, args, kwargs):
+    def enter(self, route, static, leaves, built, args, kwargs):
         """The entry of a signature that has none yet."""
         with self.lock:
             if static not in route.entries:
-                found = self.promoted(route, static, leaves, tree, types, args, kwargs)
+                found = self.promoted(route, static, leaves, built, args, kwargs)
                 if found is not None:
                     return found
                 names = names_of(self.signature, args, kwargs)
-                flat = not kwargs and len(args) == len(leaves) and all(x is a for x, a in zip(leaves, args))
-                order = pytree.key_order((args, kwargs))
-                entry = self.entry(self, leaves, tree, order, route.dynamic, names, types, flat)
+                entry = self.entry(self, leaves, built, route.dynamic, names, None if kwargs else places(args, leaves))
                 entry.promoted = [names[i] for i in sorted(route.promoted)]
-                self.entries[tree, types, route.promoted, static] = route.entries[static] = entry
+                self.entries[built, route.promoted, static] = route.entries[static] = entry
             return route.entries[static]
 
-    def promoted(self, route, static, leaves, tree, types, args, kwargs):
+    def promoted(self, route, static, leaves, built, args, kwargs):
         """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must know it."""
         for i in () if is_answering() else route.changing(static):
-            wider = Route(types, {*route.promoted, i}, route.plain)
+            wider = Route(built[1], {*route.promoted, i}, route.plain)
             key = tuple([leaves[j] for j in wider.static])
             try:
-                entry = self.enter(wider, key, leaves, tree, types, args, kwargs)
+                entry = self.enter(wider, key, leaves, built, args, kwargs)
                 if self.entry is Entry:
                     entry.prepare([leaves[j] for j in entry.dynamic])
             except WengertError:
                 route.plain.fixed.add(i)
-                self.entries.pop((tree, types, wider.promoted, key), None)
+                self.entries.pop((built, wider.promoted, key), None)
                 continue
-            self.routes[tree, types] = wider
+            self.routes[built] = wider
             return entry
         return None
 
     def keep_static(self, entry):
         """An int that was to be traced, in a program made in the background, must be known."""
         with self.lock:
-            route = self.routes[entry.tree, entry.types]
+            route = self.routes[entry.built]
             route.plain.fixed |= route.promoted
-            self.routes[entry.tree, entry.types] = route.plain
+            self.routes[entry.built] = route.plain
             self.entries = {key: e for key, e in self.entries.items() if e is not entry}
 
     def statically(self, entry, leaves, given):
         """The call with its ints static: in a program that takes them as numbers, a check has failed."""
         full = entry.filled(leaves)
         args, kwargs = (tuple(full), {}) if entry.flat else given
-        route = self.routes[entry.tree, entry.types].plain
+        route = self.routes[entry.built].plain
         static = tuple([full[i] for i in route.static])
         with self.lock:
             if static not in route.entries:
-                found = self.entry(self, full, entry.tree, entry.order, route.dynamic, names_of(self.signature, args, kwargs), entry.types, False)
-                self.entries[entry.tree, entry.types, route.promoted, static] = route.entries[static] = found
+                found = self.entry(self, full, entry.built, route.dynamic, names_of(self.signature, args, kwargs), None)
+                self.entries[entry.built, route.promoted, static] = route.entries[static] = found
         return route.entries[static].run([full[i] for i in route.dynamic], (args, kwargs))
 
     def reason_for(self, entry):
@@ -167,6 +168,8 @@ class Compiled:
             return f"{', '.join(entry.promoted)} keeps changing: a number of the program from here on"
         if last.tree != entry.tree:
             return "new argument structure"
+        if last.built[2] != entry.built[2]:
+            return "keys in another order"
         for name, value in entry.static.items():
             if name in last.static and last.static[name] != value:
                 return f"new static value {name}={value!r} (was {last.static[name]!r})"

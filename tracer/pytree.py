@@ -41,6 +41,25 @@ def key_order(x):
     return None
 
 
+def in_order(x):
+    """A dict with its keys sorted."""
+    return {k: x[k] for k in sorted(x)} if x else x
+
+
+def hashable(order):
+    """What `key_order` gives as nested tuples, out of which `order_of` makes it again."""
+    if isinstance(order, dict):
+        return dict, tuple([(k, hashable(o)) for k, o in order.items()])
+    return order and (list, tuple([hashable(o) for o in order]))
+
+
+def order_of(order):
+    if order is None:
+        return None
+    kind, inside = order
+    return {k: order_of(o) for k, o in inside} if kind is dict else [order_of(o) for o in inside]
+
+
 def _reorder(x, order):
     if order is None:
         return x

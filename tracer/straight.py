@@ -14,22 +14,26 @@ import numpy as np
 
 from ..backends.numpy import NUMPY, PYTHON, ZERO, Held, Statements
 from .capture import ARRAY, SCALAR
+from .refused import conditions
 from .version import follow
+from .written import listed, made
 
 MISS = object()  # instead of a result: the call is another's, or has failed
 PLAIN = {float: float, complex: complex, int: int, bool: bool}
 
 
 class Straight:
-    """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take."""
+    """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is silent, `call` is."""
 
-    def __init__(self, call):
-        self.call, self.again = call, np.errstate(all="ignore")(call)
+    def __init__(self, call, silent=False):
+        self.call, self.again, self.silent = call, np.errstate(all="ignore")(call), silent
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         self.run = context.run
 
     def __call__(self, *leaves):
+        if self.silent:
+            return self.call(*leaves)
         try:
             return self.run(self.call, *leaves)
         except RuntimeError:
@@ -40,7 +44,7 @@ def raw(version, types):
     """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types."""
     lines = _Lines(version, types)
     texts = [lines.own(i) for i in range(len(version.func.results))]
-    return lines.define(texts[0] if len(texts) == 1 else lines.tuple(texts))
+    return lines.define(texts[0] if len(texts) == 1 else listed(texts))
 
 
 def finished(version, types):
@@ -48,35 +52,29 @@ def finished(version, types):
     captured = version.captured
     if captured.stores or captured.given is not None or version.tree is not None:
         return None
-    lines = _Lines(version, types, () if captured.checks else captured.writes)
+    lines = _Lines(version, types, () if captured.checks else captured.writes, bool(captured.checks))
     for k in captured.layout:
         a = lines.leaves[k]
         lines.tests.append(f"(type({a}) is not ndarray or {a}.flags.c_contiguous and {a}.flags.aligned)")
-    if captured.checks:
-        lines.body.append(f"if {lines.number(-1)}: return MISS")
+    count = captured.values + len(captured.writes)
+    if len(lines.results) > count:
+        lines.body.append(f"if not ({' and '.join(lines.number(i) for i in range(count, len(lines.results)))}): return MISS")
     texts = [lines.leaf(out) for out in captured.outs]
     if None in texts:
         return None
-    result = lines.built(captured, texts)
+    result = made(captured.rebuild, texts, lines.program.constant)
     return lines.define(lines.written(captured, result) if captured.writes else result)
-
-
-class _Leaf:
-    """Stands for a leaf of the result while its containers are looked at."""
-
-    def __init__(self, place):
-        self.place = place
 
 
 class _Lines:
     """The generated function of one version, being written.
 
     types: of the leaves where they are known, None where anything may come; overwritable: leaves that may be changed at once, not only
-    when all is computed, since nothing can fail.
+    when all is computed, since nothing can fail; checked: with what holds where no check failed in the place of the status.
     """
 
-    def __init__(self, version, types, overwritable=()):
-        func = version.func
+    def __init__(self, version, types, overwritable=(), checked=False):
+        func, rows = conditions(version.func) if checked else (version.func, {})
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
@@ -88,13 +86,13 @@ class _Lines:
             held[p] = self.parameter(place, p, known, head)
         taken = {*self.names, *(h.text for h in held.values()), *self.space}
         arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
-        program = Statements(func, [held[p] for p in func.params], taken, arrays)
+        program = Statements(func, [held[p] for p in func.params], taken, arrays, rows)
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]
         self.made = {}  # (result, views that lead on) -> name
         self.shared = version.shared
         self.types = [types[place] if place < len(types) else None for place in version.places]
-        self.fixed = ()
+        self.fixed, self.refuses = (), bool(rows)
 
     def parameter(self, place, p, known, head):
         """What is held of a leaf; its tests."""
@@ -183,35 +181,14 @@ class _Lines:
     def followed(self, text, chain):
         return f"follow({text}, {self.program.constant(chain, 'views')})" if chain else text
 
-    def tuple(self, texts):
-        return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-
-    def built(self, captured, texts):
-        """The containers around the leaves: tuples, lists and dicts are written, others rebuilt."""
-
-        def text(x):
-            if type(x) is _Leaf:
-                return texts[x.place]
-            if x is None:
-                return "None"
-            if type(x) is tuple:
-                return self.tuple([text(y) for y in x])
-            if type(x) is list:
-                return f"[{', '.join(map(text, x))}]"
-            if type(x) is dict:
-                items = [f"{self.program.constant(k, 'key')}: {text(y)}" for k, y in x.items()]
-                return f"{{{', '.join(items)}}}"
-            raise TypeError
-
-        try:
-            return text(captured.rebuild([_Leaf(i) for i in range(len(texts))]))
-        except TypeError:
-            return f"{self.program.constant(captured.rebuild, 'rebuild')}([{', '.join(texts)}])"
-
     def define(self, result):
-        lines = [f"def call({', '.join([*self.names, '*rest'])}):"]
-        lines += [f"    if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
-        return Straight(self.program.define("call", [*lines, *("    " + line for line in [*self.body, f"return {result}"])], self.space, self.fixed))
+        lines = [f"if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
+        body = [*self.body, f"return {result}"]
+        if self.refuses:
+            body = ["try:", *("    " + line for line in body), "except IndexError:", "    return MISS"]
+        head = f"def call({', '.join([*self.names, '*rest'])}):"
+        call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
+        return Straight(call, self.program.silent)
 
 
 LARGE = 4096  # elements from which a copy is made only where it must be

@@ -5,6 +5,7 @@ fewer elements that broadcasts to it, and what is elementwise stays thin. Values
 Python's floats as they come, where what is done with them is the same in both, NumPy's otherwise.
 """
 
+import ast
 import builtins
 from collections import Counter
 from dataclasses import replace
@@ -26,17 +27,19 @@ from .spellings import RULES
 class Statements:
     """Statements for the equations of `func`, what is held of its results, and the file that they stand in.
 
-    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays loops may compute.
-    `overwritten` has the names of arrays that may be such a parameter's, and of whose.
+    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be stored; rows: results
+    of gathers by other indices than their own, which NumPy may refuse. `overwritten` has the names of arrays that may be such a
+    parameter's, and of whose.
     """
 
-    def __init__(self, func, params, taken, overwritable=()):
+    def __init__(self, func, params, taken, overwritable=(), rows=()):
         self.module = _Module()
         self.writer = _QuickWriter(self.module, taken)
         self.writer.uses = Counter(uses(func))
         self.writer.held.update(zip(func.params, params, strict=True))
-        self.writer.overwritable = overwritable
+        self.writer.overwritable, self.writer.rows = overwritable, dict(rows)
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
+        self.plain = {h.text for h in params if h.kinds == {PYTHON}}
         self.lines = self.writer.block(func)
         self.results = [self.writer.hold(r) for r in func.results]
 
@@ -51,18 +54,28 @@ class Statements:
     def define(self, name, body, space, fixed=()):
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines say."""
         tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
-        tree.body[-1] = nested(tree.body[-1], fixed)
+        tree.body[-1] = function = nested(tree.body[-1], fixed)
+        self.silent = silent(function, self.plain)
         space |= self.module.objects
         with np.errstate(all="ignore"):
             exec(compiled(tree, "<wengert numpy call>", "exec"), space)
         return space[name]
 
 
+def silent(function, plain):
+    """Whether a function can cause no warning of NumPy's: it calls nothing, and adds and multiplies only `plain` names, Python's floats."""
+    nodes = list(ast.walk(function))
+    if any(isinstance(n, ast.Call) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult) for n in nodes):
+        return False
+    inside = [x for n in nodes if isinstance(n, ast.BinOp) for x in (n.left, n.right)]
+    return all(isinstance(x, ast.BinOp | ast.Constant) or isinstance(x, ast.Name) and x.id in plain for x in inside)
+
+
 class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
-        self.held, self.overwritten = {}, {}
+        self.held, self.overwritten, self.rows = {}, {}, {}
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""

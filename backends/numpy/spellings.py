@@ -132,9 +132,16 @@ def stored(writer, eqn, x, u, *starts):
     value = _number(update.value) if isinstance(update, Lit) else u.text
     if not t.shape:
         return None
+    if isinstance(update, Lit) and update.type.size == 1 and all(isinstance(s, Lit) for s in starts):
+        index.value = ", ".join(str(min(max(int(s.value), 0), n - 1)) for s, n in zip(starts, t.shape))
     if x.new and x.shape == t.shape and writer.uses[operand] == 1:
         writer.held[eqn.results[0]] = x
         return [*lines, f"{text}[{index.value}] = {value}"]
+    if operand in writer.overwritable and writer.uses[operand] == 1:
+        kept = writer.keep(eqn.results[0], text, t.shape, new=True)
+        name = writer.held[eqn.results[0]].text
+        writer.overwritten[name] = text
+        return [*lines, *kept, f"{name}[{index.value}] = {value}"]
     fresh = text if isinstance(operand, Lit) and text.startswith("np.full(") else f"np.array({text})"
     return [*lines, *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)), f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}"]
 
@@ -154,6 +161,10 @@ def taken(writer, eqn, x, indices):
     operand, index = eqn.operands
     if not (take(eqn, "", "") or "").startswith("np.take("):
         return None
+    if eqn.results[0] in writer.rows:
+        given = writer.rows[eqn.results[0]]
+        rows = f"{writer.whole(x, operand.type)}.take({writer.whole(writer.hold(given), given.type)}, {eqn.attrs['collapsed'][0]})"
+        return writer.keep(eqn.results[0], rows, eqn.results[0].type.shape, [NUMPY], new=True)
     made = index.eqn if isinstance(index, Value) else None
     plain = made is not None and made.op is reshape and made.operands[0].type.shape == index.type.shape[:-1]
     source = made.operands[0] if plain else index

@@ -1,0 +1,180 @@
+"""What stands before and behind a program at each call: containers tested where they are, results made in place, checks asked in short."""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from compare import agree
+
+from wengert import jit
+from wengert.tracer import fastpath
+from wengert.tracer.refused import conditions
+
+
+def closed(f):
+    """f, which from now on has only its inline way."""
+    f.compiled.front.space["slow"] = lambda *_: pytest.fail("the slow way was taken")
+    return f
+
+
+def alike(got, want):
+    """The same, by their values where there are jax arrays."""
+    known = any(isinstance(x, jax.Array) for x in jax.tree_util.tree_leaves(got))
+    agree(*[jax.tree_util.tree_map(np.asarray, x) if known else x for x in (got, want)])
+
+
+def warm(function, *args, **options):
+    f = jit(function, **options)
+    for _ in range(2):
+        alike(f(*args), function(*args))
+    return f
+
+
+def nested(p, layers, rate, nothing):
+    out = [x @ w + p["shift"] * rate for x, w in layers]
+    return {"out": tuple(out), "rate": rate, "none": nothing, "first": p["x"]}
+
+
+def arguments(make=np.asarray):
+    layers = [(make(np.arange(3.0) + k), make(np.eye(3) * k)) for k in range(3)]
+    return {"x": make(np.ones(3)), "shift": make(np.full(3, 2.0))}, layers, 0.5, None
+
+
+@pytest.mark.parametrize("make", [np.asarray, jnp.asarray])
+@pytest.mark.parametrize("engine", ["xla", None])
+def test_containers_are_tested_inline(make, engine):
+    f = closed(warm(nested, *arguments(make), engine=engine))
+    given = arguments(make)
+    got = f(*given)
+    alike(got, nested(*given))
+    assert list(got) == ["out", "rate", "none", "first"] and got["first"] is given[0]["x"]
+
+
+def test_containers_of_other_builds():
+    p, layers, rate, _ = arguments()
+    f = warm(nested, p, layers, rate, None)
+    others = [
+        ({"shift": p["shift"], "x": p["x"]}, layers, rate, None),
+        (p | {"more": rate}, layers, rate, None),
+        (p, layers[:2], rate, None),
+        (p, [[*layer] for layer in layers], rate, None),
+        (p, tuple(layers), rate, None),
+        (p, layers, np.float32(rate), None),
+        (p, layers, rate, ()),
+        (collections.OrderedDict(p), layers, rate, [p["x"]]),
+    ]
+    for args in others * 2:
+        agree(f(*args), nested(*args))
+    agree(f(p, layers, nothing=None, rate=rate), nested(p, layers, rate, None))
+
+
+def test_orders_of_keys_are_seen():
+    f = jit(lambda p: [2 * x for x in p.values()])
+    g = jit(lambda **p: [2 * x for x in p.values()])
+    h = jit(lambda a, b: a - b)
+    for keys in ("ab", "ba", "ab", "ba"):
+        p = {k: np.full(2, float(ord(k))) for k in keys}
+        agree(f(p), [2 * x for x in p.values()])
+        agree(g(**p), [2 * x for x in p.values()])
+        agree(h(**p), np.full(2, -1.0))
+    assert [len(x.compiled.entries) for x in (f, g, h)] == [2, 2, 1] and "because      keys in another order" in f.explain()
+
+
+def test_containers_that_are_changed_or_handed_back():
+    def f(p, xs):
+        p["x"] = p["x"] + 1
+        xs.append(p["x"])
+        return p, xs
+
+    g = jit(f)
+    for _ in range(3):
+        mine, theirs = ({"x": np.ones(2)}, [np.zeros(2)]), ({"x": np.ones(2)}, [np.zeros(2)])
+        got = g(*mine)
+        agree((got, mine), (f(*theirs), theirs))
+        assert got[0] is mine[0] and got[1] is mine[1]
+
+
+def test_more_leaves_than_a_first_call_waits_for():
+    f, xs = jit(lambda xs: [x * 2 for x in xs]), [np.full(2, float(k)) for k in range(fastpath.MANY + 1)]
+    f(xs)
+    f(xs)
+    agree(closed(f)(xs), [x * 2 for x in xs])
+
+
+def several(x, i):
+    y = x[i]
+    return y, y.sum(), x, (y[::-1], y), len(x), float(x[0]), int(i[0])
+
+
+@pytest.mark.parametrize("make", [np.asarray, jnp.asarray])
+@pytest.mark.parametrize("engine", ["xla", None])
+def test_results_of_all_kinds(make, engine):
+    x, i = make(np.arange(5.0)), make(np.array([1, -5, 4]))
+    f = jit(lambda x, i: several(x, i)[:5] if make is jnp.asarray else several(x, i), engine=engine)
+    want = several(x, i)[: 5 if make is jnp.asarray else 7]
+    for _ in range(3):
+        got = f(x, i)
+        alike(got, want)
+        assert [type(g) for g in got[:3] + got[4:]] == [type(w) for w in want[:3] + want[4:]] or make is jnp.asarray
+        assert got[2] is x
+        if make is np.asarray:
+            assert got[3][1] is got[0] and got[3][0].base is not None and got[0].flags.writeable
+            got[0][:] = 7.0
+            assert got[3][0][0] == 7.0
+        closed(f)
+    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 5"):
+        f(x, make(np.array([0, 5, 1])))
+
+
+@pytest.mark.parametrize("index", [[0, 2], [-3, 2], [3, 0], [0, -4], [-1, 7], [1 << 40, 0]])
+@pytest.mark.parametrize("function", [lambda x, i: x[i], lambda x, i: np.take(x, i, axis=1), lambda x, i: x[i] + x.T[i[::-1]], lambda x, i: x[i, i]])
+def test_indices_that_numpy_asks_itself(function, index):
+    f, x = jit(function, engine="numpy"), np.arange(9.0).reshape(3, 3)
+    f(x, np.array([0, 1]))
+    try:
+        want = function(x, np.array(index))
+    except IndexError:
+        for _ in range(2):
+            with pytest.raises(IndexError, match=f"index {[k for k in index if not -3 <= k < 3][0]} is out of bounds for axis . with size 3"):
+                f(x, np.array(index))
+    else:
+        agree(f(x, np.array(index)), want)
+
+
+def test_what_is_left_to_ask():
+    def left(function, *args):
+        func = jit(function).ir(*args)
+        made, rows = conditions(func)
+        return len(made.results) - len(func.results) + 1, len(rows)
+
+    x, i = np.ones((8, 8)), np.arange(3)
+    assert left(lambda x, i: x[i].sum(0), x, i) == (0, 1)
+    assert left(lambda x, i: x[i] + x[i + 1], x, i) == (0, 2)
+    assert left(lambda x, i: x[i[0]], x, i) == (1, 0)
+    assert left(lambda x, i: x[i, i], x, i) == (2, 0)
+    assert left(lambda x, i: x[np.arange(100) * i[0]], x, i) == (0, 1)
+    assert left(lambda x: np.linalg.solve(x, x), x) == (1, 0)
+
+
+def test_stores_in_place_where_nothing_can_fail():
+    def f(x, y):
+        x[1] = 2.0
+        x[-2:] = y
+
+    g = jit(f, engine="numpy")
+    for make in (lambda: np.zeros(6), lambda: np.zeros(12)[::2]):
+        for _ in range(2):
+            mine, theirs = make(), make()
+            g(mine, np.ones(2))
+            f(theirs, np.ones(2))
+            agree(mine, theirs)
+    x = np.arange(6.0)
+    g(x, x[:2])
+    f(want := np.arange(6.0), want[:2])
+    agree(x, want)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        g(x, np.ones(2))
+    agree(x, want)
