@@ -96,6 +96,12 @@ def test_containers_that_are_changed_or_handed_back():
         assert got[0] is mine[0] and got[1] is mine[1]
 
 
+def test_nothing_but_containers():
+    f = jit(lambda x, xs: (x, xs, 3.0))
+    for _ in range(3):
+        assert f(None, []) == (None, [], 3.0)
+
+
 def test_more_leaves_than_a_first_call_waits_for():
     f, xs = jit(lambda xs: [x * 2 for x in xs]), [np.full(2, float(k)) for k in range(fastpath.MANY + 1)]
     f(xs)

@@ -117,7 +117,7 @@ class Front:
 
     def _body(self, entry, k, names, args):
         """Launch and result, with nothing that this signature does not need."""
-        given = "" if entry.flat else f", given=({listed(args)}, {{}})"
+        given = [] if entry.flat else [f"given=({listed(args)}, {{}})"]
         here = entry.current
         versions = here.versions
         self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
@@ -136,7 +136,7 @@ class Front:
             lead += ["try:", f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"]
             lead += ["except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
         if here.straight and all(v.engine for v in versions):
-            return [*lead, f"return entry_{k}.run([{', '.join(names)}]{given})"]
+            return [*lead, f"return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
         if all(v.straight for v in versions if v.engine) and isinstance(here.call, Engines):
             self.space[f"call_{k}"] = here.call.program
         everything = f"({arguments}{',' if arguments else ''})"
@@ -152,7 +152,7 @@ class Front:
                     known = len(versions) == 1
                     asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
-        otherwise = f"return entry_{k}.finish(here_{k}, raw, {everything}{given})"
+        otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', everything, *given])})"
         if here.plain is not None and not entry.numpy:
             result = ["return raw"]
         elif here.plain is not None:
@@ -162,4 +162,4 @@ class Front:
             ways = [returned(v, entry, names, named, otherwise) for v in versions]
             result = ways[0] if ways[0] is not None and all(w == ways[0] for w in ways) else [otherwise]
         lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:"]
-        return [*lines, f"    return entry_{k}.first({', '.join(names)}{given})", *result]
+        return [*lines, f"    return entry_{k}.first({', '.join([*names, *given])})", *result]

@@ -10,6 +10,7 @@ from ..ir.ops import OPS
 from ..ir.passes.dce import dce
 from .status import BITS, PASSED
 
+
 def conditions(func):
     """-> (func with bools that hold where nothing has failed in the place of its last result, the status; {the result of a gather that
     may refuse: its indices as they come}).
