@@ -1,6 +1,7 @@
 """What stands before and behind a program at each call: containers tested where they are, results made in place, checks asked in short."""
 
 import collections
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from compare import agree
 
-from wengert import jit
+from wengert import grad, jit, vmap
 from wengert.tracer import fastpath
 from wengert.tracer.refused import conditions
 
@@ -184,3 +185,55 @@ def test_stores_in_place_where_nothing_can_fail():
     with pytest.raises(ValueError, match="read-only"):
         g(x, np.ones(2))
     agree(x, want)
+
+
+def scaled(x, scale=2.0, shift=1.0):
+    return x * scale + shift
+
+
+def test_keywords_by_position_are_no_other_call():
+    f, x = jit(scaled), np.arange(3.0)
+    for _ in range(2):
+        agree((f(x, 3.0), f(x, scale=3.0), f(scale=3.0, x=x)), (scaled(x, 3.0),) * 3)
+    assert len(f.compiled.entries) == 1
+    g = closed(warm(scaled, x, 3.0))
+    agree((g(x, scale=3.0), g(scale=3.0, x=x)), (scaled(x, 3.0),) * 2)
+    for _ in range(2):  # behind a default they stay keywords
+        agree((f(x, shift=3.0), f(shift=3.0, x=x), f(x), f(x, 1.0, shift=3.0)), (x * 2 + 3, x * 2 + 3, x * 2 + 1, x + 3))
+    g = jit(scaled)
+    g(x, shift=3.0)
+    agree(closed(g)(x, shift=4.0), x * 2 + 4)
+    slope = jit(grad(lambda x, scale: (x * scale).sum()))
+    agree((slope(x, 2.0), slope(x, scale=2.0), grad(lambda x, scale: x * scale, argnums="scale")(2.0, scale=3.0)), (np.full(3, 2.0),) * 2 + (2.0,))
+    assert len(slope.compiled.entries) == 1
+
+
+def test_keywords_that_the_function_tells_apart():
+    @functools.wraps(scaled)
+    def wrapped(*args, **kwargs):
+        return scaled(*args, **kwargs) + len(kwargs)
+
+    f, x = jit(wrapped), np.arange(3.0)
+    for _ in range(2):
+        agree((f(x, 3.0), f(x, scale=3.0), f(x, scale=3.0, shift=2.0)), (x * 3 + 1, x * 3 + 2, x * 3 + 4))
+
+    def only(x, /, y, *, z, **more):
+        return x + y * z + sum(more.values())
+
+    g = jit(only)
+    for _ in range(2):
+        agree((g(x, y=1.0, z=2.0), g(x, 1.0, z=2.0), g(x, 1.0, z=2.0, x=3.0, w=1.0)), (x + 2, x + 2, x + 6))
+    agree(vmap(lambda x, s: x * s, in_axes=(0,))(x, s=x), x * x)
+
+
+REFUSED = [((), {}), ((), {"scale": 1.0}), ((1.0,), {"x": 1.0}), ((1.0,), {"size": 1.0}), ((1.0, 2.0, 3.0, 4.0), {})]
+
+
+@pytest.mark.parametrize("args, keywords", REFUSED)
+def test_calls_that_python_refuses(args, keywords):
+    with pytest.raises(TypeError) as want:
+        scaled(*args, **keywords)
+    f = jit(scaled)
+    f(1.0)
+    with pytest.raises(TypeError, match=str(want.value).replace("(", r"\(").replace(")", r"\)")):
+        f(*args, **keywords)

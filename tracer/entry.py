@@ -184,7 +184,7 @@ class Entry:
         self.names = [names[i] for i in dynamic]
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
-        self.flat = places is not None and len(places) == len(leaves) and all(type(p) is Place for p in places)  # the arguments are the leaves
+        self.flat = places is not None and not places[1] and all(type(p) is Place for p in places[0])  # the arguments are the leaves
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         self.worlds = []
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them

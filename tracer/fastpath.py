@@ -14,7 +14,9 @@ function, its parameters and its identity stay. Names are numbered, so that a th
 old code finds the old objects.
 """
 
+import inspect
 import itertools
+import types
 
 import numpy as np
 
@@ -39,14 +41,25 @@ FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter t
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
 
 
+def named_of(function):
+    """Names of the parameters of a function of the user's that it may as well be given by position, None for others."""
+    if hasattr(function, "compiled"):
+        return function.compiled.front.named
+    if not isinstance(function, types.FunctionType | types.MethodType):
+        return ()
+    own = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD])
+
+
 class Front:
     """The generated function of one Compiled, and the namespace its code lives in."""
 
-    def __init__(self, slow, signature):
+    def __init__(self, slow, signature, named=()):
         parameters = list(signature.parameters.values()) if signature else []
         count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.count = 0 if variadic or count > MANY else count
+        self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
         self.numbers = itertools.count()
         self.hot = {}  # World -> its lines, the one met last in front
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
@@ -59,18 +72,22 @@ class Front:
         head = ", ".join([*(f"{n}=MISSING" for n in names), *(["/"] if names else []), "*rest", "**keywords"])
         given = [f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)" for i in range(self.count)]
         everything = f"({', '.join([*names, '*rest'])})" if names else "rest"
-        lines = [f"def call({head}):", *("    " + line for line in [*hot, *given, f"return slow({everything}, keywords)"])]
+        moved = [(i, f"a{i} = keywords.pop({name!r}, MISSING)") for i, name in enumerate(self.named) if name]
+        moved = [f"if a{i} is MISSING{f' and a{i - 1} is not MISSING' if i else ''}: {text}" for i, text in moved]
+        moved = ["if keywords:", *("    " + line for line in moved)] if moved else []
+        lines = [f"def call({head}):", *("    " + line for line in [*moved, *hot, *given, f"return slow({everything}, keywords)"])]
         exec(compile("\n".join(lines), "<wengert call>", "exec"), self.space)
         return self.space["call"]
 
     def install(self, entry, again=False):
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
-        if entry.places is None or len(entry.leaves) > WIDEST or (self.count and len(entry.places) > self.count):
+        if entry.places is None or len(entry.leaves) > WIDEST or (self.count and len(entry.places[0]) > self.count):
             return
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
         if entry.postponed:
             return
-        n, k = len(entry.places), next(self.numbers)
+        (arguments, keywords), k = entry.places, next(self.numbers)
+        n = len(arguments)
         names = [f"a{i}" for i in range(n)]
         leaves = names if entry.flat else [f"l{i}" for i in range(len(entry.leaves))]
         named = namer(f"c{k}", self.space)
@@ -81,7 +98,8 @@ class Front:
             tests = []
             prelude = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
         held = lambda i, text: [self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)]
-        tests = ["not keywords", *tests, *(t for a, x in zip(names, entry.places) for t in alike(a, x, lambda x, _: named(x), held))]
+        built = [*zip(names, arguments), *([("keywords", keywords)] if keywords else [])]
+        tests = [*tests, *([] if keywords else ["not keywords"]), *(t for a, x in built for t in alike(a, x, lambda x, _: named(x), held))]
         tests += entry.current.guard.inline(k, self.space, quick=True)
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
         lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], names))]
@@ -117,7 +135,7 @@ class Front:
 
     def _body(self, entry, k, names, args):
         """Launch and result, with nothing that this signature does not need."""
-        given = [] if entry.flat else [f"given=({listed(args)}, {{}})"]
+        given = [] if entry.flat else [f"given=({listed(args)}, keywords)"]
         here = entry.current
         versions = here.versions
         self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}

@@ -22,7 +22,7 @@ from .check import checked
 from .entry import Entry
 from .errors import LeakError, UnsupportedError, WengertError, message
 from .explain import explanation
-from .fastpath import Front
+from .fastpath import Front, named_of
 from .signature import check_hashable, kind_for, kind_of_type, names_of
 from .source import hooks
 from .storage import current_trace
@@ -59,7 +59,7 @@ class Compiled:
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
     def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None, native=True,
-                 cache=None, tier=None):
+                 cache=None, tier=None, named=None):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.entry = Entry if tier is None else Background
@@ -71,7 +71,7 @@ class Compiled:
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.lock = threading.RLock()
         self.cache = cache_for(cache, self)
-        self.front = Front(self.slow, self.signature)
+        self.front = Front(self.slow, self.signature, named_of(function) if named is None else named)
 
     def slow(self, args, kwargs):
         """Any call; the function is simply traced through where its arguments are traced, or what it reads from around it is."""
@@ -116,7 +116,7 @@ class Compiled:
                 if found is not None:
                     return found
                 names = names_of(self.signature, args, kwargs)
-                entry = self.entry(self, leaves, built, route.dynamic, names, None if kwargs else places(args, leaves))
+                entry = self.entry(self, leaves, built, route.dynamic, names, places((args, kwargs), leaves))
                 entry.promoted = [names[i] for i in sorted(route.promoted)]
                 self.entries[built, route.promoted, static] = route.entries[static] = entry
             return route.entries[static]

@@ -21,6 +21,7 @@ from . import pytree
 from .array import Traced, TracedArray, fresh
 from .capture import ARRAY, kind_of
 from .errors import DerivativeError, message
+from .fastpath import named_of
 from .frames import locate
 from .inner import Inner, like_type, name_of, traced, wrapped
 from .jit import Compiled, signature_of, wrapper
@@ -75,7 +76,8 @@ def compiled(transformed, function, prefix):
     name = f"{prefix}_{name_of(function)}"
     own = inspect.signature(transformed) if prefix == "jvp" else None  # jvp takes (primals, tangents), whatever f takes
     transformed.__wrapped__ = function
-    return wrapper(Compiled(transformed, name=name, signature=own), function)
+    named = named_of(function) if prefix == "grad" else ()
+    return wrapper(Compiled(transformed, name=name, signature=own, named=named), function)
 
 
 def check_function(function, transform):
