@@ -79,9 +79,12 @@ def _runs(version):
         return f"through XLA: {ours} as NumPy, {xla} through XLA, when they were timed"
     count = sum(1 for eqn in engine.equations(version.func) if eqn.op is engine.LOOP)
     form = f"as NumPy, {count} {'loop' if count == 1 else 'loops'} as machine code" if count else "as NumPy"
+    if version.fused is not None:
+        nests = sum(1 for eqn in version.fused.eqns if eqn.op is engine.LOOP)
+        form = f"as NumPy, straight lines and loops as {nests} {'function' if nests == 1 else 'functions'} of machine code"
     if xla is not None:
         return f"{form}: {ours} as NumPy, {xla} through XLA, when they were timed"
-    within = f", {inside} of that in {'the loop' if count == 1 else 'the loops'}" if count else ""
+    within = f", {inside} of that in {'them' if version.fused else 'the loop' if count == 1 else 'the loops'}" if count or version.fused else ""
     return f"{form}: {ours} when it was timed{within}; XLA could save nothing, and was not asked to compile it"
 
 

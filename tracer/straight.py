@@ -17,6 +17,7 @@ from .capture import ARRAY, SCALAR
 from .version import follow
 
 MISS = object()  # instead of a result: the call is another's, or has failed
+PASSED = np.zeros((), np.int64)  # the status of a call of which no check has failed
 PLAIN = {float: float, complex: complex, int: int, bool: bool}
 
 
@@ -37,9 +38,12 @@ class Straight:
 
 
 def raw(version, types):
-    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types."""
-    lines = _Lines(version, types)
-    texts = [lines.own(i) for i in range(len(version.func.results))]
+    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types or a check fails."""
+    lines, checked = _Lines(version, types), bool(version.captured.checks)
+    if checked:
+        lines.body.append(f"if {lines.number(-1)}: return MISS")
+    texts = [lines.own(i) for i in range(len(version.func.results) - checked)]
+    texts += [lines.program.constant(PASSED, "passed")] if checked else []
     return lines.define(texts[0] if len(texts) == 1 else lines.tuple(texts))
 
 
@@ -76,12 +80,12 @@ class _Lines:
     """
 
     def __init__(self, version, types, overwritable=()):
-        func = version.func
+        func = version.numpy
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
         self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "copied": np.array, "fits": fits, "alone": alone}
-        self.space["shares"] = np.may_share_memory
+        self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
             known = types[place] if place < len(types) else None
@@ -211,7 +215,10 @@ class _Lines:
     def define(self, result):
         lines = [f"def call({', '.join([*self.names, '*rest'])}):"]
         lines += [f"    if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
-        return Straight(self.program.define("call", [*lines, *("    " + line for line in [*self.body, f"return {result}"])], self.space, self.fixed))
+        body = [*self.body, f"return {result}"]
+        if self.program.raises:
+            body = ["try:", *("    " + line for line in body), f"except ({', '.join(self.program.raises)},):", "    return MISS"]
+        return Straight(self.program.define("call", [*lines, *("    " + line for line in body)], self.space, self.fixed))
 
 
 LARGE = 4096  # elements from which a copy is made only where it must be

@@ -20,6 +20,7 @@ from .looped import LOOPED, looped
 from .nesting import nested
 from .nests import call_nest, machine_code
 from .pretty import INFIX, pretty
+from .solved import emit_solved, is_solved
 from .spellings import RULES
 
 
@@ -38,6 +39,7 @@ class Statements:
         self.writer.overwritable = overwritable
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
         self.lines = self.writer.block(func)
+        self.raises = sorted(self.writer.raises)  # exceptions of NumPy's that the lines may raise
         self.results = [self.writer.hold(r) for r in func.results]
 
     def whole(self, held, type):
@@ -62,7 +64,7 @@ class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
-        self.held, self.overwritten = {}, {}
+        self.held, self.overwritten, self.raises = {}, {}, set()
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""
@@ -115,6 +117,8 @@ class _QuickWriter(_Writer):
             return self.choice(eqn)
         if eqn.op is loop:
             return call_nest(self, eqn)
+        if is_solved(eqn):
+            return emit_solved(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))
         if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
