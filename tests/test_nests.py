@@ -15,8 +15,9 @@ from test_straight import results
 from wengert import grad, jit
 from wengert.backends import native
 from wengert.backends.native import direct
-from wengert.backends.numpy import machine_code, plain
+from wengert.backends.numpy import plain
 from wengert.backends.numpy.looped import LARGEST, LOOPED
+from wengert.backends.numpy.nests import machine_code
 from wengert.backends.xla import dispatch
 from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
@@ -477,19 +478,23 @@ def test_what_xla_might_make_faster_is_timed(monkeypatch):
         assert f"runs         {said}" in f.explain() and bool(versions(f)[0].engine) == (cost < 1e-4)
 
 
-def test_loops_that_are_not_native_stay_with_xla(monkeypatch):
-    def f(x):
-        for _ in range(3):
-            x = np.tanh(x) * 2
-        return x
+def test_of_loops_that_are_not_native_python_makes_few_trips_of_long_rows():
+    def f(x, n, c):
+        before, y = x, x * c
+        for i in range(n):
+            x, y = np.tanh(y) * 2 + i, x - 1
+            y[1:3] = 0.5 * c
+        return x, y, before
 
-    x = np.ones(50)
-    g, h = jit(f, engine="numpy"), jit(lambda x: running(x * 1.0, 0.5), engine="numpy", native=False)
-    agree(g(x), f(x), 1e-12)
+    for n, size, taken in ((3, 50, True), (0, 50, True), (3, 20, False), (1000, 50, False)):
+        g, x = jit(f, engine="numpy"), np.linspace(-1, 1, size)
+        for _ in range(2):
+            agree(g(x.copy(), n, 0.3), f(x.copy(), n, 0.3), 1e-12)
+        assert bool(versions(g)[0].engine) == taken
+        assert ("in Python: tanh of 50 elements" in g.explain()) == (taken and n > 0)
+    h = jit(lambda x: running(x * 1.0, 0.5), engine="numpy", native=False)
     agree(h(X), running(X * 1.0, 0.5), 1e-12)
-    monkeypatch.setattr(engine, "CHOICE", None)
-    agree(jit(f)(x), f(x), 1e-12)
-    assert not any(v.engine for k in (g, h) for v in versions(k))
+    assert not versions(h)[0].engine
 
 
 def test_nothing_is_warned_of():

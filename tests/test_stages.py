@@ -191,6 +191,9 @@ def test_the_quicker_form_is_taken_and_told(monkeypatch):
         return costs["nests" if any(name.startswith("nest") for name in run.call.__globals__) else "plain"], 0.0, run(*everything)
 
     monkeypatch.setattr(engine, "clocked", clocked)
+    monkeypatch.setattr(engine, "estimated", lambda func: -len(func.params))
+    monkeypatch.setattr(engine, "ENOUGH", 0.0)
+    monkeypatch.setattr(engine, "LITTLE", -1e9)
     f = jit(lambda x: np.abs(x * 2 - 1) + x)
     agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
     assert "as NumPy, straight lines and loops as 1 function of machine code" in f.explain()

@@ -11,7 +11,7 @@ import contextlib
 import numpy as np
 
 from ..backends import native
-from ..backends.numpy import fused, is_solved, machine_code, plain, with_loops
+from ..backends.numpy import by_python, fused, has_statements, plain, with_loops
 from ..backends.xla import dispatch
 from ..ir.op import OPS
 from . import straight
@@ -26,6 +26,7 @@ ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four
 TURNS = 9  # of both forms, one after the other
 LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
 LITTLE = 0.1  # share of the time in native loops
+CALL = 5e-7  # seconds that a call of NumPy's takes at least
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
 
 
@@ -53,7 +54,8 @@ def eligible(entry, here, version):
     """Whether a new version may run as NumPy."""
     if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
         return False
-    return not isinstance(here.call, Trees) and may_be_numpy(version, entry.compiled.native)
+    with native_or_not(entry):
+        return not isinstance(here.call, Trees) and may_be_numpy(version)
 
 
 def settle(entry, here, version, everything):
@@ -71,10 +73,11 @@ def settle(entry, here, version, everything):
         take(entry, here, version)
         return True
     (first,) = turns([xla], 1)
-    if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
-        return False
     if not version.tried:
-        version.tried = quickest(entry, version, everything)[0]
+        found = quickest(entry, version, everything, BANDWIDTH * (2 * first + 1e-3))
+        if found is None:
+            return False
+        version.tried = found[0]
     run = written(entry, version)
     if version.tried > max(ENOUGH, 2 * first):  # a first run waits for memory, but not as long as that
         version.times = version.tried, first
@@ -86,23 +89,34 @@ def settle(entry, here, version, everything):
     return True
 
 
-def quickest(entry, version, everything):
+def quickest(entry, version, everything, most):
     """(seconds of a run, seconds of it in nests, results, the function) of the quicker form of a version as NumPy, which it keeps.
 
-    Nests for straight lines are compiled only where NumPy's calls take long.
+    None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls take long.
     """
-    run = written(entry, version)
-    found = *clocked(run, everything), run
-    if cheap(*found[:2]):
-        return found
+    found = None
+    if traffic(version.decided) <= most:
+        run = written(entry, version)
+        found = *clocked(run, everything), run
+        if cheap(*found[:2]):
+            return found
     version.fused = in_nests(entry, version)
-    if version.fused is not None:
-        other = written(entry, version)
-        again = *clocked(other, everything), other
-        if again[0] < BETTER * found[0]:
-            return again
-        version.fused = None
+    if version.fused is not None and traffic(version.fused) <= most:
+        if found is None or estimated(version.decided) - estimated(version.fused) > LITTLE * found[0]:
+            other = written(entry, version)
+            again = *clocked(other, everything), other
+            if found is not None and max(found[0], again[0]) < ENOUGH:
+                times = turns([lambda: run(*everything), lambda: other(*everything)], TURNS)
+                found, again = ((t, *form[1:]) for t, form in zip(times, (found, again)))
+            if found is None or again[0] < BETTER * found[0]:
+                return again
+    version.fused = None
     return found
+
+
+def estimated(func):
+    """Seconds that NumPy needs for a program, nests left out."""
+    return CALL * sum(1 for e in equations(func) if e.op is not LOOP) + traffic(func) / BANDWIDTH
 
 
 def in_nests(entry, version):
@@ -120,7 +134,7 @@ def take(entry, here, version, run=None):
     """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
     if run is None and asked(entry) == "nests":
         version.fused = in_nests(entry, version)
-    if not all(machine_code(e) for e in equations(version.numpy) if with_loops(e)):
+    if not all(has_statements(e) for e in equations(version.numpy) if with_loops(e)):
         version.engine = version.times = None
         return
     version.engine, version.straight = "NumPy", written(entry, version, straight.finished)
@@ -141,13 +155,13 @@ def native_or_not(entry):
     return contextlib.nullcontext() if entry.compiled.native else native.asked(None)
 
 
-def may_be_numpy(version, loops):
+def may_be_numpy(version):
     """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.decided
     eqns = list(equations(func))
     if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
         return False
-    if not plain(func, lambda eqn: is_solved(eqn) or loops and machine_code(eqn)):
+    if not plain(func, has_statements):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
@@ -166,5 +180,6 @@ def nbytes(x):
 
 
 def traffic(func):
-    """Bytes that the equations write, one by one, loops left out."""
-    return sum(nbytes(r) for e in equations(func) if e.op is not LOOP for r in e.results)
+    """Bytes that the equations write, one by one, nests left out."""
+    trips = lambda e: e.attrs["trips"] * traffic(e.attrs["body"]) if by_python(e) else 0
+    return sum(trips(e) if e.op is LOOP else sum(map(nbytes, e.results)) for e in equations(func))

@@ -6,7 +6,7 @@ that, or little of the whole, there is nothing to gain, and the time to compile 
 
 from . import engine, straight
 
-CHEAP = 1 << 23  # bytes that the equations outside of loops write, up to which a program is tried
+CHEAP = 1 << 23  # bytes that the equations outside of nests write, up to which a program is tried
 
 
 def tried(entry, here, version, everything):
@@ -14,9 +14,10 @@ def tried(entry, here, version, everything):
     if version.engine or version.first_seconds is not None or not engine.eligible(entry, here, version):
         return None
     if engine.asked(entry) is None:
-        if engine.traffic(version.func) > CHEAP:
+        found = engine.quickest(entry, version, everything, CHEAP)
+        if found is None:
             return None
-        total, inside, raw, run = engine.quickest(entry, version, everything)
+        total, inside, raw, run = found
         if raw is straight.MISS or not engine.cheap(total, 0 if version.fused else inside):
             version.tried = total
             return None

@@ -7,12 +7,13 @@ from . import control
 from .emit import Pieces, callable_of, emit, identifier, plain
 from .held import NUMPY, PYTHON, ZERO, Held
 from .looped import LARGEST
-from .nests import machine_code, with_loops
+from .nests import with_loops
 from .quick import Statements
-from .solved import is_solved, solved
+from .solved import solved
 from .stages import fused
+from .trips import by_python, has_statements
 
 __all__ = [
-    "LARGEST", "NUMPY", "PYTHON", "ZERO", "Held", "Pieces", "Statements", "callable_of", "control", "emit", "fused", "identifier", "is_solved",
-    "machine_code", "plain", "solved", "with_loops",
+    "LARGEST", "NUMPY", "PYTHON", "ZERO", "Held", "Pieces", "Statements", "by_python", "callable_of", "control", "emit", "fused",
+    "has_statements", "identifier", "plain", "solved", "with_loops",
 ]  # fmt: skip

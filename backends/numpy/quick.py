@@ -7,7 +7,6 @@ Python's floats as they come, where what is done with them is the same in both, 
 
 import builtins
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,10 +17,11 @@ from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
 from .looped import LOOPED, looped
 from .nesting import nested
-from .nests import call_nest, machine_code
+from .nests import call_nest, machine_code, nest_of
 from .pretty import INFIX, pretty
 from .solved import emit_solved, is_solved
 from .spellings import RULES
+from .trips import run_trips
 
 
 class Statements:
@@ -116,7 +116,7 @@ class _QuickWriter(_Writer):
         if eqn.op is cond:
             return self.choice(eqn)
         if eqn.op is loop:
-            return call_nest(self, eqn)
+            return call_nest(self, eqn) if nest_of(eqn) is not None else run_trips(self, eqn)
         if is_solved(eqn):
             return emit_solved(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
@@ -177,7 +177,7 @@ class _QuickWriter(_Writer):
     def inlined(self, eqn, func):
         """The statements of a function in the place of an equation."""
         self.uses.update(uses(func))
-        self.held.update((p, replace(self.hold(x), new=False)) for p, x in zip(func.params, eqn.operands, strict=True))
+        self.held.update((p, self.hold(x).shared()) for p, x in zip(func.params, eqn.operands, strict=True))
         lines = self.block(func)
         self.held.update((r, self.hold(x)) for r, x in zip(eqn.results, func.results, strict=True))
         return lines
@@ -188,7 +188,7 @@ class _QuickWriter(_Writer):
         pick, branches = self.hold(index).text, eqn.attrs["branches"]
         names, parts, kinds = [self.bind(r) for r in eqn.results], [], [set() for _ in eqn.results]
         for branch in branches:
-            self.held.update((p, replace(self.hold(x), new=False)) for p, x in zip(branch.params, operands, strict=True))
+            self.held.update((p, self.hold(x).shared()) for p, x in zip(branch.params, operands, strict=True))
             lines = self.block(branch)
             for k, (name, x) in enumerate(zip(names, branch.results, strict=True)):
                 held = self.hold(x)

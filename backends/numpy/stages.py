@@ -7,7 +7,7 @@ Equations that only move elements belong to neither: nests contain them, and Num
 
 import functools
 
-from ...ir.core import Builder, Lit, Value
+from ...ir.core import Builder, Lit, Value, map_regions
 from ...ir.ops.control import COUNTER, loop
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.shape import broadcast, iota, reshape
@@ -16,6 +16,7 @@ from .. import native
 from .looped import FUSED, looped
 from .nests import nest_of
 from .pretty import product
+from .trips import by_python
 
 FREE = {broadcast, reshape, iota}
 LEAST = 2  # NumPy calls that a nest has to stand for
@@ -26,7 +27,8 @@ PRODUCT = 1 << 11  # multiplications from which a product that NumPy has a call 
 def fused(func):
     """`func` with its straight lines in loops of one trip each, which are nests; None where nothing is put together."""
     func = expanded(func)
-    if not any(map(inner, func.eqns)):
+    bodies = {eqn.attrs["body"] for eqn in func.eqns if eqn.op is loop}
+    if not any(inner(eqn) or by_python(eqn) for eqn in func.eqns):
         return None
     plan, build = Plan(func), Builder(func.name)
     writer = Writer(plan, build, {p: build.param(p.type, p.hint) for p in func.params})
@@ -34,9 +36,10 @@ def fused(func):
         for stage in range(plan.last + 1):
             writer.nest(stage)
             for eqn in plan.outer[stage]:
-                writer.replay(eqn)
+                writer.replay(eqn, attrs=map_regions(eqn.attrs, trips_fused) if by_python(eqn) else None)
         results = tuple([writer.value(r) for r in func.results])
-    return dce(build.finish(results)) if writer.nests else None
+    made = build.finish(results)
+    return dce(made) if any(eqn.op is loop and eqn.attrs["body"] not in bodies for eqn in made.eqns) else None
 
 
 def expanded(func):
@@ -52,6 +55,11 @@ def expanded(func):
                 env.update(zip(eqn.results, build.inline(known, [env.get(x, x) for x in eqn.operands]), strict=True))
         func = build.finish(tuple(env.get(r, r) for r in func.results))
     return func
+
+
+def trips_fused(body):
+    """The body of a loop of Python's, its straight lines put together."""
+    return fused(body) or body
 
 
 class Plan:
@@ -98,7 +106,7 @@ class Writer:
     """The program being written."""
 
     def __init__(self, plan, build, env):
-        self.plan, self.build, self.env, self.nests = plan, build, env, 0
+        self.plan, self.build, self.env = plan, build, env
 
     def value(self, x, env=None):
         """A value of the program in the one being written, in a nest of it where `env` has that one's values."""
@@ -109,11 +117,11 @@ class Writer:
             Builder.current().replay(x.eqn, env)
         return env.get(x, x)
 
-    def replay(self, eqn, env=None):
+    def replay(self, eqn, env=None, attrs=None):
         env = self.env if env is None else env
         for x in eqn.operands:
             self.value(x, env)
-        Builder.current().replay(eqn, env)
+        Builder.current().replay(eqn, env, attrs=attrs)
 
     def nest(self, stage):
         """The equations of a stage that belong together, as a loop; one by one where that does not pay."""
@@ -131,7 +139,6 @@ class Writer:
                 self.replay(eqn)
             return
         self.env.update(zip(left, loop(*operands, **attrs), strict=True))
-        self.nests += 1
 
 
 def together(eqns, left, writer):
