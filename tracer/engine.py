@@ -11,7 +11,7 @@ import contextlib
 import numpy as np
 
 from ..backends import native
-from ..backends.numpy import by_python, fused, has_statements, plain, with_loops
+from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, with_loops
 from ..backends.xla import dispatch
 from ..ir.op import OPS
 from . import straight
@@ -25,8 +25,10 @@ BETTER = 0.9  # nests for straight lines are taken where they need at most this 
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
 TURNS = 9  # of both forms, one after the other
 LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
-LITTLE = 0.1  # share of the time in native loops
+LITTLE, MUCH = 0.1, 0.5  # shares of the time: of native loops, and of calls that nests would save
+TINY = 3e-6  # seconds up to which nothing is compiled
 CALL = 5e-7  # seconds that a call of NumPy's takes at least
+OF_MATRICES = 8  # such calls that a function of np.linalg takes
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
 
 
@@ -98,11 +100,12 @@ def quickest(entry, version, everything, most):
     if traffic(version.decided) <= most:
         run = written(entry, version)
         found = *clocked(run, everything), run
-        if cheap(*found[:2]):
+        if cheap(*found[:2]) and found[0] < TINY:
             return found
     version.fused = in_nests(entry, version)
     if version.fused is not None and traffic(version.fused) <= most:
-        if found is None or estimated(version.decided) - estimated(version.fused) > LITTLE * found[0]:
+        share = 0 if found is None else MUCH if cheap(*found[:2]) else LITTLE
+        if found is None or estimated(version.decided) - estimated(version.fused) > share * found[0]:
             other = written(entry, version)
             again = *clocked(other, everything), other
             if found is not None and max(found[0], again[0]) < ENOUGH:
@@ -116,7 +119,7 @@ def quickest(entry, version, everything, most):
 
 def estimated(func):
     """Seconds that NumPy needs for a program, nests left out."""
-    return CALL * sum(1 for e in equations(func) if e.op is not LOOP) + traffic(func) / BANDWIDTH
+    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + traffic(func) / BANDWIDTH
 
 
 def in_nests(entry, version):

@@ -96,7 +96,7 @@ def chosen(condition, one, other):
     if one is YES:
         return condition if other is NO else OR(condition, other)
     if one is NO:
-        return NO if other is NO else AND(turned(condition), other)
+        return NO if other is NO else turned(condition) if other is YES else AND(turned(condition), other)
     if other is NO:
         return AND(condition, one)
     return OR(turned(condition), one) if other is YES else SELECT(condition, one, other)

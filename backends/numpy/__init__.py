@@ -7,13 +7,13 @@ from . import control
 from .emit import Pieces, callable_of, emit, identifier, plain
 from .held import NUMPY, PYTHON, ZERO, Held
 from .looped import LARGEST
+from .matrices import TEXTS, solved
 from .nests import with_loops
 from .quick import Statements
-from .solved import solved
 from .stages import fused
 from .trips import by_python, has_statements
 
 __all__ = [
-    "LARGEST", "NUMPY", "PYTHON", "ZERO", "Held", "Pieces", "Statements", "by_python", "callable_of", "control", "emit", "fused",
+    "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "Held", "Pieces", "Statements", "by_python", "callable_of", "control", "emit", "fused",
     "has_statements", "identifier", "plain", "solved", "with_loops",
 ]  # fmt: skip

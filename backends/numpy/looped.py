@@ -17,7 +17,7 @@ from ...ir.ops.reduction import argmax
 from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, transpose, with_element
 from ...ir.types import Tensor
 
-LARGEST = 32  # rows and columns
+LARGEST = 64  # rows and columns
 
 
 def looped(eqn):

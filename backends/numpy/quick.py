@@ -11,16 +11,16 @@ from collections import Counter
 import numpy as np
 
 from ...ir.core import Constant, Lit
-from ...ir.ops.control import cond, loop
+from ...ir.ops.control import call, cond, loop
 from ...ir.syntax import compiled, parse
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
 from .looped import LOOPED, looped
+from .matrices import TEXTS, is_solved, of_matrices
 from .nesting import nested
 from .nests import call_nest, machine_code, nest_of
 from .pretty import INFIX, pretty
-from .solved import emit_solved, is_solved
-from .spellings import RULES
+from .spellings import MADE, RULES
 from .trips import run_trips
 
 
@@ -34,7 +34,7 @@ class Statements:
     def __init__(self, func, params, taken, overwritable=()):
         self.module = _Module()
         self.writer = _QuickWriter(self.module, taken)
-        self.writer.uses = Counter(uses(func))
+        self.writer.uses, self.writer.readers = Counter(uses(func)), readers(func)
         self.writer.held.update(zip(func.params, params, strict=True))
         self.writer.overwritable = overwritable
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
@@ -117,8 +117,8 @@ class _QuickWriter(_Writer):
             return self.choice(eqn)
         if eqn.op is loop:
             return call_nest(self, eqn) if nest_of(eqn) is not None else run_trips(self, eqn)
-        if is_solved(eqn):
-            return emit_solved(self, eqn)
+        if is_solved(eqn) or eqn.op in TEXTS and eqn.op is not call:
+            return of_matrices(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))
         if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
@@ -149,7 +149,7 @@ class _QuickWriter(_Writer):
         text = pretty(eqn, texts) or self.expression(eqn.op, texts, eqn.attrs)
         if not eqn.op.multiple:
             (r,) = eqn.results
-            return self.keep(r, text, r.type.shape, (NUMPY, ZERO))
+            return self.keep(r, text, r.type.shape, (NUMPY, ZERO), new=eqn.op in MADE)
         names = []
         for r in eqn.results:
             names.append(self.bind(r))
@@ -213,3 +213,12 @@ def uses(func):
         yield from eqn.operands
         for region in eqn.regions():
             yield from uses(region)
+
+
+def readers(func):
+    """{value: the equations of a program that read it}"""
+    found = {}
+    for eqn in func.eqns:
+        for x in set(eqn.operands):
+            found.setdefault(x, []).append(eqn)
+    return found

@@ -8,8 +8,9 @@ import numpy as np
 from ...ir.ops.control import groups, loop
 from .emit import plain
 from .held import NUMPY, ZERO, Held
+from .matrices import is_solved
 from .nests import machine_code, nest_of
-from .solved import is_solved
+from .spellings import convolution
 
 MOST = 1 << 11  # equations of all trips together
 ROW = 32  # elements of an array that is worth a call of NumPy's
@@ -26,7 +27,7 @@ def by_python(eqn):
 
 def has_statements(eqn):
     """Whether an equation that is no plain call of NumPy has statements of generated NumPy all the same."""
-    return is_solved(eqn) or by_python(eqn) or machine_code(eqn)
+    return is_solved(eqn) or convolution(eqn) is not None or by_python(eqn) or machine_code(eqn)
 
 
 def run_trips(writer, eqn):
