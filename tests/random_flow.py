@@ -1,9 +1,10 @@
 """Random programs with nested loops, branches, stores, views, aliases and early exits; run as a script it tries many.
 
-    python tests/random_flow.py 0 1000 [--wide] [--numpy] [--native] [--straight] [--seconds 20]
+    python tests/random_flow.py 0 1000 [--wide] [--numpy] [--native] [--straight [nests]] [--seconds 20]
 
 --numpy runs the optimised programs as generated NumPy, not through XLA: what is tested then is capture, memory and passes, ten times
-as fast. --native runs every loop natively that can be, however short; --straight calls them so from generated NumPy, where all can be.
+as fast. --native runs every loop natively that can be, however short; --straight calls them so from generated NumPy, where all can be,
+--straight nests also straight lines.
 `outcome(seed)` is "agree", "refused" (the compiled function raised an error of ours), or a description of a difference.
 """
 
@@ -410,12 +411,12 @@ def main():
     parser.add_argument("--wide", action="store_true")
     parser.add_argument("--numpy", action="store_true")
     parser.add_argument("--native", action="store_true")
-    parser.add_argument("--straight", action="store_true")
+    parser.add_argument("--straight", nargs="?", choices=("numpy", "nests"), const="numpy", default="xla")
     parser.add_argument("--seconds", type=int, default=0)
     given = parser.parse_args()
     tally = collections.Counter()
     instead = mock.patch.object(dispatch, "program", program) if given.numpy else native.asked(0 if given.native else native.LEAST)
-    with instead, mock.patch.object(engine, "CHOICE", "numpy" if given.straight else "xla"):
+    with instead, mock.patch.object(engine, "CHOICE", given.straight):
         for seed in range(given.first, given.last):
             found = limited(seed, given.wide, given.seconds)
             tally[found if found in ("agree", "refused", "slow") else "different"] += 1

@@ -2,7 +2,7 @@
 
 `python tests/random_numpy.py FIRST LAST` draws those seeds of every name, prints each call that differs, and a tally.
 --only PATTERN: names that match. --xla: by XLA, where the default runs the programs as generated NumPy (dtypes, kinds, errors; fast).
---straight: what the second call gives of programs that are one generated function.
+--straight: what the second call gives of programs that are one generated function; --straight nests: and of them as nests.
 Calls run in a process of their own, which is ended where one takes too long: NumPy itself may spin in C.
 """
 
@@ -160,9 +160,9 @@ def public(error):
     return next(c for c in type(error).__mro__ if not c.__name__.startswith(("_", "UFuncTypeError")))
 
 
-def outcome(name, seed, by_xla=False, answered=lambda: None, straight=False):
+def outcome(name, seed, by_xla=False, answered=lambda: None, straight=None):
     """(verdict, detail, the call): agree, refused, explained or different. `answered` is called when NumPy has given its answer."""
-    choice = mock.patch.object(engine, "CHOICE", "numpy" if straight else "xla")
+    choice = mock.patch.object(engine, "CHOICE", straight or "xla")
     with warnings.catch_warnings(), choice, contextlib.nullcontext() if by_xla else quick():
         warnings.simplefilter("ignore")
         d = draw(name, seed)
@@ -329,7 +329,7 @@ def two_mistakes(d, raised):
 class Worker:
     """`outcome` in another process, which is ended after so many seconds: NumPy may spin, or crash, which is "unanswered"; we may not."""
 
-    def __init__(self, by_xla=False, seconds=20, straight=False):
+    def __init__(self, by_xla=False, seconds=20, straight=None):
         self.by_xla, self.seconds, self.straight, self.process = by_xla, seconds, straight, None
 
     def __call__(self, name, seed):
@@ -382,7 +382,7 @@ def main():
     parser.add_argument("last", type=int)
     parser.add_argument("--only", default="")
     parser.add_argument("--xla", action="store_true")
-    parser.add_argument("--straight", action="store_true")
+    parser.add_argument("--straight", nargs="?", choices=("numpy", "nests"), const="numpy")
     parser.add_argument("--refused", action="store_true")
     parser.add_argument("--explained", action="store_true")
     given = parser.parse_args()

@@ -20,7 +20,7 @@ from wengert import WengertError, grad, jit
 from wengert import __main__ as cli
 from wengert.backends.native import build, direct, legal
 from wengert.backends.xla import dispatch, executables
-from wengert.tracer import engine, trial
+from wengert.tracer import engine
 from wengert.tracer import entry as entries
 from wengert.tracer.cache import environment, store
 from wengert.tracer.cache.store import Store
@@ -764,7 +764,7 @@ def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkey
     lower = dispatch.lower
     monkeypatch.setattr(dispatch, "lower", None)  # XLA compiles nothing
     monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(trial, "LAUNCH", 1.0)
+    monkeypatch.setattr(engine, "LAUNCH", 1.0)
     assert process.run(text, X.copy(), 0.37) == ("kept", plainly(text, X.copy(), 0.37))
     objects = {}
     for module, name in ((build, "ENGINES"), (build, "OBJECTS"), (executables, "OBJECTS"), (direct, "MADE")):

@@ -5,7 +5,7 @@ import pytest
 from compare import agree, check_same
 
 from wengert import grad, jit
-from wengert.tracer import engine, trial
+from wengert.tracer import engine
 
 X, V = np.random.default_rng(0).normal(size=(4, 3)), np.arange(3.0)
 
@@ -105,10 +105,9 @@ def test_checks_raise():
 
 def test_the_faster_is_taken_and_told(monkeypatch):
     monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(trial, "LAUNCH", 0.0)
+    monkeypatch.setattr(engine, "LAUNCH", 0.0)
     for cost, said in ((1e-6, "as NumPy: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1000 ms as NumPy, 100 us through XLA")):
-        times = iter([1e-4, cost, 1e-4])
-        monkeypatch.setattr(engine, "seconds", lambda f, n, times=times: next(times))
+        monkeypatch.setattr(engine, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
         f = jit(lambda x: np.tanh(x) * 2)
         agree(f(X), np.tanh(X) * 2, 1e-12)
         agree(f(X), f(X), 0)
@@ -118,7 +117,8 @@ def test_the_faster_is_taken_and_told(monkeypatch):
 
 def test_what_would_need_much_memory_is_not_timed(monkeypatch):
     monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "seconds", None)
+    monkeypatch.setattr(engine, "turns", lambda forms, n: (0.0,))
+    monkeypatch.setattr(engine, "quickest", None)
     f = jit(lambda x: (x[:, None] * x[None, :]).sum())
     x = np.ones(4000)
     agree(f(x), np.float64(16e6), 1e-12)

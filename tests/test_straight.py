@@ -47,9 +47,10 @@ def results(func, leaves):
     """What the generated function gives for these leaves, as arrays of their own."""
     params, seen = set(func.params), set()
     shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
-    version = SimpleNamespace(func=func, places=list(range(len(leaves))), shared=shared)
+    version = SimpleNamespace(func=func, numpy=func, captured=SimpleNamespace(checks=()), places=list(range(len(leaves))), shared=shared)
     out = straight.raw(version, [type(x) for x in leaves])(*leaves)
-    assert out is not straight.MISS
+    if out is straight.MISS:  # NumPy raises where the op gives NaN
+        return None
     out = out if type(out) is tuple else (out,)
     memory = [x for x in (*leaves, *out) if isinstance(x, np.ndarray)]
     for k, x in enumerate(out):
@@ -62,7 +63,11 @@ def results(func, leaves):
 def same(func, leaves):
     with np.errstate(all="ignore"):
         want = [np.asarray(r) for r in callable_of(func)(*[np.asarray(x)[()] for x in leaves])]
-    for got, r in zip(results(func, leaves), want, strict=True):
+    found = results(func, leaves)
+    if found is None:
+        assert any(np.isnan(r).any() for r in want)
+        return
+    for got, r in zip(found, want, strict=True):
         assert got.dtype == r.dtype and got.shape == r.shape
         np.testing.assert_allclose(got, r, rtol=1e-5 if r.dtype.itemsize < 8 or r.dtype == np.complex64 else 1e-12, atol=1e-300)
         if r.dtype.kind == "f":

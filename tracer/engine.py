@@ -7,23 +7,28 @@ one machine are the same from call to call. Where XLA has nothing to win it is n
 """
 
 import contextlib
-import time
 
 import numpy as np
 
 from ..backends import native
-from ..backends.numpy import machine_code, plain, with_loops
+from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, with_loops
 from ..backends.xla import dispatch
 from ..ir.op import OPS
 from . import straight
+from .clock import ENOUGH, clocked, turns
 from .tree import Trees
 
 LOOP = OPS["loop"]
-CHOICE = None  # "xla" or "numpy" for every function that asks for neither
+CHOICE = None  # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can be
 LONGEST = 256  # equations
-BETTER = 0.8  # NumPy is taken where it needs at most this share of XLA's time
+BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
-ENOUGH = 0.1  # seconds after which no further run is timed; the first few of large programs wait for memory
+TURNS = 9  # of both forms, one after the other
+LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
+LITTLE, MUCH = 0.1, 0.5  # shares of the time: of native loops, and of calls that nests would save
+TINY = 3e-6  # seconds up to which nothing is compiled
+CALL = 5e-7  # seconds that a call of NumPy's takes at least
+OF_MATRICES = 8  # such calls that a function of np.linalg takes
 BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
 
 
@@ -51,14 +56,14 @@ def eligible(entry, here, version):
     """Whether a new version may run as NumPy."""
     if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
         return False
-    return not isinstance(here.call, Trees) and may_be_numpy(version, entry.compiled.native)
+    with native_or_not(entry):
+        return not isinstance(here.call, Trees) and may_be_numpy(version)
 
 
 def settle(entry, here, version, everything):
     """Time both forms of a new version, where it may run as either -> whether it runs as NumPy now."""
     if version.engine or not eligible(entry, here, version):
         return False
-    run = written(entry, version)
     program = here.call.program if isinstance(here.call, Engines) else here.call
 
     def xla():
@@ -66,22 +71,73 @@ def settle(entry, here, version, everything):
             raw = program(*everything)
         return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
 
-    if asked(entry) is None:
-        first = seconds(xla, 1)
-        if traffic(version.func) / BANDWIDTH > 2 * first + 1e-3:
+    if asked(entry) is not None:
+        take(entry, here, version)
+        return True
+    (first,) = turns([xla], 1)
+    if not version.tried:
+        found = quickest(entry, version, everything, BANDWIDTH * (2 * first + 1e-3))
+        if found is None:
             return False
-        lost = version.tried > max(ENOUGH, 2 * first)  # a first run waits for memory, but not as long as that
-        ours = version.tried if lost else seconds(lambda: run(*everything), 9)
-        version.times = ours, first if first > ENOUGH else min(first, seconds(xla, 9))
-        if version.times[0] > BETTER * version.times[1]:
-            return False
+        version.tried = found[0]
+    run = written(entry, version)
+    if version.tried > max(ENOUGH, 2 * first):  # a first run waits for memory, but not as long as that
+        version.times = version.tried, first
+    else:
+        version.times = turns([lambda: run(*everything), xla], TURNS)
+    if version.times[0] > version.times[1]:
+        return False
     take(entry, here, version, run)
     return True
 
 
+def quickest(entry, version, everything, most):
+    """(seconds of a run, seconds of it in nests, results, the function) of the quicker form of a version as NumPy, which it keeps.
+
+    None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls take long.
+    """
+    found = None
+    if traffic(version.decided) <= most:
+        run = written(entry, version)
+        found = *clocked(run, everything), run
+        if cheap(*found[:2]) and found[0] < TINY:
+            return found
+    version.fused = in_nests(entry, version)
+    if version.fused is not None and traffic(version.fused) <= most:
+        share = 0 if found is None else MUCH if cheap(*found[:2]) else LITTLE
+        if found is None or estimated(version.decided) - estimated(version.fused) > share * found[0]:
+            other = written(entry, version)
+            again = *clocked(other, everything), other
+            if found is not None and max(found[0], again[0]) < ENOUGH:
+                times = turns([lambda: run(*everything), lambda: other(*everything)], TURNS)
+                found, again = ((t, *form[1:]) for t, form in zip(times, (found, again)))
+            if found is None or again[0] < BETTER * found[0]:
+                return again
+    version.fused = None
+    return found
+
+
+def estimated(func):
+    """Seconds that NumPy needs for a program, nests left out."""
+    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + traffic(func) / BANDWIDTH
+
+
+def in_nests(entry, version):
+    """The equations of a version with nests for their straight lines, or None."""
+    with native_or_not(entry):
+        return fused(version.mixed)
+
+
+def cheap(total, inside):
+    """Whether a run takes so little beside its loops that XLA could save nothing."""
+    return total - inside <= max(LAUNCH, LITTLE * inside)
+
+
 def take(entry, here, version, run=None):
     """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
-    if not all(machine_code(e) for e in equations(version.func) if with_loops(e)):
+    if run is None and asked(entry) == "nests":
+        version.fused = in_nests(entry, version)
+    if not all(has_statements(e) for e in equations(version.numpy) if with_loops(e)):
         version.engine = version.times = None
         return
     version.engine, version.straight = "NumPy", written(entry, version, straight.finished)
@@ -93,30 +149,22 @@ def take(entry, here, version, run=None):
 
 def written(entry, version, form=straight.raw):
     """A version as NumPy, in one form or the other, with machine code where the user leaves it be."""
-    with contextlib.nullcontext() if entry.compiled.native else native.asked(None):
+    with native_or_not(entry):
         return form(version, [entry.types[i] for i in entry.dynamic])
 
 
-def seconds(f, times):
-    """The shortest of at most so many runs."""
-    best, begun = float("inf"), time.perf_counter()
-    for _ in range(times):
-        start = time.perf_counter()
-        f()
-        done = time.perf_counter()
-        best = min(best, done - start)
-        if done - begun > ENOUGH:
-            break
-    return best
+def native_or_not(entry):
+    """A `with` in which there are nests where the user leaves them be."""
+    return contextlib.nullcontext() if entry.compiled.native else native.asked(None)
 
 
-def may_be_numpy(version, loops):
+def may_be_numpy(version):
     """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
-    func = version.func
+    func = version.decided
     eqns = list(equations(func))
     if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
         return False
-    if not plain(func, lambda eqn: loops and machine_code(eqn)):
+    if not plain(func, has_statements):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
@@ -135,5 +183,6 @@ def nbytes(x):
 
 
 def traffic(func):
-    """Bytes that the equations write, one by one, loops left out."""
-    return sum(nbytes(r) for e in equations(func) if e.op is not LOOP for r in e.results)
+    """Bytes that the equations write, one by one, nests left out."""
+    trips = lambda e: e.attrs["trips"] * traffic(e.attrs["body"]) if by_python(e) else 0
+    return sum(trips(e) if e.op is LOOP else sum(map(nbytes, e.results)) for e in equations(func))

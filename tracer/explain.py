@@ -1,6 +1,7 @@
 """What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
 
 from ..backends import native
+from ..backends.numpy import by_python
 from ..backends.xla.materialize import cut
 from . import engine
 from .assume import Assumption
@@ -77,12 +78,21 @@ def _runs(version):
     ours, xla, inside = (t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside))
     if not version.engine:
         return f"through XLA: {ours} as NumPy, {xla} through XLA, when they were timed"
-    count = sum(1 for eqn in engine.equations(version.func) if eqn.op is engine.LOOP)
+    count = nests(version.func)
     form = f"as NumPy, {count} {'loop' if count == 1 else 'loops'} as machine code" if count else "as NumPy"
+    if version.fused is not None:
+        count = nests(version.fused)
+        form = f"as NumPy, straight lines and loops as {count} {'function' if count == 1 else 'functions'} of machine code"
     if xla is not None:
         return f"{form}: {ours} as NumPy, {xla} through XLA, when they were timed"
-    within = f", {inside} of that in {'the loop' if count == 1 else 'the loops'}" if count else ""
+    within = f", {inside} of that in {'them' if version.fused else 'the loop' if count == 1 else 'the loops'}" if count else ""
     return f"{form}: {ours} when it was timed{within}; XLA could save nothing, and was not asked to compile it"
+
+
+def nests(func):
+    """How many nests there are, in loops of Python's too."""
+    loops = [eqn for eqn in engine.equations(func) if eqn.op is engine.LOOP]
+    return sum(nests(eqn.attrs["body"]) if by_python(eqn) else 1 for eqn in loops)
 
 
 def _chains(func):
@@ -95,7 +105,8 @@ def _loops(version):
     """The form of each loop on the CPU; of those within a native one there is nothing to say."""
     lines = []
     for eqn, reason in native.forms(version.func, 0 if version.engine else native.LEAST):
-        lines.append(f"    loop         {eqn.source or 'of no line'}: {'native' if reason is None else f'through XLA: {reason}'}")
+        how = "native" if reason is None else f"{'in Python' if version.engine else 'through XLA'}: {reason}"
+        lines.append(f"    loop         {eqn.source or 'of no line'}: {how}")
     return lines
 
 

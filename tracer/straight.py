@@ -14,11 +14,11 @@ import numpy as np
 
 from ..backends.numpy import NUMPY, PYTHON, ZERO, Held, Statements
 from .capture import ARRAY, SCALAR
-from .refused import conditions
 from .version import follow
 from .written import listed, made
 
 MISS = object()  # instead of a result: the call is another's, or has failed
+PASSED = np.zeros((), np.int64)  # the status of a call of which no check has failed
 PLAIN = {float: float, complex: complex, int: int, bool: bool}
 
 
@@ -41,9 +41,12 @@ class Straight:
 
 
 def raw(version, types):
-    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types."""
-    lines = _Lines(version, types)
-    texts = [lines.own(i) for i in range(len(version.func.results))]
+    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types or a check fails."""
+    lines, checked = _Lines(version, types), bool(version.captured.checks)
+    if checked:
+        lines.refuse()
+    texts = [lines.own(i) for i in range(len(version.func.results) - checked)]
+    texts += [lines.program.constant(PASSED, "passed")] if checked else []
     return lines.define(texts[0] if len(texts) == 1 else listed(texts))
 
 
@@ -52,13 +55,12 @@ def finished(version, types):
     captured = version.captured
     if captured.stores or captured.given is not None or version.tree is not None:
         return None
-    lines = _Lines(version, types, () if captured.checks else captured.writes, bool(captured.checks))
+    lines = _Lines(version, types, () if captured.checks else captured.writes)
     for k in captured.layout:
         a = lines.leaves[k]
         lines.tests.append(f"(type({a}) is not ndarray or {a}.flags.c_contiguous and {a}.flags.aligned)")
-    count = captured.values + len(captured.writes)
-    if len(lines.results) > count:
-        lines.body.append(f"if not ({' and '.join(lines.number(i) for i in range(count, len(lines.results)))}): return MISS")
+    if captured.checks:
+        lines.refuse()
     texts = [lines.leaf(out) for out in captured.outs]
     if None in texts:
         return None
@@ -70,29 +72,29 @@ class _Lines:
     """The generated function of one version, being written.
 
     types: of the leaves where they are known, None where anything may come; overwritable: leaves that may be changed at once, not only
-    when all is computed, since nothing can fail; checked: with what holds where no check failed in the place of the status.
+    when all is computed, since nothing can fail.
     """
 
-    def __init__(self, version, types, overwritable=(), checked=False):
-        func, rows = conditions(version.func) if checked else (version.func, {})
+    def __init__(self, version, types, overwritable=()):
+        func = version.numpy
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
         self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "copied": np.array, "fits": fits, "alone": alone}
-        self.space["shares"] = np.may_share_memory
+        self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
             known = types[place] if place < len(types) else None
             held[p] = self.parameter(place, p, known, head)
         taken = {*self.names, *(h.text for h in held.values()), *self.space}
         arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
-        program = Statements(func, [held[p] for p in func.params], taken, arrays, rows)
+        program = Statements(func, [held[p] for p in func.params], taken, arrays)
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]
         self.made = {}  # (result, views that lead on) -> name
         self.shared = version.shared
         self.types = [types[place] if place < len(types) else None for place in version.places]
-        self.fixed, self.refuses = (), bool(rows)
+        self.fixed = ()
 
     def parameter(self, place, p, known, head):
         """What is held of a leaf; its tests."""
@@ -118,6 +120,11 @@ class _Lines:
     # -- results -----------------------------------------------------------------------------------
     def number(self, i):
         return self.results[i][0].text
+
+    def refuse(self):
+        """A check that has failed is for the slow way to tell of."""
+        if (failed := self.number(-1)) != "False":
+            self.body.append(f"if {failed}: return MISS")
 
     def own(self, i):
         """A result as an array that shares memory with no other, nor with arguments."""
@@ -184,8 +191,8 @@ class _Lines:
     def define(self, result):
         lines = [f"if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
         body = [*self.body, f"return {result}"]
-        if self.refuses:
-            body = ["try:", *("    " + line for line in body), "except IndexError:", "    return MISS"]
+        if self.program.raises:
+            body = ["try:", *("    " + line for line in body), f"except ({', '.join(self.program.raises)},):", "    return MISS"]
         head = f"def call({', '.join([*self.names, '*rest'])}):"
         call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
         return Straight(call, self.program.silent)

@@ -4,17 +4,9 @@ A launch through XLA costs LAUNCH at least, and runs loops as the same machine c
 that, or little of the whole, there is nothing to gain, and the time to compile is saved as well.
 """
 
-import time
-import types
-
-import numpy as np
-
 from . import engine, straight
 
-LAUNCH = 1e-5  # seconds
-LITTLE = 0.1  # share of the time in native loops
-CHEAP = 1 << 23  # bytes that the equations outside of loops write, up to which a program is tried
-RUNS, ENOUGH = 5, 0.03  # the shortest of so many runs, as long as they took so many seconds
+CHEAP = 1 << 23  # bytes that the equations outside of nests write, up to which a program is tried
 
 
 def tried(entry, here, version, everything):
@@ -22,11 +14,11 @@ def tried(entry, here, version, everything):
     if version.engine or version.first_seconds is not None or not engine.eligible(entry, here, version):
         return None
     if engine.asked(entry) is None:
-        if engine.traffic(version.func) > CHEAP:
+        found = engine.quickest(entry, version, everything, CHEAP)
+        if found is None:
             return None
-        run = engine.written(entry, version)
-        total, inside, raw = clocked(run, everything)
-        if raw is straight.MISS or total - inside > max(LAUNCH, LITTLE * inside):
+        total, inside, raw, run = found
+        if raw is straight.MISS or not engine.cheap(total, 0 if version.fused else inside):
             version.tried = total
             return None
         version.times, version.inside = (total, None), inside
@@ -34,27 +26,3 @@ def tried(entry, here, version, everything):
         return raw
     engine.take(entry, here, version)
     return here.call(*everything)
-
-
-def clocked(run, everything):
-    """(seconds of the shortest of some runs, seconds of it in nests, results)"""
-    spent = []
-
-    def timed(nest):
-        def call(*objects):
-            start = time.perf_counter()
-            out = nest(*objects)
-            spent.append(time.perf_counter() - start)
-            return out
-
-        return call
-
-    space = {name: timed(x) if type(x) is types.BuiltinFunctionType and x.__name__ == "nest" else x for name, x in run.call.__globals__.items()}
-    call, found, begun = types.FunctionType(run.call.__code__, space), [], time.perf_counter()
-    with np.errstate(all="ignore"):
-        while len(found) < RUNS and time.perf_counter() - begun < ENOUGH:
-            spent.clear()
-            start = time.perf_counter()
-            raw = call(*everything)
-            found.append((time.perf_counter() - start, sum(spent)))
-    return *min(found), raw

@@ -1,13 +1,17 @@
 """One trace: the function as captured and as compiled, and how its raw results become what Python would have left."""
 
+import functools
+
 import numpy as np
 
+from ..backends.numpy import LARGEST
 from ..backends.xla import dispatch
 from . import pytree
 from .assume import acts
 from .capture import ARRAY, SCALAR
 from .containers import settle
 from .status import failure
+from .verdict import decided
 
 
 class Version:
@@ -32,6 +36,7 @@ class Version:
         self.effects = next(acts(func), None) is not None
         single = single and not self.effects and not captured.outside.draws
         self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
+        self.fused = None  # the equations as NumPy runs them, where their straight lines are nests
         self.interpreted = None  # the program as generated NumPy, where it was needed
         self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
@@ -39,6 +44,21 @@ class Version:
         # which results are an argument, or another result
         self.shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
+
+    @functools.cached_property
+    def decided(self):
+        """The equations of which NumPy's calls are made: of the status they give whether it is 0."""
+        return decided(self.func) if self.captured.checks else self.func
+
+    @property
+    def mixed(self):
+        """The equations of which nests are made too, which solve small systems."""
+        return decided(self.func, LARGEST + 1) if self.captured.checks else self.func
+
+    @property
+    def numpy(self):
+        """The equations as they run as NumPy."""
+        return self.fused or self.decided
 
     def fits(self, types):
         """Whether the program takes these types of arguments and inputs."""

@@ -7,6 +7,6 @@ carried arrays are updated in place. What it does not take is lowered through ja
 
 from .direct import again, builtin
 from .legal import LEAST, forms, taken
-from .run import asked, called, here, lowered
+from .run import allowed, asked, called, here, lowered
 
-__all__ = ["LEAST", "again", "asked", "builtin", "called", "forms", "here", "lowered", "taken"]
+__all__ = ["LEAST", "again", "allowed", "asked", "builtin", "called", "forms", "here", "lowered", "taken"]

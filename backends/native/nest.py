@@ -1,7 +1,8 @@
 """A loop as a module of LLVM IR: the function, its buffers, its scratch memory."""
 
 from ...ir.affine import Affine
-from ...ir.core import Builder
+from ...ir.core import Builder, Lit
+from ...ir.ops.control import COUNTER
 from . import direct
 from .code import Code, Index, memory_type, number
 from .control import copy
@@ -14,6 +15,11 @@ ATTRIBUTES = 'attributes #0 = {{ nounwind noinline "no-trapping-math"="true"{} }
 WIDE = ' "prefer-vector-width"="512"'
 
 
+def once(build, params, attrs):
+    """The results of the one trip that a loop makes: no loop."""
+    return build.inline(attrs["body"], [Lit(0, COUNTER), *params])
+
+
 class Nest:
     """One loop equation being emitted. unlocked: whether other threads of Python's may run while it does."""
 
@@ -24,7 +30,7 @@ class Nest:
         build = Builder("nest")
         with build:
             params = [build.param(t) for t in types]
-            results = build.emit(op, params, attrs)
+            results = once(build, params, attrs) if attrs["trips"] == 1 and attrs["test"] is None else build.emit(op, params, attrs)
         self.func, self.results = build.finish(results), results
         for t in (*types, *(r.type for r in results)):
             supported(t)

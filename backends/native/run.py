@@ -38,11 +38,14 @@ def asked(least, log=None):
         SETTINGS.least, SETTINGS.log = before
 
 
+def allowed():
+    """Whether nests can be called from Python here, and are not refused."""
+    return SETTINGS.least is not None and direct.refusal() is None
+
+
 def called(types, attrs):
     """The nest of a loop that can be called from Python, however little it does; None if there is none."""
-    if SETTINGS.least is None or direct.refusal() is not None:
-        return None
-    return taken(loop, types, attrs, 0)[0]
+    return taken(loop, types, attrs, 0)[0] if allowed() else None
 
 
 def here(func):

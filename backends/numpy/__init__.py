@@ -6,9 +6,15 @@ Nothing is stated twice: the text of an op *is* the body of its declaration.
 from . import control
 from .emit import Pieces, callable_of, emit, identifier, plain
 from .held import NUMPY, PYTHON, ZERO, Held
-from .nests import machine_code, with_loops
+from .looped import LARGEST
+from .matrices import TEXTS, solved
+from .nests import with_loops
 from .quick import Statements
+from .rows import rows_of, taken
+from .stages import fused
+from .trips import by_python, has_statements
 
 __all__ = [
-    "NUMPY", "PYTHON", "ZERO", "Held", "Pieces", "Statements", "callable_of", "control", "emit", "identifier", "machine_code", "plain", "with_loops",
+    "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "Held", "Pieces", "Statements", "by_python", "callable_of", "control", "emit", "fused",
+    "has_statements", "identifier", "plain", "rows_of", "solved", "taken", "with_loops",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """What generated NumPy holds of a value: a name or a number, an array that broadcasts to it, numbers of Python's or of NumPy's."""
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,6 +26,10 @@ class Held:
     shape: tuple
     kinds: frozenset = field(default=frozenset())
     new: bool = False
+
+    def shared(self):
+        """The same, of memory that others may read."""
+        return replace(self, new=False)
 
     @property
     def python(self):

@@ -9,15 +9,15 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops.control import COUNTER, loop, region
-from ...ir.ops.dense import lu, triangular_solve
+from ...ir.ops.dense import lu, solve, triangular_solve
 from ...ir.ops.elementwise import abs, add, cast, conj, div, eq, ge, gt, imag, lt, mul, real, select, sub
-from ...ir.ops.indexing import SCATTERS
+from ...ir.ops.indexing import SCATTERS, gather
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.reduction import argmax
 from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, transpose, with_element
 from ...ir.types import Tensor
 
-LARGEST = 32  # rows and columns
+LARGEST = 64  # rows and columns
 
 
 def looped(eqn):
@@ -26,12 +26,12 @@ def looped(eqn):
     if eqn.op in SCATTERED:
         return made(eqn.op, types, tuple(eqn.attrs.items())) if types[0].size and types[2].size else None
     small = all(t.ndim == 2 and 0 < min(t.shape) and max(t.shape) <= LARGEST for t in types)
-    return made(eqn.op, types, tuple(eqn.attrs.items())) if eqn.op in LOOPED and small else None
+    return made(eqn.op, types, tuple(eqn.attrs.items())) if eqn.op in FUSED and small else None
 
 
 @functools.lru_cache(256)
 def made(op, types, attrs):
-    return region(functools.partial(LOOPED[op], **dict(attrs)), types, op.name)
+    return region(functools.partial((LOOPED | FUSED)[op], **dict(attrs)), types, op.name)
 
 
 def numbered(n):
@@ -100,6 +100,15 @@ def substituted(a, b, *, left, lower, transpose, conj, unit):
     return x if left else turned(x)
 
 
+def by_factors(a, b, *, transpose):
+    """`solve`, by the factors of a, which a program that asks whether it can be solved has anyway."""
+    packed, _, order = FACTORS(TRANSPOSE(a, perm=(1, 0)) if transpose else a)
+    rows = reshape(order, shape=(*order.type.shape, 1))
+    b = gather(b, rows, sizes=(1, b.type.shape[1]), offset_dims=(1,), collapsed=(0,), start_index_map=(0,), mode="clip")
+    halfway = triangular_solve(packed, b, lower=True, unit=True)
+    return triangular_solve(packed, halfway, lower=False)
+
+
 def scattered(op):
     def run(x, indices, updates, **attrs):
         """A scatter, in the one trip of a loop."""
@@ -109,6 +118,7 @@ def scattered(op):
     return run
 
 
-TRANSPOSE, CONJ = transpose, conj  # attributes of the op have these names
+FACTORS, TRANSPOSE, CONJ = lu, transpose, conj  # attributes of the op have these names
 SCATTERED = {op: scattered(op) for op in SCATTERS.values()}
 LOOPED = {lu: factors, triangular_solve: substituted, **SCATTERED}
+FUSED = {lu: factors, triangular_solve: substituted, solve: by_factors}  # among other equations

@@ -26,6 +26,9 @@ def counted(function):
             reads.update({n.id: 2 for n in ast.walk(node) if isinstance(n, ast.Name)})
         elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
             reads.update({n.id: 2 for n in ast.walk(node.elt) if isinstance(n, ast.Name)})
+        elif isinstance(node, ast.For):  # what is computed before a loop stays there
+            names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+            reads.update(dict.fromkeys({n.id for n in names} - {n.id for n in names if isinstance(n.ctx, ast.Store)}, 2))
     return reads, stores
 
 

@@ -9,7 +9,7 @@ from string import ascii_lowercase as LETTERS
 from ...ir.ops.elementwise import add, and_, clamp, div, eq, ge, gt, le, lt, mul, ne, neg, not_, or_, strong_mul, sub, xor
 from ...ir.ops.indexing import gather
 from ...ir.ops.linalg import dot_general, labels
-from ...ir.ops.reduction import cumprod, cumsum, reduce_max, reduce_min, reduce_prod, reduce_sum
+from ...ir.ops.reduction import cummax, cummin, cumprod, cumsum, reduce_max, reduce_min, reduce_prod, reduce_sum
 from ...ir.ops.shape import broadcast, iota, reverse, slice_, transpose
 from ...ir.ops.signal import fft
 
@@ -96,6 +96,10 @@ def over(name):
     return text
 
 
+def accumulated(name):
+    return lambda eqn, x: None if eqn.attrs["reverse"] else f"np.{name}.accumulate({x}, {eqn.attrs['axis']})"
+
+
 def along(name):
     def text(eqn, x):
         t = eqn.operands[0].type
@@ -139,5 +143,7 @@ PRETTY = {
     reduce_min:   over("min"),
     cumsum:       along("cumsum"),
     cumprod:      along("cumprod"),
+    cummax:       accumulated("maximum"),
+    cummin:       accumulated("minimum"),
     gather:       take,
 }

@@ -8,39 +8,41 @@ Python's floats as they come, where what is done with them is the same in both, 
 import ast
 import builtins
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 
 from ...ir.core import Constant, Lit
-from ...ir.ops.control import cond, loop
+from ...ir.ops.control import call, cond, loop
 from ...ir.syntax import compiled, parse
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
 from .held import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, Held, computes, outcome, ufunc
 from .looped import LOOPED, looped
+from .matrices import TEXTS, is_solved, of_matrices
 from .nesting import nested
-from .nests import call_nest, machine_code
+from .nests import call_nest, machine_code, nest_of
 from .pretty import INFIX, pretty
-from .spellings import RULES
+from .rows import is_taken, of_rows
+from .spellings import MADE, RULES
+from .trips import run_trips
 
 
 class Statements:
     """Statements for the equations of `func`, what is held of its results, and the file that they stand in.
 
-    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be stored; rows: results
-    of gathers by other indices than their own, which NumPy may refuse. `overwritten` has the names of arrays that may be such a
-    parameter's, and of whose.
+    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be stored.
+    `overwritten` has the names of arrays that may be such a parameter's, and of whose.
     """
 
-    def __init__(self, func, params, taken, overwritable=(), rows=()):
+    def __init__(self, func, params, taken, overwritable=()):
         self.module = _Module()
         self.writer = _QuickWriter(self.module, taken)
-        self.writer.uses = Counter(uses(func))
+        self.writer.uses, self.writer.readers = Counter(uses(func)), readers(func)
         self.writer.held.update(zip(func.params, params, strict=True))
-        self.writer.overwritable, self.writer.rows = overwritable, dict(rows)
+        self.writer.overwritable = overwritable
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
         self.plain = {h.text for h in params if h.kinds == {PYTHON}}
         self.lines = self.writer.block(func)
+        self.raises = sorted(self.writer.raises)  # exceptions of NumPy's that the lines may raise
         self.results = [self.writer.hold(r) for r in func.results]
 
     def whole(self, held, type):
@@ -75,7 +77,7 @@ class _QuickWriter(_Writer):
     def __init__(self, module, taken):
         super().__init__(module, sources=False)
         self.taken |= {*taken, *dir(builtins)}
-        self.held, self.overwritten, self.rows = {}, {}, {}
+        self.held, self.overwritten, self.raises = {}, {}, set()
 
     def bind(self, value):
         """A name of ours: nobody reads these, and a user's would hide what the text calls."""
@@ -127,7 +129,11 @@ class _QuickWriter(_Writer):
         if eqn.op is cond:
             return self.choice(eqn)
         if eqn.op is loop:
-            return call_nest(self, eqn)
+            return call_nest(self, eqn) if nest_of(eqn) is not None else run_trips(self, eqn)
+        if is_taken(eqn):
+            return of_rows(self, eqn)
+        if is_solved(eqn) or eqn.op in TEXTS and eqn.op is not call:
+            return of_matrices(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))
         if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
@@ -158,7 +164,7 @@ class _QuickWriter(_Writer):
         text = pretty(eqn, texts) or self.expression(eqn.op, texts, eqn.attrs)
         if not eqn.op.multiple:
             (r,) = eqn.results
-            return self.keep(r, text, r.type.shape, (NUMPY, ZERO))
+            return self.keep(r, text, r.type.shape, (NUMPY, ZERO), new=eqn.op in MADE)
         names = []
         for r in eqn.results:
             names.append(self.bind(r))
@@ -186,7 +192,7 @@ class _QuickWriter(_Writer):
     def inlined(self, eqn, func):
         """The statements of a function in the place of an equation."""
         self.uses.update(uses(func))
-        self.held.update((p, replace(self.hold(x), new=False)) for p, x in zip(func.params, eqn.operands, strict=True))
+        self.held.update((p, self.hold(x).shared()) for p, x in zip(func.params, eqn.operands, strict=True))
         lines = self.block(func)
         self.held.update((r, self.hold(x)) for r, x in zip(eqn.results, func.results, strict=True))
         return lines
@@ -197,7 +203,7 @@ class _QuickWriter(_Writer):
         pick, branches = self.hold(index).text, eqn.attrs["branches"]
         names, parts, kinds = [self.bind(r) for r in eqn.results], [], [set() for _ in eqn.results]
         for branch in branches:
-            self.held.update((p, replace(self.hold(x), new=False)) for p, x in zip(branch.params, operands, strict=True))
+            self.held.update((p, self.hold(x).shared()) for p, x in zip(branch.params, operands, strict=True))
             lines = self.block(branch)
             for k, (name, x) in enumerate(zip(names, branch.results, strict=True)):
                 held = self.hold(x)
@@ -222,3 +228,12 @@ def uses(func):
         yield from eqn.operands
         for region in eqn.regions():
             yield from uses(region)
+
+
+def readers(func):
+    """{value: the equations of a program that read it}"""
+    found = {}
+    for eqn in func.eqns:
+        for x in set(eqn.operands):
+            found.setdefault(x, []).append(eqn)
+    return found

@@ -1,16 +1,35 @@
 """Ops whose quickest NumPy is not the body of their declaration: (writer, equation, *what is held of the operands) -> statements, or None."""
 
+import math
+
 import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops.elementwise import cast, neg, not_, select
 from ...ir.ops.indexing import gather
-from ...ir.ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod, reduce_sum, reduce_xor
+from ...ir.ops.linalg import dot_general
+from ...ir.ops.reduction import (
+    argmax,
+    argmin,
+    cumlogsumexp,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    reduce_and,
+    reduce_max,
+    reduce_min,
+    reduce_or,
+    reduce_prod,
+    reduce_sum,
+    reduce_xor,
+)  # fmt: skip
 from ...ir.ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, iota, reshape, slice_
+from ...ir.ops.signal import conv_general, fft
 from ...ir.ops.sorting import sort
 from .emit import _number
 from .held import NUMPY, PYTHON, ZERO, Held, outcome
-from .pretty import take
+from .pretty import product, take
 
 REDUCE = {
     reduce_sum: "np.add", reduce_prod: "np.multiply", reduce_max: "np.maximum", reduce_min: "np.minimum",
@@ -161,10 +180,6 @@ def taken(writer, eqn, x, indices):
     operand, index = eqn.operands
     if not (take(eqn, "", "") or "").startswith("np.take("):
         return None
-    if eqn.results[0] in writer.rows:
-        given = writer.rows[eqn.results[0]]
-        rows = f"{writer.whole(x, operand.type)}.take({writer.whole(writer.hold(given), given.type)}, {eqn.attrs['collapsed'][0]})"
-        return writer.keep(eqn.results[0], rows, eqn.results[0].type.shape, [NUMPY], new=True)
     made = index.eqn if isinstance(index, Value) else None
     plain = made is not None and made.op is reshape and made.operands[0].type.shape == index.type.shape[:-1]
     source = made.operands[0] if plain else index
@@ -197,6 +212,9 @@ def in_order(writer, eqn, *held):
     """Of one array `np.sort`; otherwise the order of the first, and those of the others that are read. The order of places is the order itself."""
     axis, xs = eqn.attrs["axis"], eqn.operands
     kind = ", kind='stable'" if eqn.attrs["stable"] else ""
+    if len(xs) == 1 and (places := picked(writer, eqn.results[0], axis)):
+        text = f"np.partition({writer.whole(held[0], xs[0].type)}, {places}, {axis})"
+        return writer.keep(eqn.results[0], text, xs[0].type.shape, new=True)
     if len(xs) == 1:
         return writer.keep(eqn.results[0], f"np.sort({writer.whole(held[0], xs[0].type)}, {axis}{kind})", xs[0].type.shape, new=True)
     if eqn.attrs["num_keys"] > 1:
@@ -212,9 +230,67 @@ def in_order(writer, eqn, *held):
     return lines
 
 
+def picked(writer, x, axis):
+    """The few places along an axis that alone are read of a value, by slices, or None."""
+    found, reading = set(), writer.readers.get(x, ())
+    if len(reading) != writer.uses[x] or any(eqn.op is not slice_ for eqn in reading):
+        return None
+    for eqn in reading:
+        found.update(range(*(eqn.attrs[k][axis] for k in ("start", "stop", "stride"))))
+        if PICKED * len(found) > x.type.shape[axis]:
+            return None
+    return sorted(found)
+
+
+def contracted(writer, eqn, x, y):
+    """What no operator of NumPy's says: the product of matrices that the axes make, those of the result in order."""
+    (r,), (tx, ty) = eqn.results, (operand.type for operand in eqn.operands)
+    x, y = (writer.whole(writer.full(operand), operand.type) for operand in eqn.operands)
+    text = product(eqn, x, y)
+    if text is None or text.startswith("np.einsum("):
+        (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
+        fx, fy = (tuple(a for a in range(t.ndim) if a not in (*c, *b)) for t, c, b in ((tx, cx, bx), (ty, cy, by)))
+        left = matrices(x, tx.shape, bx, fx, cx)
+        text = f"({left} @ {matrices(y, ty.shape, by, cy, fy)}).reshape({r.type.shape})"
+    return writer.keep(r, text, r.type.shape, [NUMPY, ZERO], new=True)
+
+
+def matrices(text, shape, batch, rows, columns):
+    """Text of an array as matrices of these axes."""
+    perm, size = (*batch, *rows, *columns), lambda axes: math.prod(shape[a] for a in axes)
+    turned = f"{text}.transpose({perm})" if perm != tuple(range(len(shape))) else text
+    return f"{turned}.reshape({(*(shape[a] for a in batch), size(rows), size(columns))})"
+
+
+def convolution(eqn):
+    """The mode of `np.convolve` that an equation is, but for the order of its window; None if it is none."""
+    if eqn.op is not conv_general or len(eqn.attrs["strides"]) != 1:
+        return None
+    (tx, tw), attrs = (operand.type for operand in eqn.operands), eqn.attrs
+    ones = all(attrs[name] == (1,) for name in ("strides", "lhs_dilation", "rhs_dilation")) and attrs["groups"] == attrs["batch_groups"] == 1
+    (padding,), (xs, ws, _), n, k = attrs["padding"], attrs["dimension_numbers"], tx.size, tw.size
+    if not ones or tx.kind == "b" or not 0 < k <= n or tx.shape[xs[2]] != n or tw.shape[ws[2]] != k:
+        return None
+    return {(0, 0): "valid", (k - 1, k - 1): "full"}.get(tuple(padding))
+
+
+def convolved(writer, eqn, x, w):
+    """One signal and one window, which NumPy has a function for."""
+    mode = convolution(eqn)
+    if mode is None:
+        return None
+    signal, window = (writer.whole(writer.full(operand), operand.type) for operand in eqn.operands)
+    text = f"np.convolve({signal}.ravel(), {window}.ravel()[::-1], '{mode}').reshape({eqn.results[0].type.shape})"
+    return writer.keep(eqn.results[0], text, eqn.results[0].type.shape, new=True)
+
+
+PICKED = 32  # elements of a row for one that is read of it in order, from which it need not be sorted
+MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new array
+
 # fmt: off
 RULES = {
     neg: negated, not_: turned, select: chosen, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
+    dot_general: contracted, conv_general: convolved,
     argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: stored, gather: taken, sort: in_order,
     **dict.fromkeys(REDUCE, reduced),
 }

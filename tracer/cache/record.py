@@ -273,6 +273,7 @@ def said(version, roots):
         "engine": version.engine,
         "times": version.times,
         "inside": version.inside,
+        "fused": version.fused and text_of(version.fused),
     }, text_of(version.func)
 
 
@@ -298,5 +299,5 @@ def again(told, text, roots, types):
     )  # fmt: skip
     version = Version(captured, func, types, told["reason"], 0.0, 0.0)
     version.engine, version.times, version.equations = told["engine"], told["times"] and tuple(told["times"]), told["equations"]
-    version.inside = told["inside"]
+    version.inside, version.fused = told["inside"], told["fused"] and parse(told["fused"])
     return version

@@ -1,0 +1,47 @@
+"""How long a form of a program takes."""
+
+import statistics
+import time
+import types
+
+import numpy as np
+
+ENOUGH = 0.1  # seconds after which no further run is timed; the first few of large programs wait for memory
+RUNS, SHORT = 5, 0.03  # the shortest of so many runs, as long as they took so many seconds
+
+
+def turns(forms, times):
+    """Seconds of each of some functions that take turns so often: of the runs in the middle, for threads of XLA's are not always awake."""
+    found, begun = [[] for _ in forms], time.perf_counter()
+    for _ in range(times):
+        for f, spent in zip(forms, found, strict=True):
+            start = time.perf_counter()
+            f()
+            spent.append(time.perf_counter() - start)
+        if time.perf_counter() - begun > ENOUGH:
+            break
+    return tuple(map(statistics.median, found))
+
+
+def clocked(run, everything):
+    """(seconds of the shortest of some runs, seconds of it in nests, results) of a version as NumPy."""
+    spent = []
+
+    def timed(nest):
+        def call(*objects):
+            start = time.perf_counter()
+            out = nest(*objects)
+            spent.append(time.perf_counter() - start)
+            return out
+
+        return call
+
+    space = {name: timed(x) if type(x) is types.BuiltinFunctionType and x.__name__ == "nest" else x for name, x in run.call.__globals__.items()}
+    call, found, begun = types.FunctionType(run.call.__code__, space), [], time.perf_counter()
+    with np.errstate(all="ignore"):
+        while len(found) < RUNS and time.perf_counter() - begun < SHORT:
+            spent.clear()
+            start = time.perf_counter()
+            raw = call(*everything)
+            found.append((time.perf_counter() - start, sum(spent)))
+    return *min(found), raw
