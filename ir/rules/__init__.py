@@ -11,8 +11,9 @@ from .fold import FOLD
 from .layout import LAYOUT
 from .stability import STABILITY
 from .sums import SUMS
+from .systems import SYSTEMS
 
-RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTROL + CHOICES
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + SYSTEMS + CONTROL + CHOICES
 EXACT = RULES.exact()
 
-__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS"]
+__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS", "SYSTEMS"]
