@@ -12,8 +12,9 @@ from .layout import LAYOUT
 from .stability import STABILITY
 from .sums import SUMS
 from .systems import SYSTEMS
+from .windows import WINDOWS
 
-RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + SYSTEMS + CONTROL + CHOICES
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + SYSTEMS + WINDOWS + CONTROL + CHOICES
 EXACT = RULES.exact()
 
-__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS", "SYSTEMS"]
+__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS", "SYSTEMS", "WINDOWS"]
