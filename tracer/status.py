@@ -83,6 +83,6 @@ def all_within(index, n, below=True, above=True):
 
 
 def _first(index, n, below, above):
-    flat = reshape_to(index, (index.type.size,))
-    at = OPS["argmax"](OPS["not"](within(flat, n, below, above)), axis=0)
-    return reshape_to(OPS["dynamic_slice"](flat, at, sizes=(1,)), ())
+    flat = (index.type.size,)
+    at = OPS["argmax"](reshape_to(OPS["not"](within(index, n, below, above)), flat), axis=0)
+    return reshape_to(OPS["dynamic_slice"](reshape_to(index, flat), at, sizes=(1,)), ())

@@ -63,10 +63,11 @@ def first(x, axis, dtype, wanted):
     def earlier(a, b):
         return lax.min(a[0], b[0]), lax.bitwise_or(a[1], b[1])
 
-    found, end = x if wanted else lax.bitwise_not(x), np.array(np.iinfo(dtype).max, dtype)[()]
-    index = lax.select(found, lax.broadcasted_iota(dtype, x.shape, axis), lax.full(x.shape, end))
+    found, narrow = x if wanted else lax.bitwise_not(x), np.int32 if x.shape[axis] < 2**31 else np.int64
+    end = narrow(np.iinfo(narrow).max)
+    index = lax.select(found, lax.broadcasted_iota(narrow, x.shape, axis), lax.full(x.shape, end))
     place, some = lax.reduce((index, found), (end, np.False_), earlier, (axis,))
-    return lax.select(some, place, lax.full_like(place, 0))
+    return lax.select(some, place, lax.full_like(place, 0)).astype(dtype)
 
 
 def running(combine, tree, start):
