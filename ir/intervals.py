@@ -1,5 +1,7 @@
 """What one equation tells of the integers it computes: the interval they lie in, if it follows from those of its operands."""
 
+import math
+
 import numpy as np
 
 from .affine import OUTCOMES
@@ -28,6 +30,9 @@ def of_result(value, get, inner=None):
         return of_array(np.asarray(eqn.attrs["value"]))
     if name in MOVED:
         return get(xs[0])
+    if name == "cast" and xs[0].type.kind == "f":
+        low, high, unless, odd = rounded(value, get) or (None,) * 4
+        return None if low is None else (low, high) if unless is None else (min(low, odd), max(high, odd))
     if name == "cast" and xs[0].type.kind in "biu":
         whole = np.iinfo(xs[0].type.dtype) if xs[0].type.kind != "b" else None
         return held(get(xs[0]) or ((whole.min, whole.max) if whole else (0, 1)), value)
@@ -53,6 +58,55 @@ def of_result(value, get, inner=None):
         parts = [p or (info.min, info.max) for p in parts]
     found = None if None in parts else ARITHMETIC[name](*parts)
     return held(found, value)
+
+
+WHOLE = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}  # ops that leave whole numbers
+
+
+def of_float(x, get):
+    """(lowest, highest, y) of a float value that is NaN where y is, of the same shape, and lies between elsewhere; y is None if it never is."""
+    if isinstance(x, Lit):
+        return (float(x.value),) * 2 + (None,) if np.isfinite(x.value) else None
+    if x.eqn is None:
+        return None
+    name, xs = x.eqn.op.name, x.eqn.operands
+    if name == "cast" and xs[0].type.kind in "iu":
+        found = get(xs[0])
+        return found and (float(found[0]), float(found[1]), None)
+    if name == "clamp" and all(isinstance(xs[k], Lit) and np.isfinite(xs[k].value) for k in (0, 2)):
+        return min(xs[0].value, xs[2].value), xs[2].value, xs[1]
+    if name in WHOLE and (found := of_float(xs[0], get)):
+        return float(WHOLE[name](found[0])), float(WHOLE[name](found[1])), found[2]
+    return None
+
+
+def rounded(x, get):
+    """(lowest, highest, y, odd) of an integer value that comes of floats: it is `odd` where y is NaN, and lies between elsewhere. Or None."""
+    if isinstance(x, Lit) or x.eqn is None or x.type.dtype not in (np.int32, np.int64):
+        return None
+    name, xs, info = x.eqn.op.name, x.eqn.operands, np.iinfo(x.type.dtype)
+    if name == "cast" and xs[0].type.kind == "f" and (found := of_float(xs[0], get)):
+        low, high = math.trunc(found[0]), math.trunc(found[1])
+        return (low, high, found[2], int(info.min)) if info.min < low and high < info.max else None
+    for one, other in (xs, xs[::-1]) if name == "add" else ():
+        if isinstance(other, Lit) and (found := rounded(one, get)):
+            low, high, y, odd = found
+            shift = int(other.value)
+            return (low + shift, high + shift, y, odd + shift) if info.min <= odd + shift and high + shift <= info.max and shift >= 0 else None
+    return None
+
+
+def told_by_nan(eqn, get):
+    """(y, outcome) of a comparison that is `outcome` where the float y is NaN, and not elsewhere; None if it is not known to be that."""
+    if eqn.op.name not in OUTCOMES or eqn.operands[0].type.kind not in "iu":
+        return None
+    x, bound = eqn.operands
+    found = rounded(x, get) if isinstance(bound, Lit) else None
+    if found is None or found[2] is None:
+        return None
+    low, high, y, odd = (v if v is found[2] else v - int(bound.value) for v in found)
+    here, there = OUTCOMES[eqn.op.name](low, high), OUTCOMES[eqn.op.name](odd, odd)
+    return (y, there) if None not in (here, there) and here != there else None
 
 
 def _product(p, q):

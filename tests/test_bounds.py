@@ -113,3 +113,43 @@ def test_places_that_a_sort_gave_are_not_checked(function):
     compiled = jit(function)
     np.testing.assert_array_equal(compiled(I), function(I))
     assert "IndexError" not in compiled.explain()
+
+
+def between(x, t):
+    """Straight lines between the elements of x."""
+    at = np.clip(t, 0, len(x) - 1.001)
+    k = np.floor(at).astype(np.int64)
+    return x[k] + (at - k) * (x[k + 1] - x[k])
+
+
+def test_of_rounded_floats_it_is_asked_once_whether_they_were_nan():
+    x, t = np.arange(5.0) ** 2, np.array([-3.0, 0.5, 3.99, 4.0, 7.0, 2.0])
+    compiled = jit(between)
+    np.testing.assert_array_equal(compiled(x, t), between(x, t))
+    done = compiled.ir(x, t)
+    assert [e.op.name for e in done.eqns].count("argmax") == 1
+    assert not any(e.op.name in ("lt", "ge") and e.results[0].type.shape for e in done.eqns)
+    for place in range(len(t)):
+        t[place], before = np.nan, t[place]
+        with pytest.raises(IndexError, match="out of bounds for axis 0 with size 5"):
+            compiled(x, t)
+        t[place] = before
+
+
+@pytest.mark.parametrize("low, high", [(-5.0, 4.9), (0.0, 5.0), (-6.0, 3.0), (1.0, 2.0**40)])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_rounded_floats_reach_as_far_as_they_may(low, high, dtype):
+    def function(x, t):
+        return x[np.clip(t, low, high).astype(dtype)]
+
+    x = np.arange(5.0)
+    for t in ([0.0, 1.5, 2.9], [-10.0, 1.0, 1.0], [1.0, 1.0, 4.95], [1.0, 2.0**41, 0.0]):
+        t = np.array(t)
+        try:
+            with np.errstate(invalid="ignore"):
+                want = function(x, t)
+        except IndexError:
+            with pytest.raises(IndexError):
+                jit(function)(x, t)
+        else:
+            np.testing.assert_array_equal(jit(function)(x, t), want)

@@ -3,6 +3,7 @@
 import concurrent.futures
 import ctypes
 import importlib.util
+import math
 
 import jax
 import numpy as np
@@ -110,6 +111,41 @@ PARTS = 8
 def test_scalar_operations(part):
     runs = [c for op in [*NATIVE.rules][part::PARTS] for c in cases(op)]
     check(runs, max(want.size for *_, want in runs), element)
+
+
+def tangents(x):
+    y = np.empty_like(x)
+    for i in range(len(x)):
+        y[i] = np.tanh(x[i])
+    return y
+
+
+def test_tanh_is_as_near_as_that_of_numpy():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(size=4000) * 2, 10.0 ** rng.uniform(-300, 2, 1000), [0.625, np.nextafter(0.625, 0), 1e308]])
+    with native.asked(0):
+        got, want = jit(tangents)(x), np.vectorize(math.tanh)(x)
+        ends = jit(tangents)(np.array([0.0, -0.0, np.inf, -np.inf, np.nan]))
+    assert np.max(np.abs(got - want) / np.spacing(np.abs(want))) <= 3
+    np.testing.assert_array_equal(ends, [0.0, -0.0, 1.0, -1.0, np.nan])
+    assert not np.signbit(ends[0]) and np.signbit(ends[1])
+
+
+def framed(x, n):
+    for _ in range(n):
+        y = np.pad(x, 1)
+        x = y[:-2] + 0.5 * y[1:-1] - y[2:]
+    return x
+
+
+def test_a_frame_that_is_read_in_several_places_is_in_memory():
+    """Otherwise each read chooses the side of the edge it lies on, and is no vector."""
+    x = np.arange(50.0)
+    (eqn,) = [e for e in jit(framed).ir(x, 3).eqns if e.op is loop]
+    text = Nest(eqn.op, [o.type for o in eqn.operands], eqn.attrs).text()
+    assert "select" not in text and "llvm.smax" not in text
+    with native.asked(0):
+        np.testing.assert_array_equal(jit(framed)(x, 3), framed(x, 3))
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -414,7 +450,7 @@ def sorts(x):
 
 
 def grows(x):
-    for _ in range(3):
+    for _ in range(30):
         x = x * 1.5
     return x
 

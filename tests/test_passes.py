@@ -210,6 +210,42 @@ def test_regions_that_say_the_same_are_one():
     assert ops(func) == ["cond", "cond", "mul"] and ops(cse(func)) == ["cond", "mul"]
 
 
+SWEEPS = """
+func f(%x: f64[N,9], %k: f64[3]) -> f64[M,9] {
+  %0 = loop %x, %k, 0.0:f64[M,9] carried=1 trips=3 : f64[M,9]
+    body: func(%i: i64[], %x: f64[N,9], %k: f64[3], %z: f64[M,9]) -> f64[M,9] {
+      %0 = dynamic_slice %x, %i, 0 sizes=[M,9]   : f64[M,9]
+      %1 = dynamic_slice %k, %i sizes=[1]        : f64[1]
+      %2 = reshape %1 shape=[]                   : f64[]
+      %3 = broadcast %2 shape=[M,9] dims=[]      : f64[M,9]
+      %4 = mul %3, %0                            : f64[M,9]
+      %5 = add %z, %4                            : f64[M,9]
+      return %5
+    }
+  return %0
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "rows, text, written",
+    [
+        (10_000, SWEEPS, True),
+        (100, SWEEPS, False),  # it stays near the processor
+        (10_000, SWEEPS.replace("trips=3", "trips=30"), False),
+        (10_000, SWEEPS.replace("%5 = add %z, %4 ", "%6 = reverse %z axes=[0] : f64[M,9]\n      %5 = add %6, %4 "), False),  # trips read other rows
+    ],
+)
+def test_a_few_sweeps_over_a_large_array_are_one(rows, text, written):
+    func = parse(text.replace("N", str(rows + 2)).replace("M", str(rows)))
+    done = run(func)
+    assert ("loop" not in ops(done)) == written
+    if written:
+        rng = np.random.default_rng(0)
+        x, k = rng.normal(size=(rows + 2, 9)), rng.normal(size=3)
+        np.testing.assert_array_equal(callable_of(done)(x, k)[0], callable_of(func)(x, k)[0])
+
+
 def test_a_shared_region_is_rewritten_once():
     twice = region(lambda x: neg(neg(tanh(x))), [V])
     func = simplify(program(lambda x: (call(x, body=twice, name="a")[0], call(-x, body=twice, name="a")[0]), "f64[3]"))

@@ -93,15 +93,17 @@ class Captured:
     notes:   what could not be captured as it stands, and what was done instead.
     given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
     bounded: (position of a parameter, (least, greatest) of its integers) of inputs that never change.
+    constants: the positions of those among the inputs.
     """
 
     __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
-    __slots__ += ("outside", "stores", "given", "bounded")
+    __slots__ += ("outside", "stores", "given", "bounded", "constants")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given, bounded=()):
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given, bounded=(),
+                 constants=()):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes, self.outside, self.stores, self.given, self.bounded = notes, outside, stores, given, bounded
+        self.notes, self.outside, self.stores, self.given, self.bounded, self.constants = notes, outside, stores, given, bounded, constants
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
@@ -176,14 +178,14 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         values += [trace.bring(s.value) for s in (*writes, *effects)]
         for storage, before in trace.journal.items():
             storage.value = before
-        inputs, checks, layout, intervals = [], (), (), {}
+        inputs, checks, layout, intervals, constants = [], (), (), {}, ()
         if parent is None:
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
             layout = trace.layout_arguments(returned)
             values += [trace.status.value] if checks else []
             captured, local, intervals = trace.finish_captures()
             captured = [*outside.inputs, *captured, *outside.draws.inputs()]
-            inputs = [what for what, _ in captured]
+            inputs, constants = [what for what, _ in captured], tuple(k for k, (_, value) in enumerate(captured) if value in intervals)
             trace.build.params += [value for _, value in captured]
             trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
     func = trace.build.finish(values)
@@ -191,7 +193,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
     notes = trace.root.notes
     bounded = tuple((k, intervals[p]) for k, p in enumerate(func.params) if intervals.get(p) is not None)
     args = func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans
-    return Captured(*args, bounded)
+    return Captured(*args, bounded, constants)
 
 
 def _bind_constant(array, value):

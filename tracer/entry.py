@@ -315,6 +315,9 @@ class Entry:
         with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
+        if not self.numpy:  # jax would copy them at each call
+            for k in captured.constants:
+                captured.inputs[k] = dispatch.held(captured.inputs[k], self.compiled.device)
         refuse_effects(captured, choices.taken)
         traced = time.perf_counter()
         progress.phase("optimising", captured.func.count())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..ir.core import Builder, Lit
+from ..ir.core import Lit
 from ..ir.ops import OPS
 from ..ir.types import Tensor
 from .emit import INDEX, cast_to, reshape_to
@@ -17,7 +17,6 @@ from .emit import INDEX, cast_to, reshape_to
 STATUS = Tensor((), INDEX)
 BITS = 16
 MOST = 2 ** (62 - BITS)  # larger numbers are quoted as this
-SMALL = 64  # arrays of indices up to this many are searched for the bad one at every call, others only where there is one
 PASSED = Lit(0, STATUS)
 
 
@@ -77,23 +76,13 @@ def within(index, n, below=True, above=True):
 
 
 def all_within(index, n, below=True, above=True):
-    """-> (whether all indices are in [-n, n), as `within`; the first that is not, or anything where all are)."""
-    if not index.type.shape:
-        return within(index, n, below, above), index
-    if index.type.size <= SMALL:
-        first = _first(index, n)
-        return within(first, n, below, above), first
-    inside = OPS["reduce_and"](within(index, n, below, above), axes=tuple(range(index.type.ndim)))
-    builders = []
-    for name, body in (("outside", lambda x: _first(x, n)), ("inside", lambda x: Lit(0, STATUS))):
-        build = Builder(name)
-        with build:
-            build_result = body(build.param(index.type))
-        builders.append(build.finish((build_result,)))
-    return inside, OPS["cond"](inside, index, branches=tuple(builders))[0]
+    """-> (whether all indices are in [-n, n), as `within`; the first that is not, or any where all are)."""
+    if index.type.shape:
+        index = _first(index, n, below, above)
+    return within(index, n, below, above), index
 
 
-def _first(index, n):
-    flat = reshape_to(index, (index.type.size,))
-    at = OPS["argmax"](OPS["not"](within(flat, n)), axis=0)
-    return reshape_to(OPS["dynamic_slice"](flat, at, sizes=(1,)), ())
+def _first(index, n, below, above):
+    flat = (index.type.size,)
+    at = OPS["argmax"](reshape_to(OPS["not"](within(index, n, below, above)), flat), axis=0)
+    return reshape_to(OPS["dynamic_slice"](reshape_to(index, flat), at, sizes=(1,)), ())

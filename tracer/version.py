@@ -96,7 +96,7 @@ class Version:
         """0, or what tells which check failed, once all has happened."""
         if self.effects:
             dispatch.finish_effects()
-        return int(np.asarray(raw[-1] if isinstance(raw, tuple) else raw)) if self.captured.checks else 0
+        return dispatch.number(raw[-1] if isinstance(raw, tuple) else raw) if self.captured.checks else 0
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""

@@ -20,10 +20,10 @@ from .scalar import CALLS
 from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
 from .shapes import SHAPES
-from .values import Mapped, Memory, Moved, Number, Refused, Register
+from .values import Chosen, Mapped, Memory, Moved, Number, Refused, Register
 from .wave import Wave
 
-STORE, RESHAPE, AND = OPS["dynamic_update_slice"], OPS["reshape"], OPS["and"]
+STORE, PAD, RESHAPE, AND = OPS["dynamic_update_slice"], OPS["pad"], OPS["reshape"], OPS["and"]
 STORES = {STORE, *SCATTERS}
 EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 COPIED = 64  # elements of an array that may be copied because its old state is read after a store
@@ -31,6 +31,7 @@ ROW = 8  # elements from which calls of the C library, one an element, are slowe
 SHARED = 1 << 20  # elements stored a trip from which XLA's threads are worth more than what a nest saves
 LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
 CHEAP, DEAR = 12, 100  # cost of an element up to which it is computed again for each use; and from which it is stored for one
+PLACES = 2  # reads of an array up to which its elements are chosen where they are used
 PART = 8  # a row is so much smaller than what is stored that computing it beforehand costs nothing
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
 
@@ -103,8 +104,11 @@ class Region:
         supported(r.type)
         xs = [self.read(x) for x in eqn.operands]
         cell = self.home.get(r)
-        if eqn.op in STORES and (eqn.op is not STORE or cell is not None or self.mine(eqn.operands[0])):
+        if eqn.op in STORES and (eqn.op is not STORE or cell is not None or self.mine(eqn.operands[0]) or self.framed(eqn)):
             self.env[r] = self.stored(eqn, r, xs, cell)
+            return
+        if eqn.op is PAD and cell is None and self.framed(eqn):
+            self.env[r] = self.surrounded(eqn, r.type, *xs)
             return
         if eqn.op in COMPUTED:
             self.env[r] = self.computed(eqn, r.type, xs, cell)
@@ -240,6 +244,21 @@ class Region:
         """Whether a value is in memory that this region made, and is not used after this equation."""
         rep = self.read(x)
         return isinstance(rep, Memory) and rep.cell in self.own and rep.latest and self.last[x] <= self.at
+
+    def framed(self, eqn):
+        """Whether an array is a part with one number around it, and read in several places: each would have to ask on which side it lies."""
+        if self.block is not None or self.uses.get(eqn.results[0], 0) <= PLACES:
+            return False
+        if eqn.op is STORE:
+            return isinstance(eqn.operands[0], Lit)
+        return not any(eqn.attrs["interior"]) and min(eqn.attrs["low"] + eqn.attrs["high"]) >= 0
+
+    def surrounded(self, eqn, t, x, value):
+        """A pad, in memory of its own."""
+        cell, fill = self.scratch(t), Chosen(t, [value], lambda elements, index: elements.get(value, ()))
+        self.write(cell, t.shape, [Index()] * t.ndim, fill, whole=True)
+        self.write(cell, t.shape, [Index(n) for n in eqn.attrs["low"]], x)
+        return Memory(t, cell)
 
     def before_store(self, cells, extra=()):
         """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""

@@ -4,6 +4,8 @@ What each means is the op's NumPy body; the forms here are mended where LLVM lea
 zero, shifts past the last place, floats beyond the integers.
 """
 
+import functools
+
 import numpy as np
 
 from ...ir.ops import OPS
@@ -291,11 +293,30 @@ def to_integer(code, x, d, out):
 
 LIBRARY = {  # op -> C function of the same meaning
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos",
-    "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+    "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh",
     "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "hypot": "hypot", "cbrt": "cbrt", "nextafter": "nextafter",
 }  # fmt: skip
 for name, function in LIBRARY.items():
     rule(name)(lambda code, d, out, *xs, function=function: library(code, function, d, *xs))
+
+
+NEAR = 0.625  # where the polynomials of `tanh` hold
+ABOVE = -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3
+BELOW = 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3
+
+
+@rule("tanh")
+def tanh(code, d, out, x):
+    """(1 - t) / (1 + t), t being exp(-2 |x|), and near 0 a quotient of polynomials: half the time of the C library's.  [Cephes tanh]"""
+    if d.itemsize != 8:
+        return library(code, "tanh", d, x)
+    plus, minus, times, over = (lambda a, b, name=name: code.op(f"{name} double {a}, {b}") for name in ("fadd", "fsub", "fmul", "fdiv"))
+    one, a = literal(1.0, d), absolute(code, d, d, x)
+    square = times(a, a)
+    p, q = (functools.reduce(lambda sofar, c: plus(times(sofar, square), literal(c, d)), rest, literal(c, d)) for c, *rest in (ABOVE, BELOW))
+    t, near = library(code, "exp", d, times(a, literal(-2.0, d))), compare(code, "lt", d, a, literal(NEAR, d))
+    ratio = over(chosen(code, near, d, p, minus(one, t)), chosen(code, near, d, q, plus(one, t)))
+    return copysign(code, d, d, chosen(code, near, d, plus(a, times(times(a, square), ratio)), ratio), x)
 
 
 @rule("logistic")
@@ -317,4 +338,4 @@ def softplus(code, d, out, x):
     return logaddexp(code, d, d, x, literal(0, d))
 
 
-CALLS |= {OPS[name] for name in (*LIBRARY, "logistic", "logaddexp", "softplus", "pow")} | {OPS["rem"]}
+CALLS |= {OPS[name] for name in (*LIBRARY, "tanh", "logistic", "logaddexp", "softplus", "pow")} | {OPS["rem"]}

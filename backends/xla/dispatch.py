@@ -108,6 +108,13 @@ def wait(results):
     jax.block_until_ready(results)
 
 
+def number(x):
+    """The integer that a result is. To wait for it first, by its own method, takes less than for NumPy to ask for it."""
+    if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
+        x.block_until_ready()
+    return int(np.asarray(x))
+
+
 def when_compiled(tell):
     """`tell()` is called whenever XLA has compiled a program, on the thread that has waited for it."""
 
@@ -126,6 +133,12 @@ def finish_effects():
 def put(leaves, device):
     """Arrays moved to `device` where they are elsewhere."""
     return [jax.device_put(x, device) for x in leaves]
+
+
+def held(array, device=None):
+    """An ndarray that never changes as a jax array, whatever is being traced."""
+    with wide(), jax.ensure_compile_time_eval():
+        return jax.device_put(array, device)
 
 
 def find_device(device):

@@ -39,7 +39,8 @@ def place(search, extreme):
     """XLA's argmax is slow on the CPU: over long axes it is quicker to find the extreme, then its first place (benchmarks/reductions.py)."""
     def run(x, *, axis, dtype):
         if x.dtype == bool:
-            return run(x.astype(np.uint8), axis=axis, dtype=dtype)
+            other = lambda x: run(x.astype(np.uint8), axis=axis, dtype=dtype)
+            return lax.platform_dependent(x, cpu=lambda x: first(x, axis, dtype, search is lax.argmax), default=other)
         direct = lambda x: search(x, axis, dtype)
         if x.dtype.kind != "f" or not LONG <= x.shape[axis] < 2**31:
             return direct(x)
@@ -52,6 +53,21 @@ def place(search, extreme):
         return lax.platform_dependent(x, cpu=two_passes, default=direct)
 
     return run
+
+
+def first(x, axis, dtype, wanted):
+    """The index of the first bool along an axis that is as wanted, 0 if none is: one pass, into which XLA fuses what computes them.
+
+    Of the least index alone XLA would make a tree, with the bools in memory.
+    """
+    def earlier(a, b):
+        return lax.min(a[0], b[0]), lax.bitwise_or(a[1], b[1])
+
+    found, narrow = x if wanted else lax.bitwise_not(x), np.int32 if x.shape[axis] < 2**31 else np.int64
+    end = narrow(np.iinfo(narrow).max)
+    index = lax.select(found, lax.broadcasted_iota(narrow, x.shape, axis), lax.full(x.shape, end))
+    place, some = lax.reduce((index, found), (end, np.False_), earlier, (axis,))
+    return lax.select(some, place, lax.full_like(place, 0)).astype(dtype)
 
 
 def running(combine, tree, start):

@@ -1,13 +1,14 @@
 """Comparisons of integers that the intervals of what is compared decide."""
 
 from ..core import Builder, Lit, map_regions, regions
-from ..intervals import decided, of_result
+from ..intervals import decided, of_result, told_by_nan
 from ..ops.control import cond, groups, loop, map_
+from ..ops.elementwise import eq, ne
 from ..rewrite import is_live, readers
 
 
 def bounds(func, known=()):
-    """No comparison of integers whose outcome is the same whatever the data are. Regions too.
+    """No comparison of integers whose outcome is the same whatever the data are; one that tells where floats were NaN asks that. Regions too.
 
     Elements of constants, counters and of what is gathered from bounded arrays are bounded, and so is what is computed from them. So
     an index array made with np.arange or np.nonzero's likes is not asked at run time whether it is in range.
@@ -42,6 +43,12 @@ def _decided(func, known, done):
         outcome = decided(eqn, get)
         if outcome is not None:
             env[eqn.results[0]], changed = Lit(outcome, eqn.results[0].type), True
+            continue
+        if (found_by := told_by_nan(eqn, get)) is not None:
+            y, outcome = found_by
+            y = env.get(y, y)
+            with build:
+                env[eqn.results[0]], changed = (ne if outcome else eq)(y, y), True
             continue
         attrs = eqn.attrs
         if eqn.regions():

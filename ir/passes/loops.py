@@ -7,12 +7,14 @@ from ..rewrite import is_live, readers
 
 FEW = 8  # trips written out, where the body is short and all of scalars
 SHORT = 12  # equations of such a body
+WIDE = 1 << 16  # elements of arrays that a loop had better pass over once than once a trip
+WRITTEN = 64  # equations that trips over such arrays may be
 MOVES = (broadcast, constant, iota, reshape, reverse, slice_, dynamic_slice, transpose)  # cheaper where they are read
 
 
 def loops(func):
     """No loop carries a value that never changes or that nobody reads, or computes in every trip what is the same in all.
-    Loops of one trip, and short ones of scalars, are written out. Regions too.
+    Loops of one trip, short ones of scalars, and those of a few sweeps over large arrays, are written out. Regions too.
     """
     return _loops(func, {})
 
@@ -41,7 +43,7 @@ def emitted(build, attrs, operands, wanted, hints):
     """The loop appended to `build` in its new form -> its results, None for those not wanted."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
-    if test is None and trips is not None and (trips <= 1 or trips <= FEW and scalar(body)):
+    if test is None and trips is not None and (trips <= 1 or trips <= FEW and (scalar(body) or sweeps(body, len(state), trips))):
         for k in range(trips):
             state = build.inline(body, (Lit(k, COUNTER), *invariants, *state))
         return state
@@ -74,6 +76,22 @@ def scalar(body):
     """Whether a body is short, and all of scalars."""
     plain = all(not r.type.shape for e in body.eqns for r in e.results) and not any(e.regions() or e.effect for e in body.eqns)
     return plain and len(body.eqns) <= SHORT and all(not r.type.shape for r in body.results)
+
+
+def sweeps(body, carried, trips):
+    """Whether a trip computes large arrays of themselves element by element: written out, all trips are one pass over them, which XLA divides
+    among threads.
+    """
+    state = body.params[len(body.params) - carried :]
+    if len(body.eqns) * trips > WRITTEN or any(x.type.size < WIDE for x in state):
+        return False
+    here = set(state)  # values whose elements are computed of those of the trip before in the same places
+    for eqn in body.eqns:
+        swept = any(x in here for x in eqn.operands)
+        if eqn.effect or not ("elementwise" in eqn.op.traits or eqn.op in MOVES and not swept):
+            return False
+        here.update(eqn.results if swept else ())
+    return all(x in here for x in body.results)
 
 
 def carried(body, test, first, wanted, fixed):

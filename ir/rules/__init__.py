@@ -11,8 +11,10 @@ from .fold import FOLD
 from .layout import LAYOUT
 from .stability import STABILITY
 from .sums import SUMS
+from .systems import SYSTEMS
+from .windows import WINDOWS
 
-RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTROL + CHOICES
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + SYSTEMS + WINDOWS + CONTROL + CHOICES
 EXACT = RULES.exact()
 
-__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS"]
+__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS", "SYSTEMS", "WINDOWS"]
