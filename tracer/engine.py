@@ -14,6 +14,7 @@ import numpy as np
 from ..backends import native
 from ..backends.numpy import machine_code, plain, with_loops
 from ..backends.xla import dispatch
+from ..ir.exactness import exactly
 from ..ir.op import OPS
 from . import straight
 from .tree import Trees
@@ -93,7 +94,7 @@ def take(entry, here, version, run=None):
 
 def written(entry, version, form=straight.raw):
     """A version as NumPy, in one form or the other, with machine code where the user leaves it be."""
-    with contextlib.nullcontext() if entry.compiled.native else native.asked(None):
+    with exactly(entry.compiled.exact), contextlib.nullcontext() if entry.compiled.native else native.asked(None):
         return form(version, [entry.types[i] for i in entry.dynamic])
 
 

@@ -8,7 +8,7 @@ import threading
 
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
-from ..ir.pipeline import exactly
+from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from . import pytree, rules

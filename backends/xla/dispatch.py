@@ -10,6 +10,7 @@ import ctypes
 import jax
 import numpy as np
 
+from ...ir.exactness import exactly
 from ...ir.types import Tensor
 from ..native import asked
 from .lower import lower
@@ -28,16 +29,17 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
-def program(find, name, native=True):
+def program(find, name, native=True, exact=False):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or raises.
 
     native: whether loops may run as machine code of ours where that pays.
+    exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
     The result is one jax array where the function has one result, else a tuple of them.
     """
 
     def run(*leaves):
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
-        with contextlib.nullcontext() if native else asked(None):
+        with exactly(exact), contextlib.nullcontext() if native else asked(None):
             out = lower(func, [leaves[i] for i in places])
         return out[0] if len(out) == 1 else tuple(out)
 
