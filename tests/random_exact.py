@@ -38,7 +38,7 @@ class Sums:
         self.text = "\n    ".join(["import numpy as np\ndef f(a, b, x, y, p):", *lines, f"return {', '.join(kept)},\n"])
 
     def vector(self):
-        return self.r.choice(["x", "y", "x", "y", "a[3]", "b[p > 0.5]" if False else "b[1]", "a.mean(axis=0)"])
+        return self.r.choice(["x", "y", "x", "y", "a[3]", "b[1]", "a.mean(axis=0)"])
 
     def factor(self):
         return self.r.choice(["0.3", "1.7", "-0.1", "3.0", "p", "2.0", "7.0"])
@@ -75,7 +75,7 @@ class Sums:
             [f"{z} = ({m} @ {v}) @ {n} * 0.1"],
             [f"{z} = {m}.T @ ({n} @ {v}) * 0.1"],
             [f"{m} = ({m} @ {n}.T) @ {n} * 0.01"],
-            [f"{m} = ({n}.T @ {m}).T[:24] * 0.1 if False else {n} * 0.5 + {m} * {k}"],
+            [f"{m} = ({m} @ {n}.T).T @ {n} * 0.01 + {m} * {k}"],
             [f"{z} = {m}.T @ ({n} @ {v}) * 0.1 + {m}.T @ ({m} @ {u}) * 0.1"],
             [f"{m} = {m} * {k} + np.outer({n} @ {v}, {u}) * 0.1"],
             [f"{m}[2:9] += {n}[3:10] * {k}"],

@@ -48,11 +48,11 @@ def lower_integer_pow(x, *, n):
 
 
 def lower_rounded(x):
-    """What a choice gives is not contracted with what is added to it."""
+    """What a choice gives is not contracted with what is added to it. That x < x / 2 tells x < 0, LLVM does not know of a square either."""
     if is_complex(x):
         return lax.complex(lower_rounded(lax.real(x)), lower_rounded(lax.imag(x)))
     x = lax.reduce_precision(x, 5, 10) if x.dtype == np.float16 else x  # which is computed in float32
-    return lax.select(lax.lt(x, lax.full_like(x, 0)), -lax.abs(x), x)
+    return lax.select(lax.lt(x, lax.mul(x, lax.full_like(x, 0.5))), -lax.abs(x), x)
 
 
 def lower_mul(x, y):
