@@ -210,7 +210,7 @@ class Background(Entry):
             with self.compiled.cache.collect(version) as files:
                 job.program = self.compiled_ahead(version, job.kinds)
                 self.warm(version, job)
-        version.first_seconds = time.perf_counter() - start
+        version.first_seconds = version.compile_seconds = time.perf_counter() - start
         self.compiled.cache.keep(self, version, files)
 
     def compiled_ahead(self, version, kinds):

@@ -238,6 +238,8 @@ class Entry:
             if fresh and version.first_seconds is None:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
+                if dispatch.compiled_at() > start or version.compile_seconds is None:
+                    version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
                 if engine.settle(self, here, version, everything):
                     raw = here.call(*everything)
                 if version.engine and self.flat:

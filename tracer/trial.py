@@ -21,10 +21,12 @@ def tried(entry, here, version, everything):
     """The raw results of a new version that is to run as NumPy, whatever XLA does; None where that is not known."""
     if version.engine or version.first_seconds is not None or not engine.eligible(entry, here, version):
         return None
+    start = time.perf_counter()
     if engine.asked(entry) is None:
         if engine.traffic(version.func) > CHEAP:
             return None
         run = engine.written(entry, version)
+        version.compile_seconds = time.perf_counter() - start
         total, inside, raw = clocked(run, everything)
         if raw is straight.MISS or total - inside > max(LAUNCH, LITTLE * inside):
             version.tried = total
@@ -33,6 +35,7 @@ def tried(entry, here, version, everything):
         engine.take(entry, here, version, run)
         return raw
     engine.take(entry, here, version)
+    version.compile_seconds = time.perf_counter() - start
     return here.call(*everything)
 
 

@@ -6,6 +6,8 @@ function of those types, which is lowered in place. The steady state is jax's ow
 
 import contextlib
 import ctypes
+import threading
+import time
 
 import jax
 import numpy as np
@@ -118,6 +120,24 @@ def when_compiled(tell):
             tell()
 
     jax.monitoring.register_event_duration_secs_listener(told)
+
+
+class Clock(threading.local):
+    """.compiled: when XLA last had a program ready for this thread."""
+
+    compiled = 0.0
+
+    def note(self):
+        self.compiled = time.perf_counter()
+
+
+CLOCK = Clock()
+when_compiled(CLOCK.note)
+
+
+def compiled_at():
+    """When this thread last waited for XLA to compile a program, by `time.perf_counter`; 0.0 if it never has."""
+    return CLOCK.compiled
 
 
 def finish_effects():
