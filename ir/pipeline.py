@@ -1,9 +1,7 @@
 """The passes in order, read top to bottom."""
 
-import contextlib
-import contextvars
-
 from .core import verify as check
+from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .passes import bounds, cse, dce, fold, given, inline, loops, masks, memory, products, simplify
 from .rules import EXACT, RULES
@@ -22,9 +20,6 @@ PIPELINE = (
     cse,       # equal equations merged
     dce,       # unread equations dropped
 )  # fmt: skip
-
-
-ONLY_EXACT = contextvars.ContextVar("exact", default=False)
 
 
 def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False, rules=None, known=()):
@@ -73,16 +68,6 @@ def ready(func, tell):
 def repeats(func):
     """Whether there is a loop in a function or its regions."""
     return any(eqn.op is loop or any(map(repeats, eqn.regions())) for eqn in func.eqns)
-
-
-@contextlib.contextmanager
-def exactly(exact):
-    """Within: whether `ready` changes no bit."""
-    token = ONLY_EXACT.set(exact)
-    try:
-        yield
-    finally:
-        ONLY_EXACT.reset(token)
 
 
 def print_text(name, func):

@@ -1,6 +1,7 @@
 """Golden texts: `pytest --accept` rewrites them; the diff is then reviewed like code. The longest tests begin first.
 
-`pytest --exact` compiles as `jit(exact=True)` whatever says nothing about it, and skips the tests marked `inexact`.
+`pytest --exact` compiles as `jit(exact=True)` whatever says nothing about it, and skips the tests marked `inexact`, which look for what
+inexact rewrites make. Tests of the user's own rules, which are inexact unless stated otherwise, ask for `inexact_rules`.
 """
 
 import gc
@@ -53,6 +54,13 @@ def golden(request):
         assert text + "\n" == path.read_text()
 
     return check
+
+
+@pytest.fixture
+def inexact_rules(monkeypatch):
+    """Compile as without --exact."""
+    for function in (jit, Compiled.__init__):
+        monkeypatch.setitem(function.__kwdefaults__, "exact", False)
 
 
 @pytest.fixture

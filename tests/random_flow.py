@@ -366,7 +366,7 @@ def differs(got, want, mine, plain, rtol):
     return ""
 
 
-def program(find, name, native=True):
+def program(find, name, native=True, exact=False):
     """`dispatch.program` with generated NumPy in the place of XLA."""
     made = {}
 

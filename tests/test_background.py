@@ -407,7 +407,7 @@ def test_containers_outside(compiler):
     assert len(traces(f)) == 2
 
 
-def test_rules(compiler):
+def test_rules(compiler, inexact_rules):
     f = jit(lambda x: np.sqrt(x * x), tier="background")
     f(X)
     compiler.wait()

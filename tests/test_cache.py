@@ -160,7 +160,7 @@ def test_a_program_that_was_read_is_guarded_as_any_other(process):
 
 def test_arguments_and_options_are_part_of_the_key(process):
     text = "def f(x, n=2):\n    return x * n\n"
-    assert process.run(text, X)[0] == "kept"
+    assert process.run(text, X, exact=False)[0] == "kept"
     others = (X[:2],), (X.astype(np.float32),), (X, 3), (X, True), (X, 3.0), (1.0,), (X, 2)
     options = {"exact": True}, {"native": False}, {"memory": 1 << 20}, {"engine": "xla"}
     for came in ("kept", "read"):

@@ -185,6 +185,7 @@ def test_loops_give_what_numpy_gives(function, shape):
     check_same(function, *matrices(*shape), rtol=1e-11)
 
 
+@pytest.mark.inexact
 @pytest.mark.parametrize("function", INDEPENDENT, ids=lambda f: f.__name__)
 def test_independent_loops_are_one_product_and_explain_says_so(function):
     f, (a, c) = jit(function), matrices(50, 60)
@@ -204,6 +205,7 @@ def test_exact_leaves_the_order_of_sums():
     assert not is_one_product(jit(covariance, exact=True).ir(*matrices(50, 40)))
 
 
+@pytest.mark.inexact
 def test_a_product_much_larger_than_the_arrays_stays_in_its_loop():
     def largest(a, b, c):
         for i in range(a.shape[0]):

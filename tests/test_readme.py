@@ -20,13 +20,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/semantics.md", "docs/autograd.md"])
-def test_examples(page):
+def test_examples(page, inexact_rules):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     failed, tried = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=flags)
     assert tried >= 15 and failed == 0
 
 
-def test_docstrings():
+def test_docstrings(inexact_rules):
     names = "foreign jit transforms jacobians vmap custom flow implicit rules".split()
     for module in (getattr(wengert.tracer, name) for name in names):
         failed, tried = doctest.testmod(module)

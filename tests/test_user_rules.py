@@ -6,6 +6,7 @@ import pytest
 import wengert
 from wengert import CheckError, UnsupportedError, grad, jit, vmap
 
+pytestmark = pytest.mark.usefixtures("inexact_rules")
 X = np.random.default_rng(0).random((4, 3))
 W = X[0]
 

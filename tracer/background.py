@@ -210,7 +210,7 @@ class Background(Entry):
             with self.compiled.cache.collect(version) as files:
                 job.program = self.compiled_ahead(version, job.kinds)
                 self.warm(version, job)
-        version.first_seconds = time.perf_counter() - start
+        version.first_seconds = version.compile_seconds = time.perf_counter() - start
         self.compiled.cache.keep(self, version, files)
 
     def compiled_ahead(self, version, kinds):
@@ -222,7 +222,7 @@ class Background(Entry):
             return version.func, version.places
 
         expected = tuple(p.type for p in version.captured.func.params)
-        program = dispatch.program(find, self.compiled.name, self.compiled.native)
+        program = dispatch.program(find, self.compiled.name, self.compiled.native, self.compiled.exact)
         numbers = [*(k.kind for k in kinds), *map(kind_of_input, version.captured.inputs)]
         leaves = [(t, n if n in WEAK_DTYPES else None) for t, n in zip(expected, numbers, strict=True)]
         paced = Pace()
@@ -244,7 +244,7 @@ class Background(Entry):
         with dispatch.wide():
             dispatch.wait(job.program(*self.placed(made)))
         if not version.assumed:
-            here = World(self.compiled.name, self.compiled.native, version.rules)
+            here = World(self.compiled, version.rules)
             here.call = job.program
             engine.settle(self, here, version, made)
 
@@ -278,7 +278,7 @@ class Background(Entry):
         fits = lambda w: w.holds() and [*map(input_key, w.inputs)] == inputs and w.draws is None and not version.captured.outside.draws
         here = next((w for w in (self.current, *self.worlds) if w is not None and fits(w)), None) if holds else None
         if here is None:
-            here = World(self.compiled.name, self.compiled.native, version.rules)
+            here = World(self.compiled, version.rules)
             self.worlds.append(here)
         here.add(version, job.tree if any(v.tree is job.tree for v in here.versions) else None)
         programs = self.programs.setdefault(here, {})

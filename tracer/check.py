@@ -136,7 +136,7 @@ class Comparison:
         if next(acts(func), None) is not None:
             return None, "It prints or draws while it runs, and was not run once more to see where."
         operands = [np.array(x, p.type.dtype) for x, p in zip((*dynamic, *taken(captured)), func.params, strict=True)]
-        walk = Walk()
+        walk = Walk(self.compiled.exact)
         wrong = walk.first(func, operands)
         if wrong is not None:
             return wrong
@@ -177,8 +177,8 @@ def source_of(value):
 class Walk:
     """Programs run twice: as their ops mean it, by NumPy, and by XLA with every value returned."""
 
-    def __init__(self):
-        self.programs = {}
+    def __init__(self, exact):
+        self.exact, self.programs = exact, {}
 
     def meaning(self, func, operands):
         """value -> array of every operand, intermediate and result, by the ops' own NumPy bodies."""
@@ -196,7 +196,8 @@ class Walk:
         program = self.programs.get(func)
         if program is None:
             every = Func(func.name, func.params, func.eqns, [r for e in func.eqns for r in e.results])
-            program = self.programs[func] = dispatch.program(lambda types: (every, range(len(func.params))), func.name), every
+            find = lambda types: (every, range(len(func.params)))
+            program = self.programs[func] = dispatch.program(find, func.name, exact=self.exact), every
         run, every = program
         if not every.results:
             return {}

@@ -7,12 +7,14 @@ one machine are the same from call to call. Where XLA has nothing to win it is n
 """
 
 import contextlib
+import time
 
 import numpy as np
 
 from ..backends import native
 from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, with_loops
 from ..backends.xla import dispatch
+from ..ir.exactness import exactly
 from ..ir.op import OPS
 from . import straight
 from .clock import ENOUGH, clocked, turns
@@ -56,7 +58,7 @@ def eligible(entry, here, version):
     """Whether a new version may run as NumPy."""
     if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
         return False
-    with native_or_not(entry):
+    with as_asked(entry):
         return not isinstance(here.call, Trees) and may_be_numpy(version)
 
 
@@ -98,7 +100,7 @@ def quickest(entry, version, everything, most):
     """
     found = None
     if traffic(version.decided) <= most:
-        run = written(entry, version)
+        run = written(entry, version, timed=True)
         found = *clocked(run, everything), run
         if cheap(*found[:2]) and found[0] < TINY:
             return found
@@ -106,7 +108,7 @@ def quickest(entry, version, everything, most):
     if version.fused is not None and traffic(version.fused) <= most:
         share = 0 if found is None else MUCH if cheap(*found[:2]) else LITTLE
         if found is None or estimated(version.decided) - estimated(version.fused) > share * found[0]:
-            other = written(entry, version)
+            other = written(entry, version, timed=True)
             again = *clocked(other, everything), other
             if found is not None and max(found[0], again[0]) < ENOUGH:
                 times = turns([lambda: run(*everything), lambda: other(*everything)], TURNS)
@@ -124,7 +126,7 @@ def estimated(func):
 
 def in_nests(entry, version):
     """The equations of a version with nests for their straight lines, or None."""
-    with native_or_not(entry):
+    with as_asked(entry):
         return fused(version.mixed)
 
 
@@ -147,15 +149,21 @@ def take(entry, here, version, run=None):
     here.call = Engines(here.call.program if known else here.call, found)
 
 
-def written(entry, version, form=straight.raw):
-    """A version as NumPy, in one form or the other, with machine code where the user leaves it be."""
-    with native_or_not(entry):
-        return form(version, [entry.types[i] for i in entry.dynamic])
+def written(entry, version, form=straight.raw, timed=False):
+    """A version as NumPy, in one form or the other, with machine code where the user leaves it be; timed: as what its compilation takes."""
+    start = time.perf_counter()
+    with as_asked(entry):
+        made = form(version, [entry.types[i] for i in entry.dynamic])
+    if timed:
+        version.compile_seconds = (version.compile_seconds or 0.0) + time.perf_counter() - start
+    return made
 
 
-def native_or_not(entry):
-    """A `with` in which there are nests where the user leaves them be."""
-    return contextlib.nullcontext() if entry.compiled.native else native.asked(None)
+@contextlib.contextmanager
+def as_asked(entry):
+    """Within, there are nests where the user leaves them be, and as exact as asked."""
+    with exactly(entry.compiled.exact), contextlib.nullcontext() if entry.compiled.native else native.asked(None):
+        yield
 
 
 def may_be_numpy(version):

@@ -13,7 +13,7 @@ import numpy as np
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
 from ..ir.core import Func
-from ..ir.pipeline import exactly
+from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
@@ -79,8 +79,8 @@ def too_deep(error):
 class World:
     """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches among them."""
 
-    def __init__(self, name, native=True, rules=()):
-        self.native, self.rules = native, rules
+    def __init__(self, compiled, rules=()):
+        self.rules, self.options = rules, {"native": compiled.native, "exact": compiled.exact}
         self.guard = world.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
@@ -88,7 +88,7 @@ class World:
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
-        self.call = dispatch.program(self.find, name, native)
+        self.call = dispatch.program(self.find, compiled.name, **self.options)
 
     @property
     def live(self):
@@ -140,7 +140,7 @@ class World:
         """One more trace of a tree: each has a program of its own, and the data of a call says which is right."""
         version.tree = tree or Tree()
         version.tree.add(version)
-        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, self.native)
+        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, **self.options)
         if not isinstance(self.call, Trees):
             self.call = Trees(self.call, self.version_of)
 
@@ -244,6 +244,8 @@ class Entry:
             if fresh and version.first_seconds is None:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
+                if dispatch.compiled_at() > start or version.compile_seconds is None:
+                    version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
                 if engine.settle(self, here, version, everything):
                     raw = here.call(*everything)
                 if version.engine:
@@ -279,7 +281,7 @@ class Entry:
             reason = self._reason(types, here)
             version = self.stored(types, reason) or self.trace(kinds, types, reason, leaves)
             if here is None or version.captured.outside.draws:
-                here = World(self.compiled.name, self.compiled.native, version.rules)
+                here = World(self.compiled, version.rules)
                 self.worlds.append(here)
             here.add(version)
             if version.engine:

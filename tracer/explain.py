@@ -6,6 +6,7 @@ from ..backends.xla.materialize import cut
 from . import engine
 from .assume import Assumption
 from .draws import Draw
+from .receipt import receipt
 from .world import MISSING, Read
 
 
@@ -37,7 +38,8 @@ def _count(compiled):
 
 def _version(number, entry, world, version):
     arguments = ", ".join(f"{n}: {t}" for n, t in zip(entry.names, version.types))
-    lines = [f"  trace {number}: ({arguments})", f"    because      {version.reason}"]
+    lines = [f"  trace {number}: ({arguments})", f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}"]
+    lines.append(f"    because      {version.reason}")
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={v!r:.40}' for n, v in entry.static.items())}")
     reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None)]

@@ -8,7 +8,7 @@ import threading
 
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
-from ..ir.pipeline import exactly
+from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from . import pytree, rules
@@ -229,7 +229,8 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     NumPy in, NumPy out; if any argument is a jax array the results are.
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
-    exact:  leave out rewrites that may change a result by rounding, those of `wengert.rule` among them that are not called exact.
+    exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of `wengert.rule` among them that are
+            not called exact, and every step rounded as NumPy rounds it.
     engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code; None: the faster of
             the two, timed at the first call.
     memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or as "200MB";

@@ -37,7 +37,7 @@ def interpreted(entry, world, leaves):
     version = entry.trace(kinds, types, "its results were needed before it was compiled", leaves)
     if version.assumed or version.captured.outside.draws or next(acts(version.func), None) is not None:
         return None
-    here = world(entry.compiled.name, entry.compiled.native, version.rules)
+    here = world(entry.compiled, version.rules)
     here.add(version)
     entry.interpreted[MOST - 1 :] = [here]
     return here, version, [*leaves, *here.gather()]

@@ -6,8 +6,8 @@ import inspect
 import threading
 import weakref
 
+from ..ir.exactness import ONLY_EXACT
 from ..ir.passes import given
-from ..ir.pipeline import ONLY_EXACT
 from .errors import UnsupportedError, message
 from .frames import locate
 from .instances import Family

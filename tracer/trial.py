@@ -4,6 +4,8 @@ A launch through XLA costs LAUNCH at least, and runs loops as the same machine c
 that, or little of the whole, there is nothing to gain, and the time to compile is saved as well.
 """
 
+import time
+
 from . import engine, straight
 
 CHEAP = 1 << 23  # bytes that the equations outside of nests write, up to which a program is tried
@@ -24,5 +26,7 @@ def tried(entry, here, version, everything):
         version.times, version.inside = (total, None), inside
         engine.take(entry, here, version, run)
         return raw
+    start = time.perf_counter()
     engine.take(entry, here, version)
+    version.compile_seconds = time.perf_counter() - start
     return here.call(*everything)

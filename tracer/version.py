@@ -25,6 +25,7 @@ class Version:
         self.inside = None  # of those as NumPy, the seconds in native loops, where XLA was not tried
         self.captured, self.func, self.types, self.reason = captured, func, types, reason
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
+        self.compile_seconds = None  # after those, until it could run
         self.watch = self.kept = None  # what ran while it was traced, where that was asked for; what explain() says of its file
         self.equations = self.file = None  # how many were traced, and the file it is from, where another process has made the trace
         self.rules = ()  # those of the user's that were in force

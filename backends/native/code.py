@@ -76,7 +76,8 @@ def _age(item):
 class Code:
     """The body of one LLVM function under construction: lines, and the block that is open."""
 
-    def __init__(self):
+    def __init__(self, exact=False):
+        self.any_order = "" if exact else "reassoc "  # what adds up and multiplies elements
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.head = []  # what stands at the beginning of the function
         self.loops, self.masked, self.short = 0, 0, False  # loops begun; those in masked vectors; whether a row is too short for the widest

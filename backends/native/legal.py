@@ -2,6 +2,7 @@
 
 import functools
 
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
 from .build import has_symbol
 from .direct import UNLOCKED
@@ -44,15 +45,15 @@ def taken(op, types, attrs, least=LEAST):
         reason = "too little work to pay"
     if reason is not None:
         return None, reason
-    return made(op, tuple(types), tuple(attrs.items()))
+    return made(op, tuple(types), tuple(attrs.items()), ONLY_EXACT.get())
 
 
 @functools.lru_cache(64)
-def made(op, types, attrs):
+def made(op, types, attrs, exact):
     """`taken`, whatever the work is."""
     attrs = dict(attrs)
     try:
-        nest = Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED)
+        nest = Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact)
     except Refused as why:
         return None, str(why)
     missing = [name for name in nest.functions() if not has_symbol(name)]

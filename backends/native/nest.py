@@ -21,11 +21,11 @@ def once(build, params, attrs):
 
 
 class Nest:
-    """One loop equation being emitted. unlocked: whether other threads of Python's may run while it does."""
+    """One loop equation being emitted. unlocked: whether other threads of Python's may run while it does; exact: sums keep their order."""
 
-    def __init__(self, op, types, attrs, unlocked=False):
+    def __init__(self, op, types, attrs, unlocked=False, exact=False):
         self.unlocked = unlocked
-        self.code, self.known, self.depth, self.room = Code(), Affine(), 0, ON_STACK
+        self.code, self.known, self.depth, self.room = Code(exact), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
         build = Builder("nest")
         with build:

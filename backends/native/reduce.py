@@ -19,10 +19,10 @@ def combined(name):
 
 
 def reassociated(name):
-    """A sum or a product in any order, so that it may be computed in vectors; XLA's are too."""
+    """A sum or a product in any order, so that it may be computed in vectors; XLA's are too. One after the other where the program is exact."""
 
     def run(code, d, a, x):
-        return code.op(f"f{name} reassoc {llvm_type(d)} {a}, {x}") if d.kind == "f" else rule_for(OPS[name], d, d)(code, d, d, a, x)
+        return code.op(f"f{name} {code.any_order}{llvm_type(d)} {a}, {x}") if d.kind == "f" else rule_for(OPS[name], d, d)(code, d, d, a, x)
 
     return run
 

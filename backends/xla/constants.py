@@ -2,23 +2,38 @@
 
 Its simplifier (jax 0.10, every backend) makes `x + c + d` one sum and `x * c * d` one product with a constant, and one quotient
 of `x / y / z`. So `(x + 2**52) - 2**52`, which rounds x, would be x; and 0 * 1e200 * 1e200 would be NaN, for 1e400 is infinite.
+
+On CPUs a product that is fused with a sum is not rounded before it is added, and which are fused depends on the whole program. In exact
+programs everything that rounds is rounded by itself.
 """
 
 import numpy as np
 
 from ...ir.core import Lit, Value
+from ...ir.exactness import ONLY_EXACT
+from ...ir.op import OPS
 from ...ir.ops.elementwise import add, div, mul, sub
 
 SUMS, PRODUCTS = (add, sub), (mul, div)
+WHOLE = {OPS[name] for name in """
+    neg abs sign copysign maximum minimum clamp floor ceil trunc round rounded select real imag conj make_complex stop_gradient bitcast
+""".split()}  # what these give has been rounded
 
 
 def kept_apart(func):
     """The equations whose results are rounded to their dtype, and nothing else, before anything is computed of them."""
+    if ONLY_EXACT.get():
+        return {eqn for eqn in func.eqns if rounds(eqn)}
     found = set()
     for eqn in func.eqns:
         if eqn.op in SUMS + PRODUCTS and eqn.results[0].type.inexact:
             found.update(x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None and merged(x.eqn, eqn))
     return found
+
+
+def rounds(eqn):
+    """Whether an equation computes floats, element by element, that may have to be rounded."""
+    return "elementwise" in eqn.op.traits and not eqn.op.multiple and eqn.results[0].type.inexact and eqn.op not in WHOLE
 
 
 def merged(first, then):

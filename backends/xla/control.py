@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
 from .fence import schedule
@@ -71,14 +72,14 @@ def lower_map(*operands, body, mapped, size):
 
 
 @functools.lru_cache(1024)
-def outlined(body):
-    """One jit a function, so that all its calls share one trace and one XLA computation."""
+def outlined(body, exact):
+    """One jit a function, so that all its calls share one trace and one XLA computation. exact: as it is while that trace is made."""
     return jax.jit(function(body))
 
 
 @XLA.rule(call)
 def lower_call(*operands, body, name, inline, rule):
-    return lower(body, operands) if inline else outlined(body)(*operands)
+    return lower(body, operands) if inline else outlined(body, ONLY_EXACT.get())(*operands)
 
 
 @XLA.rule(host)

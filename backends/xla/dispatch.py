@@ -6,10 +6,13 @@ function of those types, which is lowered in place. The steady state is jax's ow
 
 import contextlib
 import ctypes
+import threading
+import time
 
 import jax
 import numpy as np
 
+from ...ir.exactness import exactly
 from ...ir.types import Tensor
 from ..native import asked
 from .lower import lower
@@ -28,16 +31,17 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
-def program(find, name, native=True):
+def program(find, name, native=True, exact=False):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or raises.
 
     native: whether loops may run as machine code of ours where that pays.
+    exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
     The result is one jax array where the function has one result, else a tuple of them.
     """
 
     def run(*leaves):
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
-        with contextlib.nullcontext() if native else asked(None):
+        with exactly(exact), contextlib.nullcontext() if native else asked(None):
             out = lower(func, [leaves[i] for i in places])
         return out[0] if len(out) == 1 else tuple(out)
 
@@ -123,6 +127,24 @@ def when_compiled(tell):
             tell()
 
     jax.monitoring.register_event_duration_secs_listener(told)
+
+
+class Clock(threading.local):
+    """.compiled: when XLA last had a program ready for this thread."""
+
+    compiled = 0.0
+
+    def note(self):
+        self.compiled = time.perf_counter()
+
+
+CLOCK = Clock()
+when_compiled(CLOCK.note)
+
+
+def compiled_at():
+    """When this thread last waited for XLA to compile a program, by `time.perf_counter`; 0.0 if it never has."""
+    return CLOCK.compiled
 
 
 def finish_effects():

@@ -3,13 +3,14 @@
 XLA's algebraic simplifier turns x / c, with c a constant or a broadcast scalar, into x * (1 / c): one digit off
 for a third of all x, so that `rmax * 6 / 6 > rmax` comes out otherwise than in NumPy. Scalars, which decide
 branches and loops, are divided truly; so are arrays whose quotient reaches a comparison or a rounding.
-Elsewhere the product, which is faster and as accurate, may stay.
+Elsewhere the product, which is faster and as accurate, may stay, but in exact programs.
 """
 
 from jax import lax
 from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
 
 div, broadcast, cast = OPS["div"], OPS["broadcast"], OPS["cast"]
@@ -20,8 +21,11 @@ STEPS = 24  # equations looked through on the way from a decision back to a quot
 
 def exact_divisions(func):
     """The equations `x / c` of a function that must not become products."""
-    found = {e for e in func.eqns if e.op is div and not e.results[0].type.shape and e.results[0].type.kind == "f"}
-    wide = {e for e in func.eqns if e.op is div and e not in found and e.results[0].type.kind == "f" and spread(e.operands[1])}
+    all_of_them = {e for e in func.eqns if e.op is div and e.results[0].type.kind == "f"}
+    if ONLY_EXACT.get():
+        return all_of_them
+    found = {e for e in all_of_them if not e.results[0].type.shape}
+    wide = {e for e in all_of_them - found if spread(e.operands[1])}
     if not wide:
         return found
     for eqn in func.eqns:

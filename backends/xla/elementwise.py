@@ -5,6 +5,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.elementwise import (
     abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
     make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, quotient, real, rem, round, rounded, rsqrt,
@@ -47,11 +48,20 @@ def lower_integer_pow(x, *, n):
 
 
 def lower_rounded(x):
-    """What a choice gives is not contracted with what is added to it."""
+    """What a choice gives is not contracted with what is added to it. That x < x / 2 tells x < 0, LLVM does not know of a square either."""
     if is_complex(x):
         return lax.complex(lower_rounded(lax.real(x)), lower_rounded(lax.imag(x)))
     x = lax.reduce_precision(x, 5, 10) if x.dtype == np.float16 else x  # which is computed in float32
-    return lax.select(lax.lt(x, lax.full_like(x, 0)), -lax.abs(x), x)
+    return lax.select(lax.lt(x, lax.mul(x, lax.full_like(x, 0.5))), -lax.abs(x), x)
+
+
+def lower_mul(x, y):
+    """A complex product is four real ones, which in exact programs are rounded before they are added."""
+    if not is_complex(x) or not ONLY_EXACT.get():
+        return lax.mul(x, y)
+    (a, b), (c, d) = ((lax.real(z), lax.imag(z)) for z in (x, y))
+    times = lambda u, v: lower_rounded(lax.mul(u, v))
+    return lax.complex(times(a, c) - times(b, d), times(a, d) + times(b, c))
 
 
 def lower_clamp(low, x, high):
@@ -137,7 +147,7 @@ XLA.add({
     sign:              lambda x: or_zero(lax.sign(x), is_zero(x)),  # 0 of -0
     add:               lax.add,
     sub:               lax.sub,
-    mul:               lax.mul,
+    mul:               lower_mul,
     strong_mul:        lambda x, y: lax.select(lax.eq(x, lax.full_like(x, 0)), x, lax.mul(x, y)),
     div:               lax.div,
     rem:               whole_or_nothing(lax.rem),

@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from ...ir.core import Value
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.linalg import dot_general
 from .table import XLA
 
@@ -22,8 +23,8 @@ THIN = 32  # rows up to which float32 products are slow the wrong way round
 
 
 def product(x, y, *, contract, batch):
-    """`dot_general`, as it is spelled best on the platform the program is compiled for."""
-    spelled = spelling(x, y, contract, batch)
+    """`dot_general`, as it is spelled best on the platform the program is compiled for; as it stands where that may change no bit."""
+    spelled = None if ONLY_EXACT.get() else spelling(x, y, contract, batch)
     if spelled is None:
         return plain(x, y, contract, batch)
     return lax.platform_dependent(x, y, cpu=lambda x, y: spelled(x, y, contract), default=lambda x, y: plain(x, y, contract, batch))
@@ -45,10 +46,12 @@ def fused(x, y, *, contract, batch):
 
 
 def computed_for(func):
-    """The products of a vector and a large matrix that is computed, element by element, for the product alone."""
+    """The products of a vector and a large matrix that is computed, element by element, for the product alone; none in exact programs."""
     reads = Counter(x for e in func.eqns for x in e.operands) + Counter(func.results)
     alone = lambda x: isinstance(x, Value) and x.eqn is not None and "elementwise" in x.eqn.op.traits and reads[x] == 1
     found = []
+    if ONLY_EXACT.get():
+        return found
     for eqn in func.eqns:
         if eqn.op is dot_general and len(eqn.attrs["contract"][0]) == 1 and not eqn.attrs["batch"][0]:
             one, two = sorted(eqn.operands, key=lambda x: x.type.ndim)
