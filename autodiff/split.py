@@ -5,8 +5,8 @@ be computed again behind the cut instead, if that is cheap, and those are kept t
 """
 
 from ..ir.core import Builder, Value
+from ..ir.mincut import lightest
 from ..ir.ops import OPS
-from .mincut import lightest
 
 # ops that cost less than the memory traffic of keeping their results; reductions and products are not among them
 CHEAP = {OPS[name] for name in (

@@ -148,6 +148,8 @@ class _Lines:
     def __init__(self, text):
         stripped = [(n, _uncomment(line).strip()) for n, line in enumerate(text.splitlines(), 1)]
         self.lines, self.at = [(n, s) for n, s in stripped if s], 0
+        self.known = {}  # an equation's text without names: its op, its attributes, how many results it names, the numbers among operands
+        self.numbers = {}  # text and the type it takes: the number
 
     def peek(self):
         return self.lines[self.at][1] if self.at < len(self.lines) else None
@@ -166,6 +168,7 @@ class _Lines:
 _HEAD = re.compile(r"(?:([\w\[\]]+):\s*)?func\s*([^\s(]*)\((.*)\)\s*->\s*.*\{$")
 _REGION = re.compile(r"(\w+)(\[\d+\])?:\s*func\b")
 _TYPE = re.compile(rf"\b(?:{'|'.join(DTYPES)})\[[\d,]*\]")
+_NAME = re.compile(r"%([\w.]+)")
 _EQN = re.compile(r"(?:(%[^=]+)=\s*)?(\w+)\s*(.*)$")
 
 
@@ -190,6 +193,30 @@ def _hint(name):
 
 
 def _parse_eqn(line, lines, build, env):
+    """Equations whose text differs in names alone are read once."""
+    if '"' in line:
+        _read_eqn(line, lines, build, env)
+        return
+    line = line.partition(" : ")[0].rstrip()
+    names, spelled = _NAME.findall(line), _NAME.sub("%", line)
+    if spelled not in lines.known:
+        op, attrs, count, tokens = _read_eqn(line, lines, build, env)
+        numbers = [None if t.strip().startswith("%") else t for t in tokens]
+        if "region" not in op.traits and len(names) == count + numbers.count(None):
+            lines.known[spelled] = op, attrs, count, numbers
+        return
+    op, attrs, count, numbers = lines.known[spelled]
+    values = [_parse_operand(f"%{n}", env, None, lines) for n in names[count:]]
+    if len(values) < len(numbers):
+        left, context = iter(values), values[-1].type if values else None
+        values = [next(left) if t is None else _parse_operand(t, env, context, lines) for t in numbers]
+    with build:
+        out = build.emit(op, tuple(values), attrs, hints=[_hint(n) for n in names[:count]])
+    env.update(zip(names[:count], out if op.multiple else (out,), strict=True))
+
+
+def _read_eqn(line, lines, build, env):
+    """-> (op, its attributes, how many results it names, its operands as written)"""
     body = _split(line, " : ")[0]
     match = _EQN.match(body)
     if not match or match[2] not in OPS:
@@ -209,9 +236,10 @@ def _parse_eqn(line, lines, build, env):
     operands = tuple(_parse_operand(t, env, context, lines) for t in tokens)
     names = [n.strip().lstrip("%") for n in (match[1] or "").split(",") if n.strip()]
     with build:
-        out = build.emit(op, operands, op.complete(attrs), hints=[_hint(n) for n in names])
+        out = build.emit(op, operands, attrs := op.complete(attrs), hints=[_hint(n) for n in names])
     for n, value in zip(names, out if op.multiple else (out,), strict=True):
         env[n] = value
+    return op, attrs, len(names), tokens
 
 
 def _parse_operand(token, env, context, lines):
@@ -220,10 +248,12 @@ def _parse_operand(token, env, context, lines):
         if token[1:] not in env:
             raise lines.error(f"{token} is not bound here")
         return env[token[1:]]
-    value, _, type = token.partition(":")
-    if not type and context is None:
-        raise lines.error(f"the number {token} needs its type, such as {token}:f64[]")
-    return Lit(_parse_attr(value, lines), parse_type(type) if type else context)
+    if (token, context) not in lines.numbers:
+        value, _, type = token.partition(":")
+        if not type and context is None:
+            raise lines.error(f"the number {token} needs its type, such as {token}:f64[]")
+        lines.numbers[token, context] = Lit(_parse_attr(value, lines), parse_type(type) if type else context)
+    return lines.numbers[token, context]
 
 
 def _parse_attr(text, lines):

@@ -3,8 +3,8 @@
 import itertools
 import random
 
-from wengert.autodiff.mincut import lightest
 from wengert.autodiff.split import halves
+from wengert.ir.mincut import lightest
 from wengert.ir.text import parse, show
 
 

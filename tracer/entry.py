@@ -17,7 +17,7 @@ from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
-from . import aside, engine, meanwhile, progress, pytree, rules, trial, world
+from . import aside, chained, engine, meanwhile, progress, pytree, rules, trial, world
 from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
@@ -231,6 +231,8 @@ class Entry:
                         start = time.perf_counter()
                         everything = [*leaves, *here.gather()]
                         progress.phase("compiling", version.func.count())
+                        if fresh:
+                            chained.settle(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
                             raw = trial.tried(self, here, version, everything) if fresh else None
                             raw = self.launch(here, everything) if raw is None else raw

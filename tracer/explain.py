@@ -3,7 +3,7 @@
 from ..backends import native
 from ..backends.numpy import by_python
 from ..backends.xla.materialize import cut
-from . import engine
+from . import chained, engine
 from .assume import Assumption
 from .draws import Draw
 from .receipt import receipt
@@ -23,7 +23,7 @@ def explanation(compiled):
                 numbers = {v: len(numbers) + i for i, v in enumerate(members, 1)} | numbers
                 for v in members:
                     lines += _version(numbers[v], entry, world, v)
-                    lines += [] if v.engine else _chains(v.func)
+                    lines += [f"    pieces       {chained.told(v)}"] if v.chain else [] if v.engine else _chains(v.func)
                     lines += _loops(v) if compiled.native else []
                 if version.tree is not None:
                     trees.append(version.tree)

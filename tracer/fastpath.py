@@ -155,7 +155,7 @@ class Front:
             lead += ["except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
         if here.straight and all(v.engine for v in versions):
             return [*lead, f"return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
-        if all(v.straight for v in versions if v.engine) and isinstance(here.call, Engines):
+        if all(v.straight for v in versions if v.engine or v.chain) and isinstance(here.call, Engines):
             self.space[f"call_{k}"] = here.call.program
         everything = f"({arguments}{',' if arguments else ''})"
         if entry.compiled.device is not None:

@@ -41,6 +41,7 @@ class Version:
         self.interpreted = None  # the program as generated NumPy, where it was needed
         self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
+        self.chain = None  # the program in pieces, where it says the same many times
         params, seen = set(func.params), set()
         # which results are an argument, or another result
         self.shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]

@@ -1,0 +1,83 @@
+"""A program as a chain of executables: its pieces (`ir/alike.py`), one after the other, those that are alike compiled once.
+
+Values pass from piece to piece in memory, as jax arrays; what no later piece reads is let go at once.
+"""
+
+import contextlib
+
+import jax
+import numpy as np
+from jax import numpy as jnp
+
+from ...ir.core import Lit
+from ..native import asked
+from .dispatch import wide
+from .lower import lower
+
+ARRAYS = jax.Array | np.ndarray
+
+
+class Chain:
+    """Called with what the parameters of `func` are given, it returns what `program` would; `counts` are the calls of each function."""
+
+    def __init__(self, func, pieces, native=True):
+        self.types, self.counts, programs = func.param_types, {}, {}
+        place = {p: i for i, p in enumerate(func.params)}
+        self.given = len(place)  # the first place of what is computed
+        for piece in pieces:
+            self.counts[piece.func] = self.counts.get(piece.func, 0) + 1
+            programs.setdefault(piece.func, compiled(piece.func, native))
+            place.update(zip(piece.results, range(len(place), len(place) + len(piece.results))))
+        self.size, self.results, last = len(place), [place.get(r, r) for r in func.results], {}
+        steps = [(programs[p.func], [place[x] for x in p.operands], [place[r] for r in p.results]) for p in pieces]
+        for n, (_, takes, gives) in enumerate(steps):
+            last.update(dict.fromkeys([*takes, *gives], n))
+        for i in self.results:
+            last.pop(i, None)
+        over = [[] for _ in steps]
+        for i, n in last.items():
+            over[n].append(i)
+        self.steps = [(*step, gone) for step, gone in zip(steps, over)]
+
+    def __call__(self, *leaves):
+        with wide():
+            values = [x if isinstance(x, ARRAYS) else np.asarray(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
+            values += [None] * (self.size - len(values))
+            for program, takes, gives, gone in self.steps:
+                for i, x in zip(gives, program(*[values[i] for i in takes])):
+                    values[i] = x
+                for i in gone:
+                    values[i] = None
+            out = [self.result(r, values) for r in self.results]
+        return out[0] if len(out) == 1 else tuple(out)
+
+    def result(self, r, values):
+        """What a piece has computed, a literal, or an array that was given."""
+        if isinstance(r, Lit):
+            return jnp.full(r.type.shape, r.value, r.type.dtype)
+        return values[r] if r >= self.given else jnp.array(values[r])
+
+
+def compiled(func, native):
+    """A piece under jax.jit."""
+
+    def run(*operands):
+        with contextlib.nullcontext() if native else asked(None):
+            return apart(lower(func, operands), operands)
+
+    run.__name__ = run.__qualname__ = func.name
+    return jax.jit(run)
+
+
+def apart(results, operands):
+    """Results that have memory of their own: jax gives back an operand, or another result, where it is the same value."""
+    seen, out = set(map(id, operands)), []
+    for x in results:
+        out.append(jnp.array(x, copy=True) if id(x) in seen else x)
+        seen.add(id(x))
+    return tuple(out)
+
+
+def is_traced(leaves):
+    """Whether jax is tracing what the leaves are given to: then it compiles all of it, and pieces are of no use."""
+    return any(isinstance(x, jax.core.Tracer) for x in leaves)
