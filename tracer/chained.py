@@ -25,8 +25,7 @@ def settle(entry, here, version):
     known = isinstance(here.call, Engines)
     program, others = (here.call.program, here.call.found) if known else (here.call, ())
     here.call = Engines(program, [*others, run(version)])
-    if entry.flat:
-        entry.compiled.front.install(entry)
+    entry.compiled.front.install(entry)
 
 
 def run(version):
