@@ -154,6 +154,11 @@ def head(x):
     return Lit if isinstance(x, Lit) else x.eqn.op if x.eqn is not None else None
 
 
+def made_by(x, op):
+    """The operands of the equation that x is the result of, if that is one of `op`; None if it is not."""
+    return x.eqn.operands if isinstance(x, Value) and x.eqn is not None and x.eqn.op is op else None
+
+
 def may_match(pattern, op, heads):
     """Whether a call of `op` on operands with these heads can fit, in either order."""
     if pattern.op is not op:

@@ -12,6 +12,7 @@ from ..backends.numpy import rows_of, solved, taken
 from ..ir.core import Builder, Lit, Value
 from ..ir.ops import OPS
 from ..ir.passes import dce
+from ..ir.pattern import made_by
 from ..ir.types import Tensor
 from .status import BITS, STATUS
 
@@ -56,8 +57,8 @@ def regular(func, least):
         if eqn.op is not ALL or len(eqn.attrs["axes"]) != eqn.operands[0].type.ndim:
             continue
         diagonal = back(NE, eqn.operands[0])
-        flat = diagonal and diagonal[1] is Lit(0, diagonal[1].type) and back(SLICE, diagonal[0])
-        factors = flat and back(RESHAPE, flat[0])
+        flat = diagonal and diagonal[1] is Lit(0, diagonal[1].type) and made_by(diagonal[0], SLICE)
+        factors = flat and made_by(flat[0], RESHAPE)
         made = factors and factors[0].eqn
         if made is None or made.op is not LU or factors[0] is not made.results[0] or made.operands[0] not in matrices:
             continue
@@ -77,8 +78,8 @@ def everywhere(func):
             continue
         for x in elements(test):
             vector, at = x.eqn.operands
-            first = back(FIRST, at)
-            each = first and back(NOT, first[0])
+            first = made_by(at, FIRST)
+            each = first and made_by(first[0], NOT)
             if each and alike(test, each[0], x, vector):
                 found[test] = each[0]
     return found
@@ -88,9 +89,9 @@ def elements(test):
     """The elements of vectors that a condition is about."""
     if isinstance(test, Lit) or test.eqn is None:
         return
-    if back(AT, test) and test.eqn.attrs["sizes"] == (1,):
+    if made_by(test, AT) and test.eqn.attrs["sizes"] == (1,):
         yield test
-    elif back(RESHAPE, test) or elementwise(test.eqn):
+    elif made_by(test, RESHAPE) or elementwise(test.eqn):
         yield from {x: None for y in test.eqn.operands for x in elements(y)}
 
 
@@ -100,7 +101,7 @@ def elementwise(eqn):
 
 def alike(test, each, element, vector):
     """Whether `each` says of every element of a vector what `test` says of one."""
-    if back(RESHAPE, test):
+    if made_by(test, RESHAPE):
         test = test.eqn.operands[0]
     if test is element:
         return each is vector
@@ -124,7 +125,7 @@ def refused(func, whole):
 
 def asks(each):
     """(indices, length) if a condition is that they are in [-length, length), else None."""
-    low, high = (both := back(AND, each)) and [back(op, x) for op, x in zip((GE, LT), both)] or (None, None)
+    low, high = (both := made_by(each, AND)) and [made_by(x, op) for op, x in zip((GE, LT), both)] or (None, None)
     if not (low and high and flat(low[0]) is flat(high[0]) and isinstance(low[1], Lit) and isinstance(high[1], Lit)):
         return None
     return (flat(low[0]), int(high[1].value)) if low[1].value == -high[1].value else None
@@ -132,14 +133,9 @@ def asks(each):
 
 def flat(x):
     """What a value is a reshape of."""
-    while back(RESHAPE, x):
+    while made_by(x, RESHAPE):
         (x,) = x.eqn.operands
     return x
-
-
-def back(op, x):
-    """The operands of the equation that x is the result of, if that is one of `op`; None if it is not."""
-    return x.eqn.operands if isinstance(x, Value) and x.eqn is not None and x.eqn.op is op else None
 
 
 def other_than_0(x):
@@ -163,7 +159,7 @@ def turned(x):
     """The opposite of a truth."""
     if isinstance(x, Lit):
         return YES if x is NO else NO
-    return back(NOT, x)[0] if back(NOT, x) else NOT(x)
+    return made_by(x, NOT)[0] if made_by(x, NOT) else NOT(x)
 
 
 def chosen(condition, one, other):
@@ -184,7 +180,7 @@ def chosen(condition, one, other):
 def conjuncts(x):
     if isinstance(x, Value) and x.eqn is not None and x.eqn.op is AND:
         return [c for y in x.eqn.operands for c in conjuncts(y)]
-    return [turned(back(NOT, x)[0])] if back(NOT, x) else [x]
+    return [turned(made_by(x, NOT)[0])] if made_by(x, NOT) else [x]
 
 
 def says_0(x, number):

@@ -3,11 +3,12 @@
 An equation says that whether indices are in range is left to NumPy (`taken`).
 """
 
-from ...ir.core import Lit, Value
+from ...ir.core import Lit
 from ...ir.ops.control import call, region
 from ...ir.ops.elementwise import add, lt, select
 from ...ir.ops.indexing import gather
 from ...ir.ops.shape import reshape
+from ...ir.pattern import is_number, made_by
 from .pretty import take
 
 NAME = "taken"
@@ -50,15 +51,6 @@ def of_rows(writer, eqn):
     (r,) = eqn.results
     axis = next(e for e in eqn.attrs["body"].eqns if e.op is gather).attrs["collapsed"][0]
     return writer.keep(r, f"{x}.take({i}, {axis})", r.type.shape, new=True)
-
-
-def made_by(x, op):
-    """The operands of the equation that x is the result of, if that is one of `op`; None if it is not."""
-    return x.eqn.operands if isinstance(x, Value) and x.eqn is not None and x.eqn.op is op else None
-
-
-def is_number(x, number):
-    return isinstance(x, Lit) and x.value == number
 
 
 def sum_of(x):
