@@ -56,7 +56,7 @@ def regular(func, least):
     for eqn in func.eqns:
         if eqn.op is not ALL or len(eqn.attrs["axes"]) != eqn.operands[0].type.ndim:
             continue
-        diagonal = back(NE, eqn.operands[0])
+        diagonal = made_by(eqn.operands[0], NE)
         flat = diagonal and diagonal[1] is Lit(0, diagonal[1].type) and made_by(diagonal[0], SLICE)
         factors = flat and made_by(flat[0], RESHAPE)
         made = factors and factors[0].eqn
