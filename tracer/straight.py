@@ -158,6 +158,8 @@ class _Lines:
                 self.name((out.index, out.chain), self.followed(array, out.chain))
             return self.made[out.index, out.chain]
         held, value = self.results[out.index]
+        if value.type.shape and not out.chain and out.kind is SCALAR:  # a mask, beside the array that it is of
+            return self.own(out.index)
         if value.type.shape or out.chain:
             return None
         if out.kind is SCALAR:
