@@ -163,6 +163,21 @@ def test_matrices_that_numpy_refuses():
         agree(g(SPD * 2), f(SPD * 2), 1e-9)
 
 
+def test_ways_that_data_takes(monkeypatch):
+    def f(x, y):
+        if x.sum() > 0:
+            y *= 2
+            return x * 2 + y
+        return x[:2] - 1, x.size
+
+    g = jit(f, engine="numpy")
+    for sign in (1, -1, 1, 1, -1, -1, 1):
+        mine, theirs = np.ones(3), np.ones(3)
+        agree(g(sign * V - 0.5, mine), f(sign * V - 0.5, theirs), 1e-12)
+        agree(mine, theirs, 0)
+    assert runs_as_numpy(g) == 2
+
+
 def test_no_such_engine():
     with pytest.raises(ValueError, match="engine='xla' or 'numpy', not 'tpu'"):
         jit(looped, engine="tpu")

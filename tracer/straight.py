@@ -50,7 +50,7 @@ def raw(version, types):
 def finished(version, types):
     """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than compute."""
     captured = version.captured
-    if captured.stores or captured.given is not None or version.tree is not None:
+    if captured.stores or captured.given is not None:
         return None
     lines = _Lines(version, types, () if captured.checks else captured.writes)
     for k in captured.layout:

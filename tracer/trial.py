@@ -25,4 +25,4 @@ def tried(entry, here, version, everything):
         engine.take(entry, here, version, run)
         return raw
     engine.take(entry, here, version)
-    return here.call(*everything)
+    return here.call(*everything) if version.engine and version.tree is None else None
