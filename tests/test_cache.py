@@ -759,6 +759,20 @@ def test_another_process_finds_it_and_one_that_was_edited_does_not(tmp_path, edi
 
 
 @pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
+def test_straight_lines_that_run_as_nests_are_kept(process, monkeypatch):
+    text = "import numpy as np\ndef f(x, s):\n    y = np.abs(x * s - 1) + x\n    return np.sort(np.where(y > 1, y * y, y / 3))\n"
+    monkeypatch.setattr(dispatch, "lower", None)  # XLA compiles nothing
+    monkeypatch.setattr(engine, "CHOICE", None)
+    for name, value in (("LAUNCH", 1.0), ("TINY", 0.0), ("BETTER", 1e9), ("estimated", lambda func: 1e9 * len(func.eqns))):
+        monkeypatch.setattr(engine, name, value)
+    want = pytest.approx(plainly(text, X.copy(), 0.37))
+    assert process.run(text, X.copy(), 0.37) == ("kept", want)
+    monkeypatch.setattr(engine, "fused", None)  # it is read as it was put together
+    assert process.run(text, X.copy(), 0.37) == ("read", want)
+    assert "as NumPy, straight lines and loops as 1 function of machine code" in process.function.explain()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkeypatch):
     text = "def f(x, s):\n    for i in range(1, len(x)):\n        x[i] += x[i - 1] * s\n    return x.sum()\n"
     lower = dispatch.lower

@@ -130,6 +130,54 @@ def test_transforms_and_methods():
     check_same(lambda x: np.linalg.inv(x @ x.T + np.eye(4)), X)
 
 
+SQUARE, LONG = np.random.default_rng(0).normal(size=(4, 4)), np.random.default_rng(1).normal(size=(3, 300))
+SPD = SQUARE @ SQUARE.T + np.eye(4)
+CALLS = {
+    "partition": (lambda x: (np.sort(x, 1)[:, :4], np.sort(x, 1)[:, -3:], np.median(x, 1), np.sort(x.T, 0)[5:8], np.sort(x)[:, 7]), LONG),
+    "convolution": (lambda x, k: (np.convolve(x[0], k), np.convolve(x[1], k, "valid"), np.correlate(x[2], k[::-1])), LONG, np.arange(5.0)),
+    "products": (lambda x, y: (np.einsum("ijk,ik->j", x, y), np.tensordot(x, y, ([1, 0], [1, 0])), np.einsum("ijk,jl->lik", x, y)),
+                 np.arange(64.0).reshape(4, 4, 4), SQUARE),
+    "integers": (lambda x: np.einsum("ij,ijk->k", x, np.stack([x, x], 2)), np.arange(100, dtype=np.int8).reshape(10, 10)),
+    "transforms": (lambda x: (np.fft.rfft(x), np.fft.ifft(x, axis=0), np.fft.irfft(np.fft.rfft(x), 300)), LONG),
+    "running": (lambda x: (np.maximum.accumulate(x, 1), np.cumsum(x, 0), np.minimum.accumulate(x[:, ::-1], 1)), LONG),
+    "matrices": (lambda a: (np.linalg.eigvalsh(a), np.linalg.eigh(a)[0], np.linalg.svd(a)[1], np.linalg.cholesky(a), np.linalg.pinv(a)), SPD),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_of_numpy(name):
+    f, *args = CALLS[name]
+    g = jit(f, engine="numpy")
+    for _ in range(2):
+        agree(g(*args), f(*args), 1e-9)
+    assert runs_as_numpy(g)
+
+
+def test_matrices_that_numpy_refuses():
+    for f in (np.linalg.cholesky, np.linalg.eigvalsh, lambda a: np.linalg.svd(a)[1]):
+        g = jit(f, engine="numpy")
+        agree(g(SPD), f(SPD), 1e-9)
+        for bad in (np.full((4, 4), np.nan), -SPD) if f is np.linalg.cholesky else (np.full((4, 4), np.nan),):
+            with pytest.raises(np.linalg.LinAlgError):
+                g(bad)
+        agree(g(SPD * 2), f(SPD * 2), 1e-9)
+
+
+def test_ways_that_data_takes(monkeypatch):
+    def f(x, y):
+        if x.sum() > 0:
+            y *= 2
+            return x * 2 + y
+        return x[:2] - 1, x.size
+
+    g = jit(f, engine="numpy")
+    for sign in (1, -1, 1, 1, -1, -1, 1):
+        mine, theirs = np.ones(3), np.ones(3)
+        agree(g(sign * V - 0.5, mine), f(sign * V - 0.5, theirs), 1e-12)
+        agree(mine, theirs, 0)
+    assert runs_as_numpy(g) == 2
+
+
 def test_no_such_engine():
     with pytest.raises(ValueError, match="engine='xla' or 'numpy', not 'tpu'"):
         jit(looped, engine="tpu")

@@ -18,7 +18,7 @@ from ..ir.exactness import exactly
 from ..ir.op import OPS
 from . import straight
 from .clock import ENOUGH, clocked, turns
-from .tree import Trees
+from .tree import Chosen
 
 LOOP = OPS["loop"]
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can be
@@ -59,11 +59,11 @@ def eligible(entry, here, version):
     if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
         return False
     with as_asked(entry):
-        return not isinstance(here.call, Trees) and may_be_numpy(version)
+        return may_be_numpy(version)
 
 
 def settle(entry, here, version, everything):
-    """Time both forms of a new version, where it may run as either -> whether it runs as NumPy now."""
+    """Time both forms of a new version, where it may run as either -> whether `here.call` runs it as NumPy now."""
     if version.engine or not eligible(entry, here, version):
         return False
     program = here.call.program if isinstance(here.call, Engines) else here.call
@@ -71,11 +71,12 @@ def settle(entry, here, version, everything):
     def xla():
         with dispatch.wide():
             raw = program(*everything)
+        raw = raw.raw if isinstance(raw, Chosen) else raw
         return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
 
     if asked(entry) is not None:
         take(entry, here, version)
-        return True
+        return version.tree is None
     (first,) = turns([xla], 1)
     if not version.tried:
         found = quickest(entry, version, everything, BANDWIDTH * (2 * first + 1e-3))
@@ -90,7 +91,7 @@ def settle(entry, here, version, everything):
     if version.times[0] > version.times[1]:
         return False
     take(entry, here, version, run)
-    return True
+    return version.tree is None
 
 
 def quickest(entry, version, everything, most):
@@ -142,8 +143,14 @@ def take(entry, here, version, run=None):
     if not all(has_statements(e) for e in equations(version.numpy) if with_loops(e)):
         version.engine = version.times = None
         return
-    version.engine, version.straight = "NumPy", written(entry, version, straight.finished)
+    version.straight = written(entry, version, straight.finished)
+    if version.tree is not None and version.straight is None:
+        version.times = None
+        return
+    version.engine = "NumPy"
     here.straight += [version.straight] if version.straight is not None else []
+    if version.tree is not None:  # a call that goes another way fails one of the checks, and the tree knows who it is for
+        return
     known = isinstance(here.call, Engines)
     found = [*(here.call.found if known else ()), run or written(entry, version)]
     here.call = Engines(here.call.program if known else here.call, found)
@@ -170,7 +177,7 @@ def may_be_numpy(version):
     """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
     func = version.decided
     eqns = list(equations(func))
-    if version.tree is not None or version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
+    if version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
         return False
     if not plain(func, has_statements):
         return False

@@ -53,7 +53,7 @@ def raw(version, types):
 def finished(version, types):
     """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than compute."""
     captured = version.captured
-    if captured.stores or captured.given is not None or version.tree is not None:
+    if captured.stores or captured.given is not None:
         return None
     lines = _Lines(version, types, () if captured.checks else captured.writes)
     for k in captured.layout:
@@ -159,6 +159,8 @@ class _Lines:
                 self.name((out.index, out.chain), self.followed(array, out.chain))
             return self.made[out.index, out.chain]
         held, value = self.results[out.index]
+        if value.type.shape and not out.chain and out.kind is SCALAR:  # a mask, beside the array that it is of
+            return self.own(out.index)
         if value.type.shape or out.chain:
             return None
         if out.kind is SCALAR:

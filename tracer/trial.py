@@ -29,4 +29,4 @@ def tried(entry, here, version, everything):
     start = time.perf_counter()
     engine.take(entry, here, version)
     version.compile_seconds = time.perf_counter() - start
-    return here.call(*everything)
+    return here.call(*everything) if version.engine and version.tree is None else None

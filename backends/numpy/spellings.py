@@ -213,8 +213,11 @@ def in_order(writer, eqn, *held):
     axis, xs = eqn.attrs["axis"], eqn.operands
     kind = ", kind='stable'" if eqn.attrs["stable"] else ""
     if len(xs) == 1 and (places := picked(writer, eqn.results[0], axis)):
-        text = f"np.partition({writer.whole(held[0], xs[0].type)}, {places}, {axis})"
-        return writer.keep(eqn.results[0], text, xs[0].type.shape, new=True)
+        ends = [k for k in places if k > 0 and k - 1 not in places or k < xs[0].type.shape[axis] - 1 and k + 1 not in places]
+        lines = writer.keep(eqn.results[0], f"np.partition({writer.whole(held[0], xs[0].type)}, {ends}, {axis})", xs[0].type.shape, new=True)
+        firsts, lasts = ([k for k in places if k + step not in places] for step in (-1, 1))
+        name, before = lines[0].partition(" = ")[0], ":, " * axis
+        return lines + [f"{name}[{before}{a}:{b + 1}].sort({axis})" for a, b in zip(firsts, lasts) if b - a > 1]
     if len(xs) == 1:
         return writer.keep(eqn.results[0], f"np.sort({writer.whole(held[0], xs[0].type)}, {axis}{kind})", xs[0].type.shape, new=True)
     if eqn.attrs["num_keys"] > 1:

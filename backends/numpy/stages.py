@@ -10,7 +10,7 @@ import functools
 from ...ir.core import Builder, Lit, Value, map_regions
 from ...ir.ops.control import COUNTER, loop
 from ...ir.ops.linalg import dot_general
-from ...ir.ops.shape import broadcast, iota, reshape
+from ...ir.ops.shape import broadcast, iota, reshape, reverse, slice_, transpose
 from ...ir.passes import dce
 from .. import native
 from .looped import FUSED, looped
@@ -18,7 +18,7 @@ from .nests import nest_of
 from .pretty import product
 from .trips import by_python
 
-FREE = {broadcast, reshape, iota}
+FREE = {broadcast, iota, reshape, reverse, slice_, transpose}
 LEAST = 2  # NumPy calls that a nest has to stand for
 NUMBER = 0.25  # what an equation on numbers is of such a call
 PRODUCT = 1 << 11  # multiplications from which a product that NumPy has a call for is better done by it
@@ -200,4 +200,4 @@ def multiplications(eqn):
 
 def weight(eqn):
     """NumPy calls that an equation is worth."""
-    return 1 if any(r.type.shape for r in eqn.results) else NUMBER
+    return 1 if any(x.type.shape for x in (*eqn.operands, *eqn.results)) else NUMBER
