@@ -88,3 +88,47 @@ def test_pads_of_one_array_are_slices_of_one_pad():
             found = lower(func, xs)
             text = str(jax.make_jaxpr(lambda *xs, func=func: lower(func, xs))(*xs))
         assert all(map(np.array_equal, found, evaluate(func, xs))) and text.count(" pad[") == 2
+
+
+REDUCED = [((2, 50), 0), ((33, 40), 0), ((9,), 0), ((5, 8), 1), ((5, 9), 1), ((4, 8, 3), 1), ((40, 5000), 0)]
+
+
+@pytest.mark.parametrize("shape, axis", REDUCED, ids=str)
+@pytest.mark.parametrize("dtype", ["f4", "i4"])
+def test_reductions_of_every_form(dtype, shape, axis):
+    """Slices, products and XLA's own, of numbers that are computed, and of NaN and infinities."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 9, shape).astype(dtype)
+    if x.dtype.kind == "f" and x.size > 30:
+        x.flat[7], x.flat[11], x.flat[-1] = np.nan, np.inf, -np.inf
+    whole = (np.sum, np.max, np.min, np.prod, *((np.bitwise_xor.reduce, np.all) if x.dtype.kind == "i" else ()))
+    function = lambda x: tuple(reduce(z, axis=axis) for z in (x, x + x, np.sqrt(abs(x)).astype(x.dtype)) for reduce in whole)
+    with np.errstate(all="ignore"):
+        for got, want in zip(jit(function)(jax.numpy.asarray(x)), function(x), strict=True):
+            np.testing.assert_allclose(np.asarray(got).astype(want.dtype), want, rtol=1e-4)
+
+
+@pytest.mark.parametrize("shape, dtype", [((64, 64), "f4"), ((64, 64), "f2"), ((8, 30, 30), "f4"), ((5000,), "f4")], ids=str)
+def test_extremes_of_large_arrays_are_nan_where_one_is(shape, dtype):
+    """XLA's own are not."""
+    x = np.random.default_rng(0).uniform(0.5, 1.5, shape).astype(dtype)
+    x.flat[[7, 100]] = np.nan
+    x.flat[3], x.flat[4] = 9, -9
+    y = jax.device_put(x)
+
+    def check(function, axis):
+        np.testing.assert_array_equal(np.asarray(jit(lambda x: function(x, axis=axis))(y)), function(x, axis=axis))
+
+    for axis in (None, *range(x.ndim), *([(0, 1), (1, 2)] if x.ndim == 3 else [])):
+        check(np.max, axis)
+        check(np.min, axis)
+    check(np.argmax, None)
+    check(np.argmin, x.ndim - 1)
+
+
+def test_jax_differentiates_and_batches_extremes():
+    x = jax.numpy.asarray(np.random.default_rng(0).normal(size=(3, 64, 70)))
+    greatest = jit(lambda x: x.max(axis=-1).sum() + x.min(axis=0).sum())
+    plain = lambda x: x.max(axis=-1).sum() + x.min(axis=0).sum()
+    np.testing.assert_allclose(jax.grad(greatest)(x), jax.grad(plain)(x))
+    np.testing.assert_allclose(jax.vmap(greatest)(x), jax.vmap(plain)(x), rtol=1e-5)

@@ -15,12 +15,19 @@ def triangular(a, b, *, left, lower, transpose, conj, unit):
 def through_lu(a, b, *, transpose):
     """With a[order] = l u: l u x = b[order], or u^T l^T x[order] = b."""
     packed, _, order = lax.linalg.lu(a)
-    order = order if not transpose else jnp.argsort(order, axis=-1)
+    order = order if not transpose else inverse(order)
     lower, upper = {"lower": True, "unit_diagonal": True}, {"lower": False}
     b = b if transpose else jnp.take_along_axis(b, order[..., None], axis=-2)
     for half in (upper, lower) if transpose else (lower, upper):
         b = lax.linalg.triangular_solve(packed, b, left_side=True, transpose_a=transpose, **half)
     return jnp.take_along_axis(b, order[..., None], axis=-2) if transpose else b
+
+
+def inverse(order):
+    """The permutations that undo others."""
+    if order.ndim > 1:
+        return jnp.argsort(order, axis=-1)
+    return jnp.zeros_like(order).at[order].set(jnp.arange(order.size, dtype=order.dtype), unique_indices=True, mode="promise_in_bounds")
 
 
 def tridiagonal(dl, d, du, b):

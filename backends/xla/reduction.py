@@ -1,9 +1,13 @@
 """XLA lowering of reductions and their cumulative forms."""
 
+import functools
+
+import jax
 import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
+from ...ir.core import Value
 from ...ir.ops.reduction import (
     argmax,
     argmin,
@@ -20,10 +24,17 @@ from ...ir.ops.reduction import (
     reduce_sum,
     reduce_xor,
 )
+from ...ir.ops.shape import broadcast, reshape, transpose
 from ...ir.ops.window import highest_of, lowest_of
+from ...ir.rules.layout import DEAR
 from .table import XLA
 
 LONG = 32  # an axis shorter than this is not worth a form of its own on the CPU
+SHORT = 8  # elements of an axis, and
+ROWS = 32  # rows of a matrix, up to which slices are combined
+COLUMNS = 4096  # from which their sums are a product
+DEEP = 30  # equations looked through
+MOVED = (broadcast, reshape, transpose)  # with what is computed before them these are one step
 ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
 
 
@@ -33,6 +44,80 @@ def in_single(reduce):
         return reduce(x.astype(np.float32), axes).astype(x.dtype) if x.dtype == np.float16 else reduce(x, axes)
 
     return run
+
+
+def with_nan(reduce, better, end):
+    """The greatest or the least of floats, and NaN where one is NaN: XLA's CPU compiler (jax 0.10) loses it where arrays are large."""
+    def run(x, *, axes):
+        if x.dtype.kind != "f" or not axes or not x.size:
+            return reduce(x, axes)
+
+        nothing = np.asarray(end(x.dtype), x.dtype)[()]
+
+        def flagged(x):
+            best = lambda a, b: (best_of(a[0], b[0]), lax.bitwise_or(a[1], b[1]))
+            z, missing = lax.reduce((x, lax.ne(x, x)), (nothing, np.False_), best, axes)
+            return lax.select(missing, lax.full_like(z, np.nan), z)
+
+        def chosen(x):
+            """Along other axes than the last, two results at once are not computed in vectors."""
+            stays = lambda a, b: lax.bitwise_or(better(a, b), lax.ne(a, a))
+            return lax.reduce(x, nothing, lambda a, b: lax.select(stays(a, b), a, b), axes)
+
+        @jax.custom_jvp
+        def kept(x):
+            return lax.platform_dependent(x, cpu=flagged if x.ndim - 1 in axes else chosen, default=lambda x: reduce(x, axes))
+
+        kept.defjvp(lambda primals, tangents: jax.jvp(lambda x: reduce(x, axes), primals, tangents))
+        return kept(x)
+
+    best_of = lax.max if reduce is lax.reduce_max else lax.min
+    return run
+
+
+def by_slices(reduce, combine, short=SHORT):
+    """XLA's CPU compiler is slow at reductions along an axis of few elements: it is quicker to combine slices (benchmarks/reductions.py).
+
+    short: the longest last axis of which that is true; slices of it lie apart.
+    """
+    def run(x, *, axes):
+        plain = lambda x: reduce(x, axes=axes)
+        if len(axes) != 1 or x.dtype == np.float16 or not 1 < x.shape[axes[0]] <= longest(x, axes[0], short):
+            return total(x, axes, plain)
+
+        def slices(x):
+            return functools.reduce(combine, [lax.index_in_dim(x, k, axes[0], keepdims=False) for k in range(x.shape[axes[0]])])
+
+        return lax.platform_dependent(x, cpu=slices, default=plain)
+
+    def total(x, axes, plain):
+        """The sums of long columns of a matrix that has many, which XLA goes down one by one, as a product."""
+        if combine is not lax.add or axes != (0,) or x.ndim != 2 or x.shape[0] <= ROWS or x.shape[1] < COLUMNS or x.dtype.kind != "f":
+            return plain(x)
+        return lax.platform_dependent(x, cpu=lambda x: lax.full((x.shape[0],), 1, x.dtype) @ x, default=plain)
+
+    return run
+
+
+def longest(x, axis, short):
+    """The length of an axis up to which slices are quicker."""
+    if axis == 0 and x.size // max(x.shape[0], 1) >= ROWS:
+        return ROWS
+    return SHORT if axis < x.ndim - 1 else short
+
+
+def dear_sums(func):
+    """The reductions along the last axis of what takes long to compute: XLA computes no slice of that in vectors."""
+    along = lambda eqn: eqn.attrs["axes"] == (eqn.operands[0].type.ndim - 1,) and eqn.operands[0].type.shape[-1] > 1
+    return [eqn for eqn in func.eqns if eqn.op in PLAIN and along(eqn) and dear(eqn.operands[0])]
+
+
+def dear(x, deep=DEEP):
+    """Whether an array is computed, element by element, by an op that costs more than reading it."""
+    eqn = x.eqn if isinstance(x, Value) else None
+    if eqn is None or not deep or eqn.op not in MOVED and "elementwise" not in eqn.op.traits:
+        return False
+    return eqn.op in DEAR or any(dear(y, deep - 1) for y in eqn.operands)
 
 
 def place(search, extreme):
@@ -46,7 +131,7 @@ def place(search, extreme):
             return direct(x)
 
         def two_passes(x):
-            hit = (x == lax.expand_dims(extreme(x, (axis,)), (axis,))) | (x != x)
+            hit = (x == lax.expand_dims(PLAIN[extreme](x, axes=(axis,)), (axis,))) | (x != x)
             index = lax.broadcasted_iota(np.int32, x.shape, axis)
             return lax.reduce_min(jnp.where(hit, index, np.int32(x.shape[axis])), (axis,)).astype(dtype)
 
@@ -95,16 +180,28 @@ def running(combine, tree, start):
 
 
 # fmt: off
-XLA.add({
+PLAIN = {
     reduce_sum:    in_single(lax.reduce_sum),
     reduce_prod:   in_single(lax.reduce_prod),
-    reduce_max:    lambda x, *, axes: lax.reduce_max(x, axes),
-    reduce_min:    lambda x, *, axes: lax.reduce_min(x, axes),
+    reduce_max:    with_nan(lax.reduce_max, lax.ge, lowest_of),
+    reduce_min:    with_nan(lax.reduce_min, lax.le, highest_of),
     reduce_and:    lambda x, *, axes: lax.reduce_and(x, axes),
     reduce_or:     lambda x, *, axes: lax.reduce_or(x, axes),
     reduce_xor:    lambda x, *, axes: lax.reduce_xor(x, axes),
-    argmax:        place(lax.argmax, lax.reduce_max),
-    argmin:        place(lax.argmin, lax.reduce_min),
+}
+SLICED = {  # how two slices are combined, and a last axis of how many is taken apart
+    reduce_sum:    (lax.add,),
+    reduce_prod:   (lax.mul,),
+    reduce_max:    (lax.max, 4),
+    reduce_min:    (lax.min, 4),
+    reduce_and:    (lax.bitwise_and, 4),
+    reduce_or:     (lax.bitwise_or, 4),
+    reduce_xor:    (lax.bitwise_xor, 4),
+}
+XLA.add({
+    **{op: by_slices(rule, *SLICED[op]) for op, rule in PLAIN.items()},
+    argmax:        place(lax.argmax, reduce_max),
+    argmin:        place(lax.argmin, reduce_min),
     cumsum:        running(lax.add, lax.cumsum, lambda dtype: 0 if dtype.kind in "iu" else -0.0),  # 0.0 + -0.0 would lose the sign
     cumprod:       running(lax.mul, lax.cumprod, lambda dtype: 1),
     cummax:        running(lax.max, lax.cummax, lowest_of),
