@@ -6,13 +6,14 @@ left side overflows; none hides a NaN or an infinity that the exact value of the
 """
 
 from .algebra import ALGEBRA
+from .contractions import CONTRACTIONS
 from .control import CHOICES, CONTROL
 from .fold import FOLD
 from .layout import LAYOUT
 from .stability import STABILITY
 from .sums import SUMS
 
-RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTROL + CHOICES
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTRACTIONS + CONTROL + CHOICES
 EXACT = RULES.exact()
 
-__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS"]
+__all__ = ["ALGEBRA", "CHOICES", "CONTRACTIONS", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS"]
