@@ -1,10 +1,14 @@
 """The passes in order, read top to bottom."""
 
+from .core import Value
 from .core import verify as check
 from .exactness import ONLY_EXACT
 from .ops.control import loop
+from .ops.dense import solve
+from .ops.linalg import dot_general
 from .passes import bounds, cse, dce, fold, given, inline, loops, masks, memory, products, simplify
-from .rules import EXACT, RULES
+from .rewrite import rewrite
+from .rules import CONTRACTIONS, EXACT, RULES
 from .text import show
 
 PIPELINE = (
@@ -52,10 +56,13 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, ve
 
 
 def ready(func, tell):
-    """`func` as derivatives are taken of it: loops that are one product as that product, for its derivative is products and theirs are loops.
+    """`func` as derivatives are taken of it: products grouped as they cost least, for then theirs do too, and loops that are one product as that
+    product, for its derivative is products and theirs are loops.
 
     tell: called with a line for each such loop.
     """
+    if not ONLY_EXACT.get() and chained(func):
+        func = rewrite(func, CONTRACTIONS)
     if not repeats(func):
         return func
     found = []
@@ -63,6 +70,12 @@ def ready(func, tell):
     for text in found:
         tell(text)
     return done if found else func
+
+
+def chained(func):
+    """Whether a product is of another, or of the solution of a system, in a function or its regions."""
+    made = lambda x: isinstance(x, Value) and x.eqn is not None and x.eqn.op in (dot_general, solve)
+    return any(eqn.op is dot_general and any(map(made, eqn.operands)) or any(map(chained, eqn.regions())) for eqn in func.eqns)
 
 
 def repeats(func):

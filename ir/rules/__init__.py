@@ -6,6 +6,7 @@ left side overflows; none hides a NaN or an infinity that the exact value of the
 """
 
 from .algebra import ALGEBRA
+from .contractions import CONTRACTIONS
 from .control import CHOICES, CONTROL
 from .fold import FOLD
 from .layout import LAYOUT
@@ -14,7 +15,7 @@ from .sums import SUMS
 from .systems import SYSTEMS
 from .windows import WINDOWS
 
-RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + SYSTEMS + WINDOWS + CONTROL + CHOICES
+RULES = FOLD + ALGEBRA + STABILITY + LAYOUT + SUMS + CONTRACTIONS + SYSTEMS + WINDOWS + CONTROL + CHOICES
 EXACT = RULES.exact()
 
-__all__ = ["ALGEBRA", "CHOICES", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS", "SYSTEMS", "WINDOWS"]
+__all__ = ["ALGEBRA", "CHOICES", "CONTRACTIONS", "CONTROL", "EXACT", "FOLD", "LAYOUT", "RULES", "STABILITY", "SUMS", "SYSTEMS", "WINDOWS"]
