@@ -25,20 +25,25 @@ CALL = 0.25  # what calling a piece costs, in periods to compile
 
 
 class Piece:
-    """`results = func(*operands)`, of the values of the program that was cut."""
+    """`results = func(*operands)`, of the values of the program that was cut.
 
-    __slots__ = ("func", "operands", "results")
+    marks: for each set of equations of the program that was to be kept in mind, those of `func`.
+    """
 
-    def __init__(self, func, operands, results):
-        self.func, self.operands, self.results = func, operands, results
+    __slots__ = ("func", "operands", "results", "marks")
+
+    def __init__(self, func, operands, results, marks):
+        self.func, self.operands, self.results, self.marks = func, operands, results, marks
 
 
-def pieces(func, sources):
+def pieces(func, sources, marks=(), least=None):
     """The Pieces of a program in order, alike ones with one `func`; None where less than half of it would be saved.
 
     sources: of a value, the values it is cheaply computed from, or None.
+    marks:   sets of equations; pieces are alike if those in them are at the same places.
+    least:   equations from which a program is looked at, if not LEAST.
     """
-    if len(func.eqns) < LEAST or any(eqn.effect for eqn in func.eqns):
+    if len(func.eqns) < (LEAST if least is None else least) or any(eqn.effect for eqn in func.eqns):
         return None
     numbers, used = labels(func.eqns), uses(func)
     bounds, periods = {0, len(func.eqns)}, {0, len(func.eqns)}
@@ -46,8 +51,8 @@ def pieces(func, sources):
         first = narrowest(func, used, start, stop, period)
         bounds.update(range(first, stop + 1, period * together((stop - first) // period)))
         periods.update(range(first, stop + 1, period))
-    spans = Cut(func, used, sorted(bounds), sorted(periods), sources).merged()
-    return built(func, spans) if sum({key: len(eqns) for eqns, key in spans}.values()) < len(func.eqns) / 2 else None
+    spans = Cut(func, used, sorted(bounds), sorted(periods), sources, marks).merged()
+    return built(func, spans, marks) if sum({key: len(eqns) for eqns, key in spans}.values()) < len(func.eqns) / 2 else None
 
 
 def labels(eqns):
@@ -115,8 +120,8 @@ def together(count):
 class Cut:
     """A program cut at some places, and what each piece computes for itself again."""
 
-    def __init__(self, func, used, bounds, periods, sources):
-        self.func, self.bounds, self.sources = func, bounds, sources
+    def __init__(self, func, used, bounds, periods, sources, marks):
+        self.func, self.bounds, self.sources, self.marks = func, bounds, sources, marks
         self.place = {r: k for k, e in enumerate(func.eqns) for r in e.results}
         # what the next period reads, or the caller, is written to memory whatever is decided
         after = np.searchsorted(periods, range(len(func.eqns) + 1), "right")
@@ -132,13 +137,14 @@ class Cut:
         return spans if not inner else [self.span(start, stop) for start, stop in zip(bounds, bounds[1:])]
 
     def span(self, start, stop):
-        """The equations between two places, behind those that are computed again for them; how many those are and what all spell."""
+        """The equations between two places, behind those that are computed again for them; how many those are, the marked ones, what all spell."""
         eqns = self.func.eqns[start:stop]
         far = [x for x in outside(eqns) if x in self.place]
         _, again = mincut.lightest(far, self.price, lambda x: None if x in self.passed else self.sources(x))
         before = sorted({x.eqn for x in again}, key=lambda e: self.place[e.results[0]])
         eqns = (*before, *eqns)
-        return eqns, (len(before), spelled(Func("piece", outside(eqns), eqns, ())))
+        marked = tuple(tuple(k for k, e in enumerate(eqns) if e in found) for found in self.marks)
+        return eqns, (len(before), marked, spelled(Func("piece", outside(eqns), eqns, ())))
 
     def price(self, x):
         """Of keeping a value: twice its bytes, once for writing and once for reading; nothing for what is in memory anyway and may be read."""
@@ -152,7 +158,7 @@ def outside(eqns):
     return list(dict.fromkeys(x for e in eqns for x in e.operands if isinstance(x, Value) and x not in made))
 
 
-def built(func, spans):
+def built(func, spans, marks):
     """The Pieces of spans of equations. What any of those alike computes for others, all of them give back."""
     wanted = {*func.results, *(x for eqns, _ in spans for x in outside(eqns))}
     given = collections.defaultdict(set)  # key: which of the values they compute
@@ -163,8 +169,9 @@ def built(func, spans):
         values = results_of(eqns, key)
         operands, results = outside(eqns), [values[k] for k in sorted(given[key])]
         if key not in functions:
-            functions[key] = alone(f"{func.name}_{len(functions)}", operands, eqns, results)
-        out.append(Piece(functions[key], operands, results))
+            functions[key] = alone(f"{func.name}_{len(functions)}", operands, eqns, results, marks)
+        made, marked = functions[key]
+        out.append(Piece(made, operands, results, marked))
     return out
 
 
@@ -173,10 +180,11 @@ def results_of(eqns, key):
     return [r for e in eqns[key[0] :] for r in e.results]
 
 
-def alone(name, operands, eqns, results):
-    """Equations as a function of what they read."""
+def alone(name, operands, eqns, results, marks):
+    """-> (equations as a function of what they read, its equations that stand for the marked ones)"""
     build = Builder(name)
     env = {x: build.param(x.type, x.hint) for x in operands}
     for eqn in eqns:
         build.replay(eqn, env)
-    return build.finish([env[r] for r in results])
+    marked = tuple({env[e.results[0]].eqn for e in eqns if e in found} for found in marks)
+    return build.finish([env[r] for r in results]), marked

@@ -8,6 +8,8 @@ from compare import agree
 
 from wengert import grad, jit, value_and_grad
 from wengert.autodiff.split import sources
+from wengert.backends.xla.division import exact_divisions
+from wengert.backends.xla.lower import marks
 from wengert.ir import alike
 from wengert.ir.core import verify
 from wengert.ir.ops.control import evaluate
@@ -235,3 +237,20 @@ def test_periods():
     numbers = np.array([9, *[1, 2, 3, 4, 5, 6, 7] * 10, 8, *[1, 2] * 12, 0])
     assert alike.stretches(numbers, 0, len(numbers)) == [(1, 71, 7), (72, 96, 2)]
     assert alike.together(48) == 3 and alike.together(8) == 1
+
+
+def test_divisions_stay_exact_across_pieces(short):
+    """A quotient that a later piece compares is divided as NumPy divides, not multiplied by a reciprocal."""
+
+    def f(x, s):
+        y = x / s
+        return np.where(y > 0.1, y * y, -x).sum()
+
+    g = jit(f)
+    g(np.ones(7), 3.0)
+    func = version(g).func
+    (quotient,) = exact_divisions(func)
+    bounds = [0, func.eqns.index(quotient) + 1, len(func.eqns)]
+    cut = alike.Cut(func, alike.uses(func), bounds, bounds, lambda x: None, marks(func))
+    first, _ = alike.built(func, [cut.span(a, b) for a, b in zip(bounds, bounds[1:])], marks(func))
+    assert not exact_divisions(first.func) and first.marks[0] == {first.func.eqns[-1]}

@@ -4,6 +4,7 @@ from ..autodiff.split import sources
 from ..autodiff.stretches import work
 from ..backends.xla import dispatch
 from ..backends.xla.chain import Chain, is_traced
+from ..backends.xla.lower import marks
 from ..ir.alike import pieces
 from ..ir.types import type_of
 from .engine import Engines
@@ -18,7 +19,7 @@ def settle(entry, here, version):
     special = version.engine or version.tree is not None or version.effects or isinstance(here.call, Trees)
     if special or entry.compiled.device is not None or not dispatch.on_host():
         return
-    found = pieces(version.func, sources)
+    found = pieces(version.func, sources, marks(version.func))
     if found is None or sum(map(work, version.func.eqns)) < ENOUGH * len(found):
         return
     version.chain = Chain(version.func, found, entry.compiled.native)

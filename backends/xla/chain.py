@@ -26,7 +26,8 @@ class Chain:
         self.given = len(place)  # the first place of what is computed
         for piece in pieces:
             self.counts[piece.func] = self.counts.get(piece.func, 0) + 1
-            programs.setdefault(piece.func, compiled(piece.func, native))
+            if piece.func not in programs:
+                programs[piece.func] = compiled(piece, native)
             place.update(zip(piece.results, range(len(place), len(place) + len(piece.results))))
         self.size, self.results, last = len(place), [place.get(r, r) for r in func.results], {}
         steps = [(programs[p.func], [place[x] for x in p.operands], [place[r] for r in p.results]) for p in pieces]
@@ -58,14 +59,14 @@ class Chain:
         return values[r] if r >= self.given else jnp.array(values[r])
 
 
-def compiled(func, native):
+def compiled(piece, native):
     """A piece under jax.jit."""
 
     def run(*operands):
         with contextlib.nullcontext() if native else asked(None):
-            return apart(lower(func, operands), operands)
+            return apart(lower(piece.func, operands, marked=piece.marks), operands)
 
-    run.__name__ = run.__qualname__ = func.name
+    run.__name__ = run.__qualname__ = piece.func.name
     return jax.jit(run)
 
 

@@ -20,19 +20,25 @@ from .table import XLA
 SAME_MEMORY = (reshape, transpose)
 
 
-def lower(func, operands, order=None):
+def marks(func):
+    """(divisions that must not become products, results that are rounded before they are used): what a part of a function does not tell."""
+    return exact_divisions(func), kept_apart(func)
+
+
+def lower(func, operands, order=None, marked=(set(), set())):
     """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller.
 
     order: its equations as `fence.schedule` puts them; those of a fence are run in a branch that is always
     taken, which the counter of the loop, the first operand, decides in a way that XLA does not see. Without it, `func` is no body of a
     loop, and is fenced as `materialized` says, on CPUs: there some operand decides.
+    marked: its equations that are among the `marks` of the function it is a part of.
     """
     env, counted = dict(zip(func.params, operands, strict=True)), order is not None
     order = order if counted else materialized(func)
     ready = {r for item in order if isinstance(item, Fence) for r in item.results}  # nothing is fused with these, so their stores are safe
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
-    rounded = kept_apart(func)
-    special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide) | dict.fromkeys(computed_for(func), fused)
+    divisions, rounded = (own | more for own, more in zip(marks(func), marked))
+    special = dict.fromkeys(stores, store_apart) | dict.fromkeys(divisions, divide) | dict.fromkeys(computed_for(func), fused)
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
     around = margins(func)
 
