@@ -31,6 +31,7 @@ ROW = 8  # elements from which calls of the C library, one an element, are slowe
 SHARED = 1 << 20  # elements stored a trip from which XLA's threads are worth more than what a nest saves
 LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
 CHEAP, DEAR = 12, 100  # cost of an element up to which it is computed again for each use; and from which it is stored for one
+FRAMED = 3  # equations that read a part within a frame, up to which it is put together for each
 PART = 8  # a row is so much smaller than what is stored that computing it beforehand costs nothing
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
 
@@ -103,7 +104,7 @@ class Region:
         supported(r.type)
         xs = [self.read(x) for x in eqn.operands]
         cell = self.home.get(r)
-        if eqn.op in STORES and (eqn.op is not STORE or cell is not None or self.mine(eqn.operands[0])):
+        if eqn.op in STORES and (eqn.op is not STORE or cell is not None or self.mine(eqn.operands[0]) or self.framed(r, xs[0])):
             self.env[r] = self.stored(eqn, r, xs, cell)
             return
         if eqn.op in COMPUTED:
@@ -240,6 +241,10 @@ class Region:
         """Whether a value is in memory that this region made, and is not used after this equation."""
         rep = self.read(x)
         return isinstance(rep, Memory) and rep.cell in self.own and rep.latest and self.last[x] <= self.at
+
+    def framed(self, x, base):
+        """Whether a part within a frame of one number is read so often that asking for each element which it is would take longer."""
+        return isinstance(base, Number) and self.uses.get(x, 0) > FRAMED and self.block is None
 
     def before_store(self, cells, extra=()):
         """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""
