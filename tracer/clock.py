@@ -8,6 +8,7 @@ import numpy as np
 
 ENOUGH = 0.1  # seconds after which no further run is timed; the first few of large programs wait for memory
 RUNS, SHORT = 5, 0.03  # the shortest of so many runs, as long as they took so many seconds
+LONG = 0.5  # seconds of a first run after which there is no second: threads of libraries are made in the first
 
 
 def turns(forms, times):
@@ -39,7 +40,7 @@ def clocked(run, everything):
     space = {name: timed(x) if type(x) is types.BuiltinFunctionType and x.__name__ == "nest" else x for name, x in run.call.__globals__.items()}
     call, found, begun = types.FunctionType(run.call.__code__, space), [], time.perf_counter()
     with np.errstate(all="ignore"):
-        while len(found) < RUNS and time.perf_counter() - begun < SHORT:
+        while len(found) < RUNS and time.perf_counter() - begun < (LONG if len(found) < 2 else SHORT):
             spent.clear()
             start = time.perf_counter()
             raw = call(*everything)

@@ -69,6 +69,8 @@ def stored(writer, x, named):
         return name
     if isinstance(x, Lit) and not any(x.value.tobytes()):
         return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
+    if isinstance(x, Lit):
+        return named("state", f"np.full({x.type.shape}, {writer.constant(x.value, 'number')}, np.{x.type.dtype.name})")
     return named("state", f"{writer.whole(writer.full(x), x.type)}.copy()")
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...ir.core import Lit, Value
-from ...ir.ops.elementwise import cast, neg, not_, select
+from ...ir.ops.elementwise import cast, clamp, neg, not_, select
 from ...ir.ops.indexing import gather
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.reduction import (
@@ -53,6 +53,18 @@ def chosen(writer, eqn, c, x, y):
         shape = np.broadcast_shapes(c.shape, x.shape, y.shape)
         return writer.keep(eqn.results[0], f"np.where({', '.join(texts)})", shape, new=True)
     return writer.keep(eqn.results[0], f"{x.text} if {c.text} else {y.text}", (), x.kinds | y.kinds)
+
+
+def limited(writer, eqn, low, x, high):
+    """Two ufuncs on small arrays, of which `np.clip` costs three times as much a call."""
+    held, t = (low, x, high), eqn.results[0].type
+    shape = np.broadcast_shapes(*(h.shape for h in held))
+    if shape == ():
+        return None
+    low, x, high = (_number(o.value) if isinstance(o, Lit) else h.text for o, h in zip(eqn.operands, held))
+    short = t.kind != "f" or t.size <= SHORT
+    text = f"np.minimum(np.maximum({x}, {low}), {high})" if short else f"np.clip({x}, {low}, {high})"
+    return writer.keep(eqn.results[0], text, shape, new=True)
 
 
 def converted(writer, eqn, x):
@@ -287,12 +299,13 @@ def convolved(writer, eqn, x, w):
     return writer.keep(eqn.results[0], text, eqn.results[0].type.shape, new=True)
 
 
+SHORT = 1 << 14  # elements up to which another pass over an array costs less than Python does
 PICKED = 32  # elements of a row for one that is read of it in order, from which it need not be sorted
 MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new array
 
 # fmt: off
 RULES = {
-    neg: negated, not_: turned, select: chosen, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
+    neg: negated, not_: turned, select: chosen, clamp: limited, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
     dot_general: contracted, conv_general: convolved,
     argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: stored, gather: taken, sort: in_order,
     **dict.fromkeys(REDUCE, reduced),
