@@ -14,6 +14,7 @@ from .fence import Fence
 from .linalg import computed_for, fused
 from .margins import margins
 from .materialize import materialized, on_cpus
+from .powers import half_powers
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
@@ -32,6 +33,7 @@ def lower(func, operands, order=None):
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
     rounded = kept_apart(func)
     special = dict.fromkeys(stores, store_apart) | dict.fromkeys(exact_divisions(func), divide) | dict.fromkeys(computed_for(func), fused)
+    special |= half_powers(func)
     around = margins(func)
 
     def read(x, env):
