@@ -8,10 +8,13 @@ import jax
 import numpy as np
 import pytest
 
+from wengert import jit
 from wengert.autodiff import vjp
 from wengert.backends.numpy import callable_of
 from wengert.backends.xla import XLA, lower
+from wengert.backends.xla.powers import half_powers
 from wengert.ir.core import Builder, verify
+from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
 from wengert.ir.ops.elementwise import EDGES, FLOAT, cast
 from wengert.ir.types import IRTypeError, Tensor, parse_type, type_of
@@ -159,6 +162,23 @@ def test_powers_of_zero(xla):
     np.testing.assert_array_equal(dy, [0, 0, 0, 0])
     for n, slope in ((0, 0.0), (1, 1.0), (2, 0.0), (3, 0.0)):
         np.testing.assert_array_equal(cotangents("integer_pow", np.zeros(2), xla=xla, n=n)[0], slope)
+
+
+@pytest.mark.parametrize("a", [1.5, 2.5, 3.5, -1.5, -2.5, -3.5])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_powers_with_a_half_of_many_numbers(a, dtype):
+    top = np.finfo(dtype)
+    x = np.exp(np.random.default_rng(0).uniform(np.log(top.tiny), np.log(top.max), 20_000)).astype(dtype)
+    x[:8] = 0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, 1.0, 4.0
+    with np.errstate(all="ignore"):
+        want = x**a
+    got = jit(lambda x: x**a, engine="xla")(x)
+    normal = (abs(want) >= 4 * top.tiny) | ~np.isfinite(want) | (want == 0)
+    np.testing.assert_allclose(got[normal], want[normal], rtol=8 * float(top.eps))
+    assert not np.signbit(got[:2]).any()
+    assert half_powers(jit(lambda x: x**a).ir(x)) and not half_powers(jit(lambda x: x**a).ir(x[:100]))
+    with exactly(True):
+        assert not half_powers(jit(lambda x: x**a).ir(x))
 
 
 def test_kinks_are_shared():

@@ -14,6 +14,7 @@ from .fence import Fence
 from .linalg import computed_for, fused
 from .margins import margins
 from .materialize import materialized, on_cpus
+from .powers import half_powers
 from .reduction import PLAIN, dear_sums
 from .table import XLA
 
@@ -40,6 +41,7 @@ def lower(func, operands, order=None, marked=(set(), set())):
     divisions, rounded = (own | more for own, more in zip(marks(func), marked))
     special = dict.fromkeys(stores, store_apart) | dict.fromkeys(divisions, divide) | dict.fromkeys(computed_for(func), fused)
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
+    special |= half_powers(func)
     around = margins(func)
 
     def read(x, env):
