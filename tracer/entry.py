@@ -240,11 +240,12 @@ class Entry:
             if fresh and version.first_seconds is None:
                 dispatch.wait(raw)
                 version.first_seconds = time.perf_counter() - start
-                if engine.settle(self, here, version, everything):
-                    raw = here.call(*everything)
+                with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
+                    if engine.settle(self, here, version, everything):
+                        raw = here.call(*everything)
                 if version.engine and self.flat:
                     self.compiled.front.install(self)
-                self.keep(version, fresh, files)
+                self.keep(version, fresh, files | more)
         return self.settle(here, version, raw, everything, given)
 
     def keep(self, version, fresh, files=()):
