@@ -271,7 +271,7 @@ def main(seconds):
         rows += [damage(stress, *x) for x in (("files cut short", cut_short), ("bits flipped", flip), ("files exchanged", exchange(stress)))]
         rows += [damage(stress, "other kinds of files", another_kind), damage(stress, "a pickle as a file", foreign(stress))]
         rows += [damage(stress, "pickles as executables", within(stress))]
-        rows += [mounted(stress, "a full disk", "48k", lambda place: None), mounted(stress, "a read-only disk", "64m", read_only(stress))]
+        rows += [mounted(stress, "a full disk", "20k", lambda place: None), mounted(stress, "a read-only disk", "64m", read_only(stress))]
         table(rows, ["tried", *COLUMNS])
         never = [1 + COLUMNS.index(c) for c in ("wrong", "failed", "unpickled", "damaged", "lost")]
         bad = [row[0] for row in rows if any(row[k] not in ("0", "not tried") for k in never)]
