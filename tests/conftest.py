@@ -9,6 +9,7 @@ import pathlib
 
 import numpy as np
 import pytest
+from cached import Process
 
 from wengert.tracer.jit import Compiled, jit
 
@@ -72,3 +73,10 @@ def rng():
 def through_xla(monkeypatch):
     """Programs run through XLA, whatever is faster: what is tested is to be the same on every machine."""
     monkeypatch.setattr("wengert.tracer.engine.CHOICE", "xla")
+
+
+@pytest.fixture
+def process(tmp_path, monkeypatch):
+    """Processes that share a cache."""
+    monkeypatch.chdir(tmp_path)
+    return Process(tmp_path, monkeypatch)

@@ -13,18 +13,17 @@ from wengert.backends.xla.lower import marks
 from wengert.ir import alike
 from wengert.ir.core import verify
 from wengert.ir.ops.control import evaluate
-from wengert.tracer import chained, engine
+from wengert.tracer import chained
 
 DEPTH, WIDTH = 16, 5
 
 
 @pytest.fixture
 def short(monkeypatch):
-    """Short programs of little work are looked at, and run through XLA."""
+    """Short programs of little work are looked at."""
     monkeypatch.setattr(alike, "LEAST", 16)
     monkeypatch.setattr(alike, "FEWEST", 4)
     monkeypatch.setattr(chained, "ENOUGH", 0)
-    monkeypatch.setattr(engine, "CHOICE", "xla")
 
 
 def layer(x, w):

@@ -248,11 +248,12 @@ class Entry:
                 version.first_seconds = time.perf_counter() - start
                 if dispatch.compiled_at() > start or version.compile_seconds is None:
                     version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
-                if engine.settle(self, here, version, everything):
-                    raw = here.call(*everything)
+                with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
+                    if engine.settle(self, here, version, everything):
+                        raw = here.call(*everything)
                 if version.engine:
                     self.compiled.front.install(self)
-                self.keep(version, fresh, files)
+                self.keep(version, fresh, files | more)
         return self.settle(here, version, raw, everything, given)
 
     def keep(self, version, fresh, files=()):

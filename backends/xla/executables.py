@@ -21,6 +21,7 @@ from ..native.build import LOGS, OBJECTS
 
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
 ASIDE, NEST = "aside", "nest-"
+OBJECT_FILES = b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa"  # how they begin: LLVM ends the process over anything else
 LOCK = threading.Lock()
 _own = []  # [the directory], once there is one
 
@@ -52,7 +53,7 @@ def remove(path, process):
 
 def placed(files):
     """Put executables, by name, where jax looks for them -> whether they are there."""
-    OBJECTS.update((n, data) for n, data in files.items() if n.startswith(NEST))
+    OBJECTS.update((n, data) for n, data in files.items() if n.startswith(NEST) and data.startswith(OBJECT_FILES))
     home = directory()
     if home is None:
         return False
