@@ -74,7 +74,8 @@ def of_float(x, get):
         found = get(xs[0])
         return found and (float(found[0]), float(found[1]), None)
     if name == "clamp" and all(isinstance(xs[k], Lit) and np.isfinite(xs[k].value) for k in (0, 2)):
-        return min(xs[0].value, xs[2].value), xs[2].value, xs[1]
+        low, high = float(xs[0].value), float(xs[2].value)
+        return min(low, high), high, xs[1]
     if name in WHOLE and (found := of_float(xs[0], get)):
         return float(WHOLE[name](found[0])), float(WHOLE[name](found[1])), found[2]
     return None

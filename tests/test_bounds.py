@@ -138,13 +138,14 @@ def test_of_rounded_floats_it_is_asked_once_whether_they_were_nan():
 
 @pytest.mark.parametrize("low, high", [(-5.0, 4.9), (0.0, 5.0), (-6.0, 3.0), (1.0, 2.0**40)])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_rounded_floats_reach_as_far_as_they_may(low, high, dtype):
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rounded_floats_reach_as_far_as_they_may(low, high, dtype, kind):
     def function(x, t):
         return x[np.clip(t, low, high).astype(dtype)]
 
     x = np.arange(5.0)
     for t in ([0.0, 1.5, 2.9], [-10.0, 1.0, 1.0], [1.0, 1.0, 4.95], [1.0, 2.0**41, 0.0]):
-        t = np.array(t)
+        t = np.array(t, kind)
         try:
             with np.errstate(invalid="ignore"):
                 want = function(x, t)

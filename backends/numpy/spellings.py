@@ -92,7 +92,7 @@ def spread(writer, eqn, x):
 def reshaped(writer, eqn, x):
     """Of one cut-out element or row, the index that leads to it."""
     (operand,), (r,) = eqn.operands, eqn.results
-    shape, made = r.type.shape, operand.eqn
+    shape, made = r.type.shape, operand.eqn if isinstance(operand, Value) else None
     if made is not None and made.op is slice_ and (index := indexed(made, shape)) is not None:
         base = made.operands[0]
         return writer.keep(r, f"{writer.whole(writer.hold(base), base.type)}[{', '.join(index)}]", shape, [NUMPY])

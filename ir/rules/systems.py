@@ -69,6 +69,6 @@ def is_diagonal(x, s, p, q, d):
 ])  # fmt: skip
 def pivots(x, s, p, q, d):
     """The pivots of a triangle are those on its diagonal."""
-    if x.eqn is None or x.eqn.op is not lu or x is not x.eqn.results[0] or (found := triangle(x.eqn.operands[0])) is None:
-        return None
-    return ne(slice_(reshape(found[0], shape=s), start=p, stop=q, stride=d), 0.0)
+    made = x.eqn if isinstance(x, Value) else None
+    found = triangle(made.operands[0]) if made is not None and made.op is lu and x is made.results[0] else None
+    return None if found is None else ne(slice_(reshape(found[0], shape=s), start=p, stop=q, stride=d), 0.0)
