@@ -135,11 +135,15 @@ def rows(x, weights):
     return x.sum()
 
 
-def test_any_shape_of_program(short):
-    for f, depth in ((skipping, 30), (sharing, 8), (rows, 8)):
-        check(jit(f), *data(depth))
-    for f, depth in ((sharing, 8), (rows, 8), (lambda x, ws: skipping(x, ws)[0], 30)):
-        check(grad(f, argnums=1), *data(depth))
+@pytest.mark.parametrize(("f", "depth"), [(skipping, 30), (sharing, 8), (rows, 8)])
+def test_any_shape_of_program(short, f, depth):
+    check(jit(f), *data(depth))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("f", "depth"), [(sharing, 8), (rows, 8), (lambda x, ws: skipping(x, ws)[0], 30)])
+def test_gradients_of_any_shape_of_program(short, f, depth):
+    check(grad(f, argnums=1), *data(depth))
 
 
 def test_checks_still_raise(short):
