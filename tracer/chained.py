@@ -15,8 +15,8 @@ ENOUGH = 1 << 22  # operations a piece, from which calling it costs little besid
 
 
 def settle(entry, here, version):
-    """Run a new version in pieces from now on, if that saves much of what XLA would compile, on the CPU."""
-    special = version.engine or version.tree is not None or version.effects or isinstance(here.call, Trees)
+    """Run a new version in pieces from now on, if that saves much of what XLA would compile, on the CPU: it may round other pieces otherwise."""
+    special = entry.compiled.exact or version.engine or version.tree is not None or version.effects or isinstance(here.call, Trees)
     if special or entry.compiled.device is not None or not dispatch.on_host():
         return
     found = pieces(version.func, sources, marks(version.func))
