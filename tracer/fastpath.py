@@ -64,7 +64,7 @@ class Front:
         self.hot = {}  # World -> its lines, the one met last in front
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
         self.space |= {"narrow": NARROW, "config": dispatch.config, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
-        self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow}
+        self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
         self.call = self._compile([])
 
     def _compile(self, hot):

@@ -52,5 +52,5 @@ def returned(version, entry, names, constant, otherwise):
     texts = [leaf(out) for out in captured.outs]
     if None in texts:
         return None
-    checked = [f"if asarray({raw(-1)}): {otherwise}"] if captured.checks else []
+    checked = [f"if settled({raw(-1)}): {otherwise}"] if captured.checks else []
     return [*checked, *lines, f"return {made(captured.rebuild, texts, lambda x, _: constant(x))}"]

@@ -113,10 +113,15 @@ def wait(results):
 
 
 def number(x):
-    """The integer that a result is. To wait for it first, by its own method, takes less than for NumPy to ask for it."""
-    if isinstance(x, jax.Array) and not isinstance(x, jax.core.Tracer):
+    """The integer that a result is."""
+    return int(settled(x))
+
+
+def settled(x):
+    """A result as an ndarray. To wait for it first, by its own method, takes less than for NumPy to ask for it."""
+    if hasattr(x, "block_until_ready"):
         x.block_until_ready()
-    return int(np.asarray(x))
+    return np.asarray(x)
 
 
 def when_compiled(tell):
