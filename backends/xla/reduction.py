@@ -112,12 +112,16 @@ def dear_sums(func):
     return [eqn for eqn in func.eqns if eqn.op in PLAIN and along(eqn) and dear(eqn.operands[0])]
 
 
-def dear(x, deep=DEEP):
+def dear(x):
     """Whether an array is computed, element by element, by an op that costs more than reading it."""
-    eqn = x.eqn if isinstance(x, Value) else None
-    if eqn is None or not deep or eqn.op not in MOVED and "elementwise" not in eqn.op.traits:
-        return False
-    return eqn.op in DEAR or any(dear(y, deep - 1) for y in eqn.operands)
+    level, seen = {x}, set()
+    for _ in range(DEEP):
+        made = [y.eqn for y in level if isinstance(y, Value) and y.eqn is not None and (y.eqn.op in MOVED or "elementwise" in y.eqn.op.traits)]
+        if any(eqn.op in DEAR for eqn in made):
+            return True
+        seen |= level
+        level = {y for eqn in made for y in eqn.operands} - seen
+    return False
 
 
 def place(search, extreme):
