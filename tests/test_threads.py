@@ -110,7 +110,10 @@ def test_syntax_trees_are_made_at_one_go():
     try:
         tree = syntax.parse(text)
         made = len(calls)
-        compile(tree, "<tree>", "exec")
+        for _ in range(100):  # as often as it takes: the collector counts what the process has made before
+            compile(tree, "<tree>", "exec")
+            if len(calls) > made:
+                break
         assert len(calls) > made  # elsewhere it is called
         del calls[:]
         with syntax.undisturbed():
