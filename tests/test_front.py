@@ -237,3 +237,22 @@ def test_calls_that_python_refuses(args, keywords):
     f(1.0)
     with pytest.raises(TypeError, match=str(want.value).replace("(", r"\(").replace(")", r"\)")):
         f(*args, **keywords)
+
+
+def ragged(values, columns, starts, x):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        row = slice(starts[i], starts[i + 1])
+        y[i] = np.sum(values[row] * x[columns[row]])
+    return y
+
+
+def test_short_rows_are_looked_through_only_where_an_index_is_out_of_range():
+    columns, starts = np.arange(100) % 7, np.arange(0, 101, 10)
+    args = np.ones(100), columns, starts, np.arange(7.0)
+    (eqn,) = [e for e in jit(ragged).ir(*args).eqns if e.op.name == "loop"]
+    assert "argmax" not in {e.op.name for e in eqn.attrs["body"].eqns}
+    agree(jit(ragged)(*args), ragged(*args))
+    columns[33] = -8
+    with pytest.raises(IndexError, match="index -8 is out of bounds for axis 0 with size 7"):
+        jit(ragged)(*args)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..ir.core import Lit
+from ..ir.core import Builder, Lit
 from ..ir.ops import OPS
 from ..ir.types import Tensor
 from .emit import INDEX, cast_to, reshape_to
@@ -17,6 +17,7 @@ from .emit import INDEX, cast_to, reshape_to
 STATUS = Tensor((), INDEX)
 BITS = 16
 MOST = 2 ** (62 - BITS)  # larger numbers are quoted as this
+SMALL = 64  # indices that are always looked through
 PASSED = Lit(0, STATUS)
 
 
@@ -75,14 +76,28 @@ def within(index, n, below=True, above=True):
     return tests[0] if len(tests) == 1 else OPS["and"](*tests)
 
 
-def all_within(index, n, below=True, above=True):
-    """-> (whether all indices are in [-n, n), as `within`; the first that is not, or any where all are)."""
-    if index.type.shape:
-        index = _first(index, n, below, above)
-    return within(index, n, below, above), index
+def all_within(index, n, below=True, above=True, repeated=False):
+    """-> (whether all indices are in [-n, n), as `within`; the first that is not, or any where all are).
+
+    repeated: whether that is asked in a region, where they may be part of a row that is short: which one it is is then looked for only
+    where there is one. Elsewhere XLA makes one pass of looking.
+    """
+    if not index.type.shape:
+        return within(index, n, below, above), index
+    if not repeated or index.type.size <= SMALL:
+        first = _first(index, n, below, above)
+        return within(first, n, below, above), first
+    inside = OPS["reduce_and"](within(index, n, below, above), axes=tuple(range(index.type.ndim)))
+    builders = []
+    for name, body in (("outside", lambda x: _first(x, n, below, above)), ("inside", lambda x: Lit(0, STATUS))):
+        build = Builder(name)
+        with build:
+            build_result = body(build.param(index.type))
+        builders.append(build.finish((build_result,)))
+    return inside, OPS["cond"](inside, index, branches=tuple(builders))[0]
 
 
 def _first(index, n, below, above):
-    flat = (index.type.size,)
-    at = OPS["argmax"](reshape_to(OPS["not"](within(index, n, below, above)), flat), axis=0)
-    return reshape_to(OPS["dynamic_slice"](reshape_to(index, flat), at, sizes=(1,)), ())
+    flat = reshape_to(index, (index.type.size,))
+    at = OPS["argmax"](OPS["not"](within(flat, n, below, above)), axis=0)
+    return reshape_to(OPS["dynamic_slice"](flat, at, sizes=(1,)), ())

@@ -62,6 +62,11 @@ class Trace:
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
             self.layout = []  # (argument's storage, watched storage, its value then, of a row too): see `rely_on_layout`
 
+    @property
+    def repeated(self):
+        """Whether it is within the body of a loop or branch."""
+        return self.region is not None or self.parent is not None and self.parent.repeated
+
     def __enter__(self):
         self.build.__enter__()
         return self
