@@ -184,7 +184,7 @@ def test_real_part_is_taken_where_the_operand_is_real():
 @pytest.mark.parametrize("order", [((0, 1, 2, 3),) * 3, ((0, 3, 1, 2), (3, 2, 1, 0), (2, 3, 0, 1))], ids=["channels first", "mixed"])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_few_taps_are_shifted_sums(order, dtype):
-    attrs = {n: (1, 1) for n in ("strides", "lhs_dilation", "rhs_dilation")} | {"padding": ((1, 2), (0, 1)), "dimension_numbers": order}
+    attrs = dict.fromkeys(("strides", "lhs_dilation", "rhs_dilation"), (1, 1)) | {"padding": ((1, 2), (0, 1)), "dimension_numbers": order}
     placed = lambda spec, a, b: [f"{dict(zip(spec, (1, 1, a, b)))[i]}" for i in range(4)]
     types = [f"{dtype}[{','.join(placed(spec, *size))}]" for spec, size in zip(order, ((70, 80), (3, 4)))]
     func = program(lambda x, w: conv_general(x, w, **attrs), *types)
