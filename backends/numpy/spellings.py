@@ -286,7 +286,7 @@ def convolution(eqn):
     (padding,), (xs, ws, _), n, k = attrs["padding"], attrs["dimension_numbers"], tx.size, tw.size
     if not ones or tx.kind == "b" or not 0 < k <= n or tx.shape[xs[2]] != n or tw.shape[ws[2]] != k:
         return None
-    return {(0, 0): "valid", (k - 1, k - 1): "full"}.get(tuple(padding))
+    return {(0, 0): "valid", (k // 2, k - k // 2 - 1): "same", (k - 1, k - 1): "full"}.get(tuple(padding))
 
 
 def convolved(writer, eqn, x, w):

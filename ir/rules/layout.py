@@ -155,6 +155,18 @@ def slice_of_all(x, s, t, d):
     return x if not any(s) and t == x.type.shape and set(d) <= {1} else None
 
 
+@rule(slice_(reverse(x, axes=d), start=p, stop=q, stride=e), cases=[
+    {"x": "f64[9,4]", "d": (0,), "p": (1, 1), "q": (6, 3), "e": (1, 2)},
+    {"x": "i64[5]", "d": (0,), "p": (2,), "q": (2,), "e": (1,)},
+])  # fmt: skip
+def reverse_a_part(x, d, p, q, e):
+    """Only the part that is left is reversed; every element of it, or the last one would have to be found."""
+    if any(e[i] != 1 for i in d):
+        return None
+    ends = [(n - b, n - a) if i in d else (a, b) for i, (n, a, b) in enumerate(zip(x.type.shape, p, q))]
+    return reverse(slice_(x, start=tuple(a for a, _ in ends), stop=tuple(b for _, b in ends), stride=e), axes=d)
+
+
 @rule(slice_(slice_(x, start=s, stop=t, stride=d), start=p, stop=q, stride=e), cases=[
     {"x": "f64[20]", "s": (3,), "t": (18,), "d": (2,), "p": (1,), "q": (7,), "e": (3,)},
     {"x": "i64[5]", "s": (1,), "t": (5,), "d": (1,), "p": (0,), "q": (0,), "e": (1,)},
