@@ -208,6 +208,9 @@ class _Lines:
         for n, k in enumerate(captured.writes, captured.values):
             text = self.results[n][0].text
             new[k] = text if not several or self.program.overwritten.get(text) == self.leaves[k] else self.own(n)
+        new = {k: text for k, text in new.items() if text != self.leaves[k]}
+        if not new:
+            return result
         names, end = {k: self.program.fresh("new") for k in new}, self.program.fresh("result")
         self.fixed = {*names.values(), end}
         self.body += [*(f"{names[k]} = {text}" for k, text in new.items()), f"{end} = {result}"]

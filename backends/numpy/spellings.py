@@ -169,10 +169,9 @@ def stored(writer, eqn, x, u, *starts):
         writer.held[eqn.results[0]] = x
         return [*lines, f"{text}[{index.value}] = {value}"]
     if operand in writer.overwritable and writer.uses[operand] == 1:
-        kept = writer.keep(eqn.results[0], text, t.shape, new=True)
-        name = writer.held[eqn.results[0]].text
-        writer.overwritten[name] = text
-        return [*lines, *kept, f"{name}[{index.value}] = {value}"]
+        writer.held[eqn.results[0]] = Held(text, t.shape, new=True)
+        writer.overwritten[text] = text
+        return [*lines, f"{text}[{index.value}] = {value}"]
     fresh = text if isinstance(operand, Lit) and text.startswith("np.full(") else f"np.array({text})"
     return [*lines, *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)), f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}"]
 
