@@ -26,9 +26,9 @@ from ..ir.types import SHORT
 from . import rules
 from .capture import ARRAY, SCALAR
 from .engine import Engines
-from .entry import Untraced
 from .returned import returned
 from .straight import MISS
+from .tree import Untraced
 from .version import follow
 from .world import LARGEST, STALE, Read, namer
 from .written import alike, listed

@@ -14,8 +14,9 @@ from ..emit import cast_to, reshape_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..extents.bounded import Bounded, mentioned
 from ..frames import locate
-from ..promote import loop, operand_as, read, write_out
+from ..promote import loop, operand_as, read
 from ..signature import INT64
+from ..ufunc_calls import write_out
 from .arguments import verdict
 from .contraction import contract
 from .handles import cut, handle, value_of
