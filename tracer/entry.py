@@ -17,7 +17,7 @@ from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from ..ir.types import type_of
-from . import aside, chained, engine, meanwhile, progress, pytree, rules, trial, world
+from . import aside, chained, engine, meanwhile, progress, pytree, raising, rules, trial, world
 from .assume import Choices, refuse_effects
 from .capture import ARRAY, SCALAR, capture
 from .draws import put_back, states
@@ -88,7 +88,8 @@ class World:
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
-        self.call = dispatch.program(self.find, compiled.name, **self.options)
+        self.call = self.base = dispatch.program(self.find, compiled.name, **self.options)
+        self.raising = None  # the program that raises where a check has failed, where there is one
 
     @property
     def live(self):
@@ -142,7 +143,7 @@ class World:
         version.tree.add(version)
         version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, **self.options)
         if not isinstance(self.call, Trees):
-            self.call = Trees(self.call, self.version_of)
+            self.call = Trees(raising.with_status(self.call), self.version_of)
 
     def add(self, version, tree=None):
         """A new trace, of a tree if data chooses; what it takes in joins the inputs, what it read joins the guard."""
@@ -186,6 +187,8 @@ class Entry:
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
         self.flat = places is not None and not places[1] and all(type(p) is Place for p in places[0])  # the arguments are the leaves
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
+        traced = any(dispatch.is_tracer_type(self.types[i]) for i in dynamic)
+        self.raises = compiled.entry is Entry and compiled.native and compiled.device is None and not self.numpy and not traced
         self.worlds = []
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
@@ -289,6 +292,7 @@ class Entry:
             here.add(version)
             if version.engine:
                 engine.take(self, here, version)
+            raising.settle(self, here)
         self.current = here
         if here.draws is None:
             self.compiled.front.install(self)

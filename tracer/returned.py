@@ -7,10 +7,11 @@ from .capture import ARRAY, SCALAR
 from .written import made
 
 
-def returned(version, entry, names, constant, otherwise):
+def returned(version, entry, names, constant, otherwise, raising=False):
     """Lines that end in `return`, None where a call does more than make a result.
 
-    names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a check that failed.
+    names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a check that failed;
+    raising: whether the program has raised by then if one has, and gives no status.
     """
     captured = version.captured
     if version.effects or version.tree is not None or captured.writes or captured.stores or captured.given is not None or captured.outside.draws:
@@ -18,7 +19,7 @@ def returned(version, entry, names, constant, otherwise):
     places = [version.places[i] for i in captured.layout]
     if any(p >= len(names) or issubclass(entry.types[entry.dynamic[p]], np.ndarray) for p in places):  # whose order in memory is to be seen
         return None
-    several = len(version.func.results) > 1
+    several = len(version.func.results) - raising > 1
     lines, held = [], {}
 
     def raw(i):
@@ -52,5 +53,7 @@ def returned(version, entry, names, constant, otherwise):
     texts = [leaf(out) for out in captured.outs]
     if None in texts:
         return None
-    checked = [f"if settled({raw(-1)}): {otherwise}"] if captured.checks else []
+    checked = []
+    if captured.checks and not raising:
+        checked = ["try:", f"    failed, = word({raw(-1)})", "except UNREADABLE:", f"    failed = settled({raw(-1)})", f"if failed: {otherwise}"]
     return [*checked, *lines, f"return {made(captured.rebuild, texts, lambda x, _: constant(x))}"]
