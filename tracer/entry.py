@@ -16,7 +16,7 @@ from ..ir.core import Func
 from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.types import type_of
-from . import aside, chained, engine, meanwhile, progress, pytree, rules, trial, world
+from . import aside, chained, engine, meanwhile, progress, pytree, raising, rules, trial, world
 from .assume import Choices, refuse_effects
 from .capture import capture
 from .causes import explained
@@ -51,6 +51,8 @@ class Entry:
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
         self.flat = places is not None and not places[1] and all(type(p) is Place for p in places[0])  # the arguments are the leaves
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
+        traced = any(dispatch.is_tracer_type(self.types[i]) for i in dynamic)
+        self.raises = compiled.entry is Entry and compiled.native and compiled.device is None and not self.numpy and not traced
         self.worlds = []
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
@@ -154,6 +156,7 @@ class Entry:
             here.add(version)
             if version.engine:
                 engine.take(self, here, version)
+            raising.settle(self, here)
         self.current = here
         if here.draws is None:
             self.compiled.front.install(self)

@@ -26,7 +26,8 @@ from ..ir.types import SHORT
 from . import rules
 from .capture import ARRAY, SCALAR
 from .engine import Engines
-from .returned import returned
+from .raising import Raising
+from .returned import asked, returned
 from .straight import MISS
 from .tree import Untraced
 from .version import follow
@@ -71,8 +72,9 @@ class Front:
         self.numbers = itertools.count()
         self.hot = {}  # World -> its lines, the one met last in front
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
-        self.space |= {"narrow": NARROW, "config": dispatch.config, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
+        self.space |= {"narrow": NARROW, "x64": dispatch.X64, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
         self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
+        self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
         self.own = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": parted, "named": self.own}
         self.call = self._compile([])
@@ -198,7 +200,7 @@ class Front:
         if entry.compiled.device is not None:
             lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
         else:
-            asks = ["config.jax_enable_x64"]
+            asks = ["x64.value"]
             if not here.inputs and all(v.straight or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
                 numbers = np.generic | int | float | complex
                 arrays = [(n, t.dtype) for n, i, t in zip(names, entry.dynamic, versions[0].types) if not issubclass(entry.types[i], numbers)]
@@ -208,13 +210,22 @@ class Front:
                     asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', everything, *given])})"
+        named, failed = namer(f"r{k}", self.space), []
+        made = lambda raising: [returned(v, entry, names, named, otherwise, raising) for v in versions]
+        quick = made(True) if isinstance(here.call, Raising) and here.call.bearer is not None else [None]
+        ways = made(False) if None in quick else quick
         if here.plain is not None and not entry.numpy:
             result = ["return raw"]
         elif here.plain is not None:
             result = ["return " + ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")]
+        elif ways[0] is None or any(w != ways[0] for w in ways):
+            result = [otherwise]
         else:
-            named = namer(f"r{k}", self.space)
-            ways = [returned(v, entry, names, named, otherwise) for v in versions]
-            result = ways[0] if ways[0] is not None and all(w == ways[0] for w in ways) else [otherwise]
-        lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:"]
-        return [*lines, f"    return entry_{k}.first({', '.join([*names, *given])})", *result]
+            result = ways[0]
+        if ways is quick and result is quick[0]:  # a call that fails is made again, to find out which check it is
+            self.space[f"call_{k}"] = here.call.quick
+            one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
+            lines += asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"])
+            failed = ["except FAILURES:", f"    return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
+        lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join([*names, *given])})"]
+        return [*lines, *failed, *result]

@@ -4,7 +4,7 @@ Whether a check has failed is waited for, and is not asked again of the very arr
 
     p = passed[0]
     if not (p[0]() is a1):
-        if settled(raw[-1]): return finish(...)
+        if word(raw[-1])[0]: return finish(...)
         passed[0] = (ref(a1),)
     return raw[0]
 """
@@ -22,10 +22,11 @@ from .written import made
 NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
 
 
-def returned(version, entry, names, constant, otherwise):
+def returned(version, entry, names, constant, otherwise, raising=False):
     """Lines that end in `return`, None where a call does more than make a result.
 
-    names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a check that failed.
+    names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a check that failed;
+    raising: whether the program has raised by then if one has, and gives no status.
     """
     captured = version.captured
     if version.effects or version.tree is not None or captured.writes or captured.stores or captured.given is not None or captured.outside.draws:
@@ -33,7 +34,7 @@ def returned(version, entry, names, constant, otherwise):
     places = [version.places[i] for i in captured.layout]
     if any(p >= len(names) or issubclass(entry.types[entry.dynamic[p]], np.ndarray) for p in places):  # whose order in memory is to be seen
         return None
-    several = len(version.func.results) > 1
+    several = len(version.func.results) - raising > 1
     lines, held = [], {}
 
     def raw(i):
@@ -67,23 +68,26 @@ def returned(version, entry, names, constant, otherwise):
     texts = [leaf(out) for out in captured.outs]
     if None in texts:
         return None
-    checked = asked(version, entry, names, constant, f"if settled({raw(-1)}): {otherwise}") if captured.checks else []
+    checked = []
+    if captured.checks and not raising:
+        read = ["try:", f"    failed, = word({raw(-1)})", "except UNREADABLE:", f"    failed = settled({raw(-1)})", f"if failed: {otherwise}"]
+        checked = asked(version, entry, names, constant, read)
     return [*checked, *lines, f"return {made(captured.rebuild, texts, lambda x, _: constant(x))}"]
 
 
 def asked(version, entry, names, constant, ask):
-    """Lines around `ask`, which returns if a check has failed, that pass it by where what decides it is the same as when it last passed."""
+    """Lines around those that `ask`, and leave if a check has failed: they pass them by where what decides is the same as when it last passed."""
     places = decisive(version)
     if len(entry.current.versions) > 1 or not all(p < len(names) for p in places):  # others check other things, or the outside decides
-        return [ask]
+        return ask
     types = [entry.types[entry.dynamic[p]] for p in places]
     if not any(map(dispatch.is_device_type, types)) or not all(dispatch.is_device_type(t) or issubclass(t, NUMBERS) for t in types):
-        return [ask]
+        return ask
     arrays = [dispatch.is_device_type(t) for t in types]
     same = " and ".join(f"p[{k}]() is {names[p]}" if a else f"p[{k}] is {names[p]}" for k, (p, a) in enumerate(zip(places, arrays)))
     now = ", ".join(f"{constant(weakref.ref)}({names[p]})" if a else names[p] for p, a in zip(places, arrays))
     passed = constant([[nothing] * len(places)])
-    return [f"p = {passed}[0]", f"if not ({same}):", f"    {ask}", f"    {passed}[0] = ({now},)"]
+    return [f"p = {passed}[0]", f"if not ({same}):", *("    " + line for line in ask), f"    {passed}[0] = ({now},)"]
 
 
 def nothing():

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..backends.xla import dispatch
 from ..ir.types import type_of
-from . import rules, world
+from . import raising, rules, world
 from .capture import ARRAY, SCALAR
 from .outside import gathered
 from .tree import Tree, Trees, Untraced
@@ -22,7 +22,8 @@ class World:
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
-        self.call = dispatch.program(self.find, compiled.name, **self.options)
+        self.call = self.base = dispatch.program(self.find, compiled.name, **self.options)
+        self.raising = None  # the program that raises where a check has failed, where there is one
 
     @property
     def live(self):
@@ -76,7 +77,7 @@ class World:
         version.tree.add(version)
         version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, **self.options)
         if not isinstance(self.call, Trees):
-            self.call = Trees(self.call, self.version_of)
+            self.call = Trees(raising.with_status(self.call), self.version_of)
 
     def add(self, version, tree=None):
         """A new trace, of a tree if data chooses; what it takes in joins the inputs, what it read joins the guard."""

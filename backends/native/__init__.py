@@ -7,6 +7,7 @@ carried arrays are updated in place. What it does not take is lowered through ja
 
 from .direct import again, builtin
 from .legal import LEAST, forms, taken
+from .raising import can_raise, unless_failed
 from .run import allowed, asked, called, here, lowered
 
-__all__ = ["LEAST", "again", "allowed", "asked", "builtin", "called", "forms", "here", "lowered", "taken"]
+__all__ = ["LEAST", "again", "allowed", "asked", "builtin", "called", "can_raise", "forms", "here", "lowered", "taken", "unless_failed"]

@@ -52,8 +52,7 @@ stage:
   br i1 %execute, label %run, label %done
 run:
 {loads}
-  call void @nest({given})
-  br label %done
+{then}
 done:
   ret ptr null
 }}
@@ -71,8 +70,11 @@ def refusal():
     return None if found == VERSION else f"the version of XLA's foreign functions is {found}, not {VERSION}"
 
 
-def handler(buffers):
-    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes."""
+def handler(buffers, then=None):
+    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes.
+
+    then: instructions instead, that end in a branch to %done or return an error; the pointers are %p0, %p1, ...
+    """
     lines = []
     for n, (kind, k) in enumerate(buffers):
         offset = ARGUMENTS if kind == "argument" else RESULTS
@@ -80,7 +82,8 @@ def handler(buffers):
         lines += [f"  %p{n}.2 = getelementptr ptr, ptr %p{n}.1, i64 {k}", f"  %p{n}.3 = load ptr, ptr %p{n}.2"]
         lines += [f"  %p{n}.4 = getelementptr i8, ptr %p{n}.3, i64 {DATA}", f"  %p{n} = load ptr, ptr %p{n}.4"]
     given = ", ".join(f"ptr %p{n}" for n in range(len(buffers)))
-    return HANDLER.format(major=VERSION[0], minor=VERSION[1], loads="\n".join(lines), given=given)
+    then = then or f"  call void @nest({given})\n  br label %done"
+    return HANDLER.format(major=VERSION[0], minor=VERSION[1], loads="\n".join(lines), then=then)
 
 
 REGISTERED = set()  # names of targets

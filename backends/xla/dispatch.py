@@ -6,15 +6,17 @@ function of those types, which is lowered in place. The steady state is jax's ow
 
 import contextlib
 import ctypes
+import struct
 import threading
 import time
 
 import jax
 import numpy as np
 
+from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
-from ..native import asked
+from ..native import asked, unless_failed
 from .lower import lower
 
 WIDE = ("int64", "uint64", "float64", "complex128")
@@ -23,6 +25,7 @@ ZERO_COPY = 1 << 16  # bytes from which a result's buffer is adopted instead of 
 
 
 config = jax.config
+X64 = jax.enable_x64  # .value is what jax.config says, in half the time
 SCOPE = jax.enable_x64(True)  # one object, reused: 0.4 us an entry instead of 4; entered only where 64-bit types are off, so it always restores that
 
 
@@ -31,11 +34,12 @@ def wide():
     return contextlib.nullcontext() if config.jax_enable_x64 else SCOPE
 
 
-def program(find, name, native=True, exact=False):
+def program(find, name, native=True, exact=False, raising=False):
     """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or raises.
 
     native: whether loops may run as machine code of ours where that pays.
     exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
+    raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of FAILURES.
     The result is one jax array where the function has one result, else a tuple of them.
     """
 
@@ -43,10 +47,23 @@ def program(find, name, native=True, exact=False):
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
         with exactly(exact), contextlib.nullcontext() if native else asked(None):
             out = lower(func, [leaves[i] for i in places])
+        if raising:
+            *out, status = out
+            out[bearer(func)] = unless_failed(out[bearer(func)], status)
         return out[0] if len(out) == 1 else tuple(out)
 
     run.__name__ = run.__qualname__ = name
     return jax.jit(run)
+
+
+FAILURES = ValueError, RuntimeError, AttributeError  # where XLA runs a call at once, where it does not; and what cannot be waited for, in a trace
+
+
+def bearer(func):
+    """The result that bears the news of a failed check: the smallest that is computed, and has elements. None if there is none."""
+    *results, _ = func.results
+    sizes = {i: r.type.size for i, r in enumerate(results) if isinstance(r, Value) and r not in func.params and results.count(r) == 1 and r.type.size}
+    return min(sizes, key=sizes.get, default=None)
 
 
 def ahead(program, leaves, device=None, short=False):
@@ -107,6 +124,11 @@ def is_device_type(t):
     return issubclass(t, jax.Array | jax.core.Tracer)
 
 
+def is_tracer_type(t):
+    """Whether instances of a Python type stand for arrays in a trace of jax's."""
+    return issubclass(t, jax.core.Tracer)
+
+
 def wait(results):
     """Block until results are there; used to time a first call."""
     jax.block_until_ready(results)
@@ -122,6 +144,10 @@ def settled(x):
     if hasattr(x, "block_until_ready"):
         x.block_until_ready()
     return np.asarray(x)
+
+
+word = struct.Struct("q").unpack_from  # the int64 that a result on the CPU is, waited for, in half the time that np.asarray takes
+UNREADABLE = TypeError, BufferError  # what it raises elsewhere
 
 
 def when_compiled(tell):
