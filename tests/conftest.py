@@ -18,7 +18,7 @@ from random_flow import program
 from wengert.tracer.jit import Compiled, jit
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-LONGEST = ("test_stdlib.py", "test_numpy_table.py", "test_random_flow.py")
+LONGEST = ("test_stdlib.py", "test_random_flow.py")
 gc.set_threshold(50_000, 20, 100)  # programs are many objects that stay, and looking through them over and over takes time
 
 
