@@ -1,7 +1,7 @@
 """Derivatives and batching of reductions and their cumulative forms."""
 
 from ..ir.core import Lit
-from ..ir.ops.elementwise import cast, eq, maximum, minimum, mul, select
+from ..ir.ops.elementwise import cast, eq, mul, select
 from ..ir.ops.reduction import (
     argmax,
     argmin,
@@ -10,6 +10,7 @@ from ..ir.ops.reduction import (
     cummin,
     cumprod,
     cumsum,
+    recurrence,
     reduce_and,
     reduce_max,
     reduce_min,
@@ -18,10 +19,11 @@ from ..ir.ops.reduction import (
     reduce_sum,
     reduce_xor,
 )
-from ..ir.ops.shape import broadcast, concatenate, pad, reshape, reverse, slice_, transpose
-from ..ir.ops.transcendental import logaddexp
-from .batch import BATCH
-from .forms import explicit, linear, zero
+from ..ir.ops.shape import broadcast, pad, reshape, slice_, transpose
+from ..ir.ops.transcendental import logistic
+from .batch import BATCH, spread
+from .elementwise import above
+from .forms import add_tangents, explicit, linear, zero
 from .program import through
 
 
@@ -52,33 +54,54 @@ def product_tree(x, *, axes):
     return reshape(x, shape=shape)
 
 
-def scan(combine, x, axis):
-    """Every prefix combined, in O(n) work and O(log n) depth.  [Blelloch 1990, Prefix Sums and Their Applications]"""
+def moved(x, like, axis, by, fill):
+    """x one place further along an axis, `fill` where it came from; x lacks the last (by 1) or first (by -1) element of what it is to be like."""
+    missing = like.type.shape[axis] - x.type.shape[axis]
+    at = lambda n: tuple(n if a == axis else 0 for a in range(x.type.ndim))
+    return pad(x, Lit(fill, x.type.like(())), low=at(missing * (by > 0)), high=at(missing * (by < 0)), interior=at(0))
+
+
+def neighbours(x, axis, reverse):
+    """-> (x without the element that is met last, x without the one that is met first) along an axis."""
     n = x.type.shape[axis]
-    if n < 2:
-        return x
-    odd = scan(combine, combine(part(x, axis, 0, n - 1, 2), part(x, axis, 1, n, 2)), axis)
-    even = part(x, axis, 0, 1)
-    if n > 2:
-        even = concatenate(even, combine(part(odd, axis, 0, (n - 1) // 2), part(x, axis, 2, n, 2)), axis=axis)
-    # interleave: side by side on a new axis, which then merges with its neighbour
-    half = (n + 1) // 2
-    if n % 2:
-        odd = concatenate(odd, part(odd, axis, 0, 1), axis=axis)
-    shape = x.type.shape[:axis], x.type.shape[axis + 1 :]
-    column = tuple(reshape(y, shape=(*shape[0], half, 1, *shape[1])) for y in (even, odd))
-    return part(reshape(concatenate(*column, axis=axis + 1), shape=(*shape[0], 2 * half, *shape[1])), axis, 0, n)
+    low, high = part(x, axis, 0, max(n - 1, 0)), part(x, axis, min(n, 1), n)
+    return (high, low) if reverse else (low, high)
 
 
-def prefixes(combine):
-    def program(x, *, axis, reverse):
-        return flip(scan(combine, flip(x, axis), axis), axis) if reverse else scan(combine, x, axis)
+def prefixes(op, by_sofar, by_x):
+    """z_i = f(z_(i-1), x_i) with the partials `by_sofar(z_(i-1), x_i)` and `by_x`: tangents and cotangents are linear recurrences."""
 
-    return program
+    def partials(z, x, axis, reverse):
+        sofar, here = neighbours(z, axis, reverse)[0], neighbours(x, axis, reverse)[1]
+        by = -1 if reverse else 1
+        return by_sofar(sofar, here), moved(by_x(sofar, here), x, axis, by, 1), by
+
+    def jvp(z, operands, tangents, *, axis, reverse):
+        factor, own, by = partials(z[0], operands[0], axis, reverse)
+        return (recurrence(moved(factor, z[0], axis, by, 0), mul(own, tangents[0]), axis=axis, reverse=reverse),)
+
+    def vjp(z, operands, cotangents, needs, *, axis, reverse):
+        factor, own, by = partials(z[0], operands[0], axis, reverse)
+        return (mul(own, recurrence(moved(factor, z[0], axis, -by, 0), cotangents[0], axis=axis, reverse=not reverse)),)
+
+    explicit(op, jvp=jvp, vjp=vjp)
 
 
-def flip(x, axis):
-    return reverse(x, axes=(axis,))
+def recurrence_jvp(z, operands, tangents, *, axis, reverse):
+    (a, _), (ta, tb), sofar = operands, tangents, before(z[0], axis, reverse)
+    return (recurrence(a, add_tangents(None if ta is None else mul(ta, sofar), tb), axis=axis, reverse=reverse),)
+
+
+def recurrence_vjp(z, operands, cotangents, needs, *, axis, reverse):
+    """A recurrence from the other end."""
+    later = moved(neighbours(operands[0], axis, reverse)[1], z[0], axis, 1 if reverse else -1, 0)
+    g = recurrence(later, cotangents[0], axis=axis, reverse=not reverse)
+    return mul(g, before(z[0], axis, reverse)) if needs[0] else None, g
+
+
+def before(z, axis, reverse):
+    """z_(i-1), 0 before the first."""
+    return moved(neighbours(z, axis, reverse)[0], z, axis, -1 if reverse else 1, 0)
 
 
 def chosen_jvp(z, operands, tangents, *, axes):
@@ -106,14 +129,16 @@ through(  reduce_prod,   product_tree)
 explicit( reduce_max,    jvp=chosen_jvp, vjp=chosen_vjp)
 explicit( reduce_min,    jvp=chosen_jvp, vjp=chosen_vjp)
 linear(   cumsum,        lambda g, x, *, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
-through(  cumprod,       prefixes(mul))
-through(  cummax,        prefixes(maximum))
-through(  cummin,        prefixes(minimum))
-through(  cumlogsumexp,  prefixes(logaddexp))
+prefixes( cumprod,       lambda sofar, x: x,                       lambda sofar, x: sofar)
+prefixes( cummax,        lambda sofar, x: above(sofar, x),         lambda sofar, x: above(x, sofar))
+prefixes( cummin,        lambda sofar, x: above(x, sofar),         lambda sofar, x: above(sofar, x))
+prefixes( cumlogsumexp,  lambda sofar, x: logistic(sofar - x),     lambda sofar, x: logistic(x - sofar))
+explicit( recurrence,    jvp=recurrence_jvp, vjp=recurrence_vjp)
 zero(     reduce_and, reduce_or, reduce_xor, argmax, argmin)
 
 # op -> the op with one more axis in front
 for op in (reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor):
     BATCH[op] = lambda n, b, x, *, axes, op=op: op(x, axes=tuple(a + 1 for a in axes))
+BATCH[recurrence] = lambda n, b, *xs, axis, reverse: recurrence(*[x if y else spread(x, n) for x, y in zip(xs, b)], axis=axis + 1, reverse=reverse)
 for op in (argmax, argmin, cumsum, cumprod, cummax, cummin, cumlogsumexp):
     BATCH[op] = lambda n, b, x, *, axis, op=op, **attrs: op(x, axis=axis + 1, **attrs)

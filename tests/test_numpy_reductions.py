@@ -488,3 +488,27 @@ def test_derivatives():
     for k, f in enumerate(cases):
         want = np.array([(f(x + h * d.reshape(x.shape)) - f(x - h * d.reshape(x.shape))) / (2 * h) for d in np.eye(x.size)]).reshape(x.shape)
         np.testing.assert_allclose(grad(f)(x), want, rtol=1e-5, atol=1e-7, err_msg=f"case {k}")
+
+
+@pytest.mark.parametrize("ufunc", [np.multiply, np.maximum, np.minimum, np.logaddexp])
+def test_prefixes_have_the_derivatives_of_loops(ufunc):
+    """Zeros, ties and NaN among them; second derivatives too."""
+    w = np.cos(np.arange(8.0))
+
+    def whole(x):
+        return (ufunc.accumulate(x) * w).sum()
+
+    def by_loop(x):
+        y = np.zeros_like(x)
+        y[0] = x[0]
+        for i in range(1, len(x)):
+            y[i] = ufunc(y[i - 1], x[i])
+        return (y * w).sum()
+
+    for x in ([2.0, 0.0, 3.0, 3.0, 0.0, 3.0, -1.0, 5.0], [1.0, 1.0, 0.5, 2.0, 2.0, np.nan, 3.0, 1.0]):
+        np.testing.assert_allclose(grad(whole)(np.array(x)), grad(by_loop)(np.array(x)), rtol=1e-12)
+    x = np.array([1.5, 0.5, 2.0, -1.0, 3.0, 0.25, 1.0, 2.5])
+    second = [grad(lambda x, f=f: (grad(f)(x) * np.sin(x)).sum())(x) for f in (whole, by_loop)]
+    np.testing.assert_allclose(*second, rtol=1e-12, atol=1e-14)
+    two = np.array([x, x[::-1]])
+    np.testing.assert_allclose(grad(lambda x: (ufunc.accumulate(x, 1) * w).sum())(two), [grad(by_loop)(row) for row in two], rtol=1e-12)

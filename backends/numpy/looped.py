@@ -13,7 +13,7 @@ from ...ir.ops.dense import lu, solve, triangular_solve
 from ...ir.ops.elementwise import abs, add, cast, conj, div, eq, ge, gt, imag, lt, mul, real, select, sub
 from ...ir.ops.indexing import SCATTERS, gather
 from ...ir.ops.linalg import dot_general
-from ...ir.ops.reduction import argmax
+from ...ir.ops.reduction import argmax, recurrence
 from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, transpose, with_element
 from ...ir.types import Tensor
 
@@ -25,6 +25,8 @@ def looped(eqn):
     types = tuple([x.type for x in eqn.operands])
     if eqn.op in SCATTERED:
         return made(eqn.op, types, tuple(eqn.attrs.items())) if types[0].size and types[2].size else None
+    if eqn.op is recurrence:
+        return made(eqn.op, types, tuple(eqn.attrs.items()))
     small = all(t.ndim == 2 and 0 < min(t.shape) and max(t.shape) <= LARGEST for t in types)
     return made(eqn.op, types, tuple(eqn.attrs.items())) if eqn.op in FUSED and small else None
 
@@ -120,5 +122,27 @@ def scattered(op):
 
 FACTORS, TRANSPOSE, CONJ = lu, transpose, conj  # attributes of the op have these names
 SCATTERED = {op: scattered(op) for op in SCATTERS.values()}
-LOOPED = {lu: factors, triangular_solve: substituted, **SCATTERED}
+def recurrent(a, b, *, axis, reverse):
+    """`recurrence`, row by row."""
+    if not b.type.size:
+        return b
+    n, shape = b.type.shape[axis], b.type.shape
+    size = tuple(1 if k == axis else m for k, m in enumerate(shape))
+    at = lambda i: [i if k == axis else 0 for k in range(len(shape))]
+
+    def step(i, a, b, y, sofar):
+        r = sub(n - 1, i) if reverse else i
+        factor, row = (dynamic_slice(x, *at(r), sizes=size) for x in (a, b))
+        sofar = select(along_rows(gt(i, 0), size), add(mul(factor, sofar), row), row)
+        return dynamic_update_slice(y, sofar, *at(r)), sofar
+
+    start = Lit(0, b.type), Lit(0, b.type.like(size))
+    return loop(a, b, *start, body=region(step, [COUNTER, a.type, b.type, b.type, start[1].type]), carried=2, trips=n)[0]
+
+
+def along_rows(x, size):
+    return broadcast(x, shape=size, dims=())
+
+
+LOOPED = {lu: factors, recurrence: recurrent, triangular_solve: substituted, **SCATTERED}
 FUSED = {lu: factors, triangular_solve: substituted, solve: by_factors}  # among other equations

@@ -16,6 +16,7 @@ from ...ir.ops.reduction import (
     cummin,
     cumprod,
     cumsum,
+    recurrence,
     reduce_and,
     reduce_max,
     reduce_min,
@@ -186,6 +187,26 @@ def running(combine, tree, start):
     return run
 
 
+def recurrent(a, b, *, axis, reverse):
+    """On CPUs row by row; elsewhere a tree of pairs.  [Blelloch 1990, Prefix Sums and Their Applications, 1.4]"""
+    if not b.size:
+        return b
+
+    def loop(a, b):
+        factors, rows = (jnp.moveaxis(x, axis, 0) for x in (a, b))
+
+        def step(sofar, pair):
+            sofar = pair[0] * sofar + pair[1]
+            return sofar, sofar
+
+        (first, end), rest = ((rows[-1], rows[-1:]), slice(-1)) if reverse else ((rows[0], rows[:1]), slice(1, None))
+        _, ys = lax.scan(step, first, (factors[rest], rows[rest]), reverse=reverse, unroll=1 if first.size >= ROW else 8)
+        return jnp.moveaxis(jnp.concatenate([ys, end] if reverse else [end, ys]), 0, axis)
+
+    pairs = lambda one, other: (one[0] * other[0], one[1] * other[0] + other[1])
+    return by_platform(a, b, cpu=loop, default=lambda a, b: lax.associative_scan(pairs, (a, b), reverse, axis)[1])
+
+
 # fmt: off
 PLAIN = {
     reduce_sum:    in_single(lax.reduce_sum),
@@ -213,5 +234,6 @@ XLA.add({
     cumprod:       running(lax.mul, lax.cumprod, lambda dtype: 1),
     cummax:        running(lax.max, lax.cummax, lowest_of),
     cummin:        running(lax.min, lax.cummin, highest_of),
+    recurrence:    recurrent,
     cumlogsumexp:  running(jnp.logaddexp, lax.cumlogsumexp, lowest_of),
 })

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..op import BOOL, FLOAT, INTEGER, NUMBER, REAL, case, distinct, nonzero, op, require
+from ..op import BOOL, FLOAT, INEXACT, INTEGER, NUMBER, REAL, case, distinct, nonzero, op, require
 
 # fmt: off
 # -- over axes -------------------------------------------------------------------------------------
@@ -166,3 +166,25 @@ def cummin(x, *, axis, reverse=False):
 def cumlogsumexp(x, *, axis, reverse=False):
     """log of the sum of exp of everything up to each element along `axis`, without overflow, from the far end when `reverse`."""
     return np.flip(np.logaddexp.accumulate(np.flip(x, axis), axis), axis) if reverse else np.logaddexp.accumulate(x, axis)
+
+
+def _recurrence_rule(op, a, b, *, axis, reverse):
+    require(a == b and a.kind in INEXACT, op, f"{a} and {b} are not of one floating or complex type")
+    require(0 <= axis < a.ndim, op, f"{a} has no axis {axis}")
+    return a
+
+
+@op(_recurrence_rule, traits=("cumulative",), cases=[
+    case("f64[3,4]", "f64[3,4]", axis=1), case("f64[3,5]", "f64[3,5]", axis=1, reverse=True), case("f64[7,2]", "f64[7,2]", axis=0),
+    case("f64[1]", "f64[1]", axis=0), case("f64[2,0]", "f64[2,0]", axis=1), case("f32[6]", "f32[6]", axis=0),
+    case("c128[3,4]", "c128[3,4]", axis=1), case("f64[40]", "f64[40]", axis=0, reverse=True),
+    case(np.array([np.inf, 2.0, 0.0, 3.0]), np.array([1.0, 2.0, 3.0, -0.0]), axis=0),
+])
+def recurrence(a, b, *, axis, reverse=False):
+    """y_0 = b_0, y_i = a_i y_(i-1) + b_i along `axis`, from the far end when `reverse`; what a_0 is does not matter."""
+    rows, factors = (np.moveaxis(x, axis, 0)[:: -1 if reverse else 1] for x in (b, a))
+    found = list(rows[:1])
+    for factor, row in zip(factors[1:], rows[1:]):
+        found.append(factor * found[-1] + row)
+    y = np.reshape(np.array(found, b.dtype), rows.shape)
+    return np.moveaxis(y[:: -1 if reverse else 1], 0, axis)
