@@ -12,12 +12,12 @@ import time
 import numpy as np
 
 from ..backends import native
-from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, with_loops
+from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, views, with_loops
 from ..backends.xla import dispatch
 from ..ir.exactness import exactly
 from ..ir.op import OPS
 from . import straight
-from .clock import ENOUGH, clocked, turns
+from .clock import ENOUGH, LONG, clocked, turns
 from .tree import Chosen
 
 LOOP = OPS["loop"]
@@ -84,7 +84,7 @@ def settle(entry, here, version, everything):
             return False
         version.tried = found[0]
     run = written(entry, version)
-    if version.tried > max(ENOUGH, 2 * first):  # a first run waits for memory, but not as long as that
+    if version.tried > max(ENOUGH, 4 * first):  # a first run waits for memory, but not as long as that
         version.times = version.tried, first
     else:
         version.times = turns([lambda: run(*everything), xla], TURNS)
@@ -111,7 +111,7 @@ def quickest(entry, version, everything, most):
         if found is None or estimated(version.decided) - estimated(version.fused) > share * found[0]:
             other = written(entry, version, timed=True)
             again = *clocked(other, everything), other
-            if found is not None and max(found[0], again[0]) < ENOUGH:
+            if found is not None and again[0] < ENOUGH + found[0] < LONG:  # what ran first may have waited for memory
                 times = turns([lambda: run(*everything), lambda: other(*everything)], TURNS)
                 found, again = ((t, *form[1:]) for t, form in zip(times, (found, again)))
             if found is None or again[0] < BETTER * found[0]:
@@ -121,8 +121,14 @@ def quickest(entry, version, everything, most):
 
 
 def estimated(func):
-    """Seconds that NumPy needs for a program, nests left out."""
-    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + traffic(func) / BANDWIDTH
+    """Seconds that NumPy needs for a program; of nests, those in which memory takes what they leave."""
+    written = traffic(func)
+    for e in equations(func):
+        if e.op is LOOP and not by_python(e):
+            written += sum(map(nbytes, e.results))
+        elif views(e):
+            written -= nbytes(e.results[0])
+    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + written / BANDWIDTH
 
 
 def in_nests(entry, version):
