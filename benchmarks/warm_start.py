@@ -112,10 +112,9 @@ PROGRAMS = {  # name: (text, ours, theirs)
 
 def run(file, cache, **env):
     """What one process measured: [seconds to import, seconds to the first result, a number of it, what explain() says]."""
-    root = str(HERE.parents[2])
-    made = subprocess.run(
-        [sys.executable, file, cache], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": root, "WENGERT_CACHE": "", **env}
-    )
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}  # installed packages have their bytecode
+    kept |= {"PYTHONPATH": str(HERE.parents[2]), "WENGERT_CACHE": ""}
+    made = subprocess.run([sys.executable, file, cache], capture_output=True, text=True, check=True, env=kept | env)
     return json.loads(made.stdout)
 
 

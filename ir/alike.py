@@ -51,15 +51,20 @@ def pieces(func, sources, marks=(), least=None):
         first = narrowest(func, used, start, stop, period)
         bounds.update(range(first, stop + 1, period * together((stop - first) // period)))
         periods.update(range(first, stop + 1, period))
-    spans = Cut(func, used, sorted(bounds), sorted(periods), sources, marks).merged()
-    return built(func, spans, marks) if sum({key: len(eqns) for eqns, key in spans}.values()) < len(func.eqns) / 2 else None
+    spans = within_others(Cut(func, used, sorted(bounds), sorted(periods), sources, marks).merged(), func.params)
+    return built(func, spans, marks) if sum({s.key: len(s.eqns) for s in spans}.values()) < len(func.eqns) / 2 else None
 
 
 def labels(eqns):
     """A number for each equation, the same for those that are alike."""
     numbers = {}
-    kind = lambda e: (e.op, tuple(x.type if isinstance(x, Value) else x for x in e.operands), tuple(map_regions(e.attrs, spelled).items()))
+    kind = lambda e: (e.op, tuple([x.type if isinstance(x, Value) else x for x in e.operands]), spelled_attrs(e))
     return np.array([numbers.setdefault(kind(e), len(numbers)) for e in eqns])
+
+
+def spelled_attrs(eqn):
+    """The attributes of an equation, the same for regions that say the same."""
+    return tuple(map_regions(eqn.attrs, spelled).items())
 
 
 def uses(func):
@@ -129,27 +134,86 @@ class Cut:
         self.passed = {r for r, k in self.place.items() if near(k, used.get(r, ()))}
 
     def merged(self):
-        """[(equations, key)] of the pieces, as `span` gives them; of neighbours that no other piece is like, one is made."""
+        """The Spans of the pieces; of neighbours that no other piece is like, one is made."""
         spans = [self.span(start, stop) for start, stop in zip(self.bounds, self.bounds[1:])]
-        count = collections.Counter(key for _, key in spans)
-        inner = [k for k in range(1, len(spans)) if count[spans[k - 1][1]] == count[spans[k][1]] == 1]
+        count = collections.Counter(s.key for s in spans)
+        inner = [k for k in range(1, len(spans)) if count[spans[k - 1].key] == count[spans[k].key] == 1]
         bounds = [b for k, b in enumerate(self.bounds) if k not in inner]
         return spans if not inner else [self.span(start, stop) for start, stop in zip(bounds, bounds[1:])]
 
     def span(self, start, stop):
-        """The equations between two places, behind those that are computed again for them; how many those are, the marked ones, what all spell."""
+        """The Span of the equations between two places, behind those that are computed again for them."""
         eqns = self.func.eqns[start:stop]
         far = [x for x in outside(eqns) if x in self.place]
         _, again = mincut.lightest(far, self.price, lambda x: None if x in self.passed else self.sources(x))
         before = sorted({x.eqn for x in again}, key=lambda e: self.place[e.results[0]])
         eqns = (*before, *eqns)
         marked = tuple(tuple(k for k, e in enumerate(eqns) if e in found) for found in self.marks)
-        return eqns, (len(before), marked, spelled(Func("piece", outside(eqns), eqns, ())))
+        key = len(before), marked, spelled(Func("piece", outside(eqns), eqns, ()))
+        return Span(eqns, key, outside(eqns), [r for e in eqns[len(before) :] for r in e.results])
 
     def price(self, x):
         """Of keeping a value: twice its bytes, once for writing and once for reading; nothing for what is in memory anyway and may be read."""
         size = x.type.size * x.type.dtype.itemsize
         return 0 if x not in self.place else 1 + (size if x in self.passed else 2 * size)
+
+
+class Span:
+    """Equations that are a piece: those that are computed again first, as many as `key` says, the marked ones, and what all spell.
+
+    operands: the values they read; values: those they are there to compute.
+    """
+
+    __slots__ = ("eqns", "key", "operands", "values")
+
+    def __init__(self, eqns, key, operands, values):
+        self.eqns, self.key, self.operands, self.values = eqns, key, operands, values
+
+
+def within_others(spans, params):
+    """Spans, of which those that no other is like are written as one that is met several times, where they do a part of what that does.
+
+    So the adjoint of a first layer, which needs no cotangent of what the layer is given, is not compiled beside that of all others.
+    """
+    count = collections.Counter(s.key for s in spans)
+    models = {s.key: s for s in spans if count[s.key] > 1}
+    found = lambda s: (made for model in models.values() if (made := part_of(s, model, params)) is not None)
+    return [s if count[s.key] > 1 else next(found(s), s) for s in spans]
+
+
+def part_of(span, model, params=()):
+    """A span as all of a model, equation by equation, with values that nobody reads for what the model computes beside it; else None.
+
+    params: values that may be put for what only that reads.
+    """
+    marked = list(zip(model.key[1], span.key[1]))
+    if not len(model.eqns) / 2 <= len(span.eqns) <= len(model.eqns) or span.key[0] != model.key[0]:
+        return None
+    names, given, read, left = {}, {*model.operands}, {*span.operands}, iter(enumerate(span.eqns))  # names: value of the model -> of the span
+    at, eqn = next(left)
+    for place, other in enumerate(model.eqns):
+        pairs = [(x, y) for x, y in zip(other.operands, eqn.operands if eqn else ()) if x is not y or isinstance(x, Value)]
+        more = {x: y for x, y in pairs if x not in names and x in given and y in read}
+        fits = eqn and same(other, eqn) and all(names.get(x, more.get(x)) is y for x, y in pairs)
+        if fits and all((place in m) == (at in n) for m, n in marked):
+            names.update(more)
+            names.update(zip(other.results, eqn.results))
+            at, eqn = next(left, (None, None))
+        elif other.regions():
+            return None  # on what is put for its operands a loop may never end
+    if eqn:
+        return None
+    spare = {x.type: x for x in (*params, *span.operands)}
+    operands = [names.get(x) or spare.get(x.type) for x in model.operands]
+    values = [names.get(x) or Value(x.type) for x in model.values]
+    return Span(model.eqns, model.key, operands, values) if None not in operands and {*span.values} <= {*values} else None
+
+
+def same(eqn, other):
+    """Whether two equations are the same op with the same attributes, on operands of the same types."""
+    if eqn.op is not other.op or [x.type for x in eqn.operands] != [x.type for x in other.operands]:
+        return False
+    return eqn.attrs == other.attrs or spelled_attrs(eqn) == spelled_attrs(other)
 
 
 def outside(eqns):
@@ -160,24 +224,19 @@ def outside(eqns):
 
 def built(func, spans, marks):
     """The Pieces of spans of equations. What any of those alike computes for others, all of them give back."""
-    wanted = {*func.results, *(x for eqns, _ in spans for x in outside(eqns))}
+    wanted = {*func.results, *(x for s in spans for x in s.operands)}
     given = collections.defaultdict(set)  # key: which of the values they compute
-    for eqns, key in spans:
-        given[key].update(k for k, r in enumerate(results_of(eqns, key)) if r in wanted)
+    for s in spans:
+        given[s.key].update(k for k, r in enumerate(s.values) if r in wanted)
     functions, out = {}, []
-    for eqns, key in spans:
-        values = results_of(eqns, key)
-        operands, results = outside(eqns), [values[k] for k in sorted(given[key])]
-        if key not in functions:
-            functions[key] = alone(f"{func.name}_{len(functions)}", operands, eqns, results, marks)
-        made, marked = functions[key]
-        out.append(Piece(made, operands, results, marked))
+    for s in spans:
+        results = [s.values[k] for k in sorted(given[s.key])]
+        if s.key not in functions:
+            inside = outside(s.eqns), [r for e in s.eqns[s.key[0] :] for r in e.results]
+            functions[s.key] = alone(f"{func.name}_{len(functions)}", inside[0], s.eqns, [inside[1][k] for k in sorted(given[s.key])], marks)
+        made, marked = functions[s.key]
+        out.append(Piece(made, s.operands, results, marked))
     return out
-
-
-def results_of(eqns, key):
-    """The values that a piece is there to compute."""
-    return [r for e in eqns[key[0] :] for r in e.results]
 
 
 def alone(name, operands, eqns, results, marks):

@@ -127,15 +127,21 @@ class Eqn:
 
 def regions(attrs):
     """The functions held in attributes, alone or in tuples."""
-    return tuple(f for v in attrs.values() for f in (v if type(v) is tuple else (v,)) if isinstance(f, Func))
+    return tuple([f for v in attrs.values() for f in (v if type(v) is tuple else (v,)) if isinstance(f, Func)]) if attrs else ()
 
 
 def map_regions(attrs, change):
-    """`attrs` with every function f in them replaced by `change(f)`."""
+    """`attrs` with every function f in them replaced by `change(f)`; itself where none is another then."""
     if not regions(attrs):
         return attrs
     swap = lambda v: change(v) if isinstance(v, Func) else tuple(map(swap, v)) if type(v) is tuple else v
-    return {k: swap(v) for k, v in attrs.items()}
+    changed = {k: swap(v) for k, v in attrs.items()}
+    return attrs if regions(changed) == regions(attrs) else changed
+
+
+def has(func, found):
+    """Whether there is an equation of which `found` is true, in a function or its regions."""
+    return any(found(eqn) or any(has(f, found) for f in (eqn.regions() if "region" in eqn.op.traits else ())) for eqn in func.eqns)
 
 
 def effectful(op, attrs):
@@ -147,7 +153,8 @@ def effectful(op, attrs):
 class Func:
     """A closed, frozen program: parameters, equations in order, results. Made by `Builder.finish`."""
 
-    __slots__ = ("name", "params", "eqns", "results", "__weakref__")
+    PARTS = ("name", "params", "eqns", "results")
+    __slots__ = (*PARTS, "__weakref__")
 
     def __init__(self, name, params, eqns, results):
         self.name, self.params, self.eqns, self.results = name, tuple(params), tuple(eqns), tuple(results)
@@ -192,7 +199,16 @@ class Builder:
         self.locate = locate  # () -> Source, asked only when an equation is really appended
         self.source = None  # used when there is no `locate`
         self._numbered = {}
-        self.values = set()  # ids of the values bound here, to tell a leak from an operand
+        self.values = set()  # those bound here, to tell a leak from an operand
+        self.before, self.own = None, ()  # a function that is built again; its equations, which stand here too where nothing of them changes
+
+    @classmethod
+    def again(cls, func, *args):
+        """A builder of `func` as a pass changes it: of the same parameters, and of the same equations where `replay` meets none that is new."""
+        build = cls(func.name, *args)
+        build.params, build.before, build.own = list(func.params), func, set(func.eqns)
+        build.values.update(func.params)
+        return build
 
     # -- the current builder, per thread -------------------------------------------------------
     @classmethod
@@ -225,8 +241,11 @@ class Builder:
         self.values.add(value)
         return value
 
-    def emit(self, op, operands, attrs, source=None, hints=None):
-        """Append `op(operands, **attrs)` unless its value is already known. -> Value, or tuple of them."""
+    def emit(self, op, operands, attrs, source=None, hints=None, eqn=None):
+        """Append `op(operands, **attrs)` unless its value is already known. -> Value, or tuple of them.
+
+        eqn: an equation that is just that, to stand here itself.
+        """
         operands = tuple(operands)
         for x in operands:
             if not isinstance(x, Operand):
@@ -239,11 +258,15 @@ class Builder:
             raise IRTypeError(f"{op.name}: attributes must be hashable, got {attrs}") from None
         if known is not None and not effectful(op, attrs):
             return known
-        known = self._numbered[key] = self.append(op, operands, attrs, source, hints)
+        known = self._numbered[key] = self.append(op, operands, attrs, source, hints, eqn)
         return known
 
-    def append(self, op, operands, attrs, source, hints):
+    def append(self, op, operands, attrs, source, hints, eqn=None):
         """Append the equation as it stands; a `Rewriter` tries its rules first."""
+        if eqn is not None:
+            self.eqns.append(eqn)
+            self.values.update(eqn.results)
+            return eqn.results if op.multiple else eqn.results[0]
         types = op.result_types(operands, attrs)
         if source is None:
             source = self.locate() if self.locate is not None else self.source
@@ -260,11 +283,13 @@ class Builder:
 
     def replay(self, eqn, env, op=None, attrs=None):
         """Append a copy of `eqn` with its operands looked up in `env`, and record its results there."""
-        operands = tuple(env.get(x, x) for x in eqn.operands)
-        hints = tuple(r.hint for r in eqn.results)
-        out = self.emit(op or eqn.op, operands, eqn.attrs if attrs is None else attrs, eqn.source, hints)
+        operands = tuple([env.get(x, x) for x in eqn.operands])
+        attrs = eqn.attrs if attrs is None else attrs
+        same = eqn if eqn in self.own and op is None and attrs is eqn.attrs and operands == eqn.operands else None
+        out = self.emit(op or eqn.op, operands, attrs, eqn.source, None if same else tuple([r.hint for r in eqn.results]), same)
         for old, new in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
-            env[old] = new
+            if old is not new:
+                env[old] = new
 
     def inline(self, func, operands, through=None):
         """Append the body of `func` on `operands`; returns the tuple of its results."""
@@ -276,7 +301,9 @@ class Builder:
         return tuple(env.get(r, r) for r in func.results)
 
     def finish(self, results, name=None):
-        return Func(name or self.name, self.params, self.eqns, results)
+        made, before = Func(name or self.name, self.params, self.eqns, results), self.before
+        same = before is not None and all(getattr(made, part) == getattr(before, part) for part in Func.PARTS)
+        return before if same else made
 
 
 def as_operand(x, operands, op):

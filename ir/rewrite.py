@@ -43,8 +43,8 @@ class Rule:
 
     origin = None
 
-    def __init__(self, pattern, replacement, exact=True, where=None, grows=False, once=False, cases=()):
-        self.pattern, self.replacement, self.where, self.cases = pattern, replacement, where, tuple(cases)
+    def __init__(self, pattern, replacement, exact=True, where=None, fits=None, grows=False, once=False, cases=()):
+        self.pattern, self.replacement, self.where, self.fits, self.cases = pattern, replacement, where, fits, tuple(cases)
         self.exact, self.grows, self.once = exact, grows, once
         self.computed = inspect.isfunction(replacement)
         self.place = _caller()
@@ -52,6 +52,12 @@ class Rule:
         self.text = f"{'any op' if pattern is None else text_of(pattern)} -> {target}"
         self._names = _names(replacement) if self.computed else ()
         self._where_names = _names(where) if where else ()
+
+    def may_match(self, op, heads):
+        """Whether an equation may fit, by its op and by the heads of its operands."""
+        if self.pattern is None:
+            return self.fits is None or self.fits(op, heads)
+        return may_match(self.pattern, op, heads)
 
     def matches(self, op, operands, attrs):
         """The bindings under which the equation fits, those that fail `where` left out."""
@@ -105,6 +111,7 @@ def rule(pattern, replacement=None, **options):
 
     exact: False when a bit may change; say on what input in a comment beside it.
     where: a condition on the bindings, taken by name as the computed replacement takes them.
+    fits: of a rule without a pattern, a condition on op and heads alone, which is asked once for all equations that have the same.
     grows: True where the replacement is worth more equations than it frees.
     once: True where it pays only when nobody else reads the equations matched below the root.
     cases: what the rule is tested on: `{hole: type, number or attribute}`; elementwise rules need none.
@@ -137,7 +144,7 @@ class RuleSet:
         key = op, tuple([head(x) for x in operands])
         found = self._of.get(key)
         if found is None:
-            found = self._of[key] = tuple(r for r in self.rules if r.pattern is None or may_match(r.pattern, *key))
+            found = self._of[key] = tuple([r for r in self.rules if r.may_match(*key)])
         return found
 
     def exact(self):
@@ -161,25 +168,32 @@ class Rewriter(Builder):
     """A builder that tries its rules on every equation before appending it, those of replacements too.
 
     `reads` counts how often each equation will be read by the program being rebuilt: zero means dead.
-    Each firing is appended to `log`, each rule that would not pay to `declined`.
+    Each firing is appended to `log`, each rule that would not pay to `declined`, each equation that no rule fits to `settled`: what it
+    computes hangs on nothing but itself, so none will.
     """
 
-    def __init__(self, name, rules, log, declined):
+    def __init__(self, name, rules, log, declined, settled):
         super().__init__(name)
-        self.rules, self.log, self.declined = rules, log, declined
+        self.rules, self.log, self.declined, self.settled = rules, log, declined, settled
         self.firing, self.reads = [], Counter()
 
-    def append(self, op, operands, attrs, source, hints):
+    def append(self, op, operands, attrs, source, hints, eqn=None):
+        if eqn is not None and eqn in self.settled:
+            return super().append(op, operands, attrs, source, hints, eqn)
+        hints, fitting = hints if eqn is None else tuple([r.hint for r in eqn.results]), False
         if not effectful(op, attrs):
             source = self.source if source is None else source
             for rule in self.rules.of(op, operands):
                 if rule.origin is not None and source is not None and rule.origin in source.rules:
                     continue
                 for bound in rule.matches(op, operands, attrs):
-                    new = self.fire(rule, bound, op, operands, attrs, source, hints)
+                    fitting, new = True, self.fire(rule, bound, op, operands, attrs, source, hints)
                     if new is not None:
                         return new
-        return super().append(op, operands, attrs, source, hints)
+        made = super().append(op, operands, attrs, source, hints, eqn)
+        if not fitting:
+            self.settled.add(self.eqns[-1])
+        return made
 
     def fire(self, rule, bound, op, operands, attrs, source, hints):
         """The replacement under one binding, or None where the rule declines or would not pay."""
@@ -230,8 +244,9 @@ class Rewriter(Builder):
         while pending:
             x, times = pending.pop()
             if isinstance(x, Value) and x.eqn is not None and times:
-                self.reads[x.eqn] += times
-                if self.reads[x.eqn] == times:
+                known = self.reads.get(x.eqn, 0)
+                self.reads[x.eqn] = known + times
+                if not known:
                     pending += [(y, 1) for y in x.eqn.operands]
 
     def release(self, x):
@@ -269,9 +284,10 @@ def rewrite(func, rules, log=None):
 
     Each firing is appended to `log` as (rule, source of the equation it replaced).
     """
+    settled = set()
     for _ in range(ROUNDS):
         firings, declined = [], []
-        func = _rewrite(func, rules, firings, declined, {})
+        func = _rewrite(func, rules, firings, declined, settled, {})
         if log is not None:
             log += firings
         if not firings or not declined:  # what one walk leaves unread may let the rules it declined pay
@@ -279,28 +295,24 @@ def rewrite(func, rules, log=None):
     raise RewriteError(f"{func.name}: these rules find work without end:\n  " + "\n  ".join(dict.fromkeys(str(rule) for rule, _ in firings)))
 
 
-def _rewrite(func, rules, log, declined, done):
+def _rewrite(func, rules, log, declined, settled, done):
     if func in done:
         return done[func]
-    build, reads = Rewriter(func.name, rules, log, declined), readers(func)
+    build, reads, env = Rewriter.again(func, rules, log, declined, settled), readers(func), {}
     with build:
-        env = {p: build.param(p.type, p.hint) for p in func.params}
         for eqn in func.eqns:
             if not is_live(eqn, reads):
                 continue
-            operands = tuple(env.get(x, x) for x in eqn.operands)
-            attrs = map_regions(eqn.attrs, lambda region: _rewrite(region, rules, log, declined, done))
-            out = build.emit(eqn.op, operands, attrs, eqn.source, tuple(r.hint for r in eqn.results))
-            for old, new in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
-                env[old] = new
-                build.retain(new, reads[old])
+            build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _rewrite(region, rules, log, declined, settled, done)))
+            for r in eqn.results:
+                build.retain(env.get(r, r), reads[r])
             if eqn.effect:
                 made = build.eqns[-1]
                 for x in () if build.reads[made] else made.operands:  # an effect that gives nothing reads its operands all the same
                     build.retain(x)
                 build.reads[made] += 1
-            for x in operands:
-                build.release(x)
+            for x in eqn.operands:
+                build.release(env.get(x, x))
     build.eqns = [eqn for eqn in build.eqns if build.reads[eqn]]
     done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
@@ -311,13 +323,18 @@ def readers(func):
     reads = Counter(r for r in func.results if isinstance(r, Value))
     for eqn in reversed(func.eqns):
         if is_live(eqn, reads):
-            reads.update(x for x in eqn.operands if isinstance(x, Value))
+            for x in eqn.operands:
+                if isinstance(x, Value):
+                    reads[x] = reads.get(x, 0) + 1
     return reads
 
 
 def is_live(eqn, reads):
     """Whether an equation is read, or must run anyway."""
-    return eqn.effect or any(reads[r] for r in eqn.results)
+    for r in eqn.results:
+        if reads.get(r):
+            return True
+    return eqn.effect
 
 
 def _cycle(firing):

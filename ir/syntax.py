@@ -6,9 +6,10 @@ converted at once. A conversion is left in the middle only for the garbage colle
 
 import ast
 import contextlib
-import gc
 import os
 import threading
+
+from .collector import waiting
 
 _converting = threading.Lock()
 os.register_at_fork(before=_converting.acquire, after_in_parent=_converting.release, after_in_child=_converting.release)
@@ -29,11 +30,5 @@ def compiled(tree, *args, **kwargs):
 @contextlib.contextmanager
 def undisturbed():
     """Within, no garbage is collected, and one thread at a time is there."""
-    with _converting:
-        enabled = gc.isenabled()
-        gc.disable()
-        try:
-            yield
-        finally:
-            if enabled:
-                gc.enable()
+    with _converting, waiting():
+        yield

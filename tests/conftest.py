@@ -1,5 +1,8 @@
 """Golden texts: `pytest --accept` rewrites them; the diff is then reviewed like code. The longest tests begin first.
 
+Programs run through XLA, but those of tests marked `as_numpy` as generated NumPy: sweeps over dtypes ask the tracer the same of each, and what
+XLA makes of an op is seen of some of them, and op by op in test_ops.py. `pytest --xla` runs those through XLA too.
+
 `pytest --exact` compiles as `jit(exact=True)` whatever says nothing about it, and skips the tests marked `inexact`, which look for what
 inexact rewrites make. Tests of the user's own rules, which are inexact unless stated otherwise, ask for `inexact_rules`.
 """
@@ -10,17 +13,19 @@ import pathlib
 import numpy as np
 import pytest
 from cached import Process
+from random_flow import program
 
 from wengert.tracer.jit import Compiled, jit
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
-LONGEST = ("test_stdlib.py", "test_numpy_table.py", "test_random_flow.py")
+LONGEST = ("test_stdlib.py", "test_random_flow.py")
 gc.set_threshold(50_000, 20, 100)  # programs are many objects that stay, and looking through them over and over takes time
 
 
 def pytest_addoption(parser):
     parser.addoption("--accept", action="store_true", help="rewrite golden texts with what the code prints now")
     parser.addoption("--exact", action="store_true", help="compile with exact=True where a test does not say")
+    parser.addoption("--xla", action="store_true", help="run the tests marked as_numpy through XLA")
 
 
 def pytest_configure(config):
@@ -70,9 +75,11 @@ def rng():
 
 
 @pytest.fixture(autouse=True)
-def through_xla(monkeypatch):
-    """Programs run through XLA, whatever is faster: what is tested is to be the same on every machine."""
+def through_xla(monkeypatch, request):
+    """Programs run through XLA, whatever is faster, or in its place as generated NumPy: what is tested is to be the same on every machine."""
     monkeypatch.setattr("wengert.tracer.engine.CHOICE", "xla")
+    if request.node.get_closest_marker("as_numpy") and not request.config.getoption("--xla"):
+        monkeypatch.setattr("wengert.backends.xla.dispatch.program", program)
 
 
 @pytest.fixture

@@ -3,7 +3,13 @@
 import warnings
 
 import numpy as np
+import pytest
 from table import check
+
+
+def by_xla(some, *every):
+    """The parameters `every`, one after another; those not among `some` run as generated NumPy (see conftest.py)."""
+    return [x if x in some else pytest.param(*(x if isinstance(x, tuple) else (x,)), marks=pytest.mark.as_numpy) for x in every]
 
 
 def check_sweep(table, rtol=1e-12, **operands):

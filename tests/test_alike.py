@@ -11,8 +11,9 @@ from wengert.autodiff.split import sources
 from wengert.backends.xla.division import exact_divisions
 from wengert.backends.xla.lower import marks
 from wengert.ir import alike
-from wengert.ir.core import verify
+from wengert.ir.core import Func, verify
 from wengert.ir.ops.control import evaluate
+from wengert.ir.text import parse
 from wengert.tracer import chained
 
 DEPTH, WIDTH = 16, 5
@@ -257,3 +258,48 @@ def test_divisions_stay_exact_across_pieces(short):
     cut = alike.Cut(func, alike.uses(func), bounds, bounds, lambda x: None, marks(func))
     first, _ = alike.built(func, [cut.span(a, b) for a, b in zip(bounds, bounds[1:])], marks(func))
     assert not exact_divisions(first.func) and first.marks[0] == {first.func.eqns[-1]}
+
+
+def test_an_adjoint_that_needs_less_is_no_function_of_its_own(short, monkeypatch):
+    """The first layer's has no cotangent of x to compute: it is written as that of the others, and what that computes beside it is not read."""
+    monkeypatch.setattr(alike, "CALL", 0.0)  # a piece a layer
+    compiled = []
+    for seen in (alike.within_others, lambda spans, params: spans):
+        monkeypatch.setattr(alike, "within_others", seen)
+        f = grad(network, argnums=1)
+        check(f, *data())
+        compiled.append(sorted(version(f).chain.counts.values()))
+    assert compiled[0][-2:] == [DEPTH, DEPTH] and compiled[1][-2:] == [DEPTH - 1, DEPTH]
+
+
+def spans(text):
+    """Spans of the equations of a function, of the first four and of those behind them."""
+    eqns = parse(text).eqns
+    made = [eqns[:4], eqns[4:]]
+    return [alike.Span(e, (0, (), None), alike.outside(e), [r for q in e for r in q.results]) for e in made]
+
+
+@pytest.mark.parametrize("eqns, part", [
+    ("%4 = sin %0 : f64[]\n %5 = mul %4, %y : f64[]\n", True),
+    ("%4 = sin %0 : f64[]\n %5 = mul %4, %4 : f64[]\n", False),  # what is an operand there is computed here
+    ("%4 = cos %0 : f64[]\n %5 = mul %4, %y : f64[]\n", False),
+    ("%4 = mul %0, %y : f64[]\n %5 = sub %4, %0 : f64[]\n", False),  # what is computed there is an operand here
+    ("%4 = sin %0 : f64[]\n %5 = sub %4, %x : f64[]\n", False),  # of what the one left out gives there
+    ("%4 = sin %0 : f64[]\n %5 = mul %4, %y : f64[]\n %6 = sub %5, %0 : f64[]\n", True),
+    ("%4 = sin %0 : f64[]\n %5 = mul %4, %y : f64[]\n %6 = sub %5, %y : f64[]\n", False),  # one operand there, two here
+])  # fmt: skip
+def test_a_part_of_a_piece(eqns, part):
+    """Of `sin x, sin x * y, that - x, that * z`: what is a part of it means the same, whatever is put for the rest."""
+    model, span = spans(
+        "func f(%x: f64[], %y: f64[], %z: f64[]) -> f64[] {\n"
+        "%0 = sin %x : f64[]\n %1 = mul %0, %y : f64[]\n %2 = sub %1, %x : f64[]\n %3 = mul %2, %z : f64[]\n" + eqns + "return %5\n}"
+    )
+    found = alike.part_of(span, model, span.operands)
+    assert (found is not None) == part
+    if part:
+        rng = np.random.default_rng(0)
+        env = {x: rng.normal() for x in span.operands}
+        inside = lambda s, values: evaluate(Func("f", s.operands, s.eqns, s.values), values)
+        want = dict(zip(span.values, inside(span, [env[x] for x in span.operands])))
+        got = evaluate(Func("f", model.operands, model.eqns, model.values), [env[x] for x in found.operands])
+        assert {r: v for r, v in zip(found.values, got) if r in want} == want

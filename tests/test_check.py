@@ -10,7 +10,7 @@ from wengert.ir import pipeline
 from wengert.ir.core import Builder, Lit
 from wengert.ir.ops import OPS
 from wengert.tracer import check as module
-from wengert.tracer import promote
+from wengert.tracer import ufunc_calls
 from wengert.tracer.numpy_api.registry import HANDLERS
 from wengert.tracer.promote import UFUNCS
 
@@ -51,7 +51,7 @@ def fails(function, *args):
 
 def captured_as(monkeypatch, op):
     monkeypatch.setitem(UFUNCS, np.sin, op)
-    monkeypatch.setattr(promote, "_plans", {})
+    monkeypatch.setattr(ufunc_calls, "_plans", {})
 
 
 def test_nothing_differs():

@@ -12,6 +12,7 @@ from wengert.autodiff.spectral import like
 from wengert.backends.numpy import callable_of, emit
 from wengert.backends.xla import lower
 from wengert.ir.core import Builder, verify
+from wengert.ir.exactness import exactly
 from wengert.ir.ops.dense import cholesky, qr, solve, triangular_solve
 from wengert.ir.ops.elementwise import real
 from wengert.ir.ops.linalg import dot_general
@@ -175,3 +176,23 @@ def test_real_part_is_taken_where_the_operand_is_real():
     func = program(lambda x: real(eigvals(x)), "f64[2,2]")
     (g,) = on_numpy(vjp(func, keep=False), np.diag([1.0, 2.0]), np.array([1.0, 0.0]))
     np.testing.assert_allclose(g, np.diag([1.0, 0.0]), atol=1e-12)
+
+
+# -- convolutions of one channel -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [((0, 1, 2, 3),) * 3, ((0, 3, 1, 2), (3, 2, 1, 0), (2, 3, 0, 1))], ids=["channels first", "mixed"])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_few_taps_are_shifted_sums(order, dtype):
+    attrs = dict.fromkeys(("strides", "lhs_dilation", "rhs_dilation"), (1, 1)) | {"padding": ((1, 2), (0, 1)), "dimension_numbers": order}
+    placed = lambda spec, a, b: [f"{dict(zip(spec, (1, 1, a, b)))[i]}" for i in range(4)]
+    types = [f"{dtype}[{','.join(placed(spec, *size))}]" for spec, size in zip(order, ((70, 80), (3, 4)))]
+    func = program(lambda x, w: conv_general(x, w, **attrs), *types)
+    operands = [np.random.default_rng(0).normal(size=p.type.shape).astype(p.type.dtype) for p in func.params]
+    with jax.enable_x64(True):
+        text = jax.jit(lambda *a: lower(func, a)).lower(*operands).compile().as_text()
+        (got,) = jax.jit(lambda *a: lower(func, a))(*operands)
+    assert "convolution(" not in text or jax.default_backend() != "cpu"
+    np.testing.assert_allclose(got, conv_general.body(*operands, **attrs), rtol=1e-4 if dtype == "f32" else 1e-12, atol=1e-5)
+    with jax.enable_x64(True), exactly(True):
+        assert "stablehlo.convolution" in jax.jit(lambda *a: lower(func, a)).lower(*operands).as_text()

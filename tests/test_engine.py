@@ -135,6 +135,8 @@ SQUARE, LONG = np.random.default_rng(0).normal(size=(4, 4)), np.random.default_r
 SPD = SQUARE @ SQUARE.T + np.eye(4)
 CALLS = {
     "partition": (lambda x: (np.sort(x, 1)[:, :4], np.sort(x, 1)[:, -3:], np.median(x, 1), np.sort(x.T, 0)[5:8], np.sort(x)[:, 7]), LONG),
+    "long convolution": (lambda x, k: [np.convolve(x.ravel(), k[i:], mode) for i in range(3) for mode in ("same", "full")],
+                         np.tile(LONG, 5), np.arange(5.0)),
     "convolution": (lambda x, k: (np.convolve(x[0], k), np.convolve(x[1], k, "valid"), np.correlate(x[2], k[::-1])), LONG, np.arange(5.0)),
     "products": (lambda x, y: (np.einsum("ijk,ik->j", x, y), np.tensordot(x, y, ([1, 0], [1, 0])), np.einsum("ijk,jl->lik", x, y)),
                  np.arange(64.0).reshape(4, 4, 4), SQUARE),

@@ -227,6 +227,108 @@ def test_keywords_that_the_function_tells_apart():
     agree(vmap(lambda x, s: x * s, in_axes=(0,))(x, s=x), x * x)
 
 
+def test_parameters_under_any_names():
+    """Those of the generated function itself among them."""
+
+    def f(hit, raw, rest, a1=2.0, config=1.0):
+        return hit * raw + rest * a1 / config
+
+    g = jit(f)
+    by_name = {"rest": 3.0, "hit": 1.0, "raw": 2.0}
+    calls = [((1.0, 2.0, 3.0), {}), ((1.0,), {"raw": 2.0, "rest": 3.0}), ((1.0, 2.0), {"rest": 3.0, "config": 4.0}), ((), by_name)]
+    for _ in range(3):
+        agree([g(*args, **kwargs) for args, kwargs in calls], [f(*args, **kwargs) for args, kwargs in calls])
+    g = closed(g)
+    agree([g(*args, **kwargs) for args, kwargs in calls], [f(*args, **kwargs) for args, kwargs in calls])
+
+
+def test_by_position_alone_and_by_keyword():
+    def f(x, /, y, z=1.0):
+        return x + y * z
+
+    g = jit(f)
+    for _ in range(2):
+        agree((g(1.0, y=2.0), g(1.0, 2.0), g(1.0, z=2.0, y=3.0), g(1.0, 3.0, z=4.0)), (3.0, 3.0, 7.0, 13.0))
+    for args, kwargs in [((), {"x": 1.0, "y": 2.0}), ((1.0,), {}), ((1.0, 2.0), {"y": 3.0}), ((1.0, 2.0, 3.0, 4.0), {})]:
+        with pytest.raises(TypeError) as want:
+            f(*args, **kwargs)
+        with pytest.raises(TypeError) as got:
+            g(*args, **kwargs)
+        assert str(got.value) == str(want.value)
+
+
+@pytest.mark.parametrize("function, args", [(lambda x, y: (x + y) * 2.0 - x, (3.0, 0.25)), (lambda x: x.__setitem__(0, 2.0), (np.arange(3.0),))])
+def test_few_operations_stand_in_the_function_in_front(function, args):
+    f = closed(warm(function, *args, engine="numpy"))
+    (entry,) = f.compiled.entries.values()
+    (straight,) = entry.current.straight
+    straight.call.__code__ = (lambda *_: pytest.fail("called")).__code__
+    mine, theirs = ([x.copy() if isinstance(x, np.ndarray) else x for x in args] for _ in range(2))
+    agree(f(*mine), function(*theirs))
+    agree(mine, theirs)
+
+
+# -- checks of jax arrays --------------------------------------------------------------------------
+
+
+equal = np.testing.assert_array_equal
+
+
+def counting(f):
+    """How often a call of f has waited for its status."""
+    waited, word = [], f.compiled.front.space["word"]
+    f.compiled.front.space["word"] = lambda x: waited.append(x) or word(x)
+    return waited
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_the_same_indices_are_waited_for_once(native):
+    f = warm(lambda x, i: x[i] * 2.0, jnp.arange(5.0), jnp.array([0, 3]), native=native)
+    waited = counting(f)
+    good, bad, x = jnp.array([1, 4]), jnp.array([1, 5]), jnp.arange(5.0)
+    for k in range(4):
+        equal(f(x + k, good), (np.arange(5.0) + k)[[1, 4]] * 2)
+    assert len(waited) == (not native)
+    for i, out in ((bad, "index 5 is out of bounds"), (good, None), (good, None), (bad, "index 5 is out of bounds"), (bad, "index 5")):
+        if out is None:
+            equal(f(x, i), np.arange(5.0)[[1, 4]] * 2)
+        else:
+            with pytest.raises(IndexError, match=out):
+                f(x, i)
+    assert len(waited) == 4 * (not native)  # what has failed is not forgotten for what passed
+    equal(f(x, jnp.array([0, 1])), np.arange(2.0) * 2)
+    assert len(waited) == 5 * (not native)
+
+
+def test_checks_of_other_shapes_are_other_checks():
+    """The axis is part of the check, and not of what it is about."""
+    f, i = jit(lambda x, i: x[i]), jnp.array([0, 4])
+    for _ in range(3):
+        equal(f(jnp.arange(5.0), i), np.arange(5.0)[[0, 4]])
+        with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 3"):
+            f(jnp.arange(3.0), i)
+
+
+def test_checks_of_arrays_that_may_change_are_asked_again():
+    i, x = np.array([0, 3]), np.arange(5.0)
+    f = warm(lambda x, i: x[i] * 2.0, x, i, engine="xla")
+    i[0] = 7
+    with pytest.raises(IndexError):
+        f(x, i)
+
+
+def test_numbers_and_arrays_that_decide_together():
+    f, a, x = jit(lambda a, s, x: np.linalg.solve(a - s * np.eye(2), x), native=False), jnp.eye(2), jnp.ones(2)
+    two, one = 2.0, 1.0
+    for _ in range(3):
+        equal(f(a, two, x), -np.ones(2))
+    waited = counting(f)
+    equal(f(a, two, x + 1), -np.full(2, 2.0))
+    assert not waited
+    with pytest.raises(np.linalg.LinAlgError):
+        f(a, one, x)
+
+
 REFUSED = [((), {}), ((), {"scale": 1.0}), ((1.0,), {"x": 1.0}), ((1.0,), {"size": 1.0}), ((1.0, 2.0, 3.0, 4.0), {})]
 
 

@@ -9,6 +9,7 @@ from wengert import jit
 from wengert.backends.xla.lower import lower
 from wengert.ir.core import Builder, Lit
 from wengert.ir.ops.control import evaluate
+from wengert.ir.ops.reduction import cumsum, reduce_sum
 from wengert.ir.ops.shape import pad
 from wengert.ir.types import parse_type
 
@@ -132,3 +133,19 @@ def test_jax_differentiates_and_batches_extremes():
     plain = lambda x: x.max(axis=-1).sum() + x.min(axis=0).sum()
     np.testing.assert_allclose(jax.grad(greatest)(x), jax.grad(plain)(x))
     np.testing.assert_allclose(jax.vmap(greatest)(x), jax.vmap(plain)(x), rtol=1e-5)
+
+
+def test_a_form_for_the_platform_is_all_that_is_traced_where_there_is_no_other(monkeypatch):
+    """Elsewhere the choice is left to jax: both ways the numbers are NumPy's."""
+    build = Builder()
+    with build:
+        x = build.param(parse_type("f64[6,40]"))
+        func = build.finish((reduce_sum(x, axes=(0,)), cumsum(x, axis=1, reverse=False)))
+    array = np.random.default_rng(0).normal(size=(6, 40))
+    with jax.enable_x64(True):
+        for platform, choices in (("cpu", 0), ("gpu", 2)):
+            monkeypatch.setattr(jax, "default_backend", lambda platform=platform: platform)
+            run = lambda x: lower(func, [x])
+            assert str(jax.make_jaxpr(run)(array)).count("platform_index") == choices
+            for got, want in zip(jax.jit(run)(array), evaluate(func, [array]), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-14, atol=1e-14)

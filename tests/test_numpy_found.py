@@ -645,7 +645,7 @@ def test_convolutions_meet_nothing_beyond_their_ends():
         return [f(x, w, mode) for f in (np.convolve, np.correlate) for mode in ("full", "same")]
 
     rng = np.random.default_rng(0)
-    for n, m in ((5, 3), (40, 36), (3, 6)):
+    for n, m in ((5, 3), (40, 36), (3, 6), (4096, 4), (5000, 1)):
         for i, odd in ((0, np.inf), (-1, np.nan), (0, 1.0)):
             x, w = rng.normal(size=n), rng.normal(size=m)
             (w if m < n else x)[i] = odd

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from compare import agree, check_same
+from sweep import by_xla
 from table import check
 from test_numpy_shaping import drawn
 
@@ -94,13 +95,13 @@ np.linalg.matrix_power(m, 1.5)  # TypeError
 """
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", by_xla(["float32", "complex128", "int32", "bool"], *DTYPES))
 @pytest.mark.parametrize("table", [PRODUCTS, EINSUM], ids=["products", "einsum"])
 def test_products(table, dtype):
     check(table, rtol=3e-5 if dtype == "float32" else 1e-12, **operands(dtype))
 
 
-@pytest.mark.parametrize("dtype", DTYPES[:5])
+@pytest.mark.parametrize("dtype", by_xla(["float32", "complex128"], *DTYPES[:5]))
 def test_crosses_and_powers(dtype):
     check(CROSSES, rtol=3e-5 if dtype == "float32" else 1e-11, **operands(dtype))
 
@@ -212,7 +213,7 @@ def matrices(dtype):
     return {"m": m, "n": n, "p": p, "b": b, "v": v}
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64", "int64"])
+@pytest.mark.parametrize("dtype", by_xla(["float64", "complex64"], "float64", "float32", "complex128", "complex64", "int64"))
 @pytest.mark.parametrize("table", [SYSTEMS, SIZES, FACTORS], ids=["systems", "sizes", "factors"])
 def test_linalg(table, dtype):
     check(table, rtol=2e-3 if dtype in ("float32", "complex64") else 1e-9, **matrices(dtype))
@@ -296,7 +297,7 @@ fft.irfft(fft.rfft(v), 3), fft.rfft(v, 1)
 """
 
 
-@pytest.mark.parametrize("dtype", ["float64", "complex128", "float32", "int32", "bool"])
+@pytest.mark.parametrize("dtype", by_xla(["complex128", "float32"], "float64", "complex128", "float32", "int32", "bool"))
 def test_fft(dtype):
     given = {name: drawn(dtype, shape, k) for k, (name, shape) in enumerate({"v": 3, "b": (3, 4), "t": (2, 3, 4)}.items())}
     rtol = 3e-5 if dtype == "float32" else 1e-11
@@ -337,7 +338,7 @@ np.polyfit(x, y, 5, cov=True)  # ValueError
 """
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "complex128"])
+@pytest.mark.parametrize("dtype", by_xla(["float64", "complex128"], "float64", "float32", "int32", "complex128"))
 def test_polynomials(dtype):
     given = {name: drawn(dtype, shape, k) for k, (name, shape) in enumerate({"p": 4, "q": 2, "x": 3, "s": ()}.items())}
     given["p"][0] = 2  # polymul keeps leading zeros

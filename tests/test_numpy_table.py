@@ -1,14 +1,18 @@
 """docs/numpy.md is true: every public name of NumPy has an example, each gives what NumPy gives, and the page is what they make."""
 
 import pathlib
+import re
 
 import numpy as np
-from compare import agree
+import pytest
+from compare import agree, check_same
 
 from wengert.tracer.catalogue import page, run
 
 EXAMPLES = list(run.examples())
 PAGE = pathlib.Path(__file__).parent.parent / "docs" / "numpy.md"
+COMPUTED = set(re.findall(r"\| (?:captured|bounded) \| `(.*?)` \|", PAGE.read_text()))
+PARTS = 20
 
 
 def test_every_name_has_an_example():
@@ -28,6 +32,7 @@ def same(got, want, differs):
     agree([given[i] for i in arrays], [changed[i] for i in arrays], 1e-9)
 
 
+@pytest.mark.as_numpy
 def test_every_example_and_the_page():
     seen, failures = [(e, run.seen(e)) for e in EXAMPLES], []
     for example, found in seen:
@@ -43,3 +48,12 @@ def test_every_example_and_the_page():
             failures.append(f"{example.text}\n    {str(error).strip()}")
     assert not failures, "\n".join(failures)
     assert page.made(seen) == PAGE.read_text(), "docs/numpy.md is not what the examples give: python -m wengert numpy > docs/numpy.md"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_values_by_xla(part):
+    """What is computed, many examples as one program: most of what one costs is the start of a compilation."""
+    chosen = [e for e in EXAMPLES if e.text in COMPUTED and not e.raised and not e.differs][part::PARTS]
+    names = sorted({name for e in chosen for name in e.operands})
+    calls = [(run.function_of(e), [names.index(name) for name in e.operands]) for e in chosen]
+    check_same(lambda *given: [f(*[given[i] for i in places]) for f, places in calls], *map(run.operands().get, names), rtol=1e-9)

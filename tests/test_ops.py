@@ -60,7 +60,7 @@ def run_numpy(func, operands):
         return [np.asarray(r) for r in callable_of(func)(*operands)]
 
 
-def run_xla(runs):
+def run_xla(runs, **options):
     """The results of many (case, func, operands), as one program: what each costs is the start of a compilation."""
 
     def lowered(c, func, operands):
@@ -69,7 +69,8 @@ def run_xla(runs):
 
     cases, funcs, arguments = zip(*runs, strict=True)
     with jax.enable_x64(True):
-        found = jax.jit(lambda *arguments: [lowered(*run) for run in zip(cases, funcs, arguments)])(*arguments)
+        program = jax.jit(lambda *arguments: [lowered(*run) for run in zip(cases, funcs, arguments)]).lower(*arguments)
+        found = program.compile(compiler_options=options or None)(*arguments)
     return [[np.asarray(r) for r in results] for results in found]
 
 
@@ -190,9 +191,9 @@ def check_first_order(func, operands, rng):
     return backward, [*operands, *g], cts, bound
 
 
-@EVERY_OP
-def test_derivatives(op):
-    runs, expected = [], []
+def gradients(op):
+    """[(order, (case, program, operands), its results, the bound of their error)]: right by finite differences, in both modes."""
+    found = []
     for c in op.cases:
         operands, attrs, rng = draw(op, c)
         func = func_of(op, operands, attrs)
@@ -201,12 +202,28 @@ def test_derivatives(op):
         with about(c):
             for order in (1, 2) if not any(isinstance(v, Func) for v in attrs.values()) else (1,):
                 func, operands, cts, bound = check_first_order(func, operands, rng)  # the gradient is a program like any other
-                runs.append((f"{c!r} in order {order}", func, operands))
-                expected.append((cts, bound))
-    for (c, *_), (cts, bound), got in zip(runs, expected, run_xla(runs) if runs else (), strict=True):
+                found.append((order, (f"{c!r} in order {order}", func, operands), cts, bound))
+    return found
+
+
+def check_xla(gradients):
+    """Ops are compared on XLA as it compiles them for users; that these compositions of them lower at all can be seen of quick compilations."""
+    _, runs, results, bounds = zip(*gradients, strict=True) if gradients else [()] * 4
+    for (c, *_), cts, bound, got in zip(runs, results, bounds, run_xla(runs, xla_backend_optimization_level=0) if runs else (), strict=True):
         with about(c):
             for a, b in zip(got, cts, strict=True):
                 agree(a, b, bound, "vjp on XLA against NumPy")
+
+
+@EVERY_OP
+def test_derivatives(op):
+    check_xla([g for g in gradients(op) if g[0] == 1])
+
+
+@pytest.mark.slow
+@EVERY_OP
+def test_second_derivatives_by_xla(op):
+    check_xla([g for g in gradients(op) if g[0] == 2])
 
 
 @pytest.mark.parametrize("op, c", CASES)

@@ -3,12 +3,14 @@
 import ast
 import gc
 import linecache
+import os
 import threading
 
 import numpy as np
+import pytest
 
 from wengert import grad, jit
-from wengert.ir import syntax
+from wengert.ir import collector, syntax
 
 COUNT = 8
 
@@ -115,8 +117,8 @@ def test_syntax_trees_are_made_at_one_go():
             if len(calls) > made:
                 break
         assert len(calls) > made  # elsewhere it is called
-        del calls[:]
         with syntax.undisturbed():
+            del calls[:]
             ast.parse(text)
             compile(tree, "<tree>", "exec")
             during = len(calls)
@@ -124,6 +126,49 @@ def test_syntax_trees_are_made_at_one_go():
     finally:
         gc.callbacks.remove(note)
         gc.set_threshold(*thresholds)
+
+
+def test_the_collector_waits_for_all():
+    """Those who want it to wait come and go in any order; then it is as it was before the first of them."""
+    assert gc.isenabled()
+    first, second = collector.waiting(), collector.waiting()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not gc.isenabled()
+    second.__exit__(None, None, None)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with collector.waiting(), collector.waiting():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_new_process_collects():
+    """Though a thread that is not there any more wanted it to wait."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with collector.waiting():
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        child = os.fork()
+        if not child:
+            os._exit(7 if gc.isenabled() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7 and not gc.isenabled()
+    finally:
+        done.set()
+        thread.join()
+    assert gc.isenabled()
 
 
 def test_without_source():

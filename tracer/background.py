@@ -22,11 +22,12 @@ from .array import WEAK_DTYPES
 from .cache.watch import watching
 from .capture import SCALAR
 from .draws import Draw
-from .entry import Entry, World, input_key
+from .entry import Entry
 from .errors import WengertError, warn_fallback
 from .frames import internal
 from .signature import kind_for
 from .snapshot import ATOMS
+from .traces import World, input_key
 from .tree import Missing, Trees, Undecided, Untraced
 from .worker import WORKER, Pace, Strict
 from .world import Guard, Read

@@ -7,6 +7,7 @@ one machine are the same from call to call. Where XLA has nothing to win it is n
 """
 
 import contextlib
+import functools
 import time
 
 import numpy as np
@@ -158,8 +159,14 @@ def take(entry, here, version, run=None):
     if version.tree is not None:  # a call that goes another way fails one of the checks, and the tree knows who it is for
         return
     known = isinstance(here.call, Engines)
-    found = [*(here.call.found if known else ()), run or written(entry, version)]
+    found = [*(here.call.found if known else ()), run or (written if version.straight is None else later)(entry, version)]
     here.call = Engines(here.call.program if known else here.call, found)
+
+
+def later(entry, version):
+    """The raw form of a version, written when it is first called: where there is one function for the whole call, hardly ever."""
+    made = functools.cache(lambda: written(entry, version))
+    return lambda *leaves: made()(*leaves)
 
 
 def written(entry, version, form=straight.raw, timed=False):

@@ -12,167 +12,32 @@ import numpy as np
 
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
+from ..ir import collector
 from ..ir.core import Func
 from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
-from ..ir.source import Source
 from ..ir.types import type_of
 from . import aside, chained, engine, meanwhile, progress, pytree, raising, rules, trial, world
 from .assume import Choices, refuse_effects
-from .capture import ARRAY, SCALAR, capture
+from .capture import capture
+from .causes import explained
 from .draws import put_back, states
-from .errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message, warn_fallback
-from .frames import PART, internal, without_internals
+from .errors import ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
+from .frames import without_internals
 from .ints import fit
-from .outside import Outside, changing, gathered
+from .outside import Outside, changing
 from .signature import kind_for
 from .status import PASSED, number_of
 from .storage import current_trace
 from .straight import MISS
-from .tree import Chosen, Missing, Tree, Trees, Undecided, Untraced
+from .traces import World
+from .tree import Chosen, Missing, Undecided, Untraced
 from .version import Version
 from .written import Place
 
 
 def same_number(a, b):
     return world.snapshot(a) == world.snapshot(b)
-
-
-def explained(error):
-    """NumPy's words for a traced value stored into a plain array, and Python's for endless recursion, in ours; other errors as they are."""
-    if type(error) is RecursionError:
-        return too_deep(error)
-    if type(error) is not ValueError or "setting an array element" not in str(error):
-        return error
-    tb = error.__traceback__
-    while tb.tb_next is not None:
-        tb = tb.tb_next
-    return ConcretizationError(
-        message(
-            "a traced value was stored into a plain ndarray, one that the function made itself",
-            Source(tb.tb_frame.f_code, tb.tb_lasti),
-            "Make the array from a traced one, np.zeros_like(x), or pass it as an argument: then it is traced too.",
-        )
-    ).with_traceback(error.__traceback__)
-
-
-def too_deep(error):
-    """Endless recursion: the function that calls itself, the line where it does, and why tracing does not end."""
-    calls, last, tb = {}, {}, error.__traceback__
-    while tb is not None:
-        code = tb.tb_frame.f_code
-        if not internal(code):
-            name, part, _ = code.co_qualname.partition(PART)  # a part is a body within the function
-            key = code.co_filename, name
-            if not part and key in last:
-                calls.setdefault(key, []).append(last[key])
-            last[key] = Source(code, tb.tb_lasti)
-        tb = tb.tb_next
-    if not calls:
-        return error
-    (_, name), (*_, source) = max(calls.items(), key=lambda found: len(found[1]))
-    text = f"{name} calls itself until Python's stack is full: recursion on traced data does not end while tracing"
-    hint = "Both sides of a choice are followed, whatever the data. Write a loop, or give the depth as an int argument."
-    return DeepRecursion(message(text, source, hint))
-
-
-class World:
-    """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches among them."""
-
-    def __init__(self, compiled, rules=()):
-        self.rules, self.options = rules, {"native": compiled.native, "exact": compiled.exact}
-        self.guard = world.Guard(())
-        self.reads = {}  # what the traces relied on: place -> Read
-        self.versions = []
-        self.straight = []  # of those that are one function each, as NumPy, the functions
-        self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
-        self.plain = None  # the kind of the one result, where all versions have just that
-        self.draws = None  # of the one version that is here, where it draws random numbers
-        self.call = self.base = dispatch.program(self.find, compiled.name, **self.options)
-        self.raising = None  # the program that raises where a check has failed, where there is one
-
-    @property
-    def live(self):
-        """Whether any input is to be looked up at each call."""
-        return any(isinstance(x, world.Read) for x in self.inputs)
-
-    def gather(self, env=None, number=None):
-        """The inputs of a call, of which `env` are the draws."""
-        return gathered(self.inputs, env, number)
-
-    def holds(self):
-        """Whether all is as it was when the traces were made. The generated function in front asks the guard alone: rules recall it."""
-        return self.rules == rules.in_force() and self.guard.holds()
-
-    def serves(self, types):
-        """Whether the traces here may be used, or joined by another, for arguments of these types."""
-        if not self.holds():
-            return False
-        if self.draws is None:
-            return True
-        version = self.versions[0]
-        now = [*types, *(type_of(x.get()) for x in self.inputs if isinstance(x, world.Read))]
-        return all(t is p.type for t, p in zip(now, version.captured.func.params))
-
-    def give(self, raw):
-        """The one result of a program that does nothing else, in NumPy's kind."""
-        value = np.array(raw) if self.small else dispatch.owned(raw)
-        return value if self.plain is ARRAY else value[()] if self.plain is SCALAR else value.item()
-
-    def find(self, types):
-        """The program for the types of arguments and inputs."""
-        version = self.version(types)
-        if version is None:
-            raise Untraced
-        return version.func, version.places
-
-    def version(self, types):
-        """The trace for the types of arguments and inputs; of several between which data chooses, any."""
-        return next((v for v in self.versions if v.fits(types)), None)
-
-    def version_of(self, leaves):
-        types = tuple([type_of(x) for x in leaves])
-        version = self.version(types)
-        if version is None:
-            raise Untraced
-        return version, types
-
-    def grow(self, version, tree):
-        """One more trace of a tree: each has a program of its own, and the data of a call says which is right."""
-        version.tree = tree or Tree()
-        version.tree.add(version)
-        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, **self.options)
-        if not isinstance(self.call, Trees):
-            self.call = Trees(raising.with_status(self.call), self.version_of)
-
-    def add(self, version, tree=None):
-        """A new trace, of a tree if data chooses; what it takes in joins the inputs, what it read joins the guard."""
-        arguments = len(version.types)
-        places = list(range(arguments))
-        keys = [input_key(x) for x in self.inputs]
-        for x in version.captured.inputs:
-            if input_key(x) not in keys:
-                self.inputs.append(x)
-                keys.append(input_key(x))
-            places.append(arguments + keys.index(input_key(x)))
-        version.places = places
-        if version.assumed:
-            self.grow(version, tree)
-        self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
-        self.versions.append(version)
-        self.straight = [v.straight for v in self.versions if v.straight is not None]
-        self.draws = version.captured.outside.draws or None
-        for place, read in version.captured.outside.reads.items():
-            if place not in self.reads or self.reads[place].weaker(read):
-                self.reads[place] = read
-        self.guard = world.Guard(self.reads.values())
-        kinds = {v.plain for v in self.versions}
-        self.plain = kinds.pop() if len(kinds) == 1 else None
-        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions)
-
-
-def input_key(x):
-    return x.place if isinstance(x, world.Read) else id(x)
 
 
 class Entry:
@@ -228,6 +93,12 @@ class Entry:
             if here.draws is not None:
                 self.keep(version, fresh)
                 return self.drawn(here, leaves, given)
+            if version.straight is not None and fresh:  # from disk
+                start = time.perf_counter()
+                out = version.straight(*leaves, *here.gather())
+                if out is not MISS:
+                    version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
+                    return out
             try:
                 while True:
                     try:
@@ -331,7 +202,8 @@ class Entry:
         traced = time.perf_counter()
         progress.phase("optimising", captured.func.count())
         applying = rules.applying(stated, self.compiled.exact)
-        func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
+        with collector.waiting():
+            func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
         if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
             func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
         version = Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))

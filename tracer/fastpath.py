@@ -1,17 +1,18 @@
 """The function a user calls: generated Python in which the signatures met last are tested inline.
 
-    def call(a0=MISSING, a1=MISSING, /, *rest, **keywords):
-        if type(a0) is T0 and type(a1) is T1 and not rest and not keywords and G['np'] is np:
+    def call(x=MISSING, y=MISSING, *rest):
+        if type(x) is T0 and type(y) is T1 and not rest and G['np'] is np:
             try:
-                return program(a0, a1)
+                return program(x, y)
             except Untraced:
                 pass
-        return other((a0, a1, *rest), keywords)
+        return slow(*parted((x, y), rest, names))
 
 One frame, no tuple, no dictionary: what stands between the user and jax.jit's C++ dispatch costs
-about a quarter of a microsecond. When a new signature is met the code object is exchanged; the
-function, its parameters and its identity stay. Names are numbered, so that a thread still inside the
-old code finds the old objects.
+about a fifth of a microsecond. Parameters have the names of the user's, so that Python itself finds those given by keyword;
+functions that take keywords of other kinds get `**keywords`, a dictionary a call. When a new signature is met the code object is
+exchanged; the function, its parameters and its identity stay. Names are numbered, so that a thread still inside the old code finds
+the old objects.
 """
 
 import inspect
@@ -25,10 +26,10 @@ from ..ir.types import SHORT
 from . import rules
 from .capture import ARRAY, SCALAR
 from .engine import Engines
-from .entry import Untraced
 from .raising import Raising
-from .returned import returned
+from .returned import asked, returned
 from .straight import MISS
+from .tree import Untraced
 from .version import follow
 from .world import LARGEST, STALE, Read, namer
 from .written import alike, listed
@@ -52,6 +53,12 @@ def named_of(function):
     return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD])
 
 
+def parted(values, rest, names):
+    """(args, kwargs) of a call whose parameters have these values, MISSING where nothing was given."""
+    n = next((i for i, x in enumerate(values) if x is MISSING), len(values))
+    return (*values[:n], *rest), {name: x for name, x in zip(names[n:], values[n:]) if x is not MISSING}
+
+
 class Front:
     """The generated function of one Compiled, and the namespace its code lives in."""
 
@@ -61,25 +68,42 @@ class Front:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.count = 0 if self.variadic or count > MANY else count
         self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
+        self.bare = 0 < self.count == len(self.named) == len(parameters)  # whether there are no other keywords
         self.numbers = itertools.count()
         self.hot = {}  # World -> its lines, the one met last in front
         self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
         self.space |= {"narrow": NARROW, "x64": dispatch.X64, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
         self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
         self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
+        self.own = [p.name for p in parameters[: self.count]]
+        self.space |= {"parted": parted, "named": self.own}
         self.call = self._compile([])
 
     def _compile(self, hot):
         names = [f"a{i}" for i in range(self.count)]
+        head, before, behind = self._bare(names) if self.bare else self._with_keywords(names)
+        lines = [f"def call({head}):", *("    " + line for line in [*before, *hot, *behind])]
+        exec(compile("\n".join(lines), "<wengert call>", "exec"), self.space)
+        if self.bare:  # locals are numbered: under whatever names, they hide no object of ours
+            code = self.space["call"].__code__
+            self.space["call"].__code__ = code.replace(co_varnames=(*self.own, *code.co_varnames[self.count :]))
+        return self.space["call"]
+
+    def _bare(self, names):
+        """Parameters, no lines that come first, and the one that hands a call on."""
+        known = self.named.count(None)  # by position alone
+        head = [*(f"{n}=MISSING" for n in names[:known]), *(["/"] if known else []), *(f"{n}=MISSING" for n in names[known:]), "*rest"]
+        return ", ".join(head), [], [f"return slow(*parted({listed(names)}, rest, named))"]
+
+    def _with_keywords(self, names):
+        """Parameters, lines that take keywords by position where that means the same, and those that hand a call on."""
         head = ", ".join([*(f"{n}=MISSING" for n in names), *(["/"] if names else []), "*rest", "**keywords"])
-        given = [f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)" for i in range(self.count)]
-        everything = f"({', '.join([*names, '*rest'])})" if names else "rest"
         moved = [(i, f"a{i} = keywords.pop({name!r}, MISSING)") for i, name in enumerate(self.named) if name]
         moved = [f"if a{i} is MISSING{f' and a{i - 1} is not MISSING' if i else ''}: {text}" for i, text in moved]
         moved = ["if keywords:", *("    " + line for line in moved)] if moved else []
-        lines = [f"def call({head}):", *("    " + line for line in [*moved, *hot, *given, f"return slow({everything}, keywords)"])]
-        exec(compile("\n".join(lines), "<wengert call>", "exec"), self.space)
-        return self.space["call"]
+        given = [f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)" for i in range(self.count)]
+        everything = f"({', '.join([*names, '*rest'])})" if names else "rest"
+        return head, moved, [*given, f"return slow({everything}, keywords)"]
 
     def install(self, entry, again=False):
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
@@ -92,23 +116,15 @@ class Front:
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
         if entry.postponed:
             return
-        (arguments, keywords), k = entry.places, next(self.numbers)
-        n = len(arguments)
-        names = [f"a{i}" for i in range(n)]
-        leaves = names if entry.flat else [f"l{i}" for i in range(len(entry.leaves))]
-        named = namer(f"c{k}", self.space)
-        if self.count:
-            tests = [f"a{n} is MISSING"] if n < self.count else ["not rest"]
-            prelude = []
-        else:
-            tests = []
-            prelude = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
+        k = next(self.numbers)
+        leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
         held = lambda i, text: [self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)]
-        built = [*zip(names, arguments), *([("keywords", keywords)] if keywords else [])]
-        tests = [*tests, *([] if keywords else ["not keywords"]), *(t for a, x in built for t in alike(a, x, lambda x, _: named(x), held))]
+        named = namer(f"c{k}", self.space)
+        prelude, tests, built, given = self._arguments(*entry.places)
+        tests += [t for a, x in built for t in alike(a, x, lambda x, _: named(x), held)]
         tests += entry.current.guard.inline(k, self.space, quick=True)
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
-        lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], names))]
+        lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], given))]
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
@@ -125,6 +141,24 @@ class Front:
             self.call.__defaults__ = (MISSING,) * self.count  # before the code that has as many: more than there are do no harm
         for other in list(entry.compiled.entries.values()):
             other.postponed = other is not entry
+
+    def _arguments(self, arguments, keywords):
+        """-> (lines before, tests that these are what is given, text and containers of each, text of (args, kwargs))."""
+        n = len(arguments)
+        names = [f"a{i}" for i in range(n)]
+        built = list(zip(names, arguments))
+        if self.bare:
+            own = {name: f"a{self.named.index(name)}" for name in keywords}
+            tests = [f"a{i} is MISSING" for i in range(n, self.count) if f"a{i}" not in own.values()] or ["not rest"]
+            mapping = f"{{{', '.join(f'{name!r}: {a}' for name, a in own.items())}}}"
+            return [], tests, [*built, *((own[name], x) for name, x in keywords.items())], f"({listed(names)}, {mapping})"
+        tests = [] if keywords else ["not keywords"]
+        built += [("keywords", keywords)] if keywords else []
+        given = f"({listed(names)}, keywords)"
+        if self.count:
+            return [], [f"a{n} is MISSING" if n < self.count else "not rest", *tests], built, given
+        taken = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
+        return taken, tests, built, given
 
     def cool(self):
         """Ask the slow path at the next call."""
@@ -148,9 +182,9 @@ class Front:
             return f"type({text}) is t{i}_{k} and {name} == s{i}_{k}"
         return f"{text} is s{i}_{k}"
 
-    def _body(self, entry, k, names, args):
-        """Launch and result, with nothing that this signature does not need."""
-        given = [] if entry.flat else [f"given=({listed(args)}, keywords)"]
+    def _body(self, entry, k, names, given):
+        """Launch and result, with nothing that this signature does not need. given: text of (args, kwargs)."""
+        given = [] if entry.flat else [f"given={given}"]
         here = entry.current
         versions = here.versions
         self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
@@ -163,6 +197,9 @@ class Front:
         launch = [f"raw = call_{k}({arguments})"]
         for j, straight in enumerate(here.straight):
             self.space |= {f"run_{k}_{j}": straight.run, f"straight_{k}_{j}": straight.call, f"again_{k}_{j}": straight.again}
+            if straight.silent and not behind and (text := straight.inlined(f"_{k}_{j}", names, self.space)):
+                lead += text
+                continue
             if straight.silent:
                 lead += [f"out = straight_{k}_{j}({arguments})", "if out is not MISS: return out"]
                 continue
@@ -201,7 +238,7 @@ class Front:
         if ways is quick and result is quick[0]:  # a call that fails is made again, to find out which check it is
             self.space[f"call_{k}"] = here.call.quick
             one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
-            lines.append(f"raw{one}.block_until_ready()")
+            lines += asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"])
             failed = ["except FAILURES:", f"    return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
         lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join([*names, *given])})"]
         return [*lines, *failed, *result]

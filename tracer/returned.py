@@ -1,10 +1,25 @@
-"""What a function returns, as generated Python over the raw results of its program: what `Version.finish` does, where that only reads."""
+"""What a function returns, as generated Python over the raw results of its program: what `Version.finish` does, where that only reads.
+
+Whether a check has failed is waited for, and is not asked again of the very arrays of the call before: jax arrays never change.
+
+    p = passed[0]
+    if not (p[0]() is a1):
+        if word(raw[-1])[0]: return finish(...)
+        passed[0] = (ref(a1),)
+    return raw[0]
+"""
+
+import weakref
 
 import numpy as np
 
 from ..backends.xla import dispatch
+from ..ir.core import Func
+from ..ir.passes import dce
 from .capture import ARRAY, SCALAR
 from .written import made
+
+NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
 
 
 def returned(version, entry, names, constant, otherwise, raising=False):
@@ -55,5 +70,33 @@ def returned(version, entry, names, constant, otherwise, raising=False):
         return None
     checked = []
     if captured.checks and not raising:
-        checked = ["try:", f"    failed, = word({raw(-1)})", "except UNREADABLE:", f"    failed = settled({raw(-1)})", f"if failed: {otherwise}"]
+        read = ["try:", f"    failed, = word({raw(-1)})", "except UNREADABLE:", f"    failed = settled({raw(-1)})", f"if failed: {otherwise}"]
+        checked = asked(version, entry, names, constant, read)
     return [*checked, *lines, f"return {made(captured.rebuild, texts, lambda x, _: constant(x))}"]
+
+
+def asked(version, entry, names, constant, ask):
+    """Lines around those that `ask`, and leave if a check has failed: they pass them by where what decides is the same as when it last passed."""
+    places = decisive(version)
+    if len(entry.current.versions) > 1 or not all(p < len(names) for p in places):  # others check other things, or the outside decides
+        return ask
+    types = [entry.types[entry.dynamic[p]] for p in places]
+    if not any(map(dispatch.is_device_type, types)) or not all(dispatch.is_device_type(t) or issubclass(t, NUMBERS) for t in types):
+        return ask
+    arrays = [dispatch.is_device_type(t) for t in types]
+    same = " and ".join(f"p[{k}]() is {names[p]}" if a else f"p[{k}] is {names[p]}" for k, (p, a) in enumerate(zip(places, arrays)))
+    now = ", ".join(f"{constant(weakref.ref)}({names[p]})" if a else names[p] for p, a in zip(places, arrays))
+    passed = constant([[nothing] * len(places)])
+    return [f"p = {passed}[0]", f"if not ({same}):", *("    " + line for line in ask), f"    {passed}[0] = ({now},)"]
+
+
+def nothing():
+    """No argument, in the place of a reference to one."""
+
+
+def decisive(version):
+    """Places in the call of what decides whether a check fails."""
+    func = version.func
+    asking = dce(Func(func.name, func.params, func.eqns, func.results[-1:]))
+    read = {x for e in asking.eqns for x in e.operands} | set(asking.results)
+    return [place for place, p in zip(version.places, asking.params) if p in read]

@@ -7,10 +7,11 @@ from ..autodiff.vjp import vjp as adjoint
 from ..ir.core import Func
 from .array import Traced, bring, fresh
 from .capture import ARRAY, Kind
-from .custom import Part, custom_vjp
+from .custom import custom_vjp
 from .errors import DerivativeError, message
 from .frames import locate
 from .inner import like_type, name_of, traced, wrapped
+from .site import Part
 from .source import hooks
 from .storage import current_trace
 from .transforms import check_function

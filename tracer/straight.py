@@ -8,7 +8,10 @@ It runs in a context of its own in which NumPy warns of nothing: entering that c
 A context is entered once at a time; who finds it taken, on another thread, uses `np.errstate`.
 """
 
+import ast
+import builtins
 import contextvars
+import copy
 
 import numpy as np
 
@@ -25,8 +28,8 @@ PLAIN = {float: float, complex: complex, int: int, bool: bool}
 class Straight:
     """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is silent, `call` is."""
 
-    def __init__(self, call, silent=False):
-        self.call, self.again, self.silent = call, np.errstate(all="ignore")(call), silent
+    def __init__(self, call, silent=False, function=None):
+        self.call, self.again, self.silent, self.function = call, np.errstate(all="ignore")(call), silent, function
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         self.run = context.run
@@ -38,6 +41,30 @@ class Straight:
             return self.run(self.call, *leaves)
         except RuntimeError:
             return self.again(*leaves)
+
+
+    def inlined(self, suffix, given, space):
+        """The lines of one that is silent, for a place where `given` are its arguments; what they name is put into `space`.
+
+        None where it may say MISS of more than types.
+        """
+        function, objects = copy.deepcopy(self.function), self.call.__globals__
+        first = function.body[0]
+        tests = function.body.pop(0).test.operand if isinstance(first, ast.If) and says_miss(first.body[0]) else None
+        if any(map(says_miss, ast.walk(function))):
+            return None
+        names = {a.arg: text for a, text in zip(function.args.args, given, strict=True)}
+        nodes = [n for part in (*function.body, *([tests] if tests else [])) for n in ast.walk(part) if isinstance(n, ast.Name)]
+        for n in nodes:
+            name = names.setdefault(n.id, n.id + suffix if n.id in objects or not hasattr(builtins, n.id) else n.id)
+            space |= {name: objects[n.id]} if n.id in objects else {}
+            n.id = name
+        lines = "\n".join(map(ast.unparse, function.body)).splitlines()
+        return [f"if {ast.unparse(tests)}:", *("    " + line for line in lines)] if tests else lines
+
+
+def says_miss(node):
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and node.value.id == "MISS"
 
 
 def raw(version, types):
@@ -181,6 +208,9 @@ class _Lines:
         for n, k in enumerate(captured.writes, captured.values):
             text = self.results[n][0].text
             new[k] = text if not several or self.program.overwritten.get(text) == self.leaves[k] else self.own(n)
+        new = {k: text for k, text in new.items() if text != self.leaves[k]}
+        if not new:
+            return result
         names, end = {k: self.program.fresh("new") for k in new}, self.program.fresh("result")
         self.fixed = {*names.values(), end}
         self.body += [*(f"{names[k]} = {text}" for k, text in new.items()), f"{end} = {result}"]
@@ -199,7 +229,7 @@ class _Lines:
             body = ["try:", *("    " + line for line in body), f"except ({', '.join(self.program.raises)},):", "    return MISS"]
         head = f"def call({', '.join([*self.names, '*rest'])}):"
         call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
-        return Straight(call, self.program.silent)
+        return Straight(call, self.program.silent, self.program.function)
 
 
 LARGE = 4096  # elements from which a copy is made only where it must be

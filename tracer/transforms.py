@@ -15,6 +15,7 @@ from ..autodiff.jvp import pushforward
 from ..autodiff.split import halves
 from ..autodiff.vjp import pullback
 from ..autodiff.vjp import vjp as adjoint
+from ..ir import collector
 from ..ir.core import Lit
 from ..ir.pipeline import ready
 from . import pytree
@@ -97,7 +98,8 @@ def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
     seeds = {} if loss is None else {loss: Lit(1, inner.func.results[loss].type)}
     wrt = [inner.places[i] for i in selected]
     func = stretches.within(ready(inner.func, note), wrt, tuple(seeds))
-    results, slopes = pullback(current_trace().build, func, inner.operands, wrt, seeds)
+    with collector.waiting():
+        results, slopes = pullback(current_trace().build, func, inner.operands, wrt, seeds)
     cotangents = dict(zip(selected, slopes))
     inner.settle(results)
     value = inner.returned(results)

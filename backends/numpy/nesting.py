@@ -17,18 +17,35 @@ def nested(function, fixed=()):
 
 def counted(function):
     """How often each name is read, within a comprehension more than once, and how often stored."""
-    reads, stores = Counter(), Counter(a.arg for a in ast.walk(function) if isinstance(a, ast.arg))
-    stores.update(stores)  # parameters stay
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name):
-            (reads if isinstance(node.ctx, ast.Load) else stores)[node.id] += 1
-        elif isinstance(node, ast.comprehension | ast.Lambda):
-            reads.update({n.id: 2 for n in ast.walk(node) if isinstance(n, ast.Name)})
-        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
-            reads.update({n.id: 2 for n in ast.walk(node.elt) if isinstance(n, ast.Name)})
-        elif isinstance(node, ast.For):  # what is computed before a loop stays there
-            names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-            reads.update(dict.fromkeys({n.id for n in names} - {n.id for n in names if isinstance(n.ctx, ast.Store)}, 2))
+    reads, stores = Counter(), Counter()
+
+    def names(node):
+        """The names in a node, counted."""
+        kind = type(node)
+        if kind is ast.Name:
+            (reads if type(node.ctx) is ast.Load else stores)[node.id] += 1
+            return [node]
+        if kind is ast.arg:
+            stores[node.arg] += 2  # parameters stay
+        found = []
+        for field in node._fields:
+            value = getattr(node, field)
+            for part in value if type(value) is list else (value,):
+                if isinstance(part, ast.AST):
+                    inside = names(part)
+                    found += inside
+                    if field == "elt" or kind in (ast.comprehension, ast.Lambda):
+                        often(inside)
+        if kind is ast.For:  # what is computed before a loop stays there
+            stored = {n.id for n in found if type(n.ctx) is ast.Store}
+            often([n for n in found if n.id not in stored])
+        return found
+
+    def often(found):
+        for n in found:
+            reads[n.id] += 2
+
+    names(function)
     return reads, stores
 
 

@@ -56,8 +56,8 @@ class Statements:
     def define(self, name, body, space, fixed=()):
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines say."""
         tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
-        tree.body[-1] = function = nested(tree.body[-1], fixed)
-        self.silent = silent(function, self.plain)
+        tree.body[-1] = self.function = nested(tree.body[-1], fixed)
+        self.silent = silent(self.function, self.plain)
         space |= self.module.objects
         with np.errstate(all="ignore"):
             exec(compiled(tree, "<wengert numpy call>", "exec"), space)

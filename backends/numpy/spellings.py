@@ -169,10 +169,9 @@ def stored(writer, eqn, x, u, *starts):
         writer.held[eqn.results[0]] = x
         return [*lines, f"{text}[{index.value}] = {value}"]
     if operand in writer.overwritable and writer.uses[operand] == 1:
-        kept = writer.keep(eqn.results[0], text, t.shape, new=True)
-        name = writer.held[eqn.results[0]].text
-        writer.overwritten[name] = text
-        return [*lines, *kept, f"{name}[{index.value}] = {value}"]
+        writer.held[eqn.results[0]] = Held(text, t.shape, new=True)
+        writer.overwritten[text] = text
+        return [*lines, f"{text}[{index.value}] = {value}"]
     fresh = text if isinstance(operand, Lit) and text.startswith("np.full(") else f"np.array({text})"
     return [*lines, *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)), f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}"]
 
@@ -286,7 +285,7 @@ def convolution(eqn):
     (padding,), (xs, ws, _), n, k = attrs["padding"], attrs["dimension_numbers"], tx.size, tw.size
     if not ones or tx.kind == "b" or not 0 < k <= n or tx.shape[xs[2]] != n or tw.shape[ws[2]] != k:
         return None
-    return {(0, 0): "valid", (k - 1, k - 1): "full"}.get(tuple(padding))
+    return {(0, 0): "valid", (k // 2, k - k // 2 - 1): "same", (k - 1, k - 1): "full"}.get(tuple(padding))
 
 
 def convolved(writer, eqn, x, w):

@@ -1,9 +1,12 @@
 """A program as a chain of executables: its pieces (`ir/alike.py`), one after the other, those that are alike compiled once.
 
-Values pass from piece to piece in memory, as jax arrays; what no later piece reads is let go at once.
+Values pass from piece to piece in memory, as jax arrays; what no later piece reads is let go at once. Before the first call all of them are
+compiled, some at the same time: XLA holds no lock of Python's.
 """
 
 import contextlib
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import numpy as np
@@ -11,7 +14,7 @@ from jax import numpy as jnp
 
 from ...ir.core import Lit
 from ..native import asked
-from .dispatch import wide
+from .dispatch import CLOCK, wide
 from .lower import lower
 
 ARRAYS = jax.Array | np.ndarray
@@ -21,16 +24,16 @@ class Chain:
     """Called with what the parameters of `func` are given, it returns what `program` would; `counts` are the calls of each function."""
 
     def __init__(self, func, pieces, native=True):
-        self.types, self.counts, programs = func.param_types, {}, {}
+        self.types, self.counts, self.programs, self.ready = func.param_types, {}, {}, False
         place = {p: i for i, p in enumerate(func.params)}
         self.given = len(place)  # the first place of what is computed
         for piece in pieces:
             self.counts[piece.func] = self.counts.get(piece.func, 0) + 1
-            if piece.func not in programs:
-                programs[piece.func] = compiled(piece, native)
+            if piece.func not in self.programs:
+                self.programs[piece.func] = compiled(piece, native)
             place.update(zip(piece.results, range(len(place), len(place) + len(piece.results))))
         self.size, self.results, last = len(place), [place.get(r, r) for r in func.results], {}
-        steps = [(programs[p.func], [place[x] for x in p.operands], [place[r] for r in p.results]) for p in pieces]
+        steps = [(self.programs[p.func], [place[x] for x in p.operands], [place[r] for r in p.results]) for p in pieces]
         for n, (_, takes, gives) in enumerate(steps):
             last.update(dict.fromkeys([*takes, *gives], n))
         for i in self.results:
@@ -42,6 +45,8 @@ class Chain:
 
     def __call__(self, *leaves):
         with wide():
+            if not self.ready:
+                self.compile(leaves)
             values = [x if isinstance(x, ARRAYS) else np.asarray(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
             values += [None] * (self.size - len(values))
             for program, takes, gives, gone in self.steps:
@@ -51,6 +56,19 @@ class Chain:
                     values[i] = None
             out = [self.result(r, values) for r in self.results]
         return out[0] if len(out) == 1 else tuple(out)
+
+    def compile(self, leaves):
+        """Have all functions compiled, for arrays that are not bound to a device: for others, the calls do that one by one."""
+        self.ready = True
+        if any(getattr(x, "committed", False) for x in leaves):
+            return
+        functions = sorted(self.programs, key=lambda func: -func.count())
+        with ThreadPoolExecutor(min(len(functions), os.cpu_count() or 1)) as pool:
+            stand_ins = [[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in func.param_types] for func in functions]
+            waiting = [pool.submit(self.programs[f].lower(*xs).compile) for f, xs in zip(functions, stand_ins)]
+            for one in waiting:
+                one.result()
+        CLOCK.note()
 
     def result(self, r, values):
         """What a piece has computed, a literal, or an array that was given."""

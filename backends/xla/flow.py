@@ -5,6 +5,7 @@ from jax import lax
 from ...ir.ops.flow import apart, stop_gradient
 from .control import function
 from .materialize import always
+from .platforms import by_platform
 from .table import XLA
 
 XLA.add({stop_gradient: lambda x: x})
@@ -19,4 +20,4 @@ def lower_apart(*operands, body):
     known = next((x for x in reversed(operands) if x.size and x.dtype != bool), None)
     if known is None:
         return held(*operands) if operands else run()
-    return lax.platform_dependent(*operands, cpu=lambda *xs: lax.cond(always(known), run, nothing, *xs), default=held)
+    return by_platform(*operands, cpu=lambda *xs: lax.cond(always(known), run, nothing, *xs), default=held)

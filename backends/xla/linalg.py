@@ -15,6 +15,7 @@ from jax import lax
 from ...ir.core import Value
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.linalg import dot_general
+from .platforms import by_platform
 from .table import XLA
 
 FEW = 64  # terms or rows from which transposing something else pays
@@ -27,7 +28,7 @@ def product(x, y, *, contract, batch):
     spelled = None if ONLY_EXACT.get() else spelling(x, y, contract, batch)
     if spelled is None:
         return plain(x, y, contract, batch)
-    return lax.platform_dependent(x, y, cpu=lambda x, y: spelled(x, y, contract), default=lambda x, y: plain(x, y, contract, batch))
+    return by_platform(x, y, cpu=lambda x, y: spelled(x, y, contract), default=lambda x, y: plain(x, y, contract, batch))
 
 
 def plain(x, y, contract, batch=((), ())):
@@ -42,7 +43,7 @@ def fused(x, y, *, contract, batch):
         matrix, vector, (over,) = (x, y, contract[0]) if x.ndim == 2 else (y, x, contract[1])
         return lax.reduce(matrix * lax.broadcast_in_dim(vector, matrix.shape, (over,)), np.zeros((), x.dtype)[()], lax.add, (over,))
 
-    return lax.platform_dependent(x, y, cpu=summed, default=lambda x, y: plain(x, y, contract, batch))
+    return by_platform(x, y, cpu=summed, default=lambda x, y: plain(x, y, contract, batch))
 
 
 def computed_for(func):

@@ -19,6 +19,7 @@ from jax import numpy as jnp
 from ...ir.core import Value
 from ...ir.ops import OPS
 from .fence import Fence
+from .platforms import by_platform
 
 CHEAP = {OPS[name] for name in """
     neg abs sign add sub mul strong_mul div maximum minimum clamp floor ceil trunc round is_finite eq ne lt le gt ge and or xor not
@@ -116,7 +117,7 @@ def only_for(eqn, users, others):
 def on_cpus(operands):
     """`always` of some operand, on CPUs; elsewhere, and without operands, just True: then XLA sees that there is no choice."""
     known = next((x for x in operands if x.size and x.dtype != bool), None)
-    return np.True_ if known is None else lax.platform_dependent(known, cpu=always, default=lambda x: np.True_)
+    return np.True_ if known is None else by_platform(known, cpu=always, default=lambda x: np.True_)
 
 
 def always(x):

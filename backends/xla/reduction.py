@@ -27,6 +27,7 @@ from ...ir.ops.reduction import (
 from ...ir.ops.shape import broadcast, reshape, transpose
 from ...ir.ops.window import highest_of, lowest_of
 from ...ir.rules.layout import DEAR
+from .platforms import by_platform
 from .table import XLA
 
 LONG = 32  # an axis shorter than this is not worth a form of its own on the CPU
@@ -66,7 +67,7 @@ def with_nan(reduce, better, end):
 
         @jax.custom_jvp
         def kept(x):
-            return lax.platform_dependent(x, cpu=flagged if x.ndim - 1 in axes else chosen, default=lambda x: reduce(x, axes))
+            return by_platform(x, cpu=flagged if x.ndim - 1 in axes else chosen, default=lambda x: reduce(x, axes))
 
         kept.defjvp(lambda primals, tangents: jax.jvp(lambda x: reduce(x, axes), primals, tangents))
         return kept(x)
@@ -85,18 +86,20 @@ def by_slices(reduce, combine, short=SHORT):
         if len(axes) != 1 or x.dtype == np.float16 or not 1 < x.shape[axes[0]] <= longest(x, axes[0], short):
             return total(x, axes, plain)
 
-        def slices(x):
-            return functools.reduce(combine, [lax.index_in_dim(x, k, axes[0], keepdims=False) for k in range(x.shape[axes[0]])])
-
-        return lax.platform_dependent(x, cpu=slices, default=plain)
+        return by_platform(x, cpu=lambda x: combined(x, axes[0], combine), default=plain)
 
     def total(x, axes, plain):
         """The sums of long columns of a matrix that has many, which XLA goes down one by one, as a product."""
         if combine is not lax.add or axes != (0,) or x.ndim != 2 or x.shape[0] <= ROWS or x.shape[1] < COLUMNS or x.dtype.kind != "f":
             return plain(x)
-        return lax.platform_dependent(x, cpu=lambda x: lax.full((x.shape[0],), 1, x.dtype) @ x, default=plain)
+        return by_platform(x, cpu=lambda x: lax.full((x.shape[0],), 1, x.dtype) @ x, default=plain)
 
     return run
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))  # traced and lowered once for all that are alike, and written out by XLA
+def combined(x, axis, combine):
+    return functools.reduce(combine, [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis])])
 
 
 def longest(x, axis, short):
@@ -129,7 +132,7 @@ def place(search, extreme):
     def run(x, *, axis, dtype):
         if x.dtype == bool:
             other = lambda x: run(x.astype(np.uint8), axis=axis, dtype=dtype)
-            return lax.platform_dependent(x, cpu=lambda x: first(x, axis, dtype, search is lax.argmax), default=other)
+            return by_platform(x, cpu=lambda x: first(x, axis, dtype, search is lax.argmax), default=other)
         direct = lambda x: search(x, axis, dtype)
         if x.dtype.kind != "f" or not LONG <= x.shape[axis] < 2**31:
             return direct(x)
@@ -139,7 +142,7 @@ def place(search, extreme):
             index = lax.broadcasted_iota(np.int32, x.shape, axis)
             return lax.reduce_min(jnp.where(hit, index, np.int32(x.shape[axis])), (axis,)).astype(dtype)
 
-        return lax.platform_dependent(x, cpu=two_passes, default=direct)
+        return by_platform(x, cpu=two_passes, default=direct)
 
     return run
 
@@ -178,7 +181,7 @@ def running(combine, tree, start):
             first = jnp.full(rows.shape[1:], start(x.dtype), x.dtype)
             return jnp.moveaxis(lax.scan(step, first, rows, reverse=reverse, unroll=1 if first.size >= ROW else 8)[1], 0, axis)
 
-        return lax.platform_dependent(x, cpu=loop, default=whole)
+        return by_platform(x, cpu=loop, default=whole)
 
     return run
 

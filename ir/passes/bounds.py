@@ -1,6 +1,7 @@
 """Comparisons of integers that the intervals of what is compared decide."""
 
-from ..core import Builder, Lit, map_regions, regions
+from ..affine import OUTCOMES
+from ..core import Builder, Lit, has, map_regions, regions
 from ..intervals import decided, of_result, told_by_nan
 from ..ops.control import cond, groups, loop, map_
 from ..ops.elementwise import eq, ne
@@ -15,7 +16,8 @@ def bounds(func, known=()):
 
     known: {position of a parameter: (least, greatest) of its elements}
     """
-    return _bounds(func, tuple(dict(known).items()), {})
+    compares = lambda eqn: eqn.op.name in OUTCOMES and eqn.operands[0].type.kind in "iu"
+    return _bounds(func, tuple(dict(known).items()), {}) if has(func, compares) else func
 
 
 def _bounds(func, known, done):

@@ -13,8 +13,7 @@ def cse(func):
 
 def _cse(func, done, alike):
     if func not in done:
-        build = Builder(func.name)
-        env = {p: build.param(p.type, p.hint) for p in func.params}
+        build, env = Builder.again(func), {}
         region = lambda f: alike.setdefault(spelled(_cse(f, done, alike)), _cse(f, done, alike))
         for eqn in func.eqns:
             build.replay(eqn, env, attrs=map_regions(eqn.attrs, region))

@@ -11,8 +11,7 @@ def dce(func):
 
 def _dce(func, done):
     if func not in done:
-        build, reads = Builder(func.name), readers(func)
-        env = {p: build.param(p.type, p.hint) for p in func.params}
+        build, reads, env = Builder.again(func), readers(func), {}
         for eqn in func.eqns:
             if is_live(eqn, reads):
                 build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _dce(region, done)))

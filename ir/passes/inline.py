@@ -1,6 +1,6 @@
 """Calls that ask to be written out."""
 
-from ..core import Builder, map_regions
+from ..core import Builder, has, map_regions
 from ..ops.control import call
 
 
@@ -9,13 +9,12 @@ def inline(func):
 
     Derivative rules go with the calls, so this is for programs that are not differentiated any more.
     """
-    return _inline(func, {})
+    return _inline(func, {}) if has(func, lambda eqn: eqn.op is call and eqn.attrs["inline"]) else func
 
 
 def _inline(func, done):
     if func not in done:
-        build = Builder(func.name)
-        env = {p: build.param(p.type, p.hint) for p in func.params}
+        build, env = Builder.again(func), {}
         for eqn in func.eqns:
             if eqn.op is call and eqn.attrs["inline"]:
                 out = build.inline(_inline(eqn.attrs["body"], done), [env.get(x, x) for x in eqn.operands])

@@ -1,6 +1,6 @@
 """What a loop need not do in every trip."""
 
-from ..core import Builder, Func, Lit, Value, map_regions
+from ..core import Builder, Func, Lit, Value, has, map_regions
 from ..ops.control import COUNTER, groups, loop
 from ..ops.shape import broadcast, constant, dynamic_slice, iota, reshape, reverse, slice_, transpose
 from ..rewrite import is_live, readers
@@ -16,13 +16,12 @@ def loops(func):
     """No loop carries a value that never changes or that nobody reads, or computes in every trip what is the same in all.
     Loops of one trip, short ones of scalars, and those of a few sweeps over large arrays, are written out. Regions too.
     """
-    return _loops(func, {})
+    return _loops(func, {}) if has(func, lambda eqn: eqn.op is loop) else func
 
 
 def _loops(func, done):
     if func not in done:
-        build, reads = Builder(func.name), readers(func)
-        env = {p: build.param(p.type, p.hint) for p in func.params}
+        build, reads, env = Builder.again(func), readers(func), {}
         for eqn in func.eqns:
             if not is_live(eqn, reads):
                 continue

@@ -1,9 +1,10 @@
 """Masks on the operands of products."""
 
-from ..core import Builder, Value, map_regions
+from ..core import Builder, Value, has, map_regions
 from ..ops.elementwise import and_, select
 from ..ops.linalg import dot_general
 from ..ops.shape import broadcast
+from ..pattern import head
 from ..rewrite import is_live, readers
 
 
@@ -16,19 +17,21 @@ def masks(func):
     a contracted axis stays: there every element of z is computed from masked elements, and 0 * NaN is NaN. Of a mask that is the `and` of
     several, those are dropped that may be.
     """
-    return _masks(func, {})
+    return _masks(func, {}) if has(func, lambda eqn: eqn.op is dot_general and select in map(head, eqn.operands)) else func
 
 
 def _masks(func, done):
     if func not in done:
-        build, users = Builder(func.name), users_of(func)
-        env = {p: build.param(p.type, p.hint) for p in func.params}
+        build, users, env = Builder.again(func), users_of(func), {}
         for eqn in func.eqns:
             attrs = map_regions(eqn.attrs, lambda region: _masks(region, done))
             if eqn.op is not dot_general:
                 build.replay(eqn, env, attrs=attrs)
                 continue
             build.source, z = eqn.source, eqn.results[0]
+            if not any(head(x) is select for x in eqn.operands):
+                build.replay(eqn, env)
+                continue
             operands = [unmasked(build, env, x, along(eqn, side), z, users) for side, x in enumerate(eqn.operands)]
             env[z] = build.emit(dot_general, operands, attrs, eqn.source, (z.hint,))
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))

@@ -1,7 +1,7 @@
 """Loops that compute a row of a matrix product in every trip."""
 
 from ..affine import Affine
-from ..core import Builder, Lit, Value, map_regions
+from ..core import Builder, Lit, Value, has, map_regions
 from ..ops.control import COUNTER, TRUTH, groups, loop
 from ..ops.elementwise import and_, ge, select
 from ..ops.linalg import dot_general
@@ -22,13 +22,12 @@ def products(func, exact=False, notes=None):
     to one row and each trip has a row of its own, that row. So what is stored is computed for all trips at once. An element that several
     trips or stores write is the last one's; one that none writes stays. `notes` is told of each such loop.
     """
-    return func if exact else _products(func, {}, [] if notes is None else notes)
+    return func if exact or not has(func, lambda eqn: eqn.op is loop) else _products(func, {}, [] if notes is None else notes)
 
 
 def _products(func, done, notes):
     if func not in done:
-        build, reads = Builder(func.name), readers(func)
-        env = {p: build.param(p.type, p.hint) for p in func.params}
+        build, reads, env = Builder.again(func), readers(func), {}
         for eqn in func.eqns:
             attrs = map_regions(eqn.attrs, lambda region: _products(region, done, notes))
             build.replay(eqn, env, attrs=attrs)

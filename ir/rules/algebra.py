@@ -254,7 +254,7 @@ rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True)    # -
 CHEAP = (add, and_, mul, neg, not_, or_, sub)  # ops that may be computed once more for a choice of their own
 
 
-@rule(None, where=lambda op: op is select, grows=True)
+@rule(None, fits=lambda op, heads: op is select, grows=True)
 def known_within(operands):
     """Where a choice takes x + y, a choice under the same condition in there has been made."""
     (test, *sides), build = operands, Builder.current()

@@ -14,20 +14,20 @@ x = holes("x")
 rule(stop_gradient(x), x)  # programs are simplified when all that is to be differentiated has been
 
 
-@rule(None, where=lambda op, operands: op is cond and isinstance(operands[0], Lit), grows=True)
+@rule(None, fits=lambda op, heads: op is cond and heads[0] is Lit, grows=True)
 def known_choice(operands, attrs):
     """The branch that is taken, written out."""
     branches = attrs["branches"]
     return Builder.current().inline(branches[min(max(int(operands[0].value), 0), len(branches) - 1)], operands[1:])
 
 
-@rule(None, where=lambda op, attrs: op is loop and attrs["trips"] == 0)
+@rule(None, fits=lambda op, heads: op is loop, where=lambda attrs: attrs["trips"] == 0)
 def no_trips(operands, attrs):
     """The carried values as they are."""
     return groups(operands, **attrs)[2]
 
 
-@CHOICES.rule(None, where=lambda op, operands, attrs: op is cond and not effectful(op, attrs))
+@CHOICES.rule(None, fits=lambda op, heads: op is cond, where=lambda op, attrs: not effectful(op, attrs))
 def same_either_way(operands, attrs):
     """What all branches give alike, an operand or a number, is no result of the choice; nor is what two of its results always are."""
     (index, *given), branches = operands, attrs["branches"]

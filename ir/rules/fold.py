@@ -5,7 +5,7 @@ import numpy as np
 from ..core import Constant, Lit, Value
 from ..ops.reduction import argmax, argmin, reduce_and, reduce_max, reduce_min, reduce_or
 from ..ops.shape import constant, iota
-from ..pattern import Pat, head, holes
+from ..pattern import Pat, holes
 from ..rewrite import RuleSet
 from ..types import type_of
 
@@ -43,12 +43,12 @@ def array(x):
     return None
 
 
-def known(op, operands, attrs):
+def known(op, heads):
     """Every operand, and not Python to be run or a loop."""
-    return bool(operands) and "region" not in op.traits and all(head(x) in (Lit, constant, iota) for x in operands)
+    return bool(heads) and "region" not in op.traits and all(h in (Lit, constant, iota) for h in heads)
 
 
-@rule(None, where=known)
+@rule(None, fits=known)
 def evaluate(op, operands, attrs):
     """Elementwise ops of splats are splats of any size; other results must be small."""
     types = op.result_types(operands, attrs)
@@ -65,7 +65,7 @@ def evaluate(op, operands, attrs):
     return made if op.multiple else made[0]
 
 
-@rule(None, where=lambda op, operands: op in SAME_OF_SPLAT and isinstance(operands[0], Lit) and operands[0].type.size > 0)
+@rule(None, fits=lambda op, heads: op in SAME_OF_SPLAT and heads[0] is Lit, where=lambda operands: operands[0].type.size > 0)
 def of_alike(op, operands, attrs):
     """The least or the greatest of numbers that are all the same, and the like; the first place of them."""
     (t,) = op.result_types(operands, attrs)

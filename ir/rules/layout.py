@@ -26,7 +26,7 @@ def rising(axes):
 MOVES = (reshape, transpose, broadcast, reverse, slice_, dynamic_slice, concatenate, pad)
 
 
-@rule(None, where=lambda op, operands: op in MOVES and isinstance(operands[0], Lit))
+@rule(None, fits=lambda op, heads: op in MOVES and heads[0] is Lit)
 def splat_stays_splat(op, operands, attrs):
     """Moving equal elements moves nothing; what is joined or padded must be equal too."""
     joined = operands if op in (concatenate, pad) else operands[:1]
@@ -102,25 +102,24 @@ def transpose_of_broadcast(x, s, d, p):
     return broadcast(x, shape=tuple(s[i] for i in p), dims=dims) if rising(dims) else None
 
 
-def repeats_alike(op, operands):
-    """Elementwise, of literals and of values repeated in one and the same way."""
+def repeats(op, heads):
+    """Elementwise, of literals and of repeated values."""
+    return "elementwise" in op.traits and broadcast in heads and {broadcast, Lit} >= {*heads}
+
+
+def repeats_alike(operands):
+    """All in one and the same way."""
     repeated = [x.eqn.attrs for x in operands if head(x) is broadcast]
-    alike = repeated and all(isinstance(x, Lit) or (head(x) is broadcast and x.eqn.attrs == repeated[0]) for x in operands)
-    return bool(alike) and "elementwise" in op.traits
+    return all(attrs == repeated[0] for attrs in repeated)
 
 
-def dear_and_repeats_alike(op, operands):
-    """The same, of ops that cost more than reading their operands."""
-    return op in DEAR and repeats_alike(op, operands)
-
-
-@rule(None, where=repeats_alike)
+@rule(None, where=repeats_alike, fits=repeats)
 def repeat_the_result(op, operands, attrs):
     """f(broadcast x) = broadcast f(x), on fewer elements."""
     return repeated_result(op, operands, attrs)
 
 
-@rule(None, where=dear_and_repeats_alike, grows=True)
+@rule(None, where=repeats_alike, fits=lambda op, heads: op in DEAR and repeats(op, heads), grows=True)
 def repeat_the_dear_result(op, operands, attrs):
     """Even where the repeated operands are read otherwise too."""
     return repeated_result(op, operands, attrs)
@@ -153,6 +152,18 @@ def merge_reverses(x, p, q):
 @rule(slice_(x, start=s, stop=t, stride=d), cases=[{"x": "f64[4,3]", "s": (0, 0), "t": (4, 3), "d": (1, 1)}])
 def slice_of_all(x, s, t, d):
     return x if not any(s) and t == x.type.shape and set(d) <= {1} else None
+
+
+@rule(slice_(reverse(x, axes=d), start=p, stop=q, stride=e), cases=[
+    {"x": "f64[9,4]", "d": (0,), "p": (1, 1), "q": (6, 3), "e": (1, 2)},
+    {"x": "i64[5]", "d": (0,), "p": (2,), "q": (2,), "e": (1,)},
+])  # fmt: skip
+def reverse_a_part(x, d, p, q, e):
+    """Only the part that is left is reversed; every element of it, or the last one would have to be found."""
+    if any(e[i] != 1 for i in d):
+        return None
+    ends = [(n - b, n - a) if i in d else (a, b) for i, (n, a, b) in enumerate(zip(x.type.shape, p, q))]
+    return reverse(slice_(x, start=tuple(a for a, _ in ends), stop=tuple(b for _, b in ends), stride=e), axes=d)
 
 
 @rule(slice_(slice_(x, start=s, stop=t, stride=d), start=p, stop=q, stride=e), cases=[

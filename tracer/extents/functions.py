@@ -9,7 +9,7 @@ from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.registry import HANDLERS, METHODS
-from ..promote import apply_ufunc, call_ufunc, casting_error
+from ..ufunc_calls import apply_ufunc, call_ufunc, casting_error
 from .align import met, ranks
 from .bounded import Bounded, Span, made, mentioned, refused
 from .indexing import assign, getitem

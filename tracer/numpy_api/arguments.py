@@ -14,7 +14,8 @@ from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import reshape_to
 from ..errors import ShapeError, message
 from ..frames import locate
-from ..promote import PYTHON_NUMBERS, write_out
+from ..promote import PYTHON_NUMBERS
+from ..ufunc_calls import write_out
 from .handles import value_of
 
 NOTHING = np._NoValue

@@ -11,8 +11,9 @@ from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
 from ..indexing import fitted, whole_parts
-from ..promote import checked, operand_as, read, weak_kind
+from ..promote import checked, operand_as, read
 from ..storage import current_trace
+from ..ufunc_calls import weak_kind
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
 from .shaping import apart, broadcast_arrays, diagonal, moveaxis, ndim, ravel

@@ -6,7 +6,7 @@ from ..array import fresh
 from ..emit import cast_to
 from ..errors import message
 from ..frames import locate
-from ..promote import casting_error
+from ..ufunc_calls import casting_error
 from .arguments import NOTHING, axis_of, traced
 from .handles import dtype_of, is_traced, value_of
 from .histograms import must

@@ -6,7 +6,7 @@ from ..array import Traced, TracedArray, fresh, wrap
 from ..emit import cast_to
 from ..errors import ConcretizationError, message
 from ..frames import locate
-from ..promote import write_out
+from ..ufunc_calls import write_out
 from .arguments import verdict
 from .contraction import contract_all
 from .handles import handle, stand_in

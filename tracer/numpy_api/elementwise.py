@@ -10,7 +10,8 @@ from ..array import TracedArray, TracedScalar, fresh
 from ..emit import cast_to
 from ..errors import message
 from ..frames import locate
-from ..promote import UFUNCS, apply_ufunc, casting_error
+from ..promote import UFUNCS
+from ..ufunc_calls import apply_ufunc, casting_error
 from .arguments import axis_of, give, sample_of, traced, verdict
 from .handles import value_of
 from .logic import copyto

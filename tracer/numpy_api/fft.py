@@ -10,7 +10,7 @@ from ..array import fresh
 from ..emit import cast_to, filled
 from ..errors import message
 from ..frames import locate
-from ..promote import write_out
+from ..ufunc_calls import write_out
 from .handles import cut, handle
 from .registry import implements
 from .shaping import moveaxis

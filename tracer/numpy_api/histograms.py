@@ -12,8 +12,9 @@ from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..extents.bounded import made, room_for
 from ..frames import locate
-from ..promote import UFUNCS, casting_error, weak_kind
+from ..promote import UFUNCS
 from ..storage import current_trace
+from ..ufunc_calls import casting_error, weak_kind
 from .arguments import flat, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements

@@ -13,8 +13,9 @@ from ..errors import ConcretizationError, ShapeError, UnsupportedError, message
 from ..extents.bounded import made, room_for
 from ..frames import locate
 from ..indexing import fitted
-from ..promote import read, result_dtype, weak_kind
+from ..promote import read, result_dtype
 from ..storage import current_trace
+from ..ufunc_calls import weak_kind
 from .arguments import give, traced, verdict
 from .handles import handle, is_traced, joined, picked, value_of
 from .registry import implements

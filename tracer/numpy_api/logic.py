@@ -13,8 +13,9 @@ from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
 from ..indexing import stored
-from ..promote import PYTHON_NUMBERS, UFUNCS, apply_ufunc, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of, weak_kind, write_out
+from ..promote import PYTHON_NUMBERS, UFUNCS, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
 from ..storage import current_trace
+from ..ufunc_calls import apply_ufunc, weak_kind, write_out
 from .arguments import NOTHING, flat, give, given, traced, verdict, weak_or_traced
 from .handles import dtype_of, value_of
 from .registry import implements

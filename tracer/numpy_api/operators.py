@@ -7,7 +7,7 @@ from ..emit import filled
 from ..errors import message
 from ..extents.bounded import Bounded
 from ..frames import locate
-from ..promote import apply_ufunc, operate, weak_kind
+from ..ufunc_calls import apply_ufunc, operate, weak_kind
 
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,

@@ -14,7 +14,9 @@ from ..emit import cast_to, reshape_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..extents.bounded import Bounded, mentioned
 from ..frames import locate
-from ..promote import loop, operand_as, read, write_out
+from ..promote import loop, operand_as, read
+from ..signature import INT64
+from ..ufunc_calls import write_out
 from .arguments import verdict
 from .contraction import contract
 from .handles import cut, handle, value_of
@@ -22,6 +24,7 @@ from .registry import implements
 from .shaping import moveaxis
 
 SHORT = 32  # elements of the shorter operand up to which a table of windows costs nothing
+LARGE = 4096  # elements of the longer one from which its ends are computed apart and stored
 conj, mul, conv_general, select, is_finite = (OPS[n] for n in ("conj", "mul", "conv_general", "select", "is_finite"))
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
@@ -343,11 +346,14 @@ def padded(x, w, margins):
 def cut_off(x, w, margins):
     """`slid` without what lies before and after x."""
     low, high = margins
-    out = [overhang(x, w, low)] if low else []
-    out.append(padded(x, w, (0, 0)))
-    if high:
-        out.append(reverse(overhang(reverse(x, axes=(0,)), reverse(w, axes=(0,)), high), axes=(0,)))
-    return concatenate(*out, axis=0)
+    first = overhang(x, w, low) if low else None
+    last = reverse(overhang(reverse(x, axes=(0,)), reverse(w, axes=(0,)), high), axes=(0,)) if high else None
+    if x.type.size < LARGE:
+        inner = padded(x, w, (0, 0))
+        return concatenate(*[part for part in (first, inner, last) if part is not None], axis=0)
+    out = padded(x, w, margins)  # joined, all elements would be asked which part they are in
+    out = out if first is None else OPS["dynamic_update_slice"](out, first, Lit(0, INT64))
+    return out if last is None else OPS["dynamic_update_slice"](out, last, Lit(out.type.size - high, INT64))
 
 
 def overhang(x, w, count):

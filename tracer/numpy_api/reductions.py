@@ -12,8 +12,9 @@ from ..array import TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, reshape_to, spread_to
 from ..errors import message
 from ..frames import locate
-from ..promote import apply_ufunc, mask_of
+from ..promote import mask_of
 from ..storage import current_trace
+from ..ufunc_calls import apply_ufunc
 from .arguments import NOTHING, axes_of, flat, give, given, sample_of, taken, traced, verdict, without
 from .registry import implements
 from .ufunc_methods import accumulate, fold, only_axis, reduce

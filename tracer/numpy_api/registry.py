@@ -8,7 +8,8 @@ from ..extents.bounded import Bounded, mentioned
 from ..extents.indexing import getitem, setitem
 from ..frames import locate
 from ..indexing import scalar_item
-from ..promote import UFUNCS, apply_ufunc, call_ufunc, unknown
+from ..promote import UFUNCS, unknown
+from ..ufunc_calls import apply_ufunc, call_ufunc
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
 THROUGH_METHODS = {getattr(np, n) for n in "all amax amin any argmax argmin around choose clip max mean min prod round std sum take var".split()}

@@ -14,8 +14,9 @@ from ..emit import cast_to, counted, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..indexing import advanced, as_tuple, basic, fitted, is_basic, whole_mask
-from ..promote import UFUNCS, apply_ufunc, mask_of, operand_as, read, unknown
+from ..promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..promote import loop as loop_of
+from ..ufunc_calls import apply_ufunc
 from .arguments import NOTHING, axes_of, flat, give, given, last, sample_of, traced, verdict, without
 from .handles import cut, is_traced
 from .registry import HANDLERS

@@ -6,11 +6,12 @@ from ...ir.core import Builder
 from .. import pytree
 from ..array import Traced, bring, fresh
 from ..capture import ARRAY, SCALAR, Kind, kind_of
-from ..custom import Part, or_nan
+from ..custom import or_nan
 from ..errors import message
 from ..frames import locate
 from ..inner import name_of
 from ..numpy_api.handles import handle
+from ..site import Part
 from ..source import hooks
 from ..status import PASSED
 from ..storage import current_trace
