@@ -24,7 +24,8 @@ from .tree import Chosen
 LOOP = OPS["loop"]
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can be
 LONGEST = 256  # equations
-BETTER = 0.9  # nests for straight lines, and XLA, are taken where they need at most this share of the time: nothing is to be slower than NumPy
+BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time,
+AHEAD = 0.9  # and XLA: nothing is to be slower than NumPy because it was timed once
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
 TURNS = 9  # of both forms, one after the other
 LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
@@ -89,7 +90,7 @@ def settle(entry, here, version, everything):
         version.times = version.tried, first
     else:
         version.times = turns([lambda: run(*everything), xla], TURNS)
-    if BETTER * version.times[0] > version.times[1]:
+    if AHEAD * version.times[0] > version.times[1]:
         return False
     take(entry, here, version, run)
     return version.tree is None
