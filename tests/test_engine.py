@@ -5,7 +5,8 @@ import pytest
 from compare import agree, check_same
 
 from wengert import grad, jit
-from wengert.tracer import engine
+from wengert.backends import native
+from wengert.tracer import engine, trial
 
 X, V = np.random.default_rng(0).normal(size=(4, 3)), np.arange(3.0)
 
@@ -183,3 +184,57 @@ def test_ways_that_data_takes(monkeypatch):
 def test_no_such_engine():
     with pytest.raises(ValueError, match="engine='xla' or 'numpy', not 'tpu'"):
         jit(looped, engine="tpu")
+
+
+def test_scatters_of_one_number_read_no_array(monkeypatch):
+    """The number stands in the machine code: nothing is copied for it."""
+
+    def refused(nest):
+        def again(*objects):
+            raise AssertionError("a nest was given arrays that it cannot take")
+
+        return again
+
+    monkeypatch.setattr(native, "again", refused)
+
+    def counted(at, x):
+        counts, signs, last = np.zeros(4, np.int64), np.full(4, 0.0), np.full(4, 9.0)
+        np.add.at(counts, at, 1)
+        signs[at] = -0.0
+        np.maximum.at(last, at, np.nan)
+        np.add.at(last, at, x)
+        return counts, signs, np.signbit(signs), last
+
+    f, at, x = jit(counted, engine="numpy"), np.arange(5000) % 3, np.arange(5000.0)
+    with np.errstate(invalid="ignore"):
+        expected = counted(at, x)
+    for _ in range(2):
+        for got, want in zip(f(at, x), expected, strict=True):
+            np.testing.assert_array_equal(got, want, strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1", "i2", "f8", "?"])
+@pytest.mark.parametrize("n", [5, 20000])
+def test_limits(dtype, n):
+    x = (np.arange(n) % 50).astype(dtype)
+    low, high = np.array([3, 20]).astype(dtype) if dtype != "?" else (False, True)
+    f = jit(lambda x: np.minimum(np.maximum(x, low), high), engine="numpy")
+    np.testing.assert_array_equal(f(x), np.minimum(np.maximum(x, low), high), strict=True)
+    if dtype != "?":
+        np.testing.assert_array_equal(jit(lambda x: np.clip(x, low, high), engine="numpy")(x), np.clip(x, low, high), strict=True)
+
+
+def test_nests_for_large_arrays_are_compared_with_calls_of_numpy(monkeypatch):
+    """What writes too much to be tried before XLA has been is not taken untried in its other form."""
+    asked, quickest = [], engine.quickest
+
+    def seen(entry, version, everything, most):
+        asked.append((most, version.fused))
+        return quickest(entry, version, everything, most)
+
+    monkeypatch.setattr(engine, "CHOICE", None)
+    monkeypatch.setattr(engine, "quickest", seen)
+    monkeypatch.setattr(trial, "CHEAP", 1000)
+    f, x = jit(lambda x: np.where(x > 0, x * x + 1, x**3)[::2].sum()), np.arange(100000.0)
+    f(x)
+    assert [fused for _, fused in asked] == [None, None] and asked[1][0] > 1000

@@ -13,6 +13,7 @@ from wengert import grad, jit, vmap
 from wengert.backends.numpy.rows import is_taken
 from wengert.ir.core import Lit
 from wengert.tracer import fastpath
+from wengert.tracer.jit import Compiled
 from wengert.tracer.verdict import decided
 
 
@@ -358,3 +359,28 @@ def test_short_rows_are_looked_through_only_where_an_index_is_out_of_range():
     columns[33] = -8
     with pytest.raises(IndexError, match="index -8 is out of bounds for axis 0 with size 7"):
         jit(ragged)(*args)
+
+
+def test_any_number_of_arguments(monkeypatch):
+    """Each is tested inline after its first calls, in a parameter of its own while there are not too many."""
+    slow, route = [], Compiled.route
+
+    def seen(self, args, kwargs):
+        slow.append(len(args))
+        return route(self, args, kwargs)
+
+    monkeypatch.setattr(Compiled, "route", seen)
+    f, many = jit(lambda *xs, **named: sum(xs, 0.0) + len(xs) + sum(named.values())), [np.float64(k) for k in range(80)]
+    for n in (0, 1, 3, 5, 3, 1):
+        agree(f(*many[:n]), f.__wrapped__(*many[:n]))
+    slow.clear()
+    for n in (5, 3, 1):
+        agree(f(*many[:n]), f.__wrapped__(*many[:n]))
+    assert not slow and f.compiled.front.count == 5
+    for n in (80, 80, 1, 80, 1):
+        agree(f(*many[:n]), f.__wrapped__(*many[:n]))
+    slow.clear()
+    for n in (80, 1):
+        agree(f(*many[:n]), f.__wrapped__(*many[:n]))
+    assert not slow and f.compiled.front.count == 0
+    agree(f(many[1], more=2.0), f.__wrapped__(many[1], more=2.0))

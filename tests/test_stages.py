@@ -210,3 +210,25 @@ def test_native_false_leaves_lines_to_numpy():
     assert version(f).engine and version(f).fused is None
     with native.asked(None):
         assert fused(version(f).func) is None
+
+
+def test_memory_that_is_overwritten_is_not_cleared(monkeypatch):
+    """What a nest leaves is all written by it, whatever was there; what a loop reads of what it carries is there before."""
+    asked = []
+
+    def junk(shape, dtype):
+        asked.append(shape)
+        return np.full(shape, 77, dtype)
+
+    def powers(x):
+        y, out = np.where(x > 0, x * x + 1, x**3), np.zeros(30)
+        for i in range(1, 30):
+            out[i] = out[i - 1] + y[i % 5, 0]
+        return y, out
+
+    monkeypatch.setattr(np, "empty", junk)
+    for g, shapes in ((jit(powers), {(5, 4), (30,)}), (jit(powers, engine="numpy"), set())):
+        agree(g(X), powers(X), 1e-12)
+        asked.clear()  # of what the trace has asked for
+        agree(g(X), powers(X), 1e-12)
+        assert {shape for shape in asked if shape} == shapes

@@ -13,18 +13,19 @@ import time
 import numpy as np
 
 from ..backends import native
-from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, with_loops
+from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, views, with_loops
 from ..backends.xla import dispatch
 from ..ir.exactness import exactly
 from ..ir.op import OPS
 from . import straight
-from .clock import ENOUGH, clocked, turns
+from .clock import ENOUGH, LONG, clocked, turns
 from .tree import Chosen
 
 LOOP = OPS["loop"]
 CHOICE = None  # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can be
 LONGEST = 256  # equations
-BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time
+BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time,
+AHEAD = 0.9  # and XLA: nothing is to be slower than NumPy because it was timed once
 ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
 TURNS = 9  # of both forms, one after the other
 LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
@@ -85,11 +86,11 @@ def settle(entry, here, version, everything):
             return False
         version.tried = found[0]
     run = written(entry, version)
-    if version.tried > max(ENOUGH, 2 * first):  # a first run waits for memory, but not as long as that
+    if version.tried > max(ENOUGH, 4 * first):  # a first run waits for memory, but not as long as that
         version.times = version.tried, first
     else:
         version.times = turns([lambda: run(*everything), xla], TURNS)
-    if version.times[0] > version.times[1]:
+    if AHEAD * version.times[0] > version.times[1]:
         return False
     take(entry, here, version, run)
     return version.tree is None
@@ -112,7 +113,7 @@ def quickest(entry, version, everything, most):
         if found is None or estimated(version.decided) - estimated(version.fused) > share * found[0]:
             other = written(entry, version, timed=True)
             again = *clocked(other, everything), other
-            if found is not None and max(found[0], again[0]) < ENOUGH:
+            if found is not None and again[0] < ENOUGH + found[0] < LONG:  # what ran first may have waited for memory
                 times = turns([lambda: run(*everything), lambda: other(*everything)], TURNS)
                 found, again = ((t, *form[1:]) for t, form in zip(times, (found, again)))
             if found is None or again[0] < BETTER * found[0]:
@@ -122,8 +123,14 @@ def quickest(entry, version, everything, most):
 
 
 def estimated(func):
-    """Seconds that NumPy needs for a program, nests left out."""
-    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + traffic(func) / BANDWIDTH
+    """Seconds that NumPy needs for a program; of nests, those in which memory takes what they leave."""
+    written = traffic(func)
+    for e in equations(func):
+        if e.op is LOOP and not by_python(e):
+            written += sum(map(nbytes, e.results))
+        elif views(e):
+            written -= nbytes(e.results[0])
+    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + written / BANDWIDTH
 
 
 def in_nests(entry, version):

@@ -65,8 +65,8 @@ class Front:
     def __init__(self, slow, signature, named=()):
         parameters = list(signature.parameters.values()) if signature else []
         count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
-        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        self.count = 0 if variadic or count > MANY else count
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self.count = 0 if self.variadic or count > MANY else count
         self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
         self.bare = 0 < self.count == len(self.named) == len(parameters)  # whether there are no other keywords
         self.numbers = itertools.count()
@@ -107,7 +107,11 @@ class Front:
 
     def install(self, entry, again=False):
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
-        if entry.places is None or len(entry.leaves) > WIDEST or (self.count and len(entry.places[0]) > self.count):
+        if entry.places is None or len(entry.leaves) > WIDEST:
+            return
+        if self.variadic and self.count < len(entry.places[0]):
+            self.widen(entry)
+        if self.count and len(entry.places[0]) > self.count:
             return
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
         if entry.postponed:
@@ -128,6 +132,15 @@ class Front:
         self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
         if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
             self.cool()
+
+    def widen(self, entry):
+        """As many parameters as a call has arguments: they cost less than a tuple of them. The entries tested so far come back one by one."""
+        self.variadic = len(entry.places[0]) <= MANY
+        self.count, self.hot = len(entry.places[0]) if self.variadic else 0, {}
+        if self.variadic:
+            self.call.__defaults__ = (MISSING,) * self.count  # before the code that has as many: more than there are do no harm
+        for other in list(entry.compiled.entries.values()):
+            other.postponed = other is not entry
 
     def _arguments(self, arguments, keywords):
         """-> (lines before, tests that these are what is given, text and containers of each, text of (args, kwargs))."""

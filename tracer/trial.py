@@ -21,7 +21,10 @@ def tried(entry, here, version, everything):
             return None
         total, inside, raw, run = found
         if raw is straight.MISS or not engine.cheap(total, 0 if version.fused else inside):
-            version.tried = total
+            if engine.traffic(version.decided) <= CHEAP:
+                version.tried = total
+            else:  # it is compared with the other form when XLA has told how long it takes
+                version.fused = None
             return None
         version.times, version.inside = (total, None), inside
         engine.take(entry, here, version, run)

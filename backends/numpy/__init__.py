@@ -11,10 +11,10 @@ from .matrices import TEXTS, solved
 from .nests import with_loops
 from .quick import Statements
 from .rows import rows_of, taken
-from .stages import fused
+from .stages import fused, views
 from .trips import by_python, has_statements
 
 __all__ = [
     "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "Held", "Pieces", "Statements", "by_python", "callable_of", "control", "emit", "fused",
-    "has_statements", "identifier", "plain", "rows_of", "solved", "taken", "with_loops",
+    "has_statements", "identifier", "plain", "rows_of", "solved", "taken", "views", "with_loops",
 ]  # fmt: skip

@@ -24,7 +24,8 @@ def looped(eqn):
     """The function with loops that an equation is, or None."""
     types = tuple([x.type for x in eqn.operands])
     if eqn.op in SCATTERED:
-        return made(eqn.op, types, tuple(eqn.attrs.items())) if types[0].size and types[2].size else None
+        known = tuple([x.value.tobytes() if isinstance(x, Lit) else None for x in eqn.operands])
+        return made(eqn.op, types, tuple(eqn.attrs.items()), known) if types[0].size and types[2].size else None
     if eqn.op is recurrence:
         return made(eqn.op, types, tuple(eqn.attrs.items()))
     small = all(t.ndim == 2 and 0 < min(t.shape) and max(t.shape) <= LARGEST for t in types)
@@ -32,8 +33,11 @@ def looped(eqn):
 
 
 @functools.lru_cache(256)
-def made(op, types, attrs):
-    return region(functools.partial((LOOPED | FUSED)[op], **dict(attrs)), types, op.name)
+def made(op, types, attrs, known=()):
+    """known: of each operand that is one number throughout, its bytes; it stands in the function, which does not read its parameter."""
+    written = functools.partial((LOOPED | FUSED)[op], **dict(attrs))
+    numbers = {k: Lit(np.frombuffer(b, types[k].dtype)[0], types[k]) for k, b in enumerate(known) if b is not None}
+    return region(lambda *xs: written(*(numbers.get(k, x) for k, x in enumerate(xs))), types, op.name)
 
 
 def numbered(n):
@@ -114,8 +118,13 @@ def by_factors(a, b, *, transpose):
 def scattered(op):
     def run(x, indices, updates, **attrs):
         """A scatter, in the one trip of a loop."""
-        body = region(lambda _, indices, updates, x: op(x, indices, updates, **attrs), [COUNTER, indices.type, updates.type, x.type])
-        return loop(indices, updates, x, body=body, carried=1, trips=1)
+        read = [y for y in (indices, updates) if not isinstance(y, Lit)]
+
+        def step(_, *now):
+            found = dict(zip(read, now))
+            return op(now[-1], found.get(indices, indices), found.get(updates, updates), **attrs)
+
+        return loop(*read, x, body=region(step, [COUNTER, *(y.type for y in read), x.type]), carried=1, trips=1)
 
     return run
 

@@ -33,7 +33,7 @@ def machine_code(eqn):
 def call_nest(writer, eqn):
     """The statements of a loop that is a nest."""
     nest, lines, given, homes = nest_of(eqn), [], [], {}
-    first = len(eqn.operands) - eqn.attrs["carried"]
+    first, reads = len(eqn.operands) - eqn.attrs["carried"], read_before(eqn)
 
     def named(wish, text):
         lines.append(f"{(name := writer.fresh(wish))} = {text}")
@@ -46,7 +46,8 @@ def call_nest(writer, eqn):
             given.append(empty(nest.extra[k - len(eqn.results)]))
         else:
             t = eqn.results[k].type
-            homes[k] = stored(writer, eqn.operands[first + k], named) if t.shape else named("number", empty(t))
+            kept = t.shape and (k in reads or not isinstance(eqn.operands[first + k], Lit))
+            homes[k] = stored(writer, eqn.operands[first + k], named) if kept else named("state" if t.shape else "number", empty(t))
             given.append(homes[k])
     call, again, listed = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again"), ", ".join(given)
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]
@@ -56,6 +57,15 @@ def call_nest(writer, eqn):
         else:
             lines += writer.keep(r, f"{homes[k]}[()]", (), [NUMPY])
     return lines
+
+
+def read_before(eqn):
+    """The places of what a loop carries and reads before it has computed it: the others it overwrites, all of them."""
+    carried, regions = eqn.attrs["carried"], eqn.regions()
+    if not eqn.attrs["trips"]:
+        return set(range(carried))
+    read = [{*region.results, *(x for e in region.eqns for x in e.operands)} for region in regions]
+    return {k for k in range(carried) if any(region.params[len(region.params) - carried + k] in found for region, found in zip(regions, read))}
 
 
 def stored(writer, x, named):
@@ -69,8 +79,10 @@ def stored(writer, x, named):
         return name
     if isinstance(x, Lit) and not any(x.value.tobytes()):
         return named("state", f"np.zeros({x.type.shape}, np.{x.type.dtype.name})")
-    if isinstance(x, Lit):
+    if isinstance(x, Lit) and (full := writer.full(x)).shape != x.type.shape:
         return named("state", f"np.full({x.type.shape}, {writer.constant(x.value, 'number')}, np.{x.type.dtype.name})")
+    if isinstance(x, Lit):
+        return named("state", f"{full.text}.copy()")
     return named("state", f"{writer.whole(writer.full(x), x.type)}.copy()")
 
 

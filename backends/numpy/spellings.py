@@ -56,13 +56,13 @@ def chosen(writer, eqn, c, x, y):
 
 
 def limited(writer, eqn, low, x, high):
-    """Two ufuncs on small arrays, of which `np.clip` costs three times as much a call."""
+    """Two ufuncs on small arrays, of which `np.clip` costs three times as much a call, and on bools, which it does not take."""
     held, t = (low, x, high), eqn.results[0].type
     shape = np.broadcast_shapes(*(h.shape for h in held))
     if shape == ():
         return None
     low, x, high = (_number(o.value) if isinstance(o, Lit) else h.text for o, h in zip(eqn.operands, held))
-    short = t.kind != "f" or t.size <= SHORT
+    short = t.kind == "b" or t.size <= (SHORT if t.kind == "f" else SHORT // 2)
     text = f"np.minimum(np.maximum({x}, {low}), {high})" if short else f"np.clip({x}, {low}, {high})"
     return writer.keep(eqn.results[0], text, shape, new=True)
 
@@ -234,7 +234,7 @@ def in_order(writer, eqn, *held):
     if eqn.attrs["num_keys"] > 1:
         return None
     order = writer.fresh("order")
-    lines = [f"{order} = np.argsort({writer.whole(held[0], xs[0].type)}, {axis}{kind})"]
+    lines = [f"{order} = {writer.whole(held[0], xs[0].type)}.argsort({axis}{kind})"]
     for r, x in zip(eqn.results, xs, strict=True):
         made = x.eqn if isinstance(x, Value) else None
         if made is not None and made.op is iota and made.attrs["axis"] == axis and x.type.dtype == np.intp:

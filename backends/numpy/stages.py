@@ -162,6 +162,11 @@ def free(eqn):
     return eqn.op in FREE
 
 
+def views(eqn):
+    """Whether NumPy has the result of an equation without writing it."""
+    return free(eqn) and eqn.op is not iota
+
+
 def inner(eqn):
     """Whether machine code does an equation well."""
     if eqn.op is loop:
