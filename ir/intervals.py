@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .affine import OUTCOMES
-from .core import Lit
+from .core import Lit, Value
 
 MOVED = ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse", "stop_gradient")  # ops whose elements are the operand's
 BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
@@ -98,16 +98,24 @@ def rounded(x, get):
 
 
 def told_by_nan(eqn, get):
-    """(y, outcome) of a comparison that is `outcome` where the float y is NaN, and not elsewhere; None if it is not known to be that."""
+    """(y, outcome, moves) of a comparison that is `outcome` where a float is NaN, and not elsewhere; None if it is not known to be that.
+
+    That float is what `moves`, equations from the first to the last, make of y.
+    """
     if eqn.op.name not in OUTCOMES or eqn.operands[0].type.kind not in "iu":
         return None
-    x, bound = eqn.operands
-    found = rounded(x, get) if isinstance(bound, Lit) else None
+    (x, bound), moves = eqn.operands, []
+    if not isinstance(bound, Lit):
+        return None
+    while isinstance(x, Value) and x.eqn is not None and x.eqn.op.name in MOVED:
+        moves.insert(0, x.eqn)
+        x = x.eqn.operands[0]
+    found = rounded(x, get)
     if found is None or found[2] is None:
         return None
     low, high, y, odd = (v if v is found[2] else v - int(bound.value) for v in found)
     here, there = OUTCOMES[eqn.op.name](low, high), OUTCOMES[eqn.op.name](odd, odd)
-    return (y, there) if None not in (here, there) and here != there else None
+    return (y, there, moves) if None not in (here, there) and here != there else None
 
 
 def _product(p, q):
