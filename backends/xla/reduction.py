@@ -25,6 +25,7 @@ from ...ir.ops.reduction import (
     reduce_xor,
 )
 from ...ir.ops.shape import broadcast, reshape, transpose
+from ...ir.ops.transcendental import exp, log
 from ...ir.ops.window import highest_of, lowest_of
 from ...ir.rules.layout import DEAR
 from .table import XLA
@@ -34,6 +35,7 @@ SHORT = 8  # elements of an axis, and
 ROWS = 32  # rows of a matrix, up to which slices are combined
 COLUMNS = 4096  # from which their sums are a product
 DEEP = 30  # equations looked through
+MANY = 512  # sums, from which computing them before what reads them pays for a branch
 MOVED = (broadcast, reshape, transpose)  # with what is computed before them these are one step
 ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
 
@@ -100,7 +102,7 @@ def by_slices(reduce, combine, short=SHORT):
 
 
 def longest(x, axis, short):
-    """The length of an axis up to which slices are quicker."""
+    """The length of an axis up to which slices are quicker, of an array or its type."""
     if axis == 0 and x.size // max(x.shape[0], 1) >= ROWS:
         return ROWS
     return SHORT if axis < x.ndim - 1 else short
@@ -110,6 +112,33 @@ def dear_sums(func):
     """The reductions along the last axis of what takes long to compute: XLA computes no slice of that in vectors."""
     along = lambda eqn: eqn.attrs["axes"] == (eqn.operands[0].type.ndim - 1,) and eqn.operands[0].type.shape[-1] > 1
     return [eqn for eqn in func.eqns if eqn.op in PLAIN and along(eqn) and dear(eqn.operands[0])]
+
+
+def before_exponentials(func, users):
+    """The sums along short axes, by slices, whose elements go through `exp` or `log`: of slices that lie apart XLA computes those one by one.
+
+    users: {value: the equations that read it}
+    """
+    return [eqn for eqn in func.eqns if eqn.op is reduce_sum and many_slices(eqn) and goes_through(eqn.results[0], users, (exp, log))]
+
+
+def many_slices(eqn):
+    """Whether a sum is one of three slices and more, along the last axis."""
+    (x,), (*_, axis), result = eqn.operands, eqn.attrs["axes"] or (None,), eqn.results[0]
+    by_slices = len(eqn.attrs["axes"]) == 1 and axis == x.type.ndim - 1 and x.type.kind == "f" and x.type.dtype != np.float16
+    return by_slices and 3 <= x.type.shape[axis] <= longest(x.type, axis, SHORT) and result.type.size >= MANY and not dear(x)
+
+
+def goes_through(x, users, ops):
+    """Whether a value is an operand of one of some ops, as it is or after elementwise ops and moves."""
+    level, seen = {x}, set()
+    for _ in range(DEEP):
+        read = [eqn for y in level for eqn in users.get(y, ()) if eqn is not None]
+        if any(eqn.op in ops for eqn in read):
+            return True
+        seen |= level
+        level = {r for eqn in read if eqn.op in MOVED or "elementwise" in eqn.op.traits for r in eqn.results} - seen
+    return False
 
 
 def dear(x):
