@@ -19,7 +19,7 @@ from jax import numpy as jnp
 from ...ir.core import Value
 from ...ir.ops import OPS
 from .fence import Fence
-from .reduction import before_exponentials
+from .reduction import before_exponentials, quicker_as_products
 
 CHEAP = {OPS[name] for name in """
     neg abs sign add sub mul strong_mul div maximum minimum clamp floor ceil trunc round is_finite eq ne lt le gt ge and or xor not
@@ -39,7 +39,8 @@ def materialized(func):
     users = readers(func)
     place = {eqn: k for k, eqn in enumerate(func.eqns)}
     chosen = {eqn for eqn, _, made in roots(func, users, LONG) if made} if len(func.eqns) >= LONG and grows(func, users) else set()
-    sums = {*before_exponentials(func, users)} - chosen
+    sums = before_exponentials(func, users)
+    sums = {*sums} - {*quicker_as_products(sums)} - chosen
     if not chosen and not sums:
         return func.eqns
     alone = {eqn: only_for(eqn, users, chosen | sums) for eqn in chosen | sums}
@@ -50,8 +51,8 @@ def materialized(func):
 
 
 def cut(func):
-    """How many values of `func` are so computed."""
-    return sum(isinstance(item, Fence) for item in materialized(func))
+    """How many long shared values of `func` are so computed."""
+    return sum(isinstance(item, Fence) and item.eqns[-1].op in CHEAP for item in materialized(func))
 
 
 def readers(func):

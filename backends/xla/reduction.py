@@ -7,7 +7,8 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from ...ir.core import Value
+from ...ir.core import Lit, Value
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.reduction import (
     argmax,
     argmin,
@@ -35,6 +36,7 @@ SHORT = 8  # elements of an axis, and
 ROWS = 32  # rows of a matrix, up to which slices are combined
 COLUMNS = 4096  # from which their sums are a product
 DEEP = 30  # equations looked through
+SMALL, LEAST = 32768, 4  # elements of an array up to which, and slices beyond which, sums before exponentials are products
 MANY = 512  # sums, from which computing them before what reads them pays for a branch
 MOVED = (broadcast, reshape, transpose)  # with what is computed before them these are one step
 ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
@@ -120,6 +122,32 @@ def before_exponentials(func, users):
     users: {value: the equations that read it}
     """
     return [eqn for eqn in func.eqns if eqn.op is reduce_sum and many_slices(eqn) and goes_through(eqn.results[0], users, (exp, log))]
+
+
+def quicker_as_products(sums):
+    """Those of such sums that are products with ones: of a few numbers, made of fewer ones, that are in memory in no time."""
+    small = lambda x: x.type.size <= SMALL and x.type.shape[-1] > LEAST and spread_out(x)
+    return [] if ONLY_EXACT.get() else [eqn for eqn in sums if small(eqn.operands[0])]
+
+
+def spread_out(x):
+    """Whether an array is computed element by element from smaller ones alone."""
+    todo, seen = [x], set()
+    while todo:
+        y = todo.pop()
+        if isinstance(y, Lit) or y in seen or y.type.size < x.type.size:
+            continue
+        seen.add(y)
+        if y.eqn is None or len(seen) > DEEP or not (y.eqn.op in MOVED or "elementwise" in y.eqn.op.traits):
+            return False
+        todo += y.eqn.operands
+    return True
+
+
+def as_product(x, *, axes):
+    """The sums along the last axis, on CPUs a product with ones."""
+    plain = lambda x: lax.reduce_sum(x, axes)
+    return lax.platform_dependent(x, cpu=lambda x: x @ lax.full(x.shape[-1:], 1, x.dtype), default=plain)
 
 
 def many_slices(eqn):
