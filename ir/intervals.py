@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .affine import OUTCOMES
-from .core import Lit
+from .core import Lit, Value
 
 MOVED = ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse", "stop_gradient")  # ops whose elements are the operand's
 BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
@@ -75,10 +75,32 @@ def of_float(x, get):
         return found and (float(found[0]), float(found[1]), None)
     if name == "clamp" and all(isinstance(xs[k], Lit) and np.isfinite(xs[k].value) for k in (0, 2)):
         low, high = float(xs[0].value), float(xs[2].value)
-        return min(low, high), high, xs[1]
+        return min(low, high), high, nan_with(xs[1])
     if name in WHOLE and (found := of_float(xs[0], get)):
         return float(WHOLE[name](found[0])), float(WHOLE[name](found[1])), found[2]
     return None
+
+
+def nan_with(x):
+    """The first of the values that are NaN where x is, and nowhere else, among those it was computed from: what is added to them is finite."""
+    while isinstance(x, Value) and x.eqn is not None and x.eqn.op.name in ("add", "sub"):
+        one, other = x.eqn.operands
+        if not finite(one) and not finite(other):
+            return x
+        x = other if finite(one) else one
+    return x
+
+
+def finite(x):
+    """Whether all elements of a float value are known to be finite."""
+    if isinstance(x, Lit) or x.eqn is None:
+        return isinstance(x, Lit) and bool(np.isfinite(x.value))
+    name, operand = x.eqn.op.name, x.eqn.operands[0] if x.eqn.operands else None
+    if name == "cast":
+        return operand.type.kind in "biu" and x.type.dtype in (np.float32, np.float64)
+    if name in MOVED:
+        return finite(operand)
+    return name == "constant" and bool(np.isfinite(x.eqn.attrs["value"]).all())
 
 
 def rounded(x, get):
@@ -98,16 +120,24 @@ def rounded(x, get):
 
 
 def told_by_nan(eqn, get):
-    """(y, outcome) of a comparison that is `outcome` where the float y is NaN, and not elsewhere; None if it is not known to be that."""
+    """(y, outcome, moves) of a comparison that is `outcome` where a float is NaN, and not elsewhere; None if it is not known to be that.
+
+    That float is what `moves`, equations from the first to the last, make of y.
+    """
     if eqn.op.name not in OUTCOMES or eqn.operands[0].type.kind not in "iu":
         return None
-    x, bound = eqn.operands
-    found = rounded(x, get) if isinstance(bound, Lit) else None
+    (x, bound), moves = eqn.operands, []
+    if not isinstance(bound, Lit):
+        return None
+    while isinstance(x, Value) and x.eqn is not None and x.eqn.op.name in MOVED:
+        moves.insert(0, x.eqn)
+        x = x.eqn.operands[0]
+    found = rounded(x, get)
     if found is None or found[2] is None:
         return None
     low, high, y, odd = (v if v is found[2] else v - int(bound.value) for v in found)
     here, there = OUTCOMES[eqn.op.name](low, high), OUTCOMES[eqn.op.name](odd, odd)
-    return (y, there) if None not in (here, there) and here != there else None
+    return (y, there, moves) if None not in (here, there) and here != there else None
 
 
 def _product(p, q):

@@ -136,6 +136,62 @@ def test_of_rounded_floats_it_is_asked_once_whether_they_were_nan():
         t[place] = before
 
 
+def test_of_rounded_floats_in_a_matrix_too():
+    x, t = np.arange(5.0) ** 2, np.array([[-3.0, 0.5, 3.99], [4.0, 7.0, 2.0]])
+    compiled = jit(between)
+    np.testing.assert_array_equal(compiled(x, t), between(x, t))
+    done = compiled.ir(x, t)
+    assert [e.op.name for e in done.eqns].count("argmax") == 1
+    assert not any(e.op.name in ("lt", "ge") for e in done.eqns)
+    for place in np.ndindex(t.shape):
+        wrong = t.copy()
+        wrong[place] = np.nan
+        with pytest.raises(IndexError, match="out of bounds for axis 0 with size 5"):
+            compiled(x, wrong)
+
+
+def one_by_one(x, at):
+    found = np.zeros(len(at))
+    for k in range(len(at)):
+        found[k] = np.take(x, at[k]) + np.take_along_axis(x, at[k : k + 1], 0)[0]
+    return found
+
+
+def rounds(x, at):
+    for _ in range(3):
+        x = np.tanh(x[at])
+    return x
+
+
+def test_what_is_asked_before_a_loop_is_asked_in_one_pass():
+    x, at = np.linspace(0, 1, 100), np.arange(100)[::-1].copy()
+    compiled = jit(rounds)
+    np.testing.assert_allclose(compiled(x, at), rounds(x, at), rtol=1e-12)
+    names = [e.op.name for e in compiled.ir(x, at).eqns]
+    assert "argmax" in names and "cond" not in names
+    at[7] = -101
+    same_words(rounds, x, at)
+
+
+def put_one_by_one(x, at):
+    found = np.zeros_like(x)
+    for k in range(len(at)):
+        np.put_along_axis(found, at[k : k + 1], x[k % 7], 0)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+@pytest.mark.parametrize("function", [one_by_one, put_one_by_one])
+def test_in_loops_no_memory_but_the_arrays_is_touched(function, engine):
+    x, at = np.arange(100.0), np.arange(3000) % 100
+    compiled = jit(function, engine=engine)
+    np.testing.assert_array_equal(compiled(x, at), function(x, at))
+    for far in (10**12, -(10**12)):
+        at[17] = far
+        with pytest.raises(IndexError, match=f"index {far} is out of bounds for axis 0 with size 100"):
+            compiled(x, at)
+
+
 @pytest.mark.parametrize("low, high", [(-5.0, 4.9), (0.0, 5.0), (-6.0, 3.0), (1.0, 2.0**40)])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -207,6 +207,22 @@ def test_holomorphic_derivatives_beside_the_cuts(name, z):
 # -- conversions -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("end", ["i4", "i8", "u8"])
+@pytest.mark.parametrize("start", ["f4", "f8"])
+def test_what_no_integer_holds_is_cast_as_by_the_processor(start, end):
+    near = [s * (2.0**k + d) for k in (31, 32, 63, 64) for d in (-4096, -0.5, 0, 0.5, 4096) for s in (1, -1)]
+    x = np.array([*near, 1.5, -1.5, 1e300, -1e300, np.inf, -np.inf, np.nan] if start == "f8" else [*near, np.inf, -np.inf, np.nan], start)
+    for part in (x, np.tile(x, 20), x[-1]):
+        np.testing.assert_array_equal(on_xla("cast", part, dtype=np.dtype(end)), on_numpy("cast", part, dtype=np.dtype(end)))
+
+
+def test_a_bound_that_is_nan_makes_nan():
+    x = np.array([-1.0, 0.5, 2.0, np.nan, np.inf])
+    for low, high in ((0.0, 1.0), (np.nan, 1.0), (0.0, np.nan), (np.nan, np.nan), (1.0, 0.0)):
+        bounds = np.full_like(x, low), np.full_like(x, high)
+        np.testing.assert_array_equal(on_xla("clamp", bounds[0], x, bounds[1]), on_numpy("clamp", bounds[0], x, bounds[1]))
+
+
 def test_cast_drops_imaginary_parts_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

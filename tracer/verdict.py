@@ -74,7 +74,7 @@ def everywhere(func):
     found = {}
     for eqn in func.eqns:
         test = eqn.results[0]
-        if test.type is not TRUTH or not elementwise(eqn):
+        if test.type is not TRUTH or not (elementwise(eqn) or eqn.op is RESHAPE):
             continue
         for x in elements(test):
             vector, at = x.eqn.operands

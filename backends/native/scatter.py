@@ -48,9 +48,9 @@ def emit_scatter(code, eqn, cell, indices, updates):
             if attrs["mode"] == "drop" and dropped(part, last):
                 part, place = chosen(elements, part, place, only_if)
             start = signed(elements, part, place)
-            if attrs["mode"] == "clip":
+            if attrs["mode"] != "drop":  # what was promised does not hold once a check has failed
                 start = code.least(str(last), code.most("0", start))
-            elif attrs["mode"] == "drop":
+            else:
                 there = code.op(f"icmp ule i64 {start}, {last}")
                 valid = there if valid is None else code.op(f"and i1 {valid}, {there}")
             at[a] = at[a].plus(start)

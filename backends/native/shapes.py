@@ -177,9 +177,7 @@ def gather(region, eqn, x, indices):
             if mode == "fill":
                 there = code.op(f"icmp ule i64 {start}, {last}")
                 valid = there if valid == "true" else code.op(f"and i1 {valid}, {there}")
-            if mode != "promise":
-                start = code.least(last, code.most("0", start))
-            at[a] = at[a].plus(start)
+            at[a] = at[a].plus(code.least(last, code.most("0", start)))  # what was promised does not hold once a check has failed
         found = elements.get(x, tuple(at))
         if valid == "true":
             return found

@@ -67,8 +67,8 @@ def lower_mul(x, y):
 def lower_clamp(low, x, high):
     if not np.issubdtype(x.dtype, np.floating):
         return lax.min(lax.max(x, low), high)
-    for within, bound in ((lax.ge, low), (lax.le, high)):
-        x = lax.select(lax.bitwise_or(within(x, bound), lax.ne(x, x)), x, bound)
+    for beyond, bound in ((lax.lt, low), (lax.gt, high)):
+        x = lax.select(lax.bitwise_or(beyond(x, bound), lax.ne(bound, bound)), bound, x)  # LLVM knows that a constant is no NaN
     return x
 
 
@@ -121,7 +121,10 @@ def lower_cast(x, *, dtype):
 
 
 def float_to_integer(x, dtype):
-    """As x86-64 has it, out of range and of NaN too: through int32 or int64, whose smallest number stands for what does not fit."""
+    """As x86-64 has it, out of range and of NaN too: through int32 or int64, whose smallest number stands for what does not fit.
+
+    XLA's conversion gives the nearest number of what is too small.
+    """
     if x.dtype == np.float16:
         x = lax.convert_element_type(x, np.float32)
     if dtype == np.uint64:
@@ -129,8 +132,7 @@ def float_to_integer(x, dtype):
         above = lax.bitwise_xor(float_to_integer(x - 2.0**63, np.dtype(np.int64)), np.int64(-(2**63)))
         return lax.convert_element_type(lax.select(lax.bitwise_or(low, x != x), float_to_integer(x, np.dtype(np.int64)), above), dtype)
     wide = np.dtype(np.int64 if dtype in (np.int64, np.uint32) else np.int32)
-    end = 2.0 ** (8 * wide.itemsize - 1)
-    fits = lax.bitwise_and(lax.ge(x, lax.full_like(x, -end)), lax.lt(x, lax.full_like(x, end)))
+    fits = lax.lt(x, lax.full_like(x, 2.0 ** (8 * wide.itemsize - 1)))
     whole = lax.select(fits, lax.convert_element_type(x, wide), lax.full_like(x, np.iinfo(wide).min, wide))
     return lax.convert_element_type(whole, dtype)
 

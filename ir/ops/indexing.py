@@ -11,7 +11,7 @@ window; its other axes are the batch axes.
     indices_batch    ... these axes of indices, pairwise
 
 `mode` says what becomes of windows that do not lie within x: "clip" moves them inside, "fill" (gather)
-reads `fill`, "drop" (scatter) leaves x alone, "promise" knows that there are none and costs nothing.
+reads `fill`, "drop" (scatter) leaves x alone, "promise" knows that there are none, but in a run of which nothing is used because a check has failed.
 `unique` promises that no element of x is in two windows. Indices are signed; negative ones lie outside.
 """
 

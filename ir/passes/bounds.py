@@ -47,10 +47,13 @@ def _decided(func, known, done):
             env[eqn.results[0]], changed = Lit(outcome, eqn.results[0].type), True
             continue
         if (found_by := told_by_nan(eqn, get)) is not None:
-            y, outcome = found_by
+            y, outcome, moves = found_by
             y = env.get(y, y)
             with build:
-                env[eqn.results[0]], changed = (ne if outcome else eq)(y, y), True
+                test = (ne if outcome else eq)(y, y)
+                for move in moves:
+                    test = move.op(test, *(env.get(x, x) for x in move.operands[1:]), **move.attrs)
+            env[eqn.results[0]], changed = test, True
             continue
         attrs = eqn.attrs
         if eqn.regions():
