@@ -114,7 +114,11 @@ class Eqn:
 
     def regions(self):
         """The closed functions this equation runs, in attribute order."""
-        return regions(self.attrs)
+        return regions(self.attrs) if "region" in self.op.traits else ()
+
+    def mapped(self, change):
+        """Its attributes with every function f in them replaced by `change(f)`, as `map_regions`."""
+        return map_regions(self.attrs, change) if "region" in self.op.traits else self.attrs
 
     @property
     def effect(self):
@@ -141,7 +145,13 @@ def map_regions(attrs, change):
 
 def has(func, found):
     """Whether there is an equation of which `found` is true, in a function or its regions."""
-    return any(found(eqn) or any(has(f, found) for f in (eqn.regions() if "region" in eqn.op.traits else ())) for eqn in func.eqns)
+    for eqn in func.eqns:
+        if found(eqn):
+            return True
+        for f in eqn.regions():
+            if has(f, found):
+                return True
+    return False
 
 
 def effectful(op, attrs):

@@ -17,7 +17,7 @@ import os
 import sys
 from collections import Counter
 
-from .core import Builder, Lit, Operand, Value, effectful, map_regions
+from .core import Builder, Lit, Operand, Value, effectful
 from .pattern import Hole, Pat, head, holes, literals, match_call, may_match, rest, text_of
 from .types import IRTypeError
 
@@ -199,9 +199,7 @@ class Rewriter(Builder):
         """The replacement under one binding, or None where the rule declines or would not pay."""
         if len(self.firing) == DEEPEST:
             raise RewriteError(f"{self.name}: these rules undo each other:\n  " + "\n  ".join(map(str, _cycle(self.firing))))
-        inner = rule.inner(operands, bound)
-        freed = self.freed(operands, inner)
-        if rule.once and freed < len(inner):
+        if rule.once and self.freed(operands, inner := rule.inner(operands, bound)) < len(inner):
             self.declined.append(rule)
             return None
         if rule.origin is not None:
@@ -219,7 +217,8 @@ class Rewriter(Builder):
         new = tuple(x if isinstance(x, Operand) else Lit(x, t) for x, t in zip(new if op.multiple else (new,), types, strict=True))
         if tuple(x.type for x in new) != types:
             raise RewriteError(f"{rule} turned {op.name} of type {list(types)} into {[x.type for x in new]}")
-        if not rule.grows and self.unread(new) > 1 + (self.unread(operands) if self.firing else freed):
+        freed = lambda: self.freed(operands, rule.inner(operands, bound))
+        if not rule.grows and self.unread(new) > 1 + (self.unread(operands) if self.firing else freed()):
             del self.log[mark:]
             self.declined.append(rule)
             return None
@@ -303,7 +302,7 @@ def _rewrite(func, rules, log, declined, settled, done):
         for eqn in func.eqns:
             if not is_live(eqn, reads):
                 continue
-            build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _rewrite(region, rules, log, declined, settled, done)))
+            build.replay(eqn, env, attrs=eqn.mapped(lambda region: _rewrite(region, rules, log, declined, settled, done)))
             for r in eqn.results:
                 build.retain(env.get(r, r), reads[r])
             if eqn.effect:

@@ -5,6 +5,7 @@ from ..autodiff.stretches import work
 from ..backends.xla import dispatch
 from ..backends.xla.chain import Chain, is_traced
 from ..backends.xla.lower import marks
+from ..ir import collector
 from ..ir.alike import pieces
 from ..ir.types import type_of
 from .engine import Engines
@@ -19,7 +20,8 @@ def settle(entry, here, version):
     special = entry.compiled.exact or version.engine or version.tree is not None or version.effects or isinstance(here.call, Trees)
     if special or entry.compiled.device is not None or not dispatch.on_host():
         return
-    found = pieces(version.func, sources, marks(version.func))
+    with collector.waiting():
+        found = pieces(version.func, sources, marks(version.func))
     if found is None or sum(map(work, version.func.eqns)) < ENOUGH * len(found):
         return
     version.chain = Chain(version.func, found, entry.compiled.native)

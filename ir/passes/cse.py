@@ -16,7 +16,7 @@ def _cse(func, done, alike):
         build, env = Builder.again(func), {}
         region = lambda f: alike.setdefault(spelled(_cse(f, done, alike)), _cse(f, done, alike))
         for eqn in func.eqns:
-            build.replay(eqn, env, attrs=map_regions(eqn.attrs, region))
+            build.replay(eqn, env, attrs=eqn.mapped(region))
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
 

@@ -1,6 +1,6 @@
 """Dead code."""
 
-from ..core import Builder, map_regions
+from ..core import Builder
 from ..rewrite import is_live, readers
 
 
@@ -14,6 +14,6 @@ def _dce(func, done):
         build, reads, env = Builder.again(func), readers(func), {}
         for eqn in func.eqns:
             if is_live(eqn, reads):
-                build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _dce(region, done)))
+                build.replay(eqn, env, attrs=eqn.mapped(lambda region: _dce(region, done)))
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]

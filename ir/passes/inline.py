@@ -1,6 +1,6 @@
 """Calls that ask to be written out."""
 
-from ..core import Builder, has, map_regions
+from ..core import Builder, has
 from ..ops.control import call
 
 
@@ -20,6 +20,6 @@ def _inline(func, done):
                 out = build.inline(_inline(eqn.attrs["body"], done), [env.get(x, x) for x in eqn.operands])
                 env.update(zip(eqn.results, out, strict=True))
             else:
-                build.replay(eqn, env, attrs=map_regions(eqn.attrs, lambda region: _inline(region, done)))
+                build.replay(eqn, env, attrs=eqn.mapped(lambda region: _inline(region, done)))
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]

@@ -1,6 +1,6 @@
 """What a loop need not do in every trip."""
 
-from ..core import Builder, Func, Lit, Value, has, map_regions
+from ..core import Builder, Func, Lit, Value, has
 from ..ops.control import COUNTER, groups, loop
 from ..ops.shape import broadcast, constant, dynamic_slice, iota, reshape, reverse, slice_, transpose
 from ..rewrite import is_live, readers
@@ -25,7 +25,7 @@ def _loops(func, done):
         for eqn in func.eqns:
             if not is_live(eqn, reads):
                 continue
-            attrs = map_regions(eqn.attrs, lambda region: _loops(region, done))
+            attrs = eqn.mapped(lambda region: _loops(region, done))
             if eqn.op is not loop:
                 build.replay(eqn, env, attrs=attrs)
                 continue

@@ -1,6 +1,6 @@
 """Masks on the operands of products."""
 
-from ..core import Builder, Value, has, map_regions
+from ..core import Builder, Value, has
 from ..ops.elementwise import and_, select
 from ..ops.linalg import dot_general
 from ..ops.shape import broadcast
@@ -24,7 +24,7 @@ def _masks(func, done):
     if func not in done:
         build, users, env = Builder.again(func), users_of(func), {}
         for eqn in func.eqns:
-            attrs = map_regions(eqn.attrs, lambda region: _masks(region, done))
+            attrs = eqn.mapped(lambda region: _masks(region, done))
             if eqn.op is not dot_general:
                 build.replay(eqn, env, attrs=attrs)
                 continue

@@ -1,7 +1,7 @@
 """Loops that compute a row of a matrix product in every trip."""
 
 from ..affine import Affine
-from ..core import Builder, Lit, Value, has, map_regions
+from ..core import Builder, Lit, Value, has
 from ..ops.control import COUNTER, TRUTH, groups, loop
 from ..ops.elementwise import and_, ge, select
 from ..ops.linalg import dot_general
@@ -29,7 +29,7 @@ def _products(func, done, notes):
     if func not in done:
         build, reads, env = Builder.again(func), readers(func), {}
         for eqn in func.eqns:
-            attrs = map_regions(eqn.attrs, lambda region: _products(region, done, notes))
+            attrs = eqn.mapped(lambda region: _products(region, done, notes))
             build.replay(eqn, env, attrs=attrs)
             build.source = eqn.source
             if eqn.op is loop and is_live(eqn, reads):
