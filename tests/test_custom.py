@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from compare import agree
+from sweep import by_xla
 
 from wengert import (
     DerivativeError,
@@ -95,7 +96,7 @@ def by_checkpoint():
 
 
 FORMS = [by_vjp, by_vjp_apart, by_jvp, by_jvps, by_checkpoint]
-each = pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
+each = pytest.mark.parametrize("form", by_xla([by_vjp], *FORMS), ids=lambda f: f.__name__)
 
 
 @each

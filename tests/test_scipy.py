@@ -109,6 +109,7 @@ def test_special_values(name, dtype):
     near(jit(lambda *a: f(*a))(*args), want, LOOSER.get(name, ULPS), floor=4.0 * (name == "betaln"))  # the logarithm of a number rounded near 1
 
 
+@pytest.mark.as_numpy
 @pytest.mark.parametrize("name", some(sorted(RULES["scipy.special"]), 9))
 def test_special_dtypes_and_kinds(name):
     f = getattr(sp, name)
@@ -121,6 +122,7 @@ def test_special_dtypes_and_kinds(name):
             near(jit(lambda *a: f(*a))(*(np.float32(0.5),) * (f.nin - 1), value), f(*(np.float32(0.5),) * (f.nin - 1), value), 512)
 
 
+@pytest.mark.as_numpy
 @pytest.mark.parametrize("name", some(sorted(RULES["scipy.special"]), 9))
 def test_special_derivatives(name):
     f = getattr(sp, name)
@@ -157,6 +159,7 @@ def test_special_functions_of_complex_numbers(name):
     np.testing.assert_allclose(grad(lambda z: at(z).sum(), holomorphic=True)(z), slope(at, z, 1.0), rtol=1e-8)
 
 
+@pytest.mark.as_numpy
 def test_bessel_functions_have_derivatives_at_zero():
     for f, want in ((sp.i1, [0.5, 0.0, 0.375]), (sp.i0, [0.0, 0.5, 0.0]), (sp.j1, [0.5, 0.0, -0.375]), (lambda x: sp.jv(2, x), [0.0, 0.25])):
         g = f
@@ -165,6 +168,7 @@ def test_bessel_functions_have_derivatives_at_zero():
             assert g(0.0) == pytest.approx(slope_at_zero, abs=1e-14)
 
 
+@pytest.mark.as_numpy
 def test_gamma_has_derivatives_at_whole_numbers():
     x = np.array([1.0, 2.0, 5.0])
     np.testing.assert_allclose(grad(lambda x: sp.gamma(x).sum())(x), sp.gamma(x) * sp.psi(x), rtol=1e-12)
@@ -209,6 +213,7 @@ def test_special_functions_of_arrays(name, f, dtype):
     near(jit(f)(x), want, 64)
 
 
+@pytest.mark.as_numpy
 def test_special_functions_of_integers():
     x = np.array([1, 2, 5])
     for f in (sp.logsumexp, sp.softmax, sp.log_softmax, sp.factorial, lambda x: sp.polygamma(1, x), lambda x: sp.factorial(x[1])):
@@ -278,6 +283,7 @@ def test_hermitian():
         scaled(jit(lambda h, f=f: f(h))(h), f(h), 256)
 
 
+@pytest.mark.as_numpy
 @pytest.mark.parametrize("name, f", some([p for p in ROWS if p.values[0] not in ("qr", "svd", "eigh", "lu_factor", "lu", "cho_factor")]))
 def test_linalg_derivatives(name, f):
     weights = RNG.normal(size=np.shape(f(A, B, V)))
@@ -289,6 +295,7 @@ def test_linalg_derivatives(name, f):
         np.testing.assert_allclose(got, slope(loss, args[i], t), rtol=1e-6, atol=1e-7 * max(1, np.abs(f(*args)).max()))
 
 
+@pytest.mark.as_numpy
 def test_square_roots_are_complex_where_scipys_are():
     for a in (S, -S, A, S.astype("f4")):
         scaled(jit(lambda a: sl.sqrtm(a))(a), sl.sqrtm(a), 1024)
@@ -298,6 +305,7 @@ def test_square_roots_are_complex_where_scipys_are():
     np.testing.assert_allclose(jvp(moved, (S,), (t,))[1], slope(moved, S, t, 1e-4), rtol=1e-6)
 
 
+@pytest.mark.as_numpy
 def test_equations_have_second_derivatives_and_lanes():
     many = np.stack([A, A.T, S])
     for f in (lambda a: sl.solve_sylvester(a, a.T, B @ B.T), lambda a: sl.sqrtm(a @ a.T).real, lambda a: sl.solve_banded((1, 2), a, B)):
@@ -309,6 +317,7 @@ def test_equations_have_second_derivatives_and_lanes():
         np.testing.assert_allclose(jvp(along, (A,), (t,))[1], want, rtol=1e-6)
 
 
+@pytest.mark.as_numpy
 def test_linalg_of_integers_is_double():
     x = np.array([[2, 1], [1, 3]])
     more = lambda x: sl.solve(x, np.array([1, 2])), lambda x: sl.toeplitz(x[0]), lambda x: sl.block_diag(x, x)
