@@ -1,5 +1,7 @@
 """Programs that say the same many times run in pieces, of which alike ones are one function, and give what they gave as a whole."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,8 +22,8 @@ DEPTH, WIDTH = 16, 5
 
 
 @pytest.fixture
-def short(monkeypatch):
-    """Short programs of little work are looked at."""
+def short(monkeypatch, inexact_rules):
+    """Short programs of little work are looked at, where they need not be exact."""
     monkeypatch.setattr(alike, "LEAST", 16)
     monkeypatch.setattr(alike, "FEWEST", 4)
     monkeypatch.setattr(chained, "ENOUGH", 0)
@@ -223,6 +225,27 @@ def test_what_does_not_repeat_is_left_whole(short):
 def test_little_work_is_left_whole(short, monkeypatch):
     monkeypatch.setattr(chained, "ENOUGH", 1 << 20)
     check(jit(network), *data(), pieces=False)
+
+
+def test_what_is_to_be_exact_is_left_whole(short):
+    check(jit(network, exact=True), *data(), pieces=False)
+
+
+def test_pieces_are_kept(short, process):
+    """Another process makes the same pieces, and finds each compiled."""
+    text = f"import numpy as np\n\n{inspect.getsource(layer)}\n\n{inspect.getsource(network)}"
+    misses, weighed = [], data()
+    listen = lambda event, **_: misses.append(event) if event.endswith("/cache_misses") else None
+    jax.monitoring.register_event_listener(listen)
+    found, compiled = [], []
+    for _ in range(2):
+        found.append(process.run(text, *weighed, name="network"))
+        compiled.append(len(misses))
+        assert version(process.function).chain is not None
+    jax.monitoring.unregister_event_listener(listen)
+    (kept, first), (read, again) = found
+    assert (kept, read) == ("kept", "read") and 0 < compiled[0] == compiled[1]
+    assert first == again == pytest.approx(network(*weighed))
 
 
 def test_prints_are_left_whole(short, capfd):

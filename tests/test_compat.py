@@ -78,6 +78,7 @@ def test_containers_and_auxiliary_results():
     agree(autograd.multigrad_dict(f)(1.0, 2.0, 4.0, d=5.0), {"a": 2.0, "b": 1.0, "more": (3.0,), "c": 4.0, "rest": {"d": 10.0}})
 
 
+@pytest.mark.as_numpy
 def test_jacobians_and_products():
     f, v, w = bend(0.5), numpy.array([1.0, -2.0, 0.5]), numpy.array([0.7, -1.0])
     J = (0.5 * (1 - f(X) ** 2))[:, None] * A
@@ -203,6 +204,7 @@ def scaled_rule(factor):
     return mul, factor  # a factor in its rules tells them from what would be derived
 
 
+@pytest.mark.as_numpy
 def test_primitives():
     mul, c = scaled_rule(1.5)
     with pytest.raises(TypeError, match="mul"):
@@ -249,6 +251,7 @@ def test_primitives_that_stop():
     agree(grad(lambda x: np.sum(x) * count(x))(X), np.full(3, count(X)))
 
 
+@pytest.mark.as_numpy
 def test_check_grads():
     check_grads(lambda x, y: np.sum(np.sin(x) * y["k"]), (0, 1))(X, {"k": A})
     check_grads(lambda z: np.abs(z) * np.conj(z), order=1)(X + 1j)
@@ -309,6 +312,7 @@ def test_a_gradient_made_anew_at_each_step_is_compiled_once(monkeypatch):
     agree(x, np.zeros(3))
 
 
+@pytest.mark.as_numpy
 def test_a_recurrent_network():
     def init(rs, hidden=5, inputs=2):
         return {"change": rs.randn(inputs + hidden + 1, hidden) * 0.5, "start": rs.randn(hidden), "predict": rs.randn(hidden + 1, inputs)}

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from compare import agree
+from sweep import by_xla
 
 from wengert import (
     DerivativeError,
@@ -95,7 +96,7 @@ def by_checkpoint():
 
 
 FORMS = [by_vjp, by_vjp_apart, by_jvp, by_jvps, by_checkpoint]
-each = pytest.mark.parametrize("form", FORMS, ids=lambda f: f.__name__)
+each = pytest.mark.parametrize("form", by_xla([by_vjp], *FORMS), ids=lambda f: f.__name__)
 
 
 @each
@@ -719,6 +720,7 @@ def test_an_implicit_root_has_the_derivatives_of_the_root():
     agree(vmap(grad(root))(np.array([8.0, 1.0])), np.array([1 / 12, 1 / 3]), 1e-12)
 
 
+@pytest.mark.as_numpy
 def test_an_implicit_root_of_a_system():
     m = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.0, 0.1, 5.0]])
     equation = lambda x, p, b: p["m"] @ x + 0.1 * x**3 - b
@@ -753,6 +755,7 @@ def solved(m, b):
     return implicit_solve(lambda x: m @ x, b, richardson)
 
 
+@pytest.mark.as_numpy
 def test_an_implicit_solve_has_the_derivatives_of_the_solution():
     exact = lambda m, b: np.linalg.solve(m, b)
     agree(jit(solved)(SKEW, W), exact(SKEW, W), 1e-12)
@@ -798,6 +801,7 @@ def test_an_implicit_solve_in_a_loop_solves_for_the_cotangents_by_another_progra
     assert np.abs(grad(one_way, 1)(lower, W) - grad(ours, 1)(lower, W)).max() > 1e-3
 
 
+@pytest.mark.as_numpy
 def test_an_implicit_root_without_a_matrix():
     equation = lambda x, m, b: m @ x + 0.1 * x**3 - b
     root = lambda m, b: implicit_root(equation, np.zeros(3), to_tolerance, m, b, tangent_solve=richardson)
@@ -830,6 +834,7 @@ def test_errors_of_an_implicit_solve_say_what_to_write(golden):
 # -- a rule whose loops and checks carry values and tangents together ------------------------------
 
 
+@pytest.mark.as_numpy
 def test_a_rule_whose_loop_moves_value_and_tangent_together_has_a_transpose():
     table = np.array([0.5, 2.0, 3.0])
 

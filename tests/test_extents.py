@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import random_extents
 from compare import agree, check_same
+from sweep import by_xla
 
 from wengert import grad, jit
 from wengert.tracer.errors import ConcretizationError, UnsupportedError
@@ -348,7 +349,7 @@ def test_junk_does_not_spoil_gradients():
     agree(grad(lambda x: (x[x > 0] ** -1.5).sum())(x), np.array([0.0, -1.5, -1.5 * 4**-2.5, 0.0]))
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", by_xla(range(8), *range(25)))
 def test_random_programs(seed):
     result = random_extents.outcome(seed)
     assert result == "agree" or result.startswith("refused"), result

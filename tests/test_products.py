@@ -71,7 +71,7 @@ def random_loop(seed):
     return verify(build.finish(tuple(out))), [rng.integers(-9, 10, t.shape) for t in types[1:]]
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", [pytest.param(block, marks=[pytest.mark.slow] * (block > 3)) for block in range(10)])
 def test_random_loops_are_one_product_with_the_same_numbers(block):
     for seed in range(30 * block, 30 * block + 30):
         func, xs = random_loop(seed)

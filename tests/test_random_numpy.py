@@ -99,6 +99,7 @@ def test_kinds():
     check_same(lambda x, i: np.put(x, i, 10**12), np.zeros(3, np.uint32), np.array([1]))
 
 
+@pytest.mark.as_numpy
 def test_out_is_cast_by_NumPys_rules():
     x = np.array([1.5, 2.5, -1.0])
     for f in (
@@ -136,6 +137,7 @@ def test_points_of_rows_as_generated_NumPy():
         check_same(lambda x, i: (x.take(i), np.interp(i * 0.5, [0.0, 1.0], [1.0, 3.0])), np.arange(4.0), np.array([[0, 3], [1, 2]]))
 
 
+@pytest.mark.as_numpy
 def test_scalars_of_NumPy_stored_among_integers():
     """Python's floats must fit, and NumPy's own where the integers are signed; unsigned ones take the cast."""
 
@@ -300,24 +302,25 @@ def test_grids_are_numpys_to_the_last_bit_by_xla():
         y[::9] = x[::9]  # a step of zero changes NumPy's formula for all
         a, b = (v.astype(dtype) for v in (x, y))
         for pair in ((a, b), (a[1:8], b[1:8]), (a[3], b[3])):
-            for end in (True, False):
-                f = lambda a, b, end=end: np.linspace(a, b, 11, endpoint=end)
-                assert np.array_equal(jit(f, engine="xla")(*pair), f(*pair)), (dtype, pair)
+            f = lambda a, b: [np.linspace(a, b, 11, endpoint=end) for end in (True, False)]
+            assert all(map(np.array_equal, jit(f, engine="xla")(*pair), f(*pair))), (dtype, pair)
+    counts = jit(lambda x: np.histogram(x, 7), engine="xla")
     for seed in range(8):
         x = np.random.default_rng(seed).integers(-8, 9, 50) / 3
-        assert all(map(np.array_equal, jit(lambda x: np.histogram(x, 7), engine="xla")(x), np.histogram(x, 7)))
+        assert all(map(np.array_equal, counts(x), np.histogram(x, 7)))
     f = lambda a: np.linspace(a, 2 * a, 5).sum()
     assert grad(f)(1.0) == 7.5 and grad(f)(np.zeros(1)[0]) == 7.5 and np.array_equal(grad(lambda a: f(a).sum())(np.array([0.0, 1.0])), [7.5, 7.5])
 
 
 def test_remainders_of_float16_are_rounded_at_each_step():
-    rng = np.random.default_rng(4)
+    rng, divided = np.random.default_rng(4), jit(np.polydiv, engine="xla")
     for _ in range(10):
         u, v = (rng.normal(size=n).astype(np.float16) for n in (5, 2))
-        for got, want in zip(jit(np.polydiv, engine="xla")(u, v), np.polydiv(u, v)):
+        for got, want in zip(divided(u, v), np.polydiv(u, v)):
             assert np.array_equal(got, want, equal_nan=True)
 
 
+@pytest.mark.as_numpy
 def test_choices_of_python_numbers_are_cast_as_arrays():
     """np.select makes arrays of them once the dtype is known; only the default is cast whatever it is."""
     c, x = np.array([True, False]), np.array([1, 2], np.uint8)
@@ -332,6 +335,7 @@ def test_choices_of_python_numbers_are_cast_as_arrays():
         check_same(lambda c, x, f=f: f(10**12, c), c, x)
 
 
+@pytest.mark.as_numpy
 def test_out_of_numpys_scalars():
     """Methods of a NumPy scalar give a scalar, whatever `out`; ufuncs, and functions of Python numbers, give `out`."""
     o = np.zeros(())
