@@ -81,7 +81,7 @@ def settle(entry, here, version, everything):
         return version.tree is None
     (first,) = turns([xla], 1)
     if not version.tried:
-        found = quickest(entry, version, everything, BANDWIDTH * (2 * first + 1e-3))
+        found = quickest(entry, version, everything, BANDWIDTH * (4 * first + 1e-3))  # it may move four times as many
         if found is None:
             return False
         version.tried = found[0]
