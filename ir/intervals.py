@@ -75,10 +75,32 @@ def of_float(x, get):
         return found and (float(found[0]), float(found[1]), None)
     if name == "clamp" and all(isinstance(xs[k], Lit) and np.isfinite(xs[k].value) for k in (0, 2)):
         low, high = float(xs[0].value), float(xs[2].value)
-        return min(low, high), high, xs[1]
+        return min(low, high), high, nan_with(xs[1])
     if name in WHOLE and (found := of_float(xs[0], get)):
         return float(WHOLE[name](found[0])), float(WHOLE[name](found[1])), found[2]
     return None
+
+
+def nan_with(x):
+    """The first of the values that are NaN where x is, and nowhere else, among those it was computed from: what is added to them is finite."""
+    while isinstance(x, Value) and x.eqn is not None and x.eqn.op.name in ("add", "sub"):
+        one, other = x.eqn.operands
+        if not finite(one) and not finite(other):
+            return x
+        x = other if finite(one) else one
+    return x
+
+
+def finite(x):
+    """Whether all elements of a float value are known to be finite."""
+    if isinstance(x, Lit) or x.eqn is None:
+        return isinstance(x, Lit) and bool(np.isfinite(x.value))
+    name, operand = x.eqn.op.name, x.eqn.operands[0] if x.eqn.operands else None
+    if name == "cast":
+        return operand.type.kind in "biu" and x.type.dtype in (np.float32, np.float64)
+    if name in MOVED:
+        return finite(operand)
+    return name == "constant" and bool(np.isfinite(x.eqn.attrs["value"]).all())
 
 
 def rounded(x, get):

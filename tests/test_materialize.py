@@ -11,6 +11,7 @@ from wengert.backends.xla.fence import Fence
 from wengert.backends.xla.lower import lower
 from wengert.backends.xla.materialize import CHEAP, materialized
 from wengert.ir.core import Lit
+from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import evaluate
 
@@ -99,6 +100,35 @@ def test_jax_differentiates_and_batches_it(monkeypatch):
         np.testing.assert_allclose(jax.jit(jax.grad(run))(X), grad(residual)(X, few), rtol=1e-9)
         rows = np.stack([X, X[::-1] * 0.5])
         np.testing.assert_allclose(jax.jit(jax.vmap(run))(rows), [residual(r, few) for r in rows], rtol=1e-12)
+
+
+def kernel(X, Y, gamma):
+    """Sums of a few numbers each, whose exponentials are taken."""
+    return np.exp(-gamma * ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=-1))
+
+
+@pytest.mark.parametrize("few, form", [(3, "branch"), (8, "product")])
+@pytest.mark.parametrize("f", [kernel, grad(lambda *args: kernel(*args).sum())], ids=["sums", "their gradient"])
+def test_sums_are_computed_before_exponentials(f, few, form):
+    args = *np.random.default_rng(0).normal(size=(2, 40, few)), 0.1
+    func = jit(f).ir(*args)
+    sums = [e for e in func.eqns if e.op is OPS["reduce_sum"] and e.results[0].type.shape == (40, 40)]
+    found = fences(func)
+    assert [f.results for f in found] == ([list(e.results) for e in sums] if form == "branch" else [])
+    with jax.enable_x64(True):
+        text = jax.jit(lambda *xs: lower(func, xs)).lower(*args).as_text()
+    if jax.default_backend() == "cpu":
+        assert (" dot_general" in text or "stablehlo.dot" in text) is (form == "product")
+    check_same(f, *args)
+
+
+def test_what_is_no_exponential_or_is_stored_needs_no_branch_or_product():
+    args = *np.random.default_rng(0).normal(size=(2, 40, 8)), 0.1
+    assert not fences(jit(lambda X, Y, gamma: np.sqrt(((X[:, None] - Y) ** 2).sum(-1)) * gamma).ir(*args))
+    stored = np.random.default_rng(0).normal(size=(40, 40, 8))
+    assert len(fences(jit(lambda x: np.exp(x.sum(-1))).ir(stored))) == 1
+    with exactly(True):
+        assert len(fences(jit(kernel).ir(*args))) == 1
 
 
 def test_explain_says_so():

@@ -13,9 +13,9 @@ from .elementwise import lower_rounded
 from .fence import Fence
 from .linalg import computed_for, fused
 from .margins import margins
-from .materialize import materialized, on_cpus
+from .materialize import materialized, on_cpus, readers
 from .powers import half_powers
-from .reduction import PLAIN, dear_sums
+from .reduction import PLAIN, as_product, before_exponentials, dear_sums, quicker_as_products
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
@@ -41,6 +41,7 @@ def lower(func, operands, order=None, marked=(set(), set())):
     divisions, rounded = (own | more for own, more in zip(marks(func), marked))
     special = dict.fromkeys(stores, store_apart) | dict.fromkeys(divisions, divide) | dict.fromkeys(computed_for(func), fused)
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
+    special |= dict.fromkeys(quicker_as_products(before_exponentials(func, readers(func))), as_product)
     special |= half_powers(func)
     around = margins(func)
 

@@ -19,6 +19,7 @@ from jax import numpy as jnp
 from ...ir.core import Value
 from ...ir.ops import OPS
 from .fence import Fence
+from .reduction import before_exponentials, quicker_as_products
 
 CHEAP = {OPS[name] for name in """
     neg abs sign add sub mul strong_mul div maximum minimum clamp floor ceil trunc round is_finite eq ne lt le gt ge and or xor not
@@ -27,28 +28,31 @@ CHEAP = {OPS[name] for name in """
 MOVES = {OPS[name] for name in "reshape transpose broadcast reverse concatenate pad slice dynamic_slice".split()}  # cheap, at other indices
 CHEAP |= MOVES
 LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
+SEVERAL = 16  # equations computed again for a sum rather than passed into its branch
 LEAST = 32  # elements of a value from which computing it again costs more than a branch
 MOST = 1 << 20  # equations counted behind a move at most
 GROWTH = 16384  # equations computed again, in all, from which XLA's time matters
 
 
 def materialized(func):
-    """`func.eqns` in an order in which they can run, those that compute a long shared value together as a Fence."""
-    if len(func.eqns) < LONG:
-        return func.eqns
+    """`func.eqns` in an order in which they can run, those that compute a long shared value, or sums before exponentials, together as a Fence."""
     users = readers(func)
-    if not grows(func, users):
-        return func.eqns
     place = {eqn: k for k, eqn in enumerate(func.eqns)}
-    chosen = {eqn for eqn, _, made in roots(func, users, LONG) if made}
-    fences = {eqn: Fence(sorted(only_for(eqn, users, chosen), key=place.get), list(eqn.results), []) for eqn in chosen}
-    inside = {e for fence in fences.values() for e in fence.eqns}
+    chosen = {eqn for eqn, _, made in roots(func, users, LONG) if made} if len(func.eqns) >= LONG and grows(func, users) else set()
+    sums = before_exponentials(func, users)
+    sums = {*sums} - {*quicker_as_products(sums)} - chosen
+    if not chosen and not sums:
+        return func.eqns
+    alone = {eqn: only_for(eqn, users, chosen | sums) for eqn in chosen | sums}
+    inside = {e for eqns in alone.values() for e in eqns}
+    fences = {eqn: alone[eqn] | (cheap_for(eqn, chosen) if eqn in sums else set()) for eqn in alone}
+    fences = {eqn: Fence(sorted(eqns, key=place.get), list(eqn.results), []) for eqn, eqns in fences.items()}
     return tuple(fences.get(e, e) for e in func.eqns if e in fences or e not in inside)
 
 
 def cut(func):
-    """How many values of `func` are so computed."""
-    return sum(isinstance(item, Fence) for item in materialized(func))
+    """How many long shared values of `func` are so computed."""
+    return sum(isinstance(item, Fence) and item.eqns[-1].op in CHEAP for item in materialized(func))
 
 
 def readers(func):
@@ -108,6 +112,18 @@ def only_for(eqn, users, others):
         for x in todo.pop().operands:
             e = x.eqn if isinstance(x, Value) else None
             if e is not None and e.op in CHEAP and e not in found and e not in others and found.issuperset(users[x]):
+                found.add(e)
+                todo.append(e)
+    return found
+
+
+def cheap_for(eqn, others):
+    """The cheap equations that are computed for `eqn`, whoever else reads them, up to SEVERAL; not those of `others`."""
+    found, todo = set(), [eqn]
+    while todo and len(found) < SEVERAL:
+        for x in todo.pop(0).operands:
+            e = x.eqn if isinstance(x, Value) else None
+            if e is not None and e.op in CHEAP and e not in others and e not in found:
                 found.add(e)
                 todo.append(e)
     return found

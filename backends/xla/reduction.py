@@ -7,7 +7,8 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from ...ir.core import Value
+from ...ir.core import Lit, Value
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.reduction import (
     argmax,
     argmin,
@@ -25,6 +26,7 @@ from ...ir.ops.reduction import (
     reduce_xor,
 )
 from ...ir.ops.shape import broadcast, reshape, transpose
+from ...ir.ops.transcendental import exp, log
 from ...ir.ops.window import highest_of, lowest_of
 from ...ir.rules.layout import DEAR
 from .table import XLA
@@ -34,6 +36,8 @@ SHORT = 8  # elements of an axis, and
 ROWS = 32  # rows of a matrix, up to which slices are combined
 COLUMNS = 4096  # from which their sums are a product
 DEEP = 30  # equations looked through
+SMALL, LEAST = 32768, 4  # elements of an array up to which, and slices beyond which, sums before exponentials are products
+MANY = 512  # sums, from which computing them before what reads them pays for a branch
 MOVED = (broadcast, reshape, transpose)  # with what is computed before them these are one step
 ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
 
@@ -100,7 +104,7 @@ def by_slices(reduce, combine, short=SHORT):
 
 
 def longest(x, axis, short):
-    """The length of an axis up to which slices are quicker."""
+    """The length of an axis up to which slices are quicker, of an array or its type."""
     if axis == 0 and x.size // max(x.shape[0], 1) >= ROWS:
         return ROWS
     return SHORT if axis < x.ndim - 1 else short
@@ -110,6 +114,59 @@ def dear_sums(func):
     """The reductions along the last axis of what takes long to compute: XLA computes no slice of that in vectors."""
     along = lambda eqn: eqn.attrs["axes"] == (eqn.operands[0].type.ndim - 1,) and eqn.operands[0].type.shape[-1] > 1
     return [eqn for eqn in func.eqns if eqn.op in PLAIN and along(eqn) and dear(eqn.operands[0])]
+
+
+def before_exponentials(func, users):
+    """The sums along short axes, by slices, whose elements go through `exp` or `log`: of slices that lie apart XLA computes those one by one.
+
+    users: {value: the equations that read it}
+    """
+    return [eqn for eqn in func.eqns if eqn.op is reduce_sum and many_slices(eqn) and goes_through(eqn.results[0], users, (exp, log))]
+
+
+def quicker_as_products(sums):
+    """Those of such sums that are products with ones: of a few numbers, made of fewer ones, that are in memory in no time."""
+    small = lambda x: x.type.size <= SMALL and x.type.shape[-1] > LEAST and spread_out(x)
+    return [] if ONLY_EXACT.get() else [eqn for eqn in sums if small(eqn.operands[0])]
+
+
+def spread_out(x):
+    """Whether an array is computed element by element from smaller ones alone."""
+    todo, seen = [x], set()
+    while todo:
+        y = todo.pop()
+        if isinstance(y, Lit) or y in seen or y.type.size < x.type.size:
+            continue
+        seen.add(y)
+        if y.eqn is None or len(seen) > DEEP or not (y.eqn.op in MOVED or "elementwise" in y.eqn.op.traits):
+            return False
+        todo += y.eqn.operands
+    return True
+
+
+def as_product(x, *, axes):
+    """The sums along the last axis, on CPUs a product with ones."""
+    plain = lambda x: lax.reduce_sum(x, axes)
+    return lax.platform_dependent(x, cpu=lambda x: x @ lax.full(x.shape[-1:], 1, x.dtype), default=plain)
+
+
+def many_slices(eqn):
+    """Whether a sum is one of three slices and more, along the last axis."""
+    (x,), (*_, axis), result = eqn.operands, eqn.attrs["axes"] or (None,), eqn.results[0]
+    by_slices = len(eqn.attrs["axes"]) == 1 and axis == x.type.ndim - 1 and x.type.kind == "f" and x.type.dtype != np.float16
+    return by_slices and 3 <= x.type.shape[axis] <= longest(x.type, axis, SHORT) and result.type.size >= MANY and not dear(x)
+
+
+def goes_through(x, users, ops):
+    """Whether a value is an operand of one of some ops, as it is or after elementwise ops and moves."""
+    level, seen = {x}, set()
+    for _ in range(DEEP):
+        read = [eqn for y in level for eqn in users.get(y, ()) if eqn is not None]
+        if any(eqn.op in ops for eqn in read):
+            return True
+        seen |= level
+        level = {r for eqn in read if eqn.op in MOVED or "elementwise" in eqn.op.traits for r in eqn.results} - seen
+    return False
 
 
 def dear(x):
