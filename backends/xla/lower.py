@@ -15,7 +15,8 @@ from .linalg import computed_for, fused
 from .margins import margins
 from .materialize import materialized, on_cpus, readers
 from .powers import half_powers
-from .reduction import PLAIN, as_product, before_exponentials, dear_sums, quicker_as_products
+from .reduction import PLAIN, WITHOUT_NAN, as_product, before_exponentials, dear_sums, quicker_as_products
+from .restored import restored
 from .table import XLA
 
 SAME_MEMORY = (reshape, transpose)
@@ -41,6 +42,7 @@ def lower(func, operands, order=None, marked=(set(), set())):
     divisions, rounded = (own | more for own, more in zip(marks(func), marked))
     special = dict.fromkeys(stores, store_apart) | dict.fromkeys(divisions, divide) | dict.fromkeys(computed_for(func), fused)
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
+    special |= {eqn: WITHOUT_NAN[eqn.op] for eqn in restored(func)}
     special |= dict.fromkeys(quicker_as_products(before_exponentials(func, readers(func))), as_product)
     special |= half_powers(func)
     around = margins(func)

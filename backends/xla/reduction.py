@@ -259,6 +259,10 @@ SLICED = {  # how two slices are combined, and a last axis of how many is taken 
     reduce_or:     (lax.bitwise_or, 4),
     reduce_xor:    (lax.bitwise_xor, 4),
 }
+WITHOUT_NAN = {  # where it comes back without them
+    reduce_max:    by_slices(lambda x, *, axes: lax.reduce_max(x, axes), *SLICED[reduce_max]),
+    reduce_min:    by_slices(lambda x, *, axes: lax.reduce_min(x, axes), *SLICED[reduce_min]),
+}
 XLA.add({
     **{op: by_slices(rule, *SLICED[op]) for op, rule in PLAIN.items()},
     argmax:        place(lax.argmax, reduce_max),
