@@ -157,6 +157,22 @@ def one_by_one(x, at):
     return found
 
 
+def rounds(x, at):
+    for _ in range(3):
+        x = np.tanh(x[at])
+    return x
+
+
+def test_what_is_asked_before_a_loop_is_asked_in_one_pass():
+    x, at = np.linspace(0, 1, 100), np.arange(100)[::-1].copy()
+    compiled = jit(rounds)
+    np.testing.assert_allclose(compiled(x, at), rounds(x, at), rtol=1e-12)
+    names = [e.op.name for e in compiled.ir(x, at).eqns]
+    assert "argmax" in names and "cond" not in names
+    at[7] = -101
+    same_words(rounds, x, at)
+
+
 def put_one_by_one(x, at):
     found = np.zeros_like(x)
     for k in range(len(at)):

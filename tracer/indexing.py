@@ -258,7 +258,7 @@ def wrapped(index, n, axis=0):
         return add(index, Lit(n, index.type))
     zero, size = Lit(0, index.type), Lit(n, index.type)
     if low < -n or high >= n:
-        inside, bad = all_within(index, n, low < -n, high >= n, current_trace().repeated)
+        inside, bad = all_within(index, n, low < -n, high >= n, current_trace().repeats(index))
         current_trace().check(inside, IndexError, message(f"index {{}} is out of bounds for axis {axis} with size {n}", locate()), bad)
     if low >= 0:
         return index

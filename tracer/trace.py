@@ -67,6 +67,12 @@ class Trace:
         """Whether it is within the body of a loop or branch."""
         return self.region is not None or self.parent is not None and self.parent.repeated
 
+    def repeats(self, value):
+        """Whether a value is computed within the body of a loop or branch, and not brought there from before all of them."""
+        while value in self.root.lifts:
+            value = self.root.lifts[value]
+        return self.repeated and value not in self.root.build.values
+
     def __enter__(self):
         self.build.__enter__()
         return self
