@@ -173,6 +173,26 @@ def test_what_is_asked_before_a_loop_is_asked_in_one_pass():
     same_words(rounds, x, at)
 
 
+def heard(x, at, to):
+    for _ in range(3):
+        y = np.zeros_like(x)
+        np.add.at(y, to, np.tanh(x[at]))
+        x = np.tanh(0.5 * x + y)
+    return x
+
+
+def test_a_loop_does_not_carry_what_its_first_trip_decides():
+    x, at, to = np.linspace(0, 1, 100), np.arange(100)[::-1].copy(), np.arange(100)
+    compiled = jit(heard)
+    np.testing.assert_allclose(compiled(x, at, to), heard(x, at, to), rtol=1e-12)
+    (eqn,) = [e for e in compiled.ir(x, at, to).eqns if e.op.name == "loop"]
+    assert [r.type.shape for r in eqn.results] == [(100,)]
+    wrong, far = at.copy(), to.copy()
+    wrong[3], far[5] = 400, -300
+    for args in ((wrong, to), (at, far), (wrong, far)):
+        same_words(heard, x, *args)
+
+
 def put_one_by_one(x, at):
     found = np.zeros_like(x)
     for k in range(len(at)):

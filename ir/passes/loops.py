@@ -2,6 +2,7 @@
 
 from ..core import Builder, Func, Lit, Value, has
 from ..ops.control import COUNTER, groups, loop
+from ..ops.elementwise import and_, eq, select
 from ..ops.shape import broadcast, constant, dynamic_slice, iota, reshape, reverse, slice_, transpose
 from ..rewrite import is_live, readers
 
@@ -13,7 +14,7 @@ MOVES = (broadcast, constant, iota, reshape, reverse, slice_, dynamic_slice, tra
 
 
 def loops(func):
-    """No loop carries a value that never changes or that nobody reads, or computes in every trip what is the same in all.
+    """No loop carries a value that never changes, that only the first trip changes or that nobody reads, or computes in every trip what is the same.
     Loops of one trip, short ones of scalars, and those of a few sweeps over large arrays, are written out. Regions too.
     """
     return _loops(func, {}) if has(func, lambda eqn: eqn.op is loop) else func
@@ -62,7 +63,15 @@ def emitted(build, attrs, operands, wanted, hints):
     body = narrowed(body, order, ends, same)
     test = test and narrowed(test, order, test.results, same)
     invariants = [x for x in wide if not isinstance(x, Lit)]
-    body, test, invariants = hoisted(build, body, test, invariants, trips is not None and trips > 0 and test is None)
+    surely = trips is not None and trips > 0 and test is None
+    body, test, invariants = hoisted(build, body, test, invariants, surely)
+    if surely:
+        body, decided = decided_once(build, body, invariants, state)
+        for k, x in decided.items():
+            out[keep[k]] = x
+        keep, state = ([x for k, x in enumerate(xs) if k not in decided] for xs in (keep, state))
+        if not keep and not any(e.effect for e in body.eqns):
+            return out
     body, test, invariants = without_unread(body, test, invariants)
     new = attrs | {"body": body, "test": test, "carried": len(keep)}
     results = build.emit(loop, (*limit, *invariants, *state), new, None, tuple(hints[k] for k in keep))
@@ -134,6 +143,51 @@ def without_unread(body, test, invariants):
     order = [0, *(1 + k for k, r in enumerate(read) if r), *range(1 + len(invariants), len(body.params))]
     pick = lambda f: f and narrowed(f, order, f.results, {})
     return pick(body), pick(test), [x for x, r in zip(invariants, read) if r]
+
+
+def decided_once(build, body, invariants, state):
+    """(body without them, {place: its value after any trip}) of the carried numbers that are set once at most, by what is the same in every trip.
+
+    So is the status of a program: the first of its checks that fails.
+    """
+    first, found = 1 + len(invariants), {}
+    env = dict(zip(body.params[1:first], invariants))
+    for k, x in enumerate(state):
+        zero = Lit(0, x.type)
+        for test, new in set_while_0(body, body.params[first + k], body.results[k], {*body.params[1:first]}):
+            test, new, before = env.get(test, test), env.get(new, new), found.get(k, x)
+            with build:
+                found[k] = select(test if before is zero else and_(test, eq(before, zero)), new, before)
+    if not found:
+        return body, found
+    stay = [k for k in range(len(state)) if k not in found]
+    return narrowed(body, [*range(first), *(first + k for k in stay)], [body.results[k] for k in stay], {}), found
+
+
+def set_while_0(body, before, after, fixed):
+    """(test, new) of each step that makes `after` of the integer `before`, `select(and(test, eq(x, 0)), new, x)`, first to last; none if anything
+    else is done or is read, or if a test or a new number is not in `fixed`. What is not 0 stays, and what is 0 again would be so the next time too.
+    """
+    steps, x, between, own = [], after, {before}, set()
+    while x is not before:
+        chosen = made(x, select)
+        both = made(chosen.operands[0], and_) if chosen else None
+        asks = {y: made(y, eq) for y in both.operands} if both else {}
+        asked = next((e for e in asks.values() if e and e.operands == (chosen.operands[2], Lit(0, x.type))), None)
+        test = next((y for y, e in asks.items() if e is not asked), None)
+        if asked is None or test is None or not all(isinstance(y, Lit) or y in fixed for y in (test, chosen.operands[1])):
+            return []
+        steps.insert(0, (test, chosen.operands[1]))
+        own |= {chosen, both, asked}
+        between |= {*chosen.results, *both.results, *asked.results}
+        x = chosen.operands[2]
+    others = [y for e in body.eqns if e not in own for y in e.operands] + [r for r in body.results if r is not after]
+    return [] if between & {*others} or body.results.count(after) > 1 or before.type.kind != "i" else steps
+
+
+def made(x, op):
+    """The equation that makes a value, if it is of that op."""
+    return x.eqn if isinstance(x, Value) and x.eqn is not None and x.eqn.op is op else None
 
 
 def hoisted(build, body, test, invariants, surely):
