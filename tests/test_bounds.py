@@ -150,6 +150,22 @@ def test_of_rounded_floats_in_a_matrix_too():
             compiled(x, wrong)
 
 
+def test_what_is_added_and_finite_is_no_nan():
+    moved = lambda x, t: x[np.clip(np.arange(6)[::-1] * 0.5 + (t - 1.0), 0, 4).astype(int)]
+    x, t = np.arange(5.0), np.linspace(-2, 3, 6)
+    compiled = jit(moved)
+    np.testing.assert_array_equal(compiled(x, t), moved(x, t))
+    func = compiled.ir(x, t)
+    assert {e.operands for e in func.eqns if e.op.name in ("eq", "ne") and e.operands[0].type.kind == "f"} == {(func.params[1],) * 2}
+    for bad, fails in ((np.nan, True), (np.inf, False), (-np.inf, False)):
+        t[2] = bad
+        if fails:
+            with pytest.raises(IndexError, match="out of bounds for axis 0 with size 5"):
+                compiled(x, t)
+        else:
+            np.testing.assert_array_equal(compiled(x, t), moved(x, t))
+
+
 def one_by_one(x, at):
     found = np.zeros(len(at))
     for k in range(len(at)):
