@@ -11,6 +11,7 @@ from compare import agree
 
 from wengert import grad, jit, vmap
 from wengert.backends.numpy.rows import is_taken
+from wengert.backends.xla import dispatch
 from wengert.ir.core import Lit
 from wengert.tracer import fastpath
 from wengert.tracer.jit import Compiled
@@ -384,3 +385,10 @@ def test_any_number_of_arguments(monkeypatch):
         agree(f(*many[:n]), f.__wrapped__(*many[:n]))
     assert not slow and f.compiled.front.count == 0
     agree(f(many[1], more=2.0), f.__wrapped__(many[1], more=2.0))
+
+
+def test_what_tells_of_64_bit_types():
+    """Where jax.enable_x64 has no value of its own, and where it has one."""
+    for on in (True, False):
+        with jax.enable_x64(on):
+            assert dispatch.X64.value == dispatch.Setting().value == jax.config.jax_enable_x64 == on

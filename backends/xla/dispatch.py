@@ -25,7 +25,15 @@ ZERO_COPY = 1 << 16  # bytes from which a result's buffer is adopted instead of 
 
 
 config = jax.config
-X64 = jax.enable_x64  # .value is what jax.config says, in half the time
+
+
+class Setting:
+    """Says what jax.config does."""
+
+    value = property(lambda self: config.jax_enable_x64)
+
+
+X64 = jax.enable_x64 if hasattr(jax.enable_x64, "value") else Setting()  # .value of its own takes half the time
 SCOPE = jax.enable_x64(True)  # one object, reused: 0.4 us an entry instead of 4; entered only where 64-bit types are off, so it always restores that
 
 
