@@ -1,7 +1,7 @@
 """Derivatives and batching of reductions and their cumulative forms."""
 
 from ..ir.core import Lit
-from ..ir.ops.elementwise import cast, eq, mul, select
+from ..ir.ops.elementwise import cast, eq, maximum, minimum, mul, select
 from ..ir.ops.reduction import (
     argmax,
     argmin,
@@ -19,10 +19,9 @@ from ..ir.ops.reduction import (
     reduce_sum,
     reduce_xor,
 )
-from ..ir.ops.shape import broadcast, pad, reshape, slice_, transpose
+from ..ir.ops.shape import broadcast, concatenate, pad, reshape, reverse, slice_, transpose
 from ..ir.ops.transcendental import logistic
 from .batch import BATCH, spread
-from .elementwise import above
 from .forms import add_tangents, explicit, linear, zero
 from .program import through
 
@@ -52,6 +51,37 @@ def product_tree(x, *, axes):
         rest = pad(part(x, last, half, n), Lit(1, x.type.like(())), low=zeros, high=(*zeros[1:], 2 * half - n), interior=zeros)
         x, n = mul(part(x, last, 0, half), rest), half
     return reshape(x, shape=shape)
+
+
+def scan(combine, x, axis):
+    """Every prefix combined, in O(n) work and O(log n) depth.  [Blelloch 1990, Prefix Sums and Their Applications]"""
+    n = x.type.shape[axis]
+    if n < 2:
+        return x
+    odd = scan(combine, combine(part(x, axis, 0, n - 1, 2), part(x, axis, 1, n, 2)), axis)
+    even = part(x, axis, 0, 1)
+    if n > 2:
+        even = concatenate(even, combine(part(odd, axis, 0, (n - 1) // 2), part(x, axis, 2, n, 2)), axis=axis)
+    # interleave: side by side on a new axis, which then merges with its neighbour
+    half = (n + 1) // 2
+    if n % 2:
+        odd = concatenate(odd, part(odd, axis, 0, 1), axis=axis)
+    shape = x.type.shape[:axis], x.type.shape[axis + 1 :]
+    column = tuple(reshape(y, shape=(*shape[0], half, 1, *shape[1])) for y in (even, odd))
+    return part(reshape(concatenate(*column, axis=axis + 1), shape=(*shape[0], 2 * half, *shape[1])), axis, 0, n)
+
+
+def by_scan(combine):
+    """Ties of a running extreme share as in JAX, whose scan is this one."""
+
+    def program(x, *, axis, reverse):
+        return flip(scan(combine, flip(x, axis), axis), axis) if reverse else scan(combine, x, axis)
+
+    return program
+
+
+def flip(x, axis):
+    return reverse(x, axes=(axis,))
 
 
 def moved(x, like, axis, by, fill):
@@ -130,8 +160,8 @@ explicit( reduce_max,    jvp=chosen_jvp, vjp=chosen_vjp)
 explicit( reduce_min,    jvp=chosen_jvp, vjp=chosen_vjp)
 linear(   cumsum,        lambda g, x, *, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
 prefixes( cumprod,       lambda sofar, x: x,                       lambda sofar, x: sofar)
-prefixes( cummax,        lambda sofar, x: above(sofar, x),         lambda sofar, x: above(x, sofar))
-prefixes( cummin,        lambda sofar, x: above(x, sofar),         lambda sofar, x: above(sofar, x))
+through(  cummax,        by_scan(maximum))
+through(  cummin,        by_scan(minimum))
 prefixes( cumlogsumexp,  lambda sofar, x: logistic(sofar - x),     lambda sofar, x: logistic(x - sofar))
 explicit( recurrence,    jvp=recurrence_jvp, vjp=recurrence_vjp)
 zero(     reduce_and, reduce_or, reduce_xor, argmax, argmin)
