@@ -50,6 +50,19 @@ def test_a_file_under_another_key_is_not_believed(process):
     assert came == "kept" and np.allclose(result, np.sin(X) * 3 + 1)
 
 
+def test_a_directory_in_the_place_of_a_file(process):
+    """An empty one gives way; in another there is something that is not ours."""
+    path = kept_file(process)
+    path.unlink()
+    path.mkdir()
+    assert [process.run(SIMPLE, X)[0] for _ in range(2)] == ["kept", "read"]
+    path.unlink()
+    path.mkdir()
+    (path / "note").write_text("mine")
+    came, result = process.run(SIMPLE, X)
+    assert came.startswith("not kept") and np.allclose(result, EXPECTED) and (path / "note").read_text() == "mine"
+
+
 def test_files_that_others_may_write_are_not_believed(process, monkeypatch):
     path = kept_file(process)
     path.chmod(0o666)

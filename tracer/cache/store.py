@@ -133,6 +133,8 @@ def replace(home, path, data):
     try:
         with open(handle, "wb") as file:
             file.write(data)
+        if path.is_dir() and not path.is_symlink():
+            os.rmdir(path)  # an empty one; what is in another is not ours
         os.replace(part, path)
     except BaseException:
         with contextlib.suppress(OSError):
