@@ -1,5 +1,6 @@
 """Fair timing on a noisy machine: contestants take turns in one process, and one of them runs twice as the control."""
 
+import random
 import time
 
 
@@ -7,6 +8,7 @@ def interleave(contestants, seconds=2.0, rounds=40, least=40):
     """{name: function} -> {name: median seconds per call}, the contestants taking turns, each about `seconds` in all.
 
     A contestant whose call takes longer than a turn makes one call a turn; after `least` turns, no more are begun when the time is over.
+    Who comes after whom changes from round to round: threads of the one before may still spin.
     """
     counts = {}
     for name, f in contestants.items():
@@ -16,12 +18,11 @@ def interleave(contestants, seconds=2.0, rounds=40, least=40):
         once = max(time.perf_counter() - start, 1e-7)
         counts[name] = max(1, int(seconds / rounds / once))
     times = {name: [] for name in contestants}
-    begun = time.perf_counter()
+    draw, begun = random.Random(0), time.perf_counter()
     for turn in range(rounds):
         if turn >= least and time.perf_counter() - begun > seconds * len(contestants):
             break
-        order = list(contestants.items())
-        for name, f in order if turn % 2 else order[::-1]:
+        for name, f in draw.sample(list(contestants.items()), len(contestants)):
             n = counts[name]
             start = time.perf_counter()
             for _ in range(n):
