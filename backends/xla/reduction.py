@@ -151,7 +151,7 @@ def spread_out(x):
 def as_product(x, *, axes):
     """The sums along the last axis, on CPUs a product with ones."""
     plain = lambda x: lax.reduce_sum(x, axes)
-    return lax.platform_dependent(x, cpu=lambda x: x @ lax.full(x.shape[-1:], 1, x.dtype), default=plain)
+    return by_platform(x, cpu=lambda x: x @ lax.full(x.shape[-1:], 1, x.dtype), default=plain)
 
 
 def many_slices(eqn):

@@ -13,6 +13,7 @@ from jax import lax
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.signal import conv_general, fft
 from .materialize import always
+from .platforms import by_platform
 from .table import XLA
 
 TAPS = range(3, 33)  # of two, XLA makes as much
@@ -32,7 +33,7 @@ def conv(x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimension_number
     size = [x.shape[i] + low + high - w.shape[j] + 1 for i, j, (low, high) in zip(xs[2:], ws[2:], padding)]
     if not (plain and alone and w.size in TAPS and min(size, default=0) > 0 and math.prod(size) >= LARGE) or ONLY_EXACT.get():
         return direct(x, w)
-    return lax.platform_dependent(x, w, cpu=lambda x, w: shifted(x, w, padding, dimension_numbers, size), default=direct)
+    return by_platform(x, w, cpu=lambda x, w: shifted(x, w, padding, dimension_numbers, size), default=direct)
 
 
 def shifted(x, w, padding, dimension_numbers, size):
