@@ -148,7 +148,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
         del leaves
-        containers = Containers(args, kwargs)
+        containers = Containers(args, kwargs, outside)
         result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
         stores, plans = [], None

@@ -1,13 +1,20 @@
 """Lists and dicts among the arguments: what the function did to them is done to the caller's when the call has succeeded.
 
 The trace runs on copies of the argument's containers. Those that it changed, and those it returned, are
-remembered by their place in the arguments; a `Plan` makes the new contents out of the results.
+remembered by their place in the arguments; a plan makes the new contents out of the results.
+
+Instances that the function has made, and containers that stand in several places of its result, are made by plans too: anew at every
+call, and once a call, so that what is one object in Python is one object here.
 """
+
+import collections
 
 from . import pytree
 from .errors import UnsupportedError, message
+from .made import attributes, blank, set_attributes
 
 CONTAINERS = (list, dict)
+COPIED = (set, collections.deque)  # which hold no arrays: copies of those that the trace has made are handed out
 
 
 def items(container):
@@ -15,10 +22,14 @@ def items(container):
 
 
 class Containers:
-    """The mutable containers among the arguments of a trace, and their items before it."""
+    """The mutable containers among the arguments of a trace, and their items before it.
 
-    def __init__(self, args, kwargs):
+    outside: knows which instances the trace has made; None in inner traces.
+    """
+
+    def __init__(self, args, kwargs, outside=None):
         self.paths, self.held = {}, []  # id -> path; (container, its items)
+        self.outside, self.planned = outside, {}  # id -> (list, dict or instance of the result, its plan)
         self._visit((args, kwargs), ())
 
     def _visit(self, x, path):
@@ -33,34 +44,94 @@ class Containers:
     def plans(self, result):
         """-> (leaves, plan of the result or None, [(path, plan)] of the changed containers); None where all is as pytrees have it."""
         changed = [x for x, before in self.held if _differs(items(x), before)]
-        if not changed and not self._meets(result):
+        if not changed and not self._meets(result, set()):
             return None
         leaves = []
         return leaves, self.plan(result, leaves), [(self.paths[id(x)], self.contents(x, leaves)) for x in changed]
 
-    def _meets(self, x):
-        """Whether a container of the arguments is in x."""
-        return isinstance(x, list | tuple | dict) and (id(x) in self.paths or any(self._meets(item) for _, item in items(x)))
+    def _meets(self, x, seen):
+        """Whether x holds a container of the arguments, an instance that the trace has made, or a container twice."""
+        if not isinstance(x, list | tuple | dict):
+            return self.is_made(x) or not pytree.is_leaf(pytree.structure(x)) and any(map(self.is_made, pytree.leaves(x)))
+        if isinstance(x, CONTAINERS):
+            if id(x) in self.paths or id(x) in seen:
+                return True
+            seen.add(id(x))
+        return any(self._meets(item, seen) for _, item in items(x))
+
+    def is_made(self, x):
+        """Whether an object is to be made anew at every call."""
+        return self.outside is not None and (self.outside.has_made(x) or type(x) in COPIED and len(x) > 0)
 
     def plan(self, x, leaves):
-        """A function (result leaves, args) -> x, for a thing that may hold containers of the arguments."""
+        """A function (result leaves, given) -> x, for a thing that may hold what is not made as pytrees are.
+
+        given: (args, kwargs, what has been made so far in this call).
+        """
         if id(x) in self.paths:
             path = self.paths[id(x)]
             return lambda made, given: at(given, path)
-        if type(x) in (list, tuple, dict):
+        if self.is_made(x):
+            return self.once(x, self.copied if type(x) in COPIED else self.instance, leaves)
+        if type(x) in (list, dict):
+            return self.once(x, self.contents, leaves)
+        if type(x) is tuple:
             return self.contents(x, leaves)
         found, tree = pytree.flatten(x)
-        order, first = pytree.key_order(x), len(leaves)
+        order = pytree.key_order(x)
+        if any(map(self.is_made, found)):
+            plans = [self.plan(leaf, leaves) for leaf in found]
+            return lambda made, given: pytree.unflatten(tree, [p(made, given) for p in plans], order)
+        first = len(leaves)
         leaves += found
         return lambda made, given: pytree.unflatten(tree, made[first : first + len(found)], order)
 
+    def once(self, x, how, leaves):
+        """The plan of an object that may stand in several places, or in itself: it is made once a call."""
+        key = id(x)
+        if key not in self.planned:
+            parts = []
+            self.planned[key] = x, lambda made, given: given[2][key] if key in given[2] else parts[0](made, given)
+            parts.append(how(x, leaves))
+        return self.planned[key][1]
+
     def contents(self, x, leaves):
-        """Likewise for what is inside a list, tuple or dict."""
-        parts = [(key, self.plan(item, leaves)) for key, item in items(x)]
-        if isinstance(x, dict):
-            return lambda made, given: {key: part(made, given) for key, part in parts}
-        kind = tuple if isinstance(x, tuple) else list
-        return lambda made, given: kind([part(made, given) for _, part in parts])
+        """A plan of a list, tuple or dict, by the plans of its items."""
+        key, parts = id(x), [(k, self.plan(item, leaves)) for k, item in items(x)]
+        if isinstance(x, tuple):
+            return lambda made, given: tuple([part(made, given) for _, part in parts])
+
+        def plan(made, given):
+            new = given[2][key] = {} if isinstance(x, dict) else []
+            for k, part in parts:
+                if isinstance(x, dict):
+                    new[k] = part(made, given)
+                else:
+                    new.append(part(made, given))
+            return new
+
+        return plan
+
+    def instance(self, x, leaves):
+        """A plan of an instance, by the plans of its attributes."""
+        key, kind = id(x), type(x)
+        parts = [(name, self.plan(self.outside.given(value), leaves)) for name, value in attributes(x).items()]
+
+        def plan(made, given):
+            new = given[2][key] = blank(kind)
+            set_attributes(new, {name: part(made, given) for name, part in parts})
+            return new
+
+        return plan
+
+    def copied(self, x, leaves):
+        key = id(x)
+
+        def plan(made, given):
+            new = given[2][key] = x.copy()
+            return new
+
+        return plan
 
     def refuse(self, name):
         """Raise where nobody will do to the caller's containers what the function did."""
@@ -84,6 +155,7 @@ def at(given, path):
 def settle(made, plans, given):
     """Do to the caller's containers what the function did -> its result. `given`: (args, kwargs)."""
     _, result, changes = plans
+    given = (*(given or ((), {})), {})
     new = [(at(given, path), plan(made, given)) for path, plan in changes]
     value = result(made, given)
     for container, contents in new:

@@ -24,6 +24,7 @@ from .draws import Draw, Draws
 from .effects import Call, Contents, Original
 from .errors import UnsupportedError, message
 from .frames import locate
+from .made import hidden, is_plain
 from .scan import names
 from .source.state import SEEN_THROUGH, UNBOUND, Slot, inside
 from .storage import Storage, current_trace
@@ -294,12 +295,17 @@ class Outside:
         except TypeError:
             self.made[id(made)] = lambda: made
 
+    def has_made(self, x):
+        """Whether an object is an instance, made in the trace, that can be made anew from its attributes."""
+        found = self.made.get(id(x))
+        return found is not None and found() is x and is_plain(type(x)) and not isinstance(x, Traced)
+
     def check_made(self, x):
-        """Refuse to give out an instance made in the trace that holds traced values: no call could make another."""
-        made = self.made.get(id(x))
-        if made is not None and made() is x and any(isinstance(v, Traced) for v in getattr(x, "__dict__", {}).values()):
-            text = f"the function returns or stores a {type(x).__name__} that it has made, with traced values in it"
-            raise UnsupportedError(message(text, None, "Return the values, or register the class with jax.tree_util.register_dataclass."))
+        """Refuse to give out an object that holds traced values and that no call could make anew."""
+        if isinstance(x, (Traced, Original, np.ndarray, np.generic, *SCALARS)) or self.knows(x) or hidden(x) is None:
+            return
+        text = f"the function returns or stores a {type(x).__name__} with traced values in it, which no call could make anew"
+        raise UnsupportedError(message(text, None, "Return the values, and make it of them outside."))
 
     # -- storing -----------------------------------------------------------------------------------
     def target(self, owner):

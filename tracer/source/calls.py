@@ -30,6 +30,7 @@ from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_builtin, is_user
+from .dispatching import dispatched
 from .expressions import HOOK
 from .library import called, through, traced_through
 from .printing import formatted, joining
@@ -60,7 +61,7 @@ def call(f):
     if kind is types.FunctionType:
         if f in FROZEN and current_trace() is not None:
             raise UnsupportedError(message(f"{f.__name__}() gives another answer each time, and is called in a traced function", locate(), ADVICE))
-        return user(f) if is_user(f.__code__) else REPLACED.get(f) or scipys(through(f))
+        return user(f) if is_user(f.__code__) else REPLACED.get(f) or dispatched(f) or scipys(through(f))
     if kind is types.MethodType:
         g = f.__func__
         if type(f.__self__) is ENVIRONMENT and current_trace() is not None:
@@ -182,6 +183,8 @@ def _builtin(f, kind):
             raise UnsupportedError(
                 message(f"{f.__name__}() gives another answer each time; traced, every later call would repeat the first", locate(), ADVICE)
             )
+        elif f.__name__ == "__new__" and isinstance(owner, type):
+            return lambda *args, **kwargs: own(f(*args, **kwargs))
         elif isinstance(owner, np.ufunc):
             return functools.partial(listed, f)
         elif type(owner) is str and f.__name__ == "format":

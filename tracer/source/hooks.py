@@ -14,7 +14,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
-from . import codes, state
+from . import codes, copying, state
 from .branch import branch, choose, decided
 from .builtins import truth
 from .calls import ENVIRONMENT, call, environment
@@ -213,6 +213,7 @@ def asserted(test, *text):
 
 
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in copying.READING}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
