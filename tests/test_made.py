@@ -196,3 +196,26 @@ def test_single_dispatch_sees_the_classes_of_python():
     assert method(np.ones(2)) == "array" and method(1.0) == "object"
     kind.register(np.float32, lambda x: "single")
     assert f(np.float32(1))[:2] == ("single",) * 2
+
+
+class Unsaid:
+    """No method of it may be called but its own work."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __repr__(self):
+        raise AssertionError("__repr__ was called")
+
+    def step(self, u):
+        self.y = self.x @ u
+        return self.y
+
+
+def test_no_message_calls_a_method_of_the_users():
+    step = jit(Unsaid.step)
+    for x in (1.0, 2.0, 3.0):
+        assert step(Unsaid(np.full(3, x)), np.ones(3)) == 3 * x
+    assert "Unsaid" in step.explain()
+    with pytest.raises(UnsupportedError, match="a Unsaid cannot take part"):
+        jit(lambda x: x + Unsaid(1))(np.ones(2))

@@ -227,6 +227,7 @@ def describe(result, trace):
         if made or isinstance(leaf, Text):
             what = "a random generator made in it" if made else "text of traced values"
             raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
+        refuse_suspended(leaf)
         trace.root.outside.check_made(leaf)
         if isinstance(leaf, Traced) and trace.parent is None:
             refuse_leaked(leaf, trace)
@@ -236,7 +237,6 @@ def describe(result, trace):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
         elif not isinstance(leaf, TracedArray):
-            refuse_suspended(leaf)
             outs.append(Out("object", object=leaf))
         elif leaf.storage.trace is not trace:
             outs.append(Out("object", object=leaf))

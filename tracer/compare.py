@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .errors import shown
+
 PYTHON = {np.float64: float, np.int64: int, np.bool_: bool, np.complex128: complex}
 TOLERANCE = {8: 1e-9, 4: 1e-4, 2: 2e-2, 1: 0.5}  # by bytes of a real number, relative to the largest of the array
 
@@ -18,7 +20,7 @@ def kinds_differ(x, y):
         if x.dtype != y.dtype or x.shape != y.shape:
             return f"is {x.dtype}{list(x.shape)}, where plain Python gives {y.dtype}{list(y.shape)}"
     elif not isinstance(y, int | float | complex) and not hasattr(y, "dtype") and x is not y and not _equal(x, y):
-        return f"is {x!r:.60}, where plain Python gives {y!r:.60}"
+        return f"is {shown(x, 60)}, where plain Python gives {shown(y, 60)}"
     return None
 
 

@@ -19,7 +19,7 @@ from . import pytree
 from .array import Traced, fresh
 from .capture import Kind
 from .emit import spread_to
-from .errors import DerivativeError, message
+from .errors import DerivativeError, message, shown
 from .frames import internal, locate
 from .inner import like_type, name_of
 from .jit import signature_of
@@ -172,7 +172,7 @@ class Custom:
             self.wrong(function, said, "Return what the function returns.")
         for m, n in enumerate(at):
             a, b = main.kind(m), part.kind(n)
-            types = [x.type if isinstance(x, Kind) else f"{x!r:.40}" for x in (a, b)]
+            types = [x.type if isinstance(x, Kind) else shown(x) for x in (a, b)]
             if types[0] != types[1] and (isinstance(a, Kind) or isinstance(b, Kind)):
                 self.wrong(function, f"returned {types[1]}, where {self.name} returns {types[0]}", "Return what the function returns.")
 

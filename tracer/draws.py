@@ -17,7 +17,7 @@ from ..ir.core import Value
 from ..ir.ops import OPS
 from ..ir.types import SHORT, Tensor, type_of
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
-from .errors import UnsupportedError, message
+from .errors import UnsupportedError, message, shown
 from .frames import locate
 from .numpy_api.handles import is_traced
 from .storage import Storage, current_trace
@@ -273,7 +273,7 @@ def stand_in(x):
 def checked(sample):
     t = np.asarray(sample).dtype
     if t.name not in SHORT:
-        text = f"a draw gives {type(sample).__name__} {sample!r:.40}, which is no number"
+        text = f"a draw gives {shown(sample)}, which is no number"
         raise UnsupportedError(message(text, locate(), "Draw an index, and pick by it."))
     return Tensor((), WEAK_DTYPES[type(sample)]) if type(sample) in WEAK_DTYPES else type_of(sample)
 

@@ -2,7 +2,34 @@
 
 import linecache
 import os
+import types
 import warnings
+
+import numpy as np
+
+SPELLED = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, np.dtype, range, slice, type(Ellipsis))
+HOME = __name__.partition(".")[0]
+
+
+def shown(x, most=40):
+    """An object in a message: as Python writes it if that calls no method of the user's, else by its class."""
+    text = _shown(x, most)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _shown(x, most):
+    kind = type(x)
+    if kind in SPELLED or issubclass(kind, np.generic) or kind.__module__.partition(".")[0] == HOME:
+        return repr(x)
+    if kind in (list, tuple, set, dict) and len(x) <= most:
+        inside = [f"{shown(k, most)}: {shown(v, most)}" for k, v in x.items()] if kind is dict else [shown(v, most) for v in x]
+        first, last = {list: "[]", tuple: "()", set: "{}", dict: "{}"}[kind]
+        return f"{first}{', '.join(inside)}{',' if kind is tuple and len(x) == 1 else ''}{last}"
+    if isinstance(x, type):
+        return f"the class {x.__qualname__}"
+    if isinstance(x, types.FunctionType | types.BuiltinFunctionType):
+        return f"the function {x.__qualname__}"
+    return f"a {kind.__name__}"
 
 
 class WengertError(Exception):

@@ -6,6 +6,7 @@ from ..backends.xla.materialize import cut
 from . import chained, engine
 from .assume import Assumption
 from .draws import Draw
+from .errors import shown
 from .receipt import receipt
 from .world import MISSING, Read
 
@@ -41,7 +42,7 @@ def _version(number, entry, world, version):
     lines = [f"  trace {number}: ({arguments})", f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}"]
     lines.append(f"    because      {version.reason}")
     if entry.static:
-        lines.append(f"    static       {', '.join(f'{n}={v!r:.40}' for n, v in entry.static.items())}")
+        lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
     reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
     lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
     lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]

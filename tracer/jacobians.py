@@ -17,7 +17,7 @@ from . import pytree
 from .array import Traced
 from .capture import ARRAY, SCALAR
 from .emit import cast_to, counted, reshape_to
-from .errors import DerivativeError, message
+from .errors import DerivativeError, message, shown
 from .frames import locate
 from .inner import Inner, wrapped
 from .jit import signature_of
@@ -135,7 +135,7 @@ def floating_results(inner):
     """Which result of the captured function each leaf of what it returned is, all floating or complex."""
     for out, k in zip(inner.captured.outs, inner.shown):
         if k is None or not inner.func.results[k].type.inexact:
-            what = f"{out.object!r:.40}, which does not depend on the arguments" if k is None else f"{inner.func.results[k].type}"
+            what = f"{shown(out.object)}, which does not depend on the arguments" if k is None else f"{inner.func.results[k].type}"
             text = f"{inner.func.name} returns {what}: only floating and complex results that are computed have derivatives"
             raise DerivativeError(message(text, locate(), "Return the others apart from them, or make them floats: y.astype(np.float64)."))
     return inner.shown

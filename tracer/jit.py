@@ -20,7 +20,7 @@ from .cache.keep import cache_for
 from .capture import capture
 from .check import checked
 from .entry import Entry
-from .errors import LeakError, UnsupportedError, WengertError, message
+from .errors import LeakError, UnsupportedError, WengertError, message, shown
 from .explain import explanation
 from .fastpath import Front, named_of
 from .signature import check_hashable, kind_for, kind_of_type, names_of
@@ -172,7 +172,7 @@ class Compiled:
             return "keys in another order"
         for name, value in entry.static.items():
             if name in last.static and last.static[name] != value:
-                return f"new static value {name}={value!r} (was {last.static[name]!r})"
+                return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
         return "new argument types"
 
     # -- looking inside ----------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from . import aside
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from .draws import Draw, Draws
 from .effects import Call, Contents, Original
-from .errors import UnsupportedError, message
+from .errors import UnsupportedError, message, shown
 from .frames import locate
 from .made import hidden, is_plain
 from .scan import names
@@ -177,7 +177,7 @@ class Outside:
         container = parent.value
         if Slot("item", container, key, "") in self.heap:
             return container[key]
-        return self.enter(self.read("item", None, key, f"{parent.name}[{key!r}]", parent=parent))
+        return self.enter(self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent))
 
     # -- hooks -------------------------------------------------------------------------------------
     def function(self, f, hooked):
@@ -223,7 +223,7 @@ class Outside:
             self.read("contents", None, None, f"the contents of {read.name}", parent=read)
             if type(value) in (list, dict, tuple):
                 for k in value if isinstance(value, dict) else range(len(value)):
-                    self.follow(self.read("item", None, k, f"{read.name}[{k!r}]", parent=read), {})
+                    self.follow(self.read("item", None, k, f"{read.name}[{shown(k)}]", parent=read), {})
         if isinstance(value, types.ModuleType) and library(value) or isinstance(value, (*SCALARS, np.ndarray)):
             return
         for key, more in chain.items():
@@ -285,7 +285,7 @@ class Outside:
         parent = self.containers[id(owner)][1]
         if type(owner) is not dict:
             key = range(len(owner))[key]
-        read = self.read("item", None, key, f"{parent.name}[{key!r}]", parent=parent)
+        read = self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
         return owner[key] if read.value is MISSING else self.enter(read, whole)
 
     def own(self, made):
@@ -324,7 +324,7 @@ class Outside:
         aside.refuse(f"it stores to {slot.name}")
         self.heap[slot] = slot.get()
         if inside():
-            name = f"{parent[1].name}[{slot.key!r}]" if parent else f"{self.called(slot.owner)}.{slot.key}"
+            name = f"{parent[1].name}[{shown(slot.key)}]" if parent else f"{self.called(slot.owner)}.{slot.key}"
             read = self.read(slot.kind, slot.owner if parent is None else None, slot.key, name, parent=parent and parent[1])
             self.entered[slot] = self.enter(read) if read.value is not MISSING else UNBOUND
             slot.set(self.entered[slot])
@@ -333,7 +333,7 @@ class Outside:
         """The Read, not relied on, of a slot."""
         parent = self.containers.get(id(slot.owner))
         key = slot.kind, id(slot.owner) if parent is None else parent[1].place, slot.key
-        name = slot.name if parent is None else f"{parent[1].name}[{slot.key!r}]"
+        name = slot.name if parent is None else f"{parent[1].name}[{shown(slot.key)}]"
         return self.reads.get(key) or Read(slot.kind, slot.owner, slot.key, name, None, parent and parent[1])
 
     def effects(self):

@@ -12,7 +12,7 @@ from ..ir.ops import OPS
 from ..ir.types import SHORT, Tensor
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .emit import cast_to, constant_of, spread_to
-from .errors import ShapeError, UnsupportedError, message
+from .errors import ShapeError, UnsupportedError, message, shown
 from .frames import locate
 from .storage import current_trace
 from .unmerged import Unmerged
@@ -57,7 +57,7 @@ def read(x):
     if isinstance(x, Unmerged):
         x.fail()
     raise UnsupportedError(
-        message(f"{type(x).__name__} {x!r:.60} cannot take part in a traced operation", locate(), "Operands are arrays, numbers, and lists of them.")
+        message(f"{shown(x, 60)} cannot take part in a traced operation", locate(), "Operands are arrays, numbers, and lists of them.")
     )
 
 

@@ -11,7 +11,7 @@ from ..ir.pipeline import run as optimise
 from . import pytree, rules
 from .assume import Assumption
 from .capture import ARRAY, SCALAR
-from .errors import UnsupportedError, message
+from .errors import UnsupportedError, message, shown
 from .jit import jit
 from .status import BITS
 from .world import Read
@@ -126,7 +126,7 @@ class Standalone:
             return Text(f"np.array({out.object.tolist()!r}, np.{out.object.dtype.name})")
         if out.how == "object" and isinstance(out.object, PLAIN):
             return out.object
-        return self._refuse(f"returns {type(out.object).__name__} {out.object!r:.40}", "Return arrays, numbers, and lists, tuples and dicts of them.")
+        return self._refuse(f"returns {shown(out.object)}", "Return arrays, numbers, and lists, tuples and dicts of them.")
 
     def own(self):
         """-> (statements that give what is returned and stored memory of its own, before any store; the texts of all results)."""

@@ -7,6 +7,7 @@ import types
 import numpy as np
 
 from .compare import difference, kinds_differ
+from .errors import shown
 
 ATOMS = (int, float, complex, str, bytes, type(None), types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.generic, range)
 
@@ -90,10 +91,10 @@ class Snapshot:
             elif isinstance(x, dict):
                 for k in {**held, **was}:
                     if k not in held or k not in was:
-                        return f"afterwards {k!r} is set in one of them only"
+                        return f"afterwards {shown(k)} is set in one of them only"
                     found = _leaf(held[k], was[k])
                     if found:
-                        return f"afterwards {k!r} {found}"
+                        return f"afterwards {shown(k)} {found}"
             elif isinstance(x, list | collections.deque) and held is not None:
                 if len(held) != len(was):
                     return f"afterwards a list has {len(held)} items, where plain Python leaves {len(was)}"

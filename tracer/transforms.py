@@ -21,7 +21,7 @@ from ..ir.pipeline import ready
 from . import pytree
 from .array import Traced, TracedArray, fresh
 from .capture import ARRAY, kind_of
-from .errors import DerivativeError, message
+from .errors import DerivativeError, message, shown
 from .fastpath import named_of
 from .frames import locate
 from .inner import Inner, like_type, name_of, traced, wrapped
@@ -351,7 +351,7 @@ def _jvp(function, signature, primals, tangents):
             leaves.append(wrapped(Lit(0, still.type), still.kind))
             continue
         if k is None or out[k] is None:
-            what = f"{o.object!r:.40}" if k is None else f"{results[k].type}"
+            what = shown(o.object) if k is None else f"{results[k].type}"
             text = f"{inner.func.name} returns {what}, which has no tangent"
             raise DerivativeError(message(text, locate(), "Return floating values that it computes."))
         leaves.append(wrapped(out[k], o.kind or ARRAY))

@@ -82,7 +82,7 @@ class Read:
             return f"{holder}.cell_contents"
         if self.kind == "contents":
             return f"contents({holder})"
-        return f"{holder}[{self.key!r}]" if isinstance(self.key, (str, int)) else f"{holder}[{named(self.key)}]"
+        return f"{holder}[{self.key!r}]" if type(self.key) in (str, int) else f"{holder}[{named(self.key)}]"
 
     def test(self, named, quick=False):
         """Python text that is true while the guard holds, or None where there is nothing to test.
@@ -94,7 +94,7 @@ class Read:
             return None
         if value is MISSING:
             absent = self.parent is None and self.kind in ("item",)
-            return f"{self.key!r} not in {named(self.owner)}" if absent else f"{named(self)}.get() is {named(MISSING)}"
+            return f"{named(self.key)} not in {named(self.owner)}" if absent else f"{named(self)}.get() is {named(MISSING)}"
         text = self.text(named)
         if self.how == "same":
             return f"{text} is {self.other.text(named)}"

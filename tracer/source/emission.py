@@ -6,7 +6,7 @@ from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
 from ..assume import on_demand
-from ..errors import NoTrip, message
+from ..errors import NoTrip, message, shown
 from ..status import passed
 from ..storage import Shared, Storage, current_trace, memories
 from ..unmerged import Unmerged
@@ -132,7 +132,7 @@ class Emission:
             return self.array(x, slot.name, carried if slot in roll.carried else None, before, memory)
         if s[0] == "object" or slot not in roll.carried and not isinstance(x, TracedScalar):
             if slot not in roll.carried and not roll.surely and roll.first(slot, run) is not UNBOUND:
-                return lambda out: Unmerged(f"{slot.name} is what it was, or {x!r:.40}, as data decides at {roll.where}")
+                return lambda out: Unmerged(f"{slot.name} is what it was, or {shown(x)}, as data decides at {roll.where}")
             return lambda out: x
         if slot in roll.carried:
             value, last = roll.carried[slot].values[n], merge.spec(x)

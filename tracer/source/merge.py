@@ -12,7 +12,7 @@ from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
 from .. import pytree
 from ..array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
-from ..errors import UnsupportedError, message
+from ..errors import UnsupportedError, message, shown
 from ..extents.bounded import Mask
 from ..frames import locate
 from ..promote import PYTHON_NUMBERS, operand_as, read
@@ -42,8 +42,7 @@ def spelled(s):
     if s[0] == "weak":
         return f"a Python {s[1].__name__}"
     if s[0] == "object":
-        text = repr(s[1])
-        return text if len(text) < 40 else f"a {type(s[1]).__name__}"
+        return shown(s[1])
     return repr(type_of(s))
 
 

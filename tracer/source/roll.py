@@ -9,7 +9,7 @@ trade places) the loop is refused.
 from ...ir.ops.control import COUNTER
 from .. import pytree
 from ..array import TracedArray
-from ..errors import CannotRoll, message
+from ..errors import CannotRoll, message, shown
 from ..frames import locate
 from ..ranges import interval
 from ..storage import Blend, Storage, current_trace
@@ -200,7 +200,7 @@ class Roll:
             raise self.refused(f"{slot.name} changes from {merge.described(before)} to {merge.described(after)}")
         specs = [self.joined(slot, merge.spec(x), merge.spec(y), x, y) for x, y in zip(xs, ys)]
         if any(s[0] == "object" for s in specs):
-            raise self.refused(f"{slot.name} changes from {before!r:.40} to {after!r:.40}")
+            raise self.refused(f"{slot.name} changes from {shown(before)} to {shown(after)}")
         self.start(slot, before, tree, specs)
         return True
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..array import Traced
 from ..assume import remember
-from ..errors import CannotRoll, message
+from ..errors import CannotRoll, message, shown
 from ..frames import locate
 from ..storage import current_trace
 
@@ -165,7 +165,7 @@ def set_item(owner, key, value):
     if isinstance(owner, dict | list) and not isinstance(key, slice | Traced):
         if isinstance(owner, list) and inside():
             key = range(len(owner))[key]
-        note(Slot("item", owner, key, f"[{key!r}]"))
+        note(Slot("item", owner, key, f"[{shown(key)}]"))
     elif not isinstance(owner, Traced):
         refuse(owner, f"items of a {type(owner).__name__} are stored")
     owner[key] = value
