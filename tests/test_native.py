@@ -14,7 +14,7 @@ from test_ops import LOOSER, ULPS, close, draw
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.native import build, ffi
+from wengert.backends.native import build, ffi, layout
 from wengert.backends.native.complex import rule_for
 from wengert.backends.native.nest import Nest
 from wengert.backends.native.reduce import COMPUTED
@@ -549,7 +549,9 @@ def test_under_transformations_of_jax():
 
 
 def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
-    for name, value, reason in (("INSTALLED", False, "llvmlite is not installed"), ("VERSION", (9, 9), "the version of XLA's")):
+    elsewhere = ffi.header().replace("  size_t struct_size;", "  size_t struct_size;\n  size_t more;")
+    reasons = ("INSTALLED", False, "llvmlite is not installed"), ("header", lambda: elsewhere, "in a way that is not known"), ("header", str, "without the")
+    for name, value, reason in reasons:
         with monkeypatch.context() as change:
             change.setattr(ffi, name, value)
             ffi.refusal.cache_clear()
@@ -558,6 +560,31 @@ def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
                 assert jit(recurrence)(np.arange(5.0)) == recurrence(np.arange(5.0))
             assert reason in log[0][1]
     ffi.refusal.cache_clear()
+
+
+def test_layouts_of_foreign_functions_are_read_off_the_header():
+    """Versions that differ in what handlers do not touch are one to us; where a field lies elsewhere, or a number means something else, none is used."""
+    text = ffi.header()
+    assert layout.unknown(text) is None and layout.Header(text).version() == ffi.version()
+    minor = f"XLA_FFI_API_MINOR {ffi.version()[1]}"
+    assert minor in text and layout.unknown(text.replace(minor, "XLA_FFI_API_MINOR 77")) is None
+    assert layout.unknown(text.replace("struct XLA_FFI_Args {", "struct XLA_FFI_Others {\n  int x;\n};\n\nstruct XLA_FFI_Args {")) is None
+    changes = [
+        ("XLA_FFI_API_MAJOR 0", "XLA_FFI_API_MAJOR 1", "version 1."),
+        (minor, "", "no version"),
+        ("  XLA_FFI_ExecutionStage stage;\n  XLA_FFI_Args args;", "  XLA_FFI_Args args;\n  XLA_FFI_ExecutionStage stage;", "CallFrame.stage"),
+        ("  XLA_FFI_DataType dtype;\n  void* data;", "  void* data;\n  XLA_FFI_DataType dtype;", "Buffer.dtype"),
+        ("  void* data;\n  int64_t rank;", "  void* memory;\n  int64_t rank;", "Buffer.data"),
+        ("  int64_t size;\n  XLA_FFI_RetType* types;", "  int64_t size;\n  int more;\n  XLA_FFI_RetType* types;", "Rets.rets"),
+        ("  int64_t size;\n  XLA_FFI_ArgType* types;", "  int64_t size;\n  int more[2];\n  XLA_FFI_ArgType* types;", "Args: int more[2]"),
+        ("  int64_t size;\n  XLA_FFI_ArgType* types;", "  int64_t size;\n  XLA_FFI_Other more;\n  XLA_FFI_ArgType* types;", "no type XLA_FFI_Other"),
+        ("struct XLA_FFI_Metadata {", "struct XLA_FFI_Told {", "no Metadata"),
+        ("ExecutionStage_EXECUTE = 3", "ExecutionStage_EXECUTE = 4", "ExecutionStage_EXECUTE"),
+        ("XLA_FFI_Extension_Metadata = 1", "XLA_FFI_Extension_Metadata = 1 << 4", "Extension_Metadata"),
+    ]
+    for old, new, what in changes:
+        assert old in text and what in (layout.unknown(text.replace(old, new)) or ""), what
+    assert layout.unknown("") == "no version"
 
 
 def test_threads_compile_and_run_at_once():
