@@ -550,8 +550,8 @@ def test_under_transformations_of_jax():
 
 def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
     elsewhere = ffi.header().replace("  size_t struct_size;", "  size_t struct_size;\n  size_t more;")
-    reasons = ("INSTALLED", False, "llvmlite is not installed"), ("header", lambda: elsewhere, "in a way that is not known"), ("header", str, "without the")
-    for name, value, reason in reasons:
+    reasons = [("INSTALLED", False, "llvmlite is not installed"), ("header", lambda: elsewhere, "in a way that is not known")]
+    for name, value, reason in [*reasons, ("header", str, "without the header")]:
         with monkeypatch.context() as change:
             change.setattr(ffi, name, value)
             ffi.refusal.cache_clear()
@@ -563,7 +563,7 @@ def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
 
 
 def test_layouts_of_foreign_functions_are_read_off_the_header():
-    """Versions that differ in what handlers do not touch are one to us; where a field lies elsewhere, or a number means something else, none is used."""
+    """Versions that differ in what handlers do not touch are one to us. A field that lies elsewhere is not read, nor a number of another meaning."""
     text = ffi.header()
     assert layout.unknown(text) is None and layout.Header(text).version() == ffi.version()
     minor = f"XLA_FFI_API_MINOR {ffi.version()[1]}"
