@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import ctypes
+import importlib.metadata
 import importlib.util
 import math
 
@@ -14,7 +15,7 @@ from test_ops import LOOSER, ULPS, close, draw
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.native import build, ffi, layout
+from wengert.backends.native import build, ffi, lacking, layout
 from wengert.backends.native.complex import rule_for
 from wengert.backends.native.nest import Nest
 from wengert.backends.native.reduce import COMPUTED
@@ -560,6 +561,33 @@ def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
                 assert jit(recurrence)(np.arange(5.0)) == recurrence(np.arange(5.0))
             assert reason in log[0][1]
     ffi.refusal.cache_clear()
+
+
+@pytest.mark.parametrize("name, value, why", [
+    ("INSTALLED", False, "llvmlite is not installed: pip install 'wengert[native]'"),
+    ("header", str, f"jaxlib comes without the header of XLA's foreign functions (jaxlib {importlib.metadata.version('jaxlib')})"),
+])  # fmt: skip
+def test_what_it_costs_that_native_code_is_off_is_said_once(monkeypatch, capfd, name, value, why):
+    monkeypatch.setattr(lacking, "TOLD", [])
+    for module in (ffi, build):
+        monkeypatch.setattr(module, name, value, raising=False)
+    ffi.refusal.cache_clear()
+    x = np.arange(500.0)
+    try:
+        for f, a in ((np.cumsum, x), (recurrence, x[:5]), (lambda x: [np.sort(x + i) for i in range(3)], x)):
+            jit(f)(a)  # none of these has a loop that would be native
+        jit(recurrence, native=False)(x)
+        monkeypatch.setenv("WENGERT_PROGRESS", "0")
+        jit(recurrence)(x)
+        monkeypatch.delenv("WENGERT_PROGRESS")
+        assert capfd.readouterr().err == ""
+        assert jit(lambda x: recurrence(x))(x) == recurrence(x)
+        jit(lambda x: recurrence(x) + 1)(x), grad(recurrence)(x)
+        line = capfd.readouterr().err
+    finally:
+        ffi.refusal.cache_clear()
+    assert line.startswith("wengert: loops such as that at test_native.py:") and line.count("\n") == 1
+    assert line.endswith(f"2 to 60 times faster; {why}\n")
 
 
 def test_layouts_of_foreign_functions_are_read_off_the_header():
