@@ -28,7 +28,16 @@ def pytest_addoption(parser):
     parser.addoption("--xla", action="store_true", help="run the tests marked as_numpy through XLA")
 
 
+class Root:
+    """The root is where the package lies, but no package that pytest should import: a checkout may have any name."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_directory(self, path, parent):
+        return pytest.Dir.from_parent(parent, path=path) if path == parent.config.rootpath else None
+
+
 def pytest_configure(config):
+    config.pluginmanager.register(Root())
     if config.getoption("--exact"):
         for function in (jit, Compiled.__init__):
             function.__kwdefaults__["exact"] = True

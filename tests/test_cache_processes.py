@@ -11,7 +11,6 @@ from cached import X, plainly
 from wengert.backends.native import build, direct, legal
 from wengert.backends.xla import dispatch, executables
 from wengert.tracer import engine, trial
-from wengert.tracer import entry as entries
 from wengert.tracer.cache import store
 from wengert.tracer.cache.store import Store
 
@@ -36,8 +35,8 @@ print([line.split()[1] for line in f.explain().splitlines() if "  cache  " in li
 def test_another_process_finds_it_and_one_that_was_edited_does_not(tmp_path, edited):
     def run(text):
         (tmp_path / "cached_script.py").write_text(text)
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(entries.__file__))))
-        env = {**os.environ, "WENGERT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join([str(tmp_path), root])}
+        paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+        env = {**os.environ, "WENGERT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": paths}
         env |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "random"}
         made = subprocess.run([sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, cwd=tmp_path)
         assert made.returncode == 0, made.stderr

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import ctypes
+import importlib.metadata
 import importlib.util
 import math
 
@@ -14,7 +15,7 @@ from test_ops import LOOSER, ULPS, close, draw
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.native import build, ffi
+from wengert.backends.native import build, ffi, lacking, layout
 from wengert.backends.native.complex import rule_for
 from wengert.backends.native.nest import Nest
 from wengert.backends.native.reduce import COMPUTED
@@ -549,7 +550,9 @@ def test_under_transformations_of_jax():
 
 
 def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
-    for name, value, reason in (("INSTALLED", False, "llvmlite is not installed"), ("VERSION", (9, 9), "the version of XLA's")):
+    elsewhere = ffi.header().replace("  size_t struct_size;", "  size_t struct_size;\n  size_t more;")
+    reasons = [("INSTALLED", False, "llvmlite is not installed"), ("header", lambda: elsewhere, "in a way that is not known")]
+    for name, value, reason in [*reasons, ("header", str, "without the header")]:
         with monkeypatch.context() as change:
             change.setattr(ffi, name, value)
             ffi.refusal.cache_clear()
@@ -558,6 +561,58 @@ def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
                 assert jit(recurrence)(np.arange(5.0)) == recurrence(np.arange(5.0))
             assert reason in log[0][1]
     ffi.refusal.cache_clear()
+
+
+@pytest.mark.parametrize("name, value, why", [
+    ("INSTALLED", False, "llvmlite is not installed: pip install 'wengert[native]'"),
+    ("header", str, f"jaxlib comes without the header of XLA's foreign functions (jaxlib {importlib.metadata.version('jaxlib')})"),
+])  # fmt: skip
+def test_what_it_costs_that_native_code_is_off_is_said_once(monkeypatch, capfd, name, value, why):
+    monkeypatch.setattr(lacking, "TOLD", [])
+    for module in (ffi, build):
+        monkeypatch.setattr(module, name, value, raising=False)
+    ffi.refusal.cache_clear()
+    x = np.arange(500.0)
+    try:
+        for f, a in ((np.cumsum, x), (recurrence, x[:5]), (lambda x: [np.sort(x + i) for i in range(3)], x)):
+            jit(f)(a)  # none of these has a loop that would be native
+        jit(recurrence, native=False)(x)
+        monkeypatch.setenv("WENGERT_PROGRESS", "0")
+        jit(recurrence)(x)
+        monkeypatch.delenv("WENGERT_PROGRESS")
+        assert capfd.readouterr().err == ""
+        assert jit(lambda x: recurrence(x))(x) == recurrence(x)
+        jit(lambda x: recurrence(x) + 1)(x), grad(recurrence)(x)
+        line = capfd.readouterr().err
+    finally:
+        ffi.refusal.cache_clear()
+    assert line.startswith("wengert: loops such as that at test_native.py:") and line.count("\n") == 1
+    assert line.endswith(f"2 to 60 times faster; {why}\n")
+
+
+def test_layouts_of_foreign_functions_are_read_off_the_header():
+    """Versions that differ in what handlers do not touch are one to us. A field that lies elsewhere is not read, nor a number of another meaning."""
+    text = ffi.header()
+    assert layout.unknown(text) is None and layout.Header(text).version() == ffi.version()
+    minor = f"XLA_FFI_API_MINOR {ffi.version()[1]}"
+    assert minor in text and layout.unknown(text.replace(minor, "XLA_FFI_API_MINOR 77")) is None
+    assert layout.unknown(text.replace("struct XLA_FFI_Args {", "struct XLA_FFI_Others {\n  int x;\n};\n\nstruct XLA_FFI_Args {")) is None
+    changes = [
+        ("XLA_FFI_API_MAJOR 0", "XLA_FFI_API_MAJOR 1", "version 1."),
+        (minor, "", "no version"),
+        ("  XLA_FFI_ExecutionStage stage;\n  XLA_FFI_Args args;", "  XLA_FFI_Args args;\n  XLA_FFI_ExecutionStage stage;", "CallFrame.stage"),
+        ("  XLA_FFI_DataType dtype;\n  void* data;", "  void* data;\n  XLA_FFI_DataType dtype;", "Buffer.dtype"),
+        ("  void* data;\n  int64_t rank;", "  void* memory;\n  int64_t rank;", "Buffer.data"),
+        ("  int64_t size;\n  XLA_FFI_RetType* types;", "  int64_t size;\n  int more;\n  XLA_FFI_RetType* types;", "Rets.rets"),
+        ("  int64_t size;\n  XLA_FFI_ArgType* types;", "  int64_t size;\n  int more[2];\n  XLA_FFI_ArgType* types;", "Args: int more[2]"),
+        ("  int64_t size;\n  XLA_FFI_ArgType* types;", "  int64_t size;\n  XLA_FFI_Other more;\n  XLA_FFI_ArgType* types;", "no type XLA_FFI_Other"),
+        ("struct XLA_FFI_Metadata {", "struct XLA_FFI_Told {", "no Metadata"),
+        ("ExecutionStage_EXECUTE = 3", "ExecutionStage_EXECUTE = 4", "ExecutionStage_EXECUTE"),
+        ("XLA_FFI_Extension_Metadata = 1", "XLA_FFI_Extension_Metadata = 1 << 4", "Extension_Metadata"),
+    ]
+    for old, new, what in changes:
+        assert old in text and what in (layout.unknown(text.replace(old, new)) or ""), what
+    assert layout.unknown("") == "no version"
 
 
 def test_threads_compile_and_run_at_once():

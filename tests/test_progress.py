@@ -54,8 +54,7 @@ print([t.name for t in lines if t.is_alive()])
 def test_on_a_terminal(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    env = {**os.environ, "PYTHONPATH": root, "TERM": "xterm", "COLUMNS": "60", "PYTHONUNBUFFERED": "1"}
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "60", "PYTHONUNBUFFERED": "1"}
     env.pop("WENGERT_PROGRESS", None)
     ours, theirs = pty.openpty()
     child = subprocess.Popen([sys.executable, str(path)], stdout=theirs, stderr=theirs, env=env)

@@ -1,21 +1,22 @@
 """XLA's foreign functions: the call frame that a handler reads, and its registration under a name of its content.
 
-The structures are those of xla/ffi/api/c_api.h, version 0.3; another version is refused.
+The structures are those of xla/ffi/api/c_api.h, as `layout.py` finds them in the header of the jaxlib that is installed.
 """
 
 import ctypes
 import functools
 import hashlib
 import pathlib
-import re
+import sys
 
 import jax
 
 from .build import INSTALLED, LOCK, address
+from .layout import FIELDS, Header, unknown
 
-VERSION = 0, 3
-ARGUMENTS, RESULTS = 72, 112  # offsets of the arrays of buffers in the frame
-DATA = 24  # and of the data in a buffer
+FRAME = FIELDS["CallFrame"]
+ARGUMENTS, RESULTS = FRAME["args"] + FIELDS["Args"]["args"], FRAME["rets"] + FIELDS["Rets"]["rets"]  # the arrays of buffers in the frame
+DATA = FIELDS["Buffer"]["data"]
 
 HANDLER = """
 define ptr @handler(ptr %frame) {{
@@ -60,14 +61,29 @@ done:
 
 
 @functools.cache
+def header():
+    """The text of the header of the foreign functions that are installed, empty if there is none."""
+    path = pathlib.Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    return path.read_text() if path.exists() else ""
+
+
+@functools.cache
+def version():
+    """(major, minor) of the foreign functions: a handler has to say the version that is installed."""
+    return Header(header()).version()
+
+
+@functools.cache
 def refusal():
     """Why no foreign function can be used here, or None."""
     if not INSTALLED:
         return "llvmlite is not installed"
-    header = pathlib.Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
-    text = header.read_text() if header.exists() else ""
-    found = tuple(int(n) for word in ("MAJOR", "MINOR") for n in re.findall(rf"#define XLA_FFI_API_{word} (\d+)", text))
-    return None if found == VERSION else f"the version of XLA's foreign functions is {found}, not {VERSION}"
+    if sys.maxsize < 2**32:
+        return "pointers have 32 bits"
+    if not header():
+        return "jaxlib comes without the header of XLA's foreign functions"
+    what = unknown(header())
+    return None if what is None else f"XLA's foreign functions are laid out in a way that is not known ({what})"
 
 
 def handler(buffers, then=None):
@@ -83,7 +99,8 @@ def handler(buffers, then=None):
         lines += [f"  %p{n}.4 = getelementptr i8, ptr %p{n}.3, i64 {DATA}", f"  %p{n} = load ptr, ptr %p{n}.4"]
     given = ", ".join(f"ptr %p{n}" for n in range(len(buffers)))
     then = then or f"  call void @nest({given})\n  br label %done"
-    return HANDLER.format(major=VERSION[0], minor=VERSION[1], loads="\n".join(lines), then=then)
+    major, minor = version()
+    return HANDLER.format(major=major, minor=minor, loads="\n".join(lines), then=then)
 
 
 REGISTERED = set()  # names of targets

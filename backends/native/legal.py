@@ -51,10 +51,18 @@ def taken(op, types, attrs, least=LEAST):
 @functools.lru_cache(64)
 def made(op, types, attrs, exact):
     """`taken`, whatever the work is."""
-    attrs = dict(attrs)
-    try:
-        nest = Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact)
-    except Refused as why:
-        return None, str(why)
+    nest = emitted(op, types, attrs, exact)
+    if isinstance(nest, str):
+        return None, nest
     missing = [name for name in nest.functions() if not has_symbol(name)]
     return (None, f"the C library has no {missing[0]}") if missing else (nest, None)
+
+
+@functools.lru_cache(64)
+def emitted(op, types, attrs, exact):
+    """The nest of a loop, which nothing of this machine has been asked for yet, or the reason why it has none."""
+    attrs = dict(attrs)
+    try:
+        return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact)
+    except Refused as why:
+        return str(why)

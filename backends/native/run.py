@@ -10,7 +10,8 @@ from jax import lax
 from ...ir.ops.control import loop
 from ...ir.types import Tensor
 from . import direct
-from .ffi import target
+from .ffi import refusal, target
+from .lacking import tell
 from .legal import LEAST, taken
 
 
@@ -67,6 +68,8 @@ def lowered(op, operands, attrs, other):
     if SETTINGS.log is not None:
         SETTINGS.log.append((attrs, reason))
     if nest is None:
+        if reason == refusal():
+            tell(op, types, attrs, SETTINGS.least, reason)
         return None
     name = target(nest.text())
     results = [*(r.type for r in nest.results), *nest.extra]
