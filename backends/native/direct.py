@@ -173,7 +173,7 @@ class Definition(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-MADE = {}  # name of machine code -> its function
+MADE = {}  # (name of machine code, what each object is to be) -> its function: machine code does not tell signed integers from unsigned
 
 
 def builtin(nest):
@@ -181,11 +181,12 @@ def builtin(nest):
     text, found = nest.text(), [kind for t, array in nest.kinds() for kind in accepted(t, array)]
     with LOCK:
         place, code = address(text, "direct")
-        if code not in MADE:
-            known, definition = np.array([id(kind) for kind in found], np.uintp), kept(Definition(b"nest", place, FASTCALL, None))
+        key = code, tuple(map(id, found))
+        if key not in MADE:
+            known, definition = np.array(key[1], np.uintp), kept(Definition(b"nest", place, FASTCALL, None))
             make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
-            MADE[code] = make(ctypes.addressof(definition), known, None)
-        return MADE[code]
+            MADE[key] = make(ctypes.addressof(definition), known, None)
+        return MADE[key]
 
 
 def accepted(t, array):
