@@ -70,8 +70,8 @@ def refusal():
     return None if found == VERSION else f"the version of XLA's foreign functions is {found}, not {VERSION}"
 
 
-def handler(buffers, then=None):
-    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes.
+def handler(buffers, long=False, then=None):
+    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes; long: it could hear signals.
 
     then: instructions instead, that end in a branch to %done or return an error; the pointers are %p0, %p1, ...
     """
@@ -82,7 +82,8 @@ def handler(buffers, then=None):
         lines += [f"  %p{n}.2 = getelementptr ptr, ptr %p{n}.1, i64 {k}", f"  %p{n}.3 = load ptr, ptr %p{n}.2"]
         lines += [f"  %p{n}.4 = getelementptr i8, ptr %p{n}.3, i64 {DATA}", f"  %p{n} = load ptr, ptr %p{n}.4"]
     given = ", ".join(f"ptr %p{n}" for n in range(len(buffers)))
-    then = then or f"  call void @nest({given})\n  br label %done"
+    call = f"call i1 @nest({given}, i1 false)" if long else f"call void @nest({given})"
+    then = then or f"  {call}\n  br label %done"
     return HANDLER.format(major=VERSION[0], minor=VERSION[1], loads="\n".join(lines), then=then)
 
 
