@@ -2,6 +2,9 @@
 
 import contextlib
 import contextvars
+import functools
+
+import numpy as np
 
 ONLY_EXACT = contextvars.ContextVar("exact", default=False)
 
@@ -14,3 +17,11 @@ def exactly(exact):
         yield
     finally:
         ONLY_EXACT.reset(token)
+
+
+@functools.cache
+def contracted(dtype):
+    """Whether NumPy rounds `a * c - round(b * d)` once where it multiplies complex arrays here; numbers it multiplies without such instructions."""
+    rng = np.random.default_rng(0)
+    x, y = ((rng.normal(size=64) + 1j * rng.normal(size=64)).astype(dtype) for _ in range(2))
+    return bool((x * y != [a * b for a, b in zip(x, y)]).any())

@@ -6,6 +6,8 @@ A call in which one has failed is run again through XLA, before anything is retu
 system can be solved NumPy finds out when it solves it, and whether an index is in range when it takes rows by it.
 """
 
+import functools
+
 import numpy as np
 
 from ..backends.numpy import rows_of, solved, taken
@@ -14,12 +16,14 @@ from ..ir.ops import OPS
 from ..ir.passes import dce
 from ..ir.pattern import made_by
 from ..ir.types import Tensor
+from ..ir.walk import conjuncts, operands_first
 from .status import BITS, STATUS
 
 TRUTH = Tensor((), np.dtype(bool))
 NO, YES = Lit(False, TRUTH), Lit(True, TRUTH)
 AND, OR, NOT, SELECT, EQ, NE, ADD, MUL = (OPS[name] for name in ("and", "or", "not", "select", "eq", "ne", "add", "mul"))
 ALL, SLICE, RESHAPE, LU, SOLVE = (OPS[name] for name in ("reduce_and", "slice", "reshape", "lu", "solve"))
+FEW = 64  # equations that a condition on an index has, and more
 GE, LT, AT, FIRST = (OPS[name] for name in ("ge", "lt", "dynamic_slice", "argmax"))
 
 
@@ -52,29 +56,31 @@ def decided(func, least=0):
 
 def regular(func, least):
     """{whether no pivot of a matrix is 0: the matrix}, of matrices of systems that are solved."""
-    matrices, found = {eqn.operands[0] for eqn in func.eqns if eqn.op is SOLVE}, {}
-    for eqn in func.eqns:
-        if eqn.op is not ALL or len(eqn.attrs["axes"]) != eqn.operands[0].type.ndim:
-            continue
-        diagonal = made_by(eqn.operands[0], NE)
-        flat = diagonal and diagonal[1] is Lit(0, diagonal[1].type) and made_by(diagonal[0], SLICE)
-        factors = flat and made_by(flat[0], RESHAPE)
-        made = factors and factors[0].eqn
-        if made is None or made.op is not LU or factors[0] is not made.results[0] or made.operands[0] not in matrices:
-            continue
-        *batch, n, _ = factors[0].type.shape
-        cut = diagonal[0].eqn.attrs
-        if n >= least and flat[0].type.shape == (*batch, n * n) and not any(cut["start"]) and cut["stride"] == (*(1 for _ in batch), n + 1):
-            found |= {eqn.results[0]: made.operands[0]} if diagonal[0].type.shape == (*batch, n) else {}
-    return found
+    matrices = {eqn.operands[0] for eqn in func.eqns if eqn.op is SOLVE}
+    asked = {eqn.results[0]: without_0(eqn, least) for eqn in func.eqns if eqn.op is ALL} if matrices else {}
+    return {test: matrix for test, matrix in asked.items() if matrix in matrices}
+
+
+def without_0(eqn, least):
+    """The matrix of `least` rows and more of whose factors no pivot is 0 where an `ALL` is true, or None."""
+    (test,) = eqn.operands
+    diagonal = made_by(test, NE) if len(eqn.attrs["axes"]) == test.type.ndim else None
+    flat = made_by(diagonal[0], SLICE) if diagonal and diagonal[1] is Lit(0, diagonal[1].type) else None
+    factors = made_by(flat[0], RESHAPE) if flat else None
+    if not factors or not made_by(factors[0], LU) or factors[0] is not factors[0].eqn.results[0]:
+        return None
+    *batch, n, _ = factors[0].type.shape
+    cut = diagonal[0].eqn.attrs
+    pivots = flat[0].type.shape == (*batch, n * n) and not any(cut["start"]) and cut["stride"] == (*(1 for _ in batch), n + 1)
+    return factors[0].eqn.operands[0] if n >= least and pivots and diagonal[0].type.shape == (*batch, n) else None
 
 
 def everywhere(func):
     """{a condition on the first element of a vector that does not meet it: that condition on every element}"""
     found = {}
     for eqn in func.eqns:
-        test = eqn.results[0]
-        if test.type is not TRUTH or not (elementwise(eqn) or eqn.op is RESHAPE):
+        test = eqn.results[0] if eqn.results else None
+        if test is None or test.type is not TRUTH or not (elementwise(eqn) or eqn.op is RESHAPE):
             continue
         for x in elements(test):
             vector, at = x.eqn.operands
@@ -86,13 +92,20 @@ def everywhere(func):
 
 
 def elements(test):
-    """The elements of vectors that a condition is about."""
-    if isinstance(test, Lit) or test.eqn is None:
-        return
-    if made_by(test, AT) and test.eqn.attrs["sizes"] == (1,):
-        yield test
-    elif made_by(test, RESHAPE) or elementwise(test.eqn):
-        yield from {x: None for y in test.eqn.operands for x in elements(y)}
+    """The elements of vectors that a condition of at most `FEW` equations is about."""
+    seen, found, pending = set(), [], [test]
+    while pending:
+        x = pending.pop()
+        if x in seen or isinstance(x, Lit) or x.eqn is None:
+            continue
+        seen.add(x)
+        if len(seen) > FEW:
+            return []
+        if made_by(x, AT) and x.eqn.attrs["sizes"] == (1,):
+            found.append(x)
+        elif made_by(x, RESHAPE) or elementwise(x.eqn):
+            pending += x.eqn.operands[::-1]
+    return found
 
 
 def elementwise(eqn):
@@ -101,16 +114,23 @@ def elementwise(eqn):
 
 def alike(test, each, element, vector):
     """Whether `each` says of every element of a vector what `test` says of one."""
-    if made_by(test, RESHAPE):
-        test = test.eqn.operands[0]
-    if test is element:
-        return each is vector
-    if isinstance(test, Lit) or isinstance(each, Lit):
-        return isinstance(test, Lit) and isinstance(each, Lit) and test.value == each.value
-    a, b = test.eqn, each.eqn
-    if a is None or b is None or a.op is not b.op or a.attrs != b.attrs or not elementwise(a):
-        return False
-    return all(alike(x, y, element, vector) for x, y in zip(a.operands, b.operands, strict=True))
+    seen, pending = set(), [(made_by(test, RESHAPE) or (test,)) + (each,)]
+    while pending:
+        x, y = pending.pop()
+        if (x, y) in seen:
+            continue
+        seen.add((x, y))
+        if made_by(x, RESHAPE):
+            (x,) = x.eqn.operands
+        if x is element or isinstance(x, Lit) or isinstance(y, Lit):
+            if y is not vector if x is element else not (isinstance(x, Lit) and isinstance(y, Lit) and x.value == y.value):
+                return False
+            continue
+        a, b = x.eqn, y.eqn
+        if a is None or b is None or a.op is not b.op or a.attrs != b.attrs or not elementwise(a):
+            return False
+        pending += zip(a.operands, b.operands, strict=True)
+    return True
 
 
 def refused(func, whole):
@@ -138,21 +158,29 @@ def flat(x):
     return x
 
 
-def other_than_0(x):
+def other_than_0(status):
     """Whether a number is not 0, as an operand."""
-    if lowest(x):
-        return YES
-    if isinstance(x, Lit):
-        return Lit(bool(x.value), TRUTH)
-    if x.eqn is None or x.eqn.op is not SELECT:
-        return NE(x, Lit(0, x.type))
-    condition, one, other = x.eqn.operands
-    one, unknown = other_than_0(one), other_than_0(other)
-    conditions = [c for c in conjuncts(condition) if not (one is YES and says_0(c, other))]  # where the other is not 0, it says so itself
-    condition = NO if NO in conditions else YES
-    for c in conditions:
-        condition = c if condition is YES else condition if condition is NO or c is YES else AND(condition, c)
-    return chosen(condition, one, unknown)
+    found = {}
+    for x in operands_first([status], lambda x: () if lowest(x) else made_by(x, SELECT)[1:] if made_by(x, SELECT) else ()):
+        if lowest(x):
+            found[x] = YES
+        elif isinstance(x, Lit):
+            found[x] = Lit(bool(x.value), TRUTH)
+        elif not made_by(x, SELECT):
+            found[x] = NE(x, Lit(0, x.type))
+        else:
+            condition, one, other = x.eqn.operands
+            one, unknown = found[one], found[other]
+            conditions = [c for c in map(plain, conjuncts(condition)) if not (one is YES and says_0(c, other))]  # where the other is not 0, it says so itself
+            found[x] = chosen(both(conditions), one, unknown)
+    return found[status]
+
+
+def both(conditions):
+    """Whether all of them are true, as an operand."""
+    if NO in conditions:
+        return NO
+    return functools.reduce(AND, whole) if (whole := [c for c in conditions if c is not YES]) else YES
 
 
 def turned(x):
@@ -177,10 +205,9 @@ def chosen(condition, one, other):
     return OR(turned(condition), one) if other is YES else SELECT(condition, one, other)
 
 
-def conjuncts(x):
-    if isinstance(x, Value) and x.eqn is not None and x.eqn.op is AND:
-        return [c for y in x.eqn.operands for c in conjuncts(y)]
-    return [turned(made_by(x, NOT)[0])] if made_by(x, NOT) else [x]
+def plain(x):
+    """A truth, without what is said twice of it: not not."""
+    return turned(*made_by(x, NOT)) if made_by(x, NOT) else x
 
 
 def says_0(x, number):

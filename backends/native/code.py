@@ -77,6 +77,7 @@ class Code:
     """The body of one LLVM function under construction: lines, and the block that is open."""
 
     def __init__(self, exact=False):
+        self.exact = exact
         self.any_order = "" if exact else "reassoc "  # what adds up and multiplies elements
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.head = []  # what stands at the beginning of the function

@@ -89,6 +89,16 @@ def mul(code, d, out, z, w):
     return pair(code, d, scalar.sub(code, f, f, times(a, x), times(b, y)), scalar.add(code, f, f, times(a, y), times(b, x)))
 
 
+def contracted_mul(code, d, z, w):
+    """As NumPy multiplies arrays where the processor rounds a product and a sum at once."""
+    f, (a, b), (x, y) = real_of(d), parts(code, d, z), parts(code, d, w)
+    at_once = lambda p, q, r: code.call(f"llvm.fma.{'f64' if f.itemsize == 8 else 'f32'}", t := llvm_type(f), (t, p), (t, q), (t, r))
+    return pair(code, d, at_once(a, x, scalar.neg(code, f, f, scalar.mul(code, f, f, b, y))), at_once(a, y, scalar.mul(code, f, f, b, x)))
+
+
+CONTRACTED = {OPS["mul"]: contracted_mul}
+
+
 @rule("div")
 def div(code, d, out, z, w):
     """By the larger part of the divisor, so that no square leaves the floats.  [Smith 1962]"""

@@ -8,6 +8,8 @@ from ...ir.core import Builder, Lit, Value
 from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.shape import dynamic_update_slice, reshape
 from .code import Index, llvm_type
+from .heard import PERIOD, asks, work
+from .heard import loops as loops_in
 from .lanes import Block, blocks
 from .scatter import SCATTERS
 from .values import Memory, Number, Refused, Register
@@ -53,21 +55,50 @@ def emit_loop(region, eqn):
         region.nest.depth += 1
         out = region.inner(body, reps(body, t, values), cells, block).run()
         region.nest.depth -= 1
-        return [region.element(out[k], ()) for k in scalars]
+        found = [region.element(out[k], ()) for k in scalars]
+        if each:
+            hearing.after(cost)
+        return found
 
     region.flush()
     plan = blocks(body, len(state)) if test is None else None
-    if plan is None:
-        start = [region.element(region.read(state[k]), ()) for k in scalars]
-        last = dict(zip(scalars, code.loop(types, start, goes, step)))
-    else:
+    hearing, cost = region.nest.hearing if asks(attrs) else None, max(work(body), 1)
+    inner = test is None and not any(True for _ in loops_in(body))  # it may become vectors: it asks between stretches of trips
+    each = hearing is not None and plan is None and not inner
+    start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
+    if plan is not None:
         lanes, size = plan
         at = lambda b: Block(lanes, Index(lanes.low).plus(b, size), size)
-        code.count_up("0", -(-(lanes.high - lanes.low) // size), lambda b: code.loop((), (), goes, functools.partial(step, block=at(b))))
+
+        def block(b):
+            code.loop((), (), goes, functools.partial(step, block=at(b)))
+            if hearing is not None:
+                hearing.after(PERIOD // 8)
+            return []
+
+        code.count_up("0", -(-(lanes.high - lanes.low) // size), block)
         last = {}
+    elif hearing is not None and inner:
+        last = dict(zip(scalars, by_stretches(code, hearing, cost, types, start, region.element(end, ()), step)))
+    else:
+        last = dict(zip(scalars, code.loop(types, start, goes, step)))
     for cell in cells.values():
         cell.written()
     return [Register(r.type, last[k]) if k in last else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
+
+
+def by_stretches(code, hearing, cost, types, start, end, step):
+    """`code.loop` of `end` trips, so many at a time, between which it hears signals."""
+    trips = max(PERIOD // cost, 1)
+
+    def stretch(s, *values):
+        first = code.op(f"mul i64 {s}, {trips}")
+        last = code.least(code.saturated("add", first, str(trips)), end)
+        out = code.loop(types, values, lambda t, *_: code.op(f"icmp slt i64 {t}, {last}"), step, first)
+        hearing.after(code.op(f"mul i64 {code.op(f'sub i64 {last}, {first}')}, {cost}"))
+        return out
+
+    return code.loop(types, start, lambda s, *_: code.op(f"icmp slt i64 {code.op(f'mul i64 {s}, {trips}')}, {end}"), stretch)
 
 
 def dwellings(region, eqn, state):

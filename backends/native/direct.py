@@ -14,6 +14,7 @@ import numpy as np
 
 from .build import LOCK, address, has_symbol, kept
 from .ffi import refusal as of_ffi
+from .heard import SYMBOLS as OF_SIGNALS
 
 HEAD = object.__basicsize__  # bytes of an object before what is its own
 TYPE = HEAD - 8  # where the type of an object stands
@@ -21,7 +22,7 @@ RANK, SHAPE, DTYPE, FLAGS = HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an a
 READY = 0x1 | 0x100  # C-contiguous and aligned
 FASTCALL = 0x80
 UNLOCKED = 2000  # work from which other threads may run meanwhile: below, to take the lock again may cost more than the nest
-SYMBOLS = "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread"
+SYMBOLS = "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread", *OF_SIGNALS
 
 ARRAY = f"""
 define internal i1 @array(ptr %x, ptr %types, ptr %shape, i32 %rank) {{
@@ -100,11 +101,14 @@ entry:
 {{tests}}
 asked{{count}}:
 {{call}}
+finished:
   %false = call ptr @PyBool_FromLong(i64 0)
   ret ptr %false
 refused:
   %true = call ptr @PyBool_FromLong(i64 1)
   ret ptr %true
+stopped:
+  ret ptr null
 }}}}
 """
 
@@ -145,10 +149,10 @@ def laid_out():
     return all(map(same, numbers))
 
 
-def entry(types, unlocked):
+def entry(types, unlocked, long=False):
     """Text of the function that calls @nest on Python's objects. types: one for each pointer that @nest takes, arrays' and numbers'.
 
-    unlocked: whether other threads of Python's may run meanwhile. Its first argument is an array of addresses, two for each object:
+    unlocked: whether other threads of Python's may run meanwhile; long: whether @nest tells that a signal's handler has raised. Its first argument is an array of addresses, two for each object:
     ndarray and the dtype, or the types that a number may be of.
     """
     shapes, tests, places = [], [], []
@@ -162,7 +166,9 @@ def entry(types, unlocked):
         test = f"@array(ptr %x{n}, ptr %t{n}, ptr @shape{n}, i32 {t.ndim})" if array else f"@number(ptr %x{n}, ptr %t{n})"
         tests.append(TEST.format(n=n, next=n + 1, twice=2 * n, test=test))
     before, after = UNLOCK if unlocked else ("", "")
-    call = f"{before}  call void @nest({', '.join(f'ptr %p{n}' for n in range(len(types)))}){after}"
+    given = ", ".join(f"ptr %p{n}" for n in range(len(types)))
+    call = f"{before}  %stop = call i1 @nest({given}, i1 true){after}" if long else f"{before}  call void @nest({given}){after}"
+    call += "\n  br i1 %stop, label %stopped, label %finished" if long else "\n  br label %finished"
     told = {"functions": ARRAY + NUMBER, "count": len(types), "tests": "\n".join(tests), "call": "\n".join([*places, call])}
     return "\n".join([*shapes, ENTRY.format(**told)])
 
@@ -173,7 +179,7 @@ class Definition(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-MADE = {}  # name of machine code -> its function
+MADE = {}  # (name of machine code, what each object is to be) -> its function: machine code does not tell signed integers from unsigned
 
 
 def builtin(nest):
@@ -181,11 +187,12 @@ def builtin(nest):
     text, found = nest.text(), [kind for t, array in nest.kinds() for kind in accepted(t, array)]
     with LOCK:
         place, code = address(text, "direct")
-        if code not in MADE:
-            known, definition = np.array([id(kind) for kind in found], np.uintp), kept(Definition(b"nest", place, FASTCALL, None))
+        key = code, tuple(map(id, found))
+        if key not in MADE:
+            known, definition = np.array(key[1], np.uintp), kept(Definition(b"nest", place, FASTCALL, None))
             make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
-            MADE[code] = make(ctypes.addressof(definition), known, None)
-        return MADE[code]
+            MADE[key] = make(ctypes.addressof(definition), known, None)
+        return MADE[key]
 
 
 def accepted(t, array):

@@ -6,9 +6,10 @@ the identity of the sum, so the loop runs over [0, n) only, and the comparison i
 
 import numpy as np
 
+from ...ir.exactness import contracted
 from ...ir.ops import OPS
 from .code import Index, llvm_type, number
-from .complex import rule_for
+from .complex import CONTRACTED, rule_for
 from .values import Chosen, Counted, Mapped, Memory, Moved, Number, Refused, Register
 
 COUNTS = np.dtype("i8")
@@ -72,6 +73,8 @@ class Elements:
         if x.op is SELECT and xs[0] in ("true", "false"):
             return xs[1] if xs[0] == "true" else xs[2]
         d, out = x.operands[0].type.dtype, x.type.dtype
+        if x.type.shape and self.code.exact and x.op in CONTRACTED and d.kind == "c" and contracted(d):
+            return CONTRACTED[x.op](self.code, d, *xs)
         return rule_for(x.op, d, out)(self.code, d, out, *xs, **x.attrs)
 
     def converted(self, count, dtype):

@@ -86,8 +86,8 @@ def refusal():
     return None if what is None else f"XLA's foreign functions are laid out in a way that is not known ({what})"
 
 
-def handler(buffers, then=None):
-    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes.
+def handler(buffers, long=False, then=None):
+    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes; long: it could hear signals.
 
     then: instructions instead, that end in a branch to %done or return an error; the pointers are %p0, %p1, ...
     """
@@ -98,7 +98,8 @@ def handler(buffers, then=None):
         lines += [f"  %p{n}.2 = getelementptr ptr, ptr %p{n}.1, i64 {k}", f"  %p{n}.3 = load ptr, ptr %p{n}.2"]
         lines += [f"  %p{n}.4 = getelementptr i8, ptr %p{n}.3, i64 {DATA}", f"  %p{n} = load ptr, ptr %p{n}.4"]
     given = ", ".join(f"ptr %p{n}" for n in range(len(buffers)))
-    then = then or f"  call void @nest({given})\n  br label %done"
+    call = f"call i1 @nest({given}, i1 false)" if long else f"call void @nest({given})"
+    then = then or f"  {call}\n  br label %done"
     major, minor = version()
     return HANDLER.format(major=major, minor=minor, loads="\n".join(lines), then=then)
 

@@ -6,7 +6,7 @@ leaves an element as it was, and what is joined with m by `and` does not matter 
 
 from ...ir.core import Value
 from ...ir.ops import OPS
-from ...ir.passes.masks import conjuncts
+from ...ir.walk import conjuncts
 from .code import Index
 from .elements import offset
 from .values import Mapped, Memory

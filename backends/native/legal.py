@@ -7,23 +7,11 @@ from ...ir.ops.control import loop
 from .build import has_symbol
 from .direct import UNLOCKED
 from .ffi import refusal
+from .heard import is_long, loop_work
 from .nest import Nest
 from .values import Refused
 
 LEAST = 128  # work from which a nest pays for being compiled: equations run, rows counted by their length
-ROW = 16  # elements of a row that are as much work as an equation
-UNKNOWN = 100  # trips that a loop without a bound is taken to make
-
-
-def work(func):
-    """Equations that a function runs, rows and loops counted for what they are."""
-    alone = lambda eqn: sum(1 + r.type.size // ROW for r in eqn.results) + sum(map(work, eqn.regions()))
-    return sum(loop_work(eqn.attrs) if eqn.op is loop else alone(eqn) for eqn in func.eqns)
-
-
-def loop_work(attrs):
-    trips = next((attrs[name] for name in ("trips", "bound") if attrs[name] is not None), UNKNOWN)
-    return trips * work(attrs["body"])
 
 
 def forms(func, least=LEAST):
@@ -63,6 +51,6 @@ def emitted(op, types, attrs, exact):
     """The nest of a loop, which nothing of this machine has been asked for yet, or the reason why it has none."""
     attrs = dict(attrs)
     try:
-        return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact)
+        return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact, long=is_long(attrs))
     except Refused as why:
         return str(why)

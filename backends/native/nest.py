@@ -7,6 +7,8 @@ from . import direct
 from .code import Code, Index, memory_type, number
 from .control import copy
 from .ffi import handler
+from .heard import TEXT as HEARD
+from .heard import Hearing
 from .region import Region, supported
 from .values import Cell, Memory, Register
 
@@ -21,12 +23,16 @@ def once(build, params, attrs):
 
 
 class Nest:
-    """One loop equation being emitted. unlocked: whether other threads of Python's may run while it does; exact: sums keep their order."""
+    """One loop equation being emitted.
 
-    def __init__(self, op, types, attrs, unlocked=False, exact=False):
+    unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear signals meanwhile.
+    """
+
+    def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False):
         self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = Code(exact), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
+        self.hearing = Hearing(self.code) if long and direct.refusal() is None else None
         build = Builder("nest")
         with build:
             params = [build.param(t) for t in types]
@@ -55,7 +61,10 @@ class Nest:
         for k, r in enumerate(region.run()):
             if k in outs:
                 code.store(outs[k], r.type.dtype, Index(), region.element(r, ()))
-        code.do("ret void")
+        if self.hearing is None:
+            code.do("ret void")
+        else:
+            self.hearing.finish()
 
     def buffer(self, kind, position):
         self.buffers.append((kind, position))
@@ -89,10 +98,12 @@ class Nest:
     def text(self):
         """The module."""
         params = ", ".join(f"ptr noalias %p{n}" for n in range(len(self.buffers)))
-        body = f"define void @nest({params}) #0 {{\n{self.code.text()}\n}}"
+        gives, hear = ("void", "") if self.hearing is None else ("i1", ", i1 %hear")
+        body = f"define {gives} @nest({params}{hear}) #0 {{\n{self.code.text()}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
-        entries = [handler(self.buffers)]
-        entries += [direct.entry(self.kinds(), self.unlocked)] if direct.refusal() is None else []
+        entries = [handler(self.buffers, self.hearing is not None)]
+        entries += [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
+        entries += [HEARD] if self.hearing is not None else []
         return "\n".join([*self.constants, *declared, body, *entries, self.attributes(), *self.code.notes(), ""])
 
     def kinds(self):

@@ -34,7 +34,7 @@ MESSAGE = '@message = private constant [15 x i8] c"a check failed\\00"\n'
 
 @functools.cache
 def text():
-    return MESSAGE + handler([("argument", 1)], LOOK)
+    return MESSAGE + handler([("argument", 1)], then=LOOK)
 
 
 def can_raise():

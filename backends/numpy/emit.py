@@ -105,12 +105,14 @@ class _Writer:
 
     def __init__(self, module, sources):
         self.module, self.sources, self.names, self.taken = module, sources, {}, {"np", "math", "run", *(op.body.__name__ for op in OPS.values())}
+        self.numbers = {}  # wish -> the last number behind it
 
     def fresh(self, wish):
-        name, n = wish, 1
+        name, n = wish, self.numbers.get(wish, 1)
         while name in self.taken:
             name, n = f"{wish}_{n}", n + 1
         self.taken.add(name)
+        self.numbers[wish] = n
         return name
 
     def bind(self, value):

@@ -47,7 +47,7 @@ def call_nest(writer, eqn):
         else:
             t = eqn.results[k].type
             kept = t.shape and (k in reads or not isinstance(eqn.operands[first + k], Lit))
-            homes[k] = stored(writer, eqn.operands[first + k], named) if kept else named("state" if t.shape else "number", empty(t))
+            homes[k] = stored(writer, eqn.operands[first + k], named, nest.hearing is None) if kept else named("state" if t.shape else "number", empty(t))
             given.append(homes[k])
     call, again, listed = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again"), ", ".join(given)
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]
@@ -68,12 +68,12 @@ def read_before(eqn):
     return {k for k in range(carried) if any(region.params[len(region.params) - carried + k] in found for region, found in zip(regions, read))}
 
 
-def stored(writer, x, named):
-    """The name of an array with the elements of an operand, which the loop may store into."""
+def stored(writer, x, named, finishes=True):
+    """The name of an array with the elements of an operand, which the loop may store into. finishes: nothing interrupts it meanwhile."""
     held = writer.hold(x)
     if held.new and held.shape == x.type.shape and writer.uses[x] == 1:
         return held.text
-    if x in writer.overwritable and writer.uses[x] == 1:
+    if finishes and x in writer.overwritable and writer.uses[x] == 1:
         name = named("state", f"{held.text} if {held.text}.flags.carray else {held.text}.copy()")
         writer.overwritten[name] = held.text
         return name

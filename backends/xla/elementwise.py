@@ -5,7 +5,6 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.elementwise import (
     abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
     make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, quotient, real, rem, round, rounded, rsqrt,
@@ -53,15 +52,6 @@ def lower_rounded(x):
         return lax.complex(lower_rounded(lax.real(x)), lower_rounded(lax.imag(x)))
     x = lax.reduce_precision(x, 5, 10) if x.dtype == np.float16 else x  # which is computed in float32
     return lax.select(lax.lt(x, lax.mul(x, lax.full_like(x, 0.5))), -lax.abs(x), x)
-
-
-def lower_mul(x, y):
-    """A complex product is four real ones, which in exact programs are rounded before they are added."""
-    if not is_complex(x) or not ONLY_EXACT.get():
-        return lax.mul(x, y)
-    (a, b), (c, d) = ((lax.real(z), lax.imag(z)) for z in (x, y))
-    times = lambda u, v: lower_rounded(lax.mul(u, v))
-    return lax.complex(times(a, c) - times(b, d), times(a, d) + times(b, c))
 
 
 def lower_clamp(low, x, high):
@@ -149,7 +139,7 @@ XLA.add({
     sign:              lambda x: or_zero(lax.sign(x), is_zero(x)),  # 0 of -0
     add:               lax.add,
     sub:               lax.sub,
-    mul:               lower_mul,
+    mul:               lax.mul,
     strong_mul:        lambda x, y: lax.select(lax.eq(x, lax.full_like(x, 0)), x, lax.mul(x, y)),
     div:               lax.div,
     rem:               whole_or_nothing(lax.rem),

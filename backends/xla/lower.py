@@ -7,6 +7,7 @@ from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape, transpose
+from .complex import to_the_bit
 from .constants import kept_apart
 from .division import divide, exact_divisions
 from .elementwise import lower_rounded
@@ -44,7 +45,7 @@ def lower(func, operands, order=None, marked=(set(), set())):
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
     special |= {eqn: WITHOUT_NAN[eqn.op] for eqn in restored(func)}
     special |= dict.fromkeys(quicker_as_products(before_exponentials(func, readers(func))), as_product)
-    special |= half_powers(func)
+    special |= half_powers(func) | to_the_bit(func)
     around = margins(func)
 
     def read(x, env):

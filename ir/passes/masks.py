@@ -6,6 +6,7 @@ from ..ops.linalg import dot_general
 from ..ops.shape import broadcast
 from ..pattern import head
 from ..rewrite import is_live, readers
+from ..walk import conjuncts
 
 
 def masks(func):
@@ -72,18 +73,6 @@ def unmasked(build, env, x, places, result, users):
             return build.emit(select, (kept, env.get(y, y), env.get(z, z)), {})
         x = y
     return env.get(x, x)
-
-
-def conjuncts(mask):
-    """The masks whose `and` a mask is."""
-    found, todo = [], [mask]
-    while todo:
-        m = todo.pop()
-        if isinstance(m, Value) and m.eqn is not None and m.eqn.op is and_:
-            todo += m.eqn.operands[::-1]
-        else:
-            found.append(m)
-    return found
 
 
 def spread(mask):

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from ...ir.core import Lit
+from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import elementwise as e
 from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
@@ -128,6 +129,12 @@ def sign_complex(x):
 
 def reciprocal_complex(x):
     """1 / x, by NumPy's formula NaN in both parts at 0."""
+    if ONLY_EXACT.get():
+        re, im = e.real(x), e.imag(x)
+        wide = e.le(e.abs(im), e.abs(re))
+        r = e.select(wide, im / re, re / im)
+        d = e.select(wide, re + im * r, re * r + im)
+        return e.make_complex(e.select(wide, 1 / d, r / d), e.select(wide, -r / d, -1 / d))
     return e.select(e.eq(x, 0), complex(np.nan, np.nan), 1 / x)
 
 
@@ -186,6 +193,8 @@ def power_complex(x, y):
 def powered(x, y, known):
     if known == 1:
         return x
+    if known == -1 and x.type.kind == "c" and x.type.shape:
+        return reciprocal_complex(x)
     return x * x if known == 2 else e.sqrt(x) if known == 0.5 else 1 / x if known == -1 else e.pow(x, y)
 
 

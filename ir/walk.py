@@ -1,0 +1,38 @@
+"""Walks over what values are computed from: each value is met once, however many read it, and no depth is too great for Python's stack."""
+
+from .ops import OPS
+from .pattern import made_by
+
+AND = OPS["and"]
+
+
+def operands_first(values, below):
+    """`values` and what is below them, each once, what is below a value before it. below(x): the values that x is told by."""
+    met, pending = set(), [(x, None) for x in reversed(values)]
+    while pending:
+        x, rest = pending.pop()
+        if rest is None:
+            if x in met:
+                continue
+            met.add(x)
+            rest = iter(below(x))
+        for y in rest:
+            if y not in met:
+                pending += [(x, rest), (y, None)]
+                break
+        else:
+            yield x
+
+
+def conjuncts(truth):
+    """The truths whose `and` a truth is, each once."""
+    found, met, pending = [], set(), [truth]
+    while pending:
+        x = pending.pop()
+        if x not in met:
+            met.add(x)
+            if parts := made_by(x, AND):
+                pending += parts[::-1]
+            else:
+                found.append(x)
+    return found
