@@ -4,11 +4,10 @@ import re
 
 
 class Grammar:
-    """rules: name -> alternatives, separated by ` | ` or in a list, of which those in `leaves` under that name are taken when the depth is used up."""
+    """rules: name -> alternatives, of which those in `leaves` are taken where the depth is used up. A call expands a text; `r` decides."""
 
     def __init__(self, r, rules, leaves, depth):
-        split = lambda table: {k: v if isinstance(v, list) else [a.strip() for a in v.split(" | ")] for k, v in table.items()}
-        self.r, self.rules, self.leaves, self.depth = r, split(rules), split(leaves), depth
+        self.r, self.rules, self.leaves, self.depth = r, dict(rules), leaves, depth
 
     def __call__(self, text, depth=None):
         depth = self.depth if depth is None else depth

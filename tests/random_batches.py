@@ -11,7 +11,7 @@ import numpy as np
 from calls import draw, names
 from draws import Found, attempt, reason, space_of
 from grammar import Draw
-from random_numpy import copy_of, relaid, tolerance_of, verdict
+from random_numpy import copy_of, relaid, verdict
 
 from wengert import jit
 from wengert.tracer.errors import WengertError

@@ -1,7 +1,7 @@
 """Random histories: a function is called again and again while what it reads changes between the calls.
 
-What changes are globals, enclosing variables, tables (arrays, lists, dicts, attributes) in place and rebound, defaults of helpers, static ints, and the
-dtypes, shapes and aliases of arguments; some calls raise. Two copies of one module go through the same history, one of them compiled: after each
+What changes are globals, enclosing variables, tables (arrays, lists, dicts, attributes) in place and rebound, defaults of helpers, static ints,
+and the dtypes, shapes and aliases of arguments; some calls raise. Two copies of one module go through the same history, one of them compiled: after each
 call the answers, the arguments, the tables and which of them share memory must be the same. After a call that raises, the plain copy is put back.
 """
 
@@ -43,33 +43,46 @@ def make():
         x = a * 1.0
 """
 RULES = {
-    "state": ["G", "TABLE[1]", "TABLE.sum()", "ROWS[0]", "ROWS[-1]", "len(ROWS)", "sum(ROWS)", "CONFIG['rate']", "CONFIG['steps']", "BOX.scale", "BOX.n",
-              "BOX.field[0]", "BOX.field.sum()", "BOX.inner[1]", "offset", "counts[0]", "NESTED['rows'][0][0]", "NESTED['pair'][1]", "BOX.twice", "n", "s",
+    "state": ["G", "TABLE[1]", "TABLE.sum()", "ROWS[0]", "ROWS[-1]", "len(ROWS)", "sum(ROWS)", "CONFIG['rate']", "CONFIG['steps']", "BOX.scale",
+        "BOX.n",
+              "BOX.field[0]", "BOX.field.sum()", "BOX.inner[1]", "offset", "counts[0]", "NESTED['rows'][0][0]", "NESTED['pair'][1]", "BOX.twice",
+              "n", "s",
               "len(TABLE)", "len(CONFIG)", "CONFIG.get('extra', 3.0)", "getattr(BOX, 'more', 0.5)", "max(ROWS)", "np.mean(ROWS)", "len(BOX.inner)",
               "helper(<state>)", "helper(1.0, m=<state>)", "BOX.scaled(<state>)", "b[0]", "x[-1]"],
-    "test": ["<state> > <state>", "<state> > 1", "CONFIG['mode'] == 'add'", "'extra' in CONFIG", "n > 2", "isinstance(s, float)", "len(ROWS) > 2", "a.dtype == b.dtype",
+    "test": ["<state> > <state>", "<state> > 1", "CONFIG['mode'] == 'add'", "'extra' in CONFIG", "n > 2", "isinstance(s, float)", "len(ROWS) > 2",
+        "a.dtype == b.dtype",
              "x.sum() > <state>", "hasattr(BOX, 'more')", "a is b", "not ROWS", "x.ndim == 1", "n"],
     "statement": [
-        "x = x + <state>", "x = x * <state>", "x = helper(x)", "x = helper(x, <state>)", "x = BOX.scaled(x)", "x = x + TABLE[:1]", "x = x - BOX.field[:1]",
+        "x = x + <state>", "x = x * <state>", "x = helper(x)", "x = helper(x, <state>)", "x = BOX.scaled(x)", "x = x + TABLE[:1]",
+        "x = x - BOX.field[:1]",
         "x = x * (<state> if <test> else <state>)", "for row in ROWS: x = x + row", "for i in range(n): x = x + i * <state>",
         "for i in range(CONFIG['steps']): x = x * 0.5 + <state>", "for k, v in enumerate(ROWS): x = x + k * v", "x = x + [r * 2 for r in ROWS][0]",
         "x = x + sum(v for v in BOX.inner)", "for row in NESTED['rows']: x = x + row.sum()", "if <test>: x = x * 2", "if <test>: return x, G",
-        "BOX.n += 1", "BOX.scale = BOX.scale * 0.5", "BOX.scale = x.sum()", "TABLE[0] += 1", "TABLE[1:3] = <state>", "BOX.field *= 0.5", "BOX.field = x[:1] * 2",
-        "ROWS.append(<state>)", "ROWS[0] = ROWS[0] + 1.0", "CONFIG['rate'] = <state>", "CONFIG['extra'] = x.mean()", "counts[0] += 1", "offset = offset * 0.5",
-        "BOX.inner[0] = <state>", "BOX.more = 2.0", "G = G + 1", "a[0] = <state>", "b[1:] = a[:-1]", "a += 1", "b[0] = x[0]", "NESTED['rows'][0][1] = <state>",
-        "if x.sum() > 40: raise ValueError('large')", "assert <state> != 7", "x = x + TABLE[n]", "if len(ROWS) > 3: ROWS.pop()", "x = x.astype(a.dtype)",
+        "BOX.n += 1", "BOX.scale = BOX.scale * 0.5", "BOX.scale = x.sum()", "TABLE[0] += 1", "TABLE[1:3] = <state>", "BOX.field *= 0.5",
+        "BOX.field = x[:1] * 2",
+        "ROWS.append(<state>)", "ROWS[0] = ROWS[0] + 1.0", "CONFIG['rate'] = <state>", "CONFIG['extra'] = x.mean()", "counts[0] += 1",
+        "offset = offset * 0.5",
+        "BOX.inner[0] = <state>", "BOX.more = 2.0", "G = G + 1", "a[0] = <state>", "b[1:] = a[:-1]", "a += 1", "b[0] = x[0]",
+        "NESTED['rows'][0][1] = <state>",
+        "if x.sum() > 40: raise ValueError('large')", "assert <state> != 7", "x = x + TABLE[n]", "if len(ROWS) > 3: ROWS.pop()",
+        "x = x.astype(a.dtype)",
         "BOX.last = x", "y = a if <test> else b; x = x + y[0]", "CONFIG['mode'] = 'sub' if <test> else 'add'", "s = s + 1",
     ],
-    "kept": ["x", "a", "b", "BOX.scale", "TABLE", "counts", "x.sum()", "TABLE[1:]", "ROWS[0]", "BOX.field", "(a, n)", "{'x': x, 's': s}", "offset", "x.shape"],
+    "kept": ["x", "a", "b", "BOX.scale", "TABLE", "counts", "x.sum()", "TABLE[1:]", "ROWS[0]", "BOX.field", "(a, n)", "{'x': x, 's': s}", "offset",
+        "x.shape"],
     "value": ["3.0", "2", "np.float64(0.5)", "np.float32(1.5)", "7", "-1.0", "True", "0", "1.25", "np.int64(4)"],
     "array": ["np.arange(4.0)", "np.arange(4)", "np.ones(5)", "np.full(4, 0.5, 'f4')", "np.arange(4, dtype='u1')", "np.zeros((4, 1))"],
     "change": [
-        "G = <value>", "TABLE[1] = <value>", "TABLE[:] = 0.5", "TABLE = <array>", "ROWS.append(0.5)", "ROWS[0] = <value>", "ROWS = [3.0]", "ROWS.clear(); ROWS.extend([2, 0.5])",
-        "CONFIG['rate'] = <value>", "CONFIG['steps'] = 3", "CONFIG['steps'] = 1", "CONFIG['mode'] = 'sub'", "CONFIG['extra'] = <value>", "CONFIG.pop('extra', 0)",
-        "BOX.scale = <value>", "BOX.n = 0", "BOX.field[0] = <value>", "BOX.field = <array>", "BOX = Box()", "BOX.more = <value>", "BOX.inner.append(1.0)",
+        "G = <value>", "TABLE[1] = <value>", "TABLE[:] = 0.5", "TABLE = <array>", "ROWS.append(0.5)", "ROWS[0] = <value>", "ROWS = [3.0]",
+        "ROWS.clear(); ROWS.extend([2, 0.5])",
+        "CONFIG['rate'] = <value>", "CONFIG['steps'] = 3", "CONFIG['steps'] = 1", "CONFIG['mode'] = 'sub'", "CONFIG['extra'] = <value>",
+        "CONFIG.pop('extra', 0)",
+        "BOX.scale = <value>", "BOX.n = 0", "BOX.field[0] = <value>", "BOX.field = <array>", "BOX = Box()", "BOX.more = <value>",
+        "BOX.inner.append(1.0)",
         "change(<value>)", "counts[0] = 5", "helper.__defaults__ = (<value>,)", "helper.__kwdefaults__ = {'m': <value>}",
         "helper = lambda x, k=3.0, m=2: x - k * m", "Box.scaled = lambda self, x: x + self.scale", "NESTED['rows'][0][0] = <value>",
-        "NESTED['rows'].append(np.ones(1))", "NESTED['pair'] = (3, <value>)", "BOX.scaled = lambda x: x * 3", "f.__code__ = f.__code__", "TABLE.shape = (4,)",
+        "NESTED['rows'].append(np.ones(1))", "NESTED['pair'] = (3, <value>)", "BOX.scaled = lambda x: x * 3", "f.__code__ = f.__code__",
+        "TABLE.shape = (4,)",
     ],
 }  # fmt: skip
 LEAVES = {"state": ["G", "BOX.scale", "offset", "ROWS[0]", "TABLE[0]", "0.5", "n"], "test": ["<state> > 1", "n > 2"]}
@@ -88,11 +101,11 @@ class History:
         body = "\n".join(lines).replace("offset", "offset change(").replace("BOX", "BOX Box")
         matter = [c for c in RULES["change"] if re.match(r"\w+", c)[0] in body]
         self.text = HEAD + "".join(f"        {line}\n" for line in lines) + "    return f, change, counts\n\nf, change, counts = make()\n"
-        self.steps = []
+        self.steps, given = [], None
         for _ in range(r.randint(5, 8)):
             self.steps += [write(r.choice(matter) if matter and r.random() < 0.85 else "<change>") for _ in range(r.choice([0, 1, 1, 1, 2]))]
-            self.steps.append(self.arguments() if r.random() < 0.4 or not self.steps or len(self.steps) < 2 else None)
-        self.steps = [s if s is not None else next((t for t in self.steps[:k][::-1] if isinstance(t, tuple)), self.arguments()) for k, s in enumerate(self.steps)]
+            given = self.arguments() if given is None or r.random() < 0.4 else given
+            self.steps.append(given)
 
     def arguments(self):
         r = self.r
@@ -125,8 +138,8 @@ class Side:
         return {**{k: self.space[k] for k in GLOBALS}, "box": vars(self.space["BOX"]), "counts": self.space["counts"]}
 
     def saved(self):
-        box = self.space["BOX"]
-        return copy.deepcopy(({k: self.space[k] for k in GLOBALS}, {k: v for k, v in vars(box).items() if not callable(v)}, self.space["counts"][:])), self.offset()
+        box = {k: v for k, v in vars(self.space["BOX"]).items() if not callable(v)}
+        return copy.deepcopy(({k: self.space[k] for k in GLOBALS}, box, self.space["counts"][:])), self.offset()
 
     def offset(self):
         return dict(zip(self.space["change"].__code__.co_freevars, self.space["change"].__closure__))["offset"].cell_contents
