@@ -5,10 +5,9 @@
     python benchmarks/trust.py --family types --seed 123 --engine numpy          # one again, with its text
 
 The families are the table in `tests/families.py`; what one offers is in `tests/draws.py`. Families take turns by the time they have had. Most
-programs run as NumPy, equation by equation, which is fast and shows what capture, memory and passes make of them; SHARES of them run on the other engines,
-and every other one with exact=True. A row counts programs drawn, calls of compiled functions, and calls of NumPy's names where each is compared by
-itself; "explained" is what docs/semantics.md excepts, "slow" what took longer than --patience seconds. Rates are by seconds of a
-processor.
+programs run as NumPy, equation by equation, which is fast and shows what capture, memory and passes make of them; SHARES of them run on the other
+engines, and half of all with exact=True. A row counts programs drawn, calls of compiled functions, and calls of NumPy's names where each is compared
+by itself; "explained" is what docs/semantics.md excepts, "slow" what took longer than --patience seconds. Rates are by seconds of a processor.
 
 Exit status 1: something differs, or did not come back.
 """

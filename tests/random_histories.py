@@ -1,8 +1,9 @@
 """Random histories: a function is called again and again while what it reads changes between the calls.
 
 What changes are globals, enclosing variables, tables (arrays, lists, dicts, attributes) in place and rebound, defaults of helpers, static ints,
-and the dtypes, shapes and aliases of arguments; some calls raise. Two copies of one module go through the same history, one of them compiled: after each
-call the answers, the arguments, the tables and which of them share memory must be the same. After a call that raises, the plain copy is put back.
+and the dtypes, shapes and aliases of arguments; some calls raise. Two copies of one module go through the same history, one of them compiled:
+after each call the answers, the arguments, the tables and which of them share memory must be the same. After a call that raises, the plain copy is
+put back.
 """
 
 import copy
