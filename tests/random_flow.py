@@ -5,7 +5,7 @@
 --numpy runs the optimised programs as generated NumPy, not through XLA: what is tested then is capture, memory and passes, ten times
 as fast. --native runs every loop natively that can be, however short; --straight calls them so from generated NumPy, where all can be,
 --straight nests also straight lines.
-`outcome(seed)` is "agree", "refused" (the compiled function raised an error of ours), or a description of a difference.
+`outcome(seed)` is "agree", "refused: why" (the compiled function raised an error of ours), or a description of a difference.
 """
 
 import argparse
@@ -310,7 +310,8 @@ def function(text, seed):
 def numbers(got, want):
     """`got` as Python has it, where data chose between a Python number and a NumPy scalar, or int and float: the program has the wider of the two."""
     if isinstance(got, tuple | list) and isinstance(want, tuple | list) and len(got) == len(want):
-        return type(got)(numbers(g, w) for g, w in zip(got, want))
+        parts = [numbers(g, w) for g, w in zip(got, want)]
+        return type(got)(*parts) if hasattr(got, "_fields") else type(got)(parts)
     if isinstance(got, dict) and isinstance(want, dict):
         return {k: numbers(v, want.get(k)) for k, v in got.items()}
     got = got.item() if isinstance(got, np.generic) and not isinstance(want, np.generic) else got
@@ -322,7 +323,7 @@ def outcome(seed, wide=False, sets=3):
     f = function(Program(seed, wide).text, seed)
     compiled = jit(f)
     found = [call(f, compiled, arguments(seed + 1_000_003 * k, wide)) for k in range(sets)]
-    return next((x for x in found if x not in ("agree", "refused")), "refused" if "refused" in found else "agree")
+    return max(found, key=lambda x: 0 if x == "agree" else 1 if x.startswith("refused") else 2)
 
 
 def call(f, compiled, given):
@@ -346,7 +347,7 @@ def call(f, compiled, given):
             return f"half-written after {raised!r}"
         if error is not None and type(error) is type(raised):
             return "agree"
-        return "refused" if isinstance(raised, WengertError) else f"{type(raised).__name__}: {raised}, where Python gives {error!r}"
+        return f"refused: {raised}" if isinstance(raised, WengertError) else f"{type(raised).__name__}: {raised}, where Python gives {error!r}"
     if error is not None:
         return f"no {error!r}"
     difference = differs(got, want, mine, plain, 1e-9)
@@ -419,8 +420,9 @@ def main():
     with instead, mock.patch.object(engine, "CHOICE", given.straight):
         for seed in range(given.first, given.last):
             found = limited(seed, given.wide, given.seconds)
-            tally[found if found in ("agree", "refused", "slow") else "different"] += 1
-            if found not in ("agree", "refused"):
+            kind = found.partition(":")[0]
+            tally[kind if kind in ("agree", "refused", "slow") else "different"] += 1
+            if kind not in ("agree", "refused"):
                 print(seed, " ".join(found.split())[:180], flush=True)
             if (seed + 1) % 100 == 0:
                 print(seed + 1, "wide" if given.wide else "plain", dict(tally), flush=True)

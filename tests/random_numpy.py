@@ -173,16 +173,21 @@ def outcome(name, seed, by_xla=False, answered=lambda: None, straight=None):
         compiled = jit(f)
         if straight:
             attempt(compiled, operands)
-        got, mine, raised = attempt(compiled, operands)
-        found = difference(want, plain, error, got, mine, raised, operands, tolerance_of(d, by_xla))
-        if found and found != "refused":
-            found = because(d, found, want, got, error, raised)
+        return verdict(d, (want, plain, error), attempt(compiled, operands), by_xla)
+
+
+def verdict(d, plainly, compiled, by_xla):
+    """What `outcome` says of the drawn call, of two times (result, operands afterwards, exception)."""
+    (want, plain, error), (got, mine, raised), operands = plainly, compiled, list(d.operands.values())
+    found = difference(want, plain, error, got, mine, raised, operands, tolerance_of(d, by_xla))
+    if found and found != "refused":
+        found = because(d, found, want, got, error, raised)
     kind = lambda v: f"{v.dtype}{list(v.shape)}" if isinstance(v, np.ndarray) else f"a {type(v).__name__}"
     found = f"{found} by XLA" if by_xla and found.startswith("values") else found
     types = ", ".join(f"{k}: {kind(v)}" for k, v in d.operands.items())
     call = f"{d.text}  [{types}]"
     for calls, kind, why in EXPLAINED:
-        if found and found != "refused" and re.search(calls, f"{name}: {call}") and re.search(kind, found):
+        if found and found != "refused" and re.search(calls, f"{d.name}: {call}") and re.search(kind, found):
             return "explained", f"{why} | {found}", call
     return ("agree", "", call) if not found else ("refused", str(raised), call) if found == "refused" else ("different", found, call)
 

@@ -1,0 +1,204 @@
+"""Families of drawn programs, and what they have in common: `benchmarks/trust.py` runs all of them.
+
+A family says what comes of one seed, on one of ENGINES:
+
+    run(seed, engine) -> Found
+
+It is called within `on(engine, exact)`, so that whatever it compiles runs there. A module of a family offers that function, or the pair
+
+    draw(rng) -> case           rng: a random.Random; str(case) is what a reader needs to run it again
+    differences(case) -> text   None: agrees; "refused: why" and "explained: why"; anything else is how plain Python and the program differ
+
+of which `run_of(module)` makes one; a WengertError that `differences` lets through is a refusal, other exceptions are differences.
+A case may have `calls`, how many calls of compiled functions it stands for.
+"""
+
+import contextlib
+import copy
+import dataclasses
+import linecache
+import random
+import re
+import warnings
+from unittest import mock
+
+import jax
+import numpy as np
+import random_flow
+from compare import agree
+
+from wengert.backends import native
+from wengert.backends.xla import dispatch
+from wengert.tracer import engine as engines
+from wengert.tracer import raising
+from wengert.tracer.errors import WengertError
+from wengert.tracer.jit import Compiled, jit
+
+ENGINES = {  # what a `with` statement enters
+    "numpy": lambda: [  # equations one by one, no XLA: fast
+        mock.patch.object(dispatch, "program", random_flow.program),
+        mock.patch.object(raising, "settle", lambda *_: None),  # of programs of jax arrays, which XLA would let fail
+        choice("xla"),
+    ],
+    "straight": lambda: [choice("numpy")],  # as engine="numpy"
+    "nests": lambda: [choice("nests")],
+    "native": lambda: [native.asked(0), choice("xla")],  # every loop as machine code, however short
+    "xla": lambda: [native.asked(None), choice("xla")],
+    "default": lambda: [choice(None)],
+}
+
+
+def choice(name):
+    return mock.patch.object(engines, "CHOICE", name)
+
+
+@contextlib.contextmanager
+def on(engine, exact=False):
+    """Programs run on one of ENGINES, as jit(exact=) if that is said nowhere."""
+    with contextlib.ExitStack() as stack:
+        for manager in ENGINES[engine]():
+            stack.enter_context(manager)
+        for function in (jit, Compiled.__init__):
+            stack.enter_context(mock.patch.dict(function.__kwdefaults__, exact=exact))
+        stack.enter_context(warnings.catch_warnings())
+        stack.enter_context(np.errstate(all="ignore"))
+        warnings.simplefilter("ignore")
+        yield
+
+
+@dataclasses.dataclass
+class Found:
+    """What came of a program: verdict is agree, refused, explained (docs/semantics.md says so) or different, and `why` in words."""
+
+    verdict: str
+    why: str = ""
+    text: str = ""
+    calls: int = 1  # of compiled functions
+    names: int = 0  # calls of NumPy's names, one by one
+
+    @classmethod
+    def of(cls, said, text="", calls=1, names=0):
+        """Of what `differences` says."""
+        head, _, rest = (said or "agree").partition(":")
+        known = head in ("agree", "refused", "explained")
+        return cls(head if known else "different", rest.strip() if known else said, text, calls, names)
+
+
+def run_of(module):
+    """`run` of a module that has `draw` and `differences`."""
+
+    def run(seed, engine):
+        case = module.draw(random.Random(seed))
+        try:
+            said = module.differences(case)
+        except WengertError as error:
+            said = f"refused: {reason(error)}"
+        except Exception as error:
+            said = f"raises {type(error).__name__}: {error}"
+        return Found.of(said, str(case), getattr(case, "calls", 1))
+
+    return run
+
+
+def reason(error):
+    """The first line of an error, without what differs from program to program."""
+    line = str(error).partition("\n")[0]
+    line = re.sub(r"<[^<>]*>:\d+|\b[bcfiu]\d+\[[\d,]*\]|\b(bool|u?int|float|complex)\d*\b(\[[\d,]*\])?", "_", line)
+    return re.sub(r"-?\d+(\.\d+)?", "N", re.sub(r"'[^']*'|\"[^\"]*\"|%\w+", "'_'", line))[:110]
+
+
+def function(text, name, entry="f"):
+    """A function of a program's text, with a source of its own."""
+    return space_of(text, name)[entry]
+
+
+def space_of(text, name):
+    """The globals of a program's text."""
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space = {"__name__": name}
+    exec(compile(text, file, "exec"), space)
+    return space
+
+
+@dataclasses.dataclass
+class Left:
+    """What a call leaves."""
+
+    result: object
+    arguments: tuple
+    error: Exception | None
+
+
+def attempt(f, given):
+    """`f` on the objects `given` themselves."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return Left(f(*given), given, None)
+        except Exception as error:
+            return Left(None, given, error)
+
+
+def public(error):
+    """The class a program can name: NumPy's private ones stand for their public base."""
+    return next(c for c in type(error).__mro__ if not c.__name__.startswith(("_", "UFuncTypeError")))
+
+
+def apart(got, want, before, rtol=1e-9, memory=True):
+    """How what a compiled call left differs from what plain Python left: "" where it does not, "refused: why" where the program refuses.
+
+    before: the arguments as both were given them. memory: which of results and arguments are one object, share memory, or are read-only.
+    """
+    if got.error is not None:
+        if not isinstance(got.error, WengertError) and (want.error is None or not isinstance(got.error, public(want.error))):
+            return f"raises {type(got.error).__name__}: {got.error!s:.200}, where Python {told(want)}"
+        try:
+            agree(got.arguments, before, 0)
+        except AssertionError:
+            return f"half-written after {got.error!r:.200}"
+        return "" if want.error is not None and isinstance(got.error, public(want.error)) else f"refused: {reason(got.error)}"
+    if want.error is not None:
+        return f"gives {got.result!r:.120}, where Python {told(want)}"
+    try:
+        agree(random_flow.numbers(got.result, want.result), want.result, rtol)
+        agree(got.arguments, want.arguments, rtol)
+    except AssertionError as difference:
+        return " ".join(f"differs: {difference}".split())
+    if memory and (mine := pattern(got)) != (theirs := pattern(want)):
+        return f"memory: {', '.join(sorted(mine ^ theirs))[:200]}; Python has {', '.join(sorted(theirs))[:200] or 'nothing shared'}"
+    return ""
+
+
+def told(left):
+    return f"gives {left.result!r:.100}" if left.error is None else f"raises {type(left.error).__name__}: {left.error!s:.100}"
+
+
+def pattern(left):
+    """Which arrays among results and arguments are one object, share memory, are the base of another, or are read-only."""
+    named = jax.tree_util.tree_leaves_with_path({"result": left.result, "argument": left.arguments})
+    arrays = [(jax.tree_util.keystr(path), x) for path, x in named if isinstance(x, np.ndarray)]
+    facts = {f"{name} is read-only" for name, x in arrays if not x.flags.writeable}
+    for k, (name, x) in enumerate(arrays):
+        facts |= {f"{other} is the base of {name}" for other, y in arrays if x.base is y}
+        facts |= {f"{name} {'is' if x is y else 'shares'} {other}" for other, y in arrays[:k] if x is y or np.shares_memory(x, y)}
+    return facts
+
+
+def shaky(call, given, want, rtol=1e-9):
+    """Whether plain Python itself gives something else on arguments moved in their last place: then roundings decide. `call` gives a Left."""
+    left = call(jax.tree_util.tree_map(nudged, copy.deepcopy(given)))
+    if left.error is not None or want.error is not None:
+        return type(left.error) is not type(want.error)
+    try:
+        agree((left.result, left.arguments), (want.result, want.arguments), rtol)
+    except AssertionError:
+        return True
+    return False
+
+
+def nudged(x):
+    if isinstance(x, np.ndarray | np.floating) and x.dtype.kind == "f":
+        y = np.nextafter(x, x.dtype.type(np.inf))
+        return y.astype(x.dtype) if isinstance(x, np.ndarray) else y
+    return float(np.nextafter(x, np.inf)) if type(x) is float else x

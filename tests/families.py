@@ -1,0 +1,65 @@
+"""The families of drawn programs: name -> how one is run, see draws.py. `benchmarks/trust.py` runs them all.
+
+A family whose module has `draw` and `differences` is one line: `"numbers": run_of(random_numbers),`.
+"""
+
+import random
+
+import random_batches
+import random_exact
+import random_extents
+import random_flow
+import random_gradients
+import random_histories
+import random_numpy
+import random_strangers
+import random_types
+from calls import names
+from draws import Found, reason, run_of
+
+__all__ = ["FAMILIES", "run_of"]
+
+
+def of_outcome(outcome, text, calls):
+    """`run` of a tester whose `outcome(seed)` says "agree", "refused: why", "raises" (as plain Python does) or a difference."""
+
+    def run(seed, engine):
+        said = outcome(seed)
+        head, _, why = said.partition(":")
+        if head in ("agree", "raises"):
+            return Found("agree", "", text(seed), calls)
+        return Found("refused", reason(why.strip()), text(seed), calls) if head == "refused" else Found("different", said, text(seed), calls)
+
+    return run
+
+
+def call(seed, engine):
+    """One call of one of NumPy's names, mistakes included."""
+    name = random.Random(seed).choice(list(names()))
+    straight = {"straight": "numpy", "nests": "nests"}.get(engine)
+    verdict, why, text = random_numpy.outcome(name, seed, engine != "numpy", straight=straight)
+    return Found(verdict, f"{name}: {reason(why)}" if verdict == "refused" else why, text, 2 if straight else 1, 1)
+
+
+def flow(wide):
+    return of_outcome(lambda seed: random_flow.outcome(seed, wide), lambda seed: random_flow.Program(seed, wide).text, 3)
+
+
+def exact(kind):
+    """Whether exact programs give the bits of programs that no pass has seen."""
+    return of_outcome(lambda seed: random_exact.outcome(seed, kind, seed % 4 == 0), lambda seed: f"random_exact.py --kind {kind}, seed {seed}", 2)
+
+
+FAMILIES = {
+    "calls": call,
+    "batches": random_batches.run,
+    "types": random_types.run,
+    "strangers": random_strangers.run,
+    "histories": random_histories.run,
+    "flow": flow(False),
+    "wide": flow(True),
+    "extents": of_outcome(random_extents.outcome, lambda seed: random_extents.Program(seed).text, 3),
+    "gradients": random_gradients.run,
+    "exact sums": exact("sums"),
+    "exact flow": exact("wide"),
+}
