@@ -299,6 +299,8 @@ class Outside:
             return owner[key]
         parent = self.containers[id(owner)][1]
         if type(owner) is not dict:
+            if key < 0:
+                self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
             key = range(len(owner))[key]
         read = self.read("item", None, key, f"{parent.name}[{key!r}]", parent=parent)
         return owner[key] if read.value is MISSING else self.enter(read, whole)

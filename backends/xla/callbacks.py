@@ -22,10 +22,9 @@ def words(x):
 
 def numbers(x, dtype):
     """Words as an ndarray of the numbers that they are."""
-    x = np.ascontiguousarray(x)
     if dtype == COMPLEX:
-        return np.ascontiguousarray(x.view(np.float64)[..., 0]).view(dtype)[..., 0]
-    return x.view(dtype)[..., 0] if dtype in WIDE else x
+        return np.ascontiguousarray(np.ascontiguousarray(x).view(np.float64)[..., 0]).view(dtype)[..., 0]
+    return np.ascontiguousarray(x).view(dtype)[..., 0] if dtype in WIDE else x
 
 
 def spelled(x, dtype):

@@ -179,6 +179,8 @@ def _builtin(f, kind):
                 refuse(owner, changed(owner, f.__name__), GROWS if f.__name__ in GROWING else None)
             else:
                 remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
+            if f.__name__ == "sort" and not isinstance(f, functools.partial):
+                return lambda *args, key=None, **more: f(*args, key=hooked(key), **more)
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
             return getattr(fresh(current_trace().capture(owner)), f.__name__)
         elif isinstance(owner, np.ufunc):
@@ -187,8 +189,6 @@ def _builtin(f, kind):
             return formatted(owner)
         elif type(owner) is str and f.__name__ == "join":
             return joining(owner)
-        elif type(owner) is list and f.__name__ == "sort":
-            return lambda *args, key=None, **more: f(*args, key=hooked(key), **more)
         elif not isinstance(owner, PLAIN):
             return foreign(f)
     return f

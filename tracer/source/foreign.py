@@ -7,11 +7,9 @@
 import functools
 import io
 import logging
-import os
 import sys
 import types
 import warnings
-import weakref
 
 import numpy as np
 
@@ -20,7 +18,7 @@ from ...ir.types import Tensor
 from .. import aside
 from ..array import WEAK_DTYPES, Traced, TracedScalar
 from ..asked import Asked, Unlike
-from ..errors import UnsupportedError, message
+from ..errors import ConcretizationError, UnsupportedError, message
 from ..frames import internal, locate
 from ..numpy_api.handles import is_traced
 from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, place_of, verdict
@@ -30,18 +28,23 @@ from .printing import Later, Text, open_, worded
 from .state import inside
 
 ADVICE = "Call it outside, and pass what it gives as an argument."
-THERE = {"ContextVar.get", "getcontext", "ReferenceType", "ref"}  # give an object that was there
+THERE = {"ContextVar.get", "getcontext", "ReferenceType", "ref", "current_thread", "main_thread"}  # give an object that was there
 TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}  # how many arguments make a clock's function one of them alone
 CALLING = ("builtins", "itertools", "functools", "_functools", "heapq", "_heapq", "bisect", "_bisect", "re", "statistics", "numpy", "scipy")
+NUMBERS = ("scipy", "re", "bisect", "_bisect")  # of those, they that call with plain numbers or text from C
 OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change in place
 STREAMS = {"stdout", "stderr"}
 _verdicts = {}
 
 
 def name_of(f):
+    """What is called, as a user would write it."""
     module, name = place_of(f)
-    shown = module if not isinstance(getattr(f, "__self__", None), types.ModuleType) else getattr(f.__self__, "__name__", module)
-    return name if shown in ("builtins", "") else f"{shown.removeprefix('_')}.{name}"
+    shown = getattr(f, "__module__", None) or module
+    if isinstance(getattr(f, "__self__", None), types.ModuleType):
+        shown = f.__self__.__name__
+    shown = {"posix": "os", "posixpath": "os.path", "genericpath": "os.path", "numpy": "np"}.get(shown.removeprefix("_"), shown.removeprefix("_"))
+    return name if shown in ("builtins", "") else f"{shown}.{name}"
 
 
 def judged(f):
@@ -58,12 +61,21 @@ def foreign(f):
     """What to call, while tracing, in place of a function, method or class that has no hooks."""
     found = judged(f)
     if found == PURE:
+        note_wrapped(f)
         return of_owner(f)
     if found == READS:
         return functools.partial(ask, f)
     if found == ACTS:
         return functools.partial(act, f)
     return functools.partial(refused, f, found)
+
+
+def note_wrapped(f):
+    """Rely on what a function of the user's reads that a library's decorator has put behind one of its own."""
+    for cell in f.__closure__ or () if type(f) is types.FunctionType else ():
+        held = cell.cell_contents if cell != types.CellType() else None
+        if type(held) is types.FunctionType and is_user(held.__code__):
+            current_trace().root.outside.function(held, False)
 
 
 def of_owner(f):
@@ -86,13 +98,46 @@ def calling(f, /, *args, **kwargs):
     """A call of what may call its arguments: those of the user's get hooks."""
     if any(map(changes, args)) and not is_traced([*args, *kwargs.values()]):
         return ask(f, *args, **kwargs)
-    return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
+    if place_of(f)[0].partition(".")[0] not in NUMBERS:
+        return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
+    failed = []
+    try:
+        out = f(*[numeric(x, failed) for x in args], **{k: numeric(x, failed) for k, x in kwargs.items()})
+    except (ValueError, TypeError, RuntimeError, ArithmeticError, SystemError) as error:
+        if failed:
+            raise failed[0] from error
+        raise
+    if failed:
+        raise failed[0]
+    return out
 
 
 def hooked(x):
-    kind = type(x)
-    code = x.__code__ if kind is types.FunctionType else x.__func__.__code__ if kind is types.MethodType and type(x.__func__) is types.FunctionType else None
-    return CELL.cell_contents.call(x) if code is not None and is_user(code) else x
+    """A function of the user's with hooks; all else as it is."""
+    return CELL.cell_contents.call(x) if is_users(x) else x
+
+
+def is_users(x):
+    f = x.__func__ if type(x) is types.MethodType else x
+    return type(f) is types.FunctionType and is_user(f.__code__)
+
+
+def numeric(x, failed):
+    """Likewise, for what is called from C with plain numbers, and must give such: errors do not always come back from there."""
+    if not is_users(x):
+        return x
+    made = hooked(x)
+
+    @functools.wraps(x)
+    def called(*args, **kwargs):
+        out = made(*args, **kwargs)
+        if (isinstance(out, Text) or is_traced(out)) and not is_traced([*args, *kwargs.values()]):
+            text = f"{x.__name__}() is called by a library with plain numbers, and gives traced ones"
+            failed.append(ConcretizationError(message(text, locate(), "Pass it all that it needs as numbers, or call the library outside.")))
+            raise failed[0]
+        return out
+
+    return called
 
 
 def refused(f, found, /, *args, **kwargs):
@@ -146,7 +191,7 @@ def ask(f, /, *args, **kwargs):
 
 
 def shown(x):
-    return f"{x!r:.40}" if isinstance(x, str | int | float | os.PathLike) else type(x).__name__
+    return f"{x!r:.40}" if isinstance(x, str | int | float) else type(x).__name__
 
 
 def refuse_written(outside, owner, name):
@@ -262,4 +307,3 @@ def log(logger, level, file, line, text, values, extra):
 LEVELS = ("debug", "info", "warning", "warn", "error", "critical", "fatal", "log")
 PREPARED = {(m, "warn"): warning for m in ("warnings", "_warnings")}
 PREPARED |= {("logging", n): record for level in LEVELS for n in (level, f"Logger.{level}")}
-WEAK = weakref.ReferenceType

@@ -3,6 +3,7 @@
 `np.polynomial` and `np.emath` are Python functions of NumPy's: on traced values they are traced through, as the user's are.
 """
 
+import copy
 import os
 import types
 
@@ -16,7 +17,7 @@ from ..numpy_api.registry import HANDLERS, call_function
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import convert
-from .foreign import ADVICE
+from .foreign import ADVICE, hooked
 
 HOME = os.path.dirname(np.__file__)
 OWN = (os.path.join(HOME, "polynomial") + os.sep, os.path.join(HOME, "lib", "_scimath_impl.py"))  # files that are traced through
@@ -154,6 +155,13 @@ def datetime64(*args, **kwargs):
     return DATES(*args, **kwargs)
 
 
+def with_hooks(vectorized):
+    """An np.vectorize whose function has hooks."""
+    made = copy.copy(vectorized)
+    made.pyfunc = hooked(made.pyfunc)
+    return made
+
+
 DATES = absent(np.datetime64, "makes dates, which no compiled program has", "Convert them to numbers.")
 
 
@@ -161,5 +169,5 @@ def called(f):
     """What is called in place of an object of NumPy's that is a function: None for all others."""
     kind = type(f)
     if kind is np.vectorize:
-        return lambda *args, **kwargs: (HANDLERS[kind](f) if is_traced([*args, *kwargs.values()]) else f)(*args, **kwargs)
+        return lambda *args, **kwargs: (HANDLERS[kind](f) if is_traced([*args, *kwargs.values()]) else with_hooks(f))(*args, **kwargs)
     return absent(f, "makes masked arrays", MASKED) if kind.__module__ == "numpy.ma.core" else None
