@@ -183,6 +183,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
             layout = trace.layout_arguments(returned)
             values += [trace.status.value] if checks else []
+            outside.draws.finish(trace.build.eqns)
             captured, local, intervals = trace.finish_captures()
             captured = [*outside.inputs, *captured, *outside.draws.inputs()]
             inputs, constants = [what for what, _ in captured], tuple(k for k, (_, value) in enumerate(captured) if value in intervals)

@@ -28,7 +28,10 @@ MAKERS = (np.random.default_rng, np.random.Generator, np.random.RandomState, ran
 BITS = (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.SeedSequence)
 # those that are not methods of the global generator
 FUNCTIONS = {np.random.seed: LEGACY.seed, np.random.sample: LEGACY.random_sample, np.random.ranf: LEGACY.random_sample}
-CLOCKS = {getattr(time, n) for n in ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time")}
+CLOCKS = [f"{n}{unit}" for n in ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime") for unit in ("", "_ns")]
+CLOCKS = {getattr(time, n) for n in CLOCKS if hasattr(time, n)}
+LOOPS = ("loop", "map", "call", "external")  # of which equations say not how much they compute
+LITTLE = 256  # elements that are computed in no time
 REORDERS = ("permutation", "shuffle", "choice")
 STATEFUL = ("get_state", "set_state", "getstate", "setstate", "spawn", "jumped")
 SHARED = (np.random.get_bit_generator, np.random.set_bit_generator)
@@ -46,7 +49,7 @@ def drawing(f):
         if f in SHARED:
             return lambda *args: refuse_state(f.__name__)
         if f in CLOCKS:
-            return lambda: draws().draw(None, f, (), {})
+            return lambda *args: draws().clock(f, args)
     except TypeError:
         return None
     owner = getattr(f, "__self__", None)
@@ -93,6 +96,7 @@ class Draws:
         self.copies, self.made = {}, {}  # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it)
         self.late = False  # whether the program itself has drawn
         self.seeds = {}  # id(a bit generator or seed made in the trace) -> (it, what makes it anew)
+        self.unseeded = {}  # id -> a seed that took its entropy from the system
         self.call = None  # the value that numbers the call, where the program draws
         self.environments, self.numbers = {}, itertools.count()
 
@@ -111,8 +115,16 @@ class Draws:
         """A bit generator or seed made in the function: anew with the generator that is made of it."""
         again = self.anew(maker, args, kwargs)
         made = maker(*args, **kwargs)
+        if not args and kwargs.get("entropy") is None:
+            self.unseeded[id(made)] = made
         self.seeds[id(made)] = made, again
         return made
+
+    def refuse_entropy(self, seed):
+        """Entropy of the system's is another at each call."""
+        if id(seed) in self.unseeded:
+            text = "a seed that was made of nothing is looked at: it would be that of the first call ever after"
+            raise UnsupportedError(message(text, locate(), "Make it outside, and pass its entropy."))
 
     def anew(self, maker, args, kwargs):
         """A function that makes it again, of seeds that are made again."""
@@ -162,6 +174,29 @@ class Draws:
             return None
         return self.draw(generator, name, args, kwargs)
 
+    def clock(self, f, args):
+        """A clock, read where it stands: before the program where nothing is computed before it, behind all that is where it ends with that."""
+        trace = current_trace()
+        around = [trace]
+        while around[-1].parent is not None:
+            around.append(around[-1].parent)
+        if not any(work(t.build.eqns) for t in around):
+            return self.draw(None, f, args, {})
+        if trace.region is None and trace.parent is not None:
+            refuse_clock(f, locate())
+        self.late = True
+        used = {x for e in trace.build.eqns for x in e.operands}
+        return self.drawn_late(None, f, args, {}, f(*args), [r for e in trace.build.eqns for r in e.results if r not in used])
+
+    def finish(self, eqns):
+        """Refuse a clock that the program reads before it computes more: that might as well be computed before."""
+        for n, e in enumerate(eqns) if self.call is not None else ():
+            found = e.attrs.get("function") if e.op.name == "host" else None
+            if isinstance(found, Late) and found.draw.function in CLOCKS and work(eqns[n + 1 :]):
+                refuse_clock(found.draw.function, e.source)
+            for region in e.regions():
+                self.finish(region.eqns)
+
     def draw(self, generator, function, args, kwargs):
         """One draw -> its result, traced."""
         trace = current_trace()
@@ -184,7 +219,7 @@ class Draws:
     def sample(self, generator, function, args, kwargs):
         """A result of the kind that every call will have, from a copy of the generator."""
         if generator is None:
-            return function()
+            return function(*args)
         if id(generator) in self.made:
             twin = self.made[id(generator)][0]
         else:
@@ -196,8 +231,8 @@ class Draws:
             return plain[0]
         return getattr(twin, function)(*plain, **keyed)
 
-    def drawn_late(self, generator, function, args, kwargs, sample):
-        """A draw that the running program makes."""
+    def drawn_late(self, generator, function, args, kwargs, sample, behind=()):
+        """A draw that the running program makes, when it has computed `behind`."""
         trace = current_trace()
         note = f"{locate()}: {function if isinstance(function, str) else function.__name__}() is called by the running program, in order"
         if note not in trace.root.notes:
@@ -215,7 +250,7 @@ class Draws:
         result = () if sample is None else (checked(sample),)
         late = Late(self, draw, tuple(places), result)
         attrs = {"function": late, "results": result, "ordered": True}
-        out = trace.build.emit(OPS["host"], [trace.bring(self.call), *operands], OPS["host"].complete(attrs))
+        out = trace.build.emit(OPS["host"], [trace.bring(self.call), *operands, *behind], OPS["host"].complete(attrs))
         return None if sample is None else wrapped(out[0], sample)
 
     # -- at each call ------------------------------------------------------------------------------
@@ -243,6 +278,18 @@ class Draws:
         if self.call is not None:
             self.environments[number] = env
         return env, number
+
+
+def refuse_clock(f, source):
+    text = f"{f.__name__}() is read in the midst of a computation: a compiled program has no such moment, what stands before it may run after it"
+    raise UnsupportedError(message(text, source, "Measure around the call, or read clocks before all that is computed, and behind it."))
+
+
+def work(eqns):
+    """Whether equations compute more than a few numbers."""
+    if sum([r.type.size for e in eqns for r in e.results]) > LITTLE:
+        return True
+    return any(e.op.name in LOOPS for e in eqns)
 
 
 class Late:

@@ -7,6 +7,7 @@ from . import chained, engine
 from .assume import Assumption
 from .draws import Draw
 from .errors import shown
+from .outside import expected
 from .receipt import receipt
 from .world import MISSING, Read
 
@@ -43,7 +44,7 @@ def _version(number, entry, world, version):
     lines.append(f"    because      {version.reason}")
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
-    reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
+    reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None) and not expected(r)]
     lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
     lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]
     draws = version.captured.outside.draws.list

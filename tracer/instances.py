@@ -24,6 +24,7 @@ from .agreement import disagreement
 from .array import TracedArray
 from .capture import ARRAY, SCALAR, Kind, capture
 from .errors import CheckError, UnsupportedError, message
+from .outside import expected
 from .source import hooks
 from .world import MISSING
 
@@ -169,7 +170,7 @@ class Family:
     def refuse(self, captured, side):
         """UnsupportedError for a side that is no expression of its parameters."""
         outs, outside = captured.outs, captured.outside
-        data = [r.name for r in outside.reads.values() if r.value is not MISSING and r.value is not None and not isinstance(r.value, NAMED)]
+        data = [r.name for r in outside.reads.values() if r.value is not MISSING and r.value is not None and not isinstance(r.value, NAMED) and not expected(r)]
         read = data[0] if data else "an array"
         for found, what, hint in (
             (outside.draws, "draws random numbers", "Pass them as a parameter."),

@@ -33,6 +33,8 @@ from .world import MISSING, SCALARS, Read, contents, small, within
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.stdlib_module_names} - {"__main__"}
+FIXED = ("jax", "jaxlib", "wengert")  # modules whose functions nobody exchanges
+REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
 OPEN = (types.SimpleNamespace,)  # classes of the standard library that hold the user's own state
 FEW = 64  # items of a container that code without hooks may read
 RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
@@ -42,6 +44,11 @@ def library(kind):
     """Whether a class or module is nobody's own state."""
     name = str(kind.__name__ if isinstance(kind, types.ModuleType) else kind.__module__).partition(".")[0]
     return name in LIBRARIES and kind not in OPEN and name != "argparse"
+
+
+def expected(read):
+    """Whether a place is what a library's module holds under a name, which is guarded though hardly anyone exchanges it."""
+    return isinstance(read.owner, types.ModuleType) and read.kind == "attribute" and library(read.owner) and not isinstance(read.value, list | dict)
 
 
 def changing(value):
@@ -73,6 +80,7 @@ class Outside:
         self.made = {}  # id -> weak reference to an instance made while tracing
         self.written = ()
         self.draws = Draws()
+        self.asked, self.acted = 0, None  # how many calls have asked the world; what the program calls that acts on it, last
 
     # -- reading -----------------------------------------------------------------------------------
     def read(self, kind, owner, key, name, source=None, parent=None):
@@ -237,7 +245,9 @@ class Outside:
             return getattr(self.array(owner) if id(owner) in self.paths else owner, key)
         if kind in SEEN_THROUGH:
             return self.method(owner, key) if id(owner) in self.containers else getattr(owner, key)
-        if library(owner if isinstance(owner, types.ModuleType | type) else kind) or isinstance(owner, types.FunctionType):
+        if isinstance(owner, types.FunctionType):
+            return getattr(owner, key)
+        if library(owner if isinstance(owner, types.ModuleType | type) else kind) and not self.own_state(owner, key):
             return getattr(owner, key)
         made = self.made.get(id(owner))
         if made is not None and made() is owner or Slot("attribute", owner, key, "") in self.heap:
@@ -252,6 +262,12 @@ class Outside:
             read = self.read("attribute", owner, key, name)
             return getattr(owner, key) if value is MISSING else self.enter(read, whole)
         return value
+
+    def own_state(self, owner, key):
+        """Whether what a library's module or object holds under a name may be exchanged: it is then guarded like any other."""
+        if isinstance(owner, types.ModuleType):
+            return owner.__name__.partition(".")[0] not in FIXED and key not in REBOUND and key in vars(owner)
+        return self.knows(owner) and not isinstance(owner, type) and isinstance(held := getattr(owner, "__dict__", None), dict) and key in held
 
     def knows(self, x):
         """Whether an object was met outside."""
@@ -284,6 +300,8 @@ class Outside:
             return owner[key]
         parent = self.containers[id(owner)][1]
         if type(owner) is not dict:
+            if key < 0:
+                self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
             key = range(len(owner))[key]
         read = self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
         return owner[key] if read.value is MISSING else self.enter(read, whole)

@@ -9,6 +9,7 @@ from jax import lax
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
+from .callbacks import callback
 from .fence import schedule
 from .lower import lower
 from .table import XLA
@@ -85,7 +86,6 @@ def lower_call(*operands, body, name, inline, rule):
 @XLA.rule(host)
 def lower_host(*operands, function, results, ordered):
     run = functools.partial(host.body, function=function, results=results)
-    shapes = tuple(jax.ShapeDtypeStruct(t.shape, t.dtype) for t in results)
     if ordered:
-        return jax.experimental.io_callback(run, shapes, *operands, ordered=True)
-    return jax.pure_callback(run, shapes, *operands, vmap_method="sequential")
+        return callback(jax.experimental.io_callback, run, results, operands, ordered=True)
+    return callback(jax.pure_callback, run, results, operands, vmap_method="sequential")

@@ -11,6 +11,7 @@ from jax.extend.core import jaxpr_as_fun
 
 from ...ir.ops.external import Foreign, external, pointwise
 from ...ir.types import IRTypeError, type_of
+from .callbacks import callback
 from .dispatch import wide
 from .table import XLA
 
@@ -146,7 +147,7 @@ class HostFunction(Foreign):
         return tuple(map(np.asarray, self.function(*map(np.asarray, arrays))))
 
     def lower(self, *values):
-        return jax.pure_callback(self, tuple(shapes(self.given(tuple(map(type_of, values))))), *values, vmap_method="sequential")
+        return callback(jax.pure_callback, self, tuple(shapes(self.given(tuple(map(type_of, values))))), values, vmap_method="sequential")
 
     def tangent(self, types, moving):
         raise IRTypeError(f"{self.__name__} runs on the host, and has no derivative there")
@@ -173,9 +174,9 @@ class HostFunction(Foreign):
 
 def lower_pointwise(*xs, function):
     def run(*xs):
-        return pointwise.body(*map(np.asarray, xs), function=function)
+        return (pointwise.body(*xs, function=function),)
 
-    return jax.pure_callback(run, jax.ShapeDtypeStruct(xs[-1].shape, xs[-1].dtype), *xs, vmap_method="broadcast_all")
+    return callback(jax.pure_callback, run, [jax.ShapeDtypeStruct(xs[-1].shape, xs[-1].dtype)], xs, vmap_method="broadcast_all")[0]
 
 
 XLA[pointwise] = lower_pointwise

@@ -23,6 +23,7 @@ from ..numpy_api.registry import call_function
 from ..promote import UFUNCS, operand_as, read
 from ..storage import current_trace
 from ..unmerged import Unmerged
+from .convert import CELL
 from .merge import pick
 
 FEW = 64  # Python-level folds over a traced array write out at most so many steps
@@ -138,6 +139,8 @@ for _name in SHORT:
 def _extreme(real, better):
     def stand_in(*args, **kwargs):
         items = args
+        if kwargs.get("key") is not None:
+            kwargs = kwargs | {"key": CELL.cell_contents.call(kwargs["key"])}
         if len(args) == 1 and isinstance(args[0], TracedArray):
             if kwargs or args[0].shape[0] > FEW:
                 raise UnsupportedError(

@@ -8,9 +8,7 @@ import inspect
 import itertools
 import operator
 import os
-import time
 import types
-import uuid
 
 import numpy as np
 
@@ -26,27 +24,28 @@ from ..frames import locate, name_of
 from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
 from ..promote import is_device_array
+from ..purity import is_foreign
 from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_builtin, is_user
 from .dispatching import dispatched
 from .expressions import HOOK
+from .foreign import ADVICE, calling, foreign, hooked
 from .library import called, through, traced_through
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
 from .state import UNBOUND, inside, items, own, refuse, restore
 
+PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Traced, np.ndarray, np.generic)  # whose methods are of what they hold
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 NUMPYS = (type(np.sum), np.ufunc)
 DISPATCHERS = (types.BuiltinFunctionType, type, *NUMPYS)
 MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
 GROWING = set("append extend insert add appendleft extendleft".split())
 GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
-FROZEN = {input, open, os.urandom, uuid.uuid1, uuid.uuid4, time.sleep}
 ENVIRONMENT = type(os.environ)
-ADVICE = "Call it outside, and pass what it gives as an argument."
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
 REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 
@@ -59,16 +58,14 @@ def call(f):
         if found is not None:
             return found
     if kind is types.FunctionType:
-        if f in FROZEN and current_trace() is not None:
-            raise UnsupportedError(message(f"{f.__name__}() gives another answer each time, and is called in a traced function", locate(), ADVICE))
-        return user(f) if is_user(f.__code__) else REPLACED.get(f) or dispatched(f) or scipys(through(f))
+        return user(f) if is_user(f.__code__) else REPLACED.get(f) or dispatched(f) or libraries(f, scipys(through(f)))
     if kind is types.MethodType:
         g = f.__func__
         if type(f.__self__) is ENVIRONMENT and current_trace() is not None:
             return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
         if type(g) is types.FunctionType and is_user(g.__code__):
             return types.MethodType(user(g), f.__self__)
-        return scipys(f)
+        return libraries(f, scipys(f))
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
     if kind is functools.partial:
@@ -91,7 +88,12 @@ def call(f):
         return types.MethodType(user(run), f)
     if type(run) is types.FunctionType and traced_through(run.__code__):
         return types.MethodType(through(run), f)
-    return f
+    return libraries(f, f)
+
+
+def libraries(f, found):
+    """What stands for a library's function while tracing: `found`, or where that is the function itself, what `foreign` allows."""
+    return foreign(f) if found is f and current_trace() is not None else found
 
 
 def scipys(f):
@@ -164,7 +166,8 @@ def _builtin(f, kind):
     if found is not None:
         return found
     if kind in NUMPYS:
-        return functools.partial(listed, f)
+        found = foreign(f)
+        return functools.partial(listed, f) if found is f or found.func is calling else found
     if kind is type:
         return _class(f)
     if kind is types.BuiltinFunctionType:
@@ -177,12 +180,10 @@ def _builtin(f, kind):
                 refuse(owner, changed(owner, f.__name__), GROWS if f.__name__ in GROWING else None)
             else:
                 remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
+            if f.__name__ == "sort" and not isinstance(f, functools.partial):
+                return lambda *args, key=None, **more: f(*args, key=hooked(key), **more)
         elif type(owner) is np.ndarray and f.__name__ in ("copy", "astype") and owner.dtype.name in SHORT:
             return getattr(fresh(current_trace().capture(owner)), f.__name__)
-        elif f in FROZEN or f.__name__ in ("now", "utcnow", "today") and isinstance(owner, type):
-            raise UnsupportedError(
-                message(f"{f.__name__}() gives another answer each time; traced, every later call would repeat the first", locate(), ADVICE)
-            )
         elif f.__name__ == "__new__" and isinstance(owner, type):
             return lambda *args, **kwargs: own(f(*args, **kwargs))
         elif isinstance(owner, np.ufunc):
@@ -191,6 +192,8 @@ def _builtin(f, kind):
             return formatted(owner)
         elif type(owner) is str and f.__name__ == "join":
             return joining(owner)
+        elif not isinstance(owner, PLAIN):
+            return foreign(f)
     return f
 
 
@@ -209,6 +212,8 @@ def _class(f):
         return functools.partial(_dataclass, f, init, after)
     if type(f) is type and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
         return functools.partial(_construct, f, init)
+    if is_foreign(f.__module__ or "") and not issubclass(f, np.generic) and (found := foreign(f)) is not f:
+        return found
     return f if is_builtin(f) and f not in CONTAINERS else lambda *args, **kwargs: own(f(*args, **kwargs))
 
 

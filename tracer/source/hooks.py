@@ -1,5 +1,6 @@
 """The hooks that rewritten code calls, gathered under the one name it knows them by."""
 
+import operator
 import types
 
 import numpy as np
@@ -19,6 +20,7 @@ from .branch import branch, choose, decided
 from .builtins import truth
 from .calls import ENVIRONMENT, call, environment
 from .convert import CELL, FALLBACK, is_builtin, is_user
+from .foreign import ask, changes
 from .frame import hooked
 from .loops import each, repeat
 from .operators import HOOKS, handled, manager, trying
@@ -53,6 +55,10 @@ def attribute(owner, key, whole=True):
         refuse_state(key)
     if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
         return call(found.fget)(owner)
+    if found is not None and key not in getattr(owner, "__dict__", ()) and changes(owner) and not callable(found):
+        return ask(getattr, owner, key)
+    if kind is np.random.SeedSequence:
+        trace.root.outside.draws.refuse_entropy(owner)
     return trace.root.outside.attribute(owner, key, whole)
 
 
@@ -82,6 +88,8 @@ def item(owner, key, whole=True):
         return concatenated(owner, key)
     if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
         return handle(owner)[key]
+    if trace is not None and changes(owner) and not is_traced(key):
+        return ask(operator.getitem, owner, key)
     found = _method(kind, "__getitem__")
     return found(owner, key) if found else owner[key]
 

@@ -3,6 +3,7 @@
 `np.polynomial` and `np.emath` are Python functions of NumPy's: on traced values they are traced through, as the user's are.
 """
 
+import copy
 import os
 import types
 
@@ -14,8 +15,9 @@ from ..frames import locate
 from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.registry import HANDLERS, call_function
 from ..storage import current_trace
-from .builtins import REPLACED
+from .builtins import REPLACED, replaces
 from .convert import convert
+from .foreign import ADVICE, hooked
 
 HOME = os.path.dirname(np.__file__)
 OWN = (os.path.join(HOME, "polynomial") + os.sep, os.path.join(HOME, "lib", "_scimath_impl.py"))  # files that are traced through
@@ -119,7 +121,7 @@ ABSENT = [
     ((np.rec.fromarrays, np.rec.array, np.rec.fromrecords), "records", "Keep the fields as arrays, in a dict or a tuple."),
     ((np.nditer, np.nested_iters), "iterators over memory", STEPS),
     ((np.longdouble, np.clongdouble), "extended precision, which no compiled program has", "Use np.float64."),
-    ((np.timedelta64, np.datetime64), "dates", "Convert them to numbers."),
+    ((np.timedelta64,), "dates", "Convert them to numbers."),
     ((np.longlong, np.ulonglong), "numbers of a type apart from np.int64", "Use np.int64, which has the same numbers."),
     ((np.poly1d,), "an object of coefficients", "np.polyval(p, x), np.polymul(p, q) take them as arrays."),
     (SERIES, "an object of coefficients", "np.polynomial.polynomial.polyval(x, c) and its like take them as arrays."),
@@ -145,9 +147,27 @@ def absent(real, what, instead):
 REPLACED |= {f: absent(f, f"makes {what}", instead) for functions, what, instead in ABSENT for f in functions}
 
 
+@replaces(np.datetime64)
+def datetime64(*args, **kwargs):
+    if args and args[0] in ("now", "today"):
+        text = f"np.datetime64({args[0]!r}) gives another answer each time; traced, it would be asked once for all calls"
+        raise UnsupportedError(message(text, locate(), ADVICE))
+    return DATES(*args, **kwargs)
+
+
+def with_hooks(vectorized):
+    """An np.vectorize whose function has hooks."""
+    made = copy.copy(vectorized)
+    made.pyfunc = hooked(made.pyfunc)
+    return made
+
+
+DATES = absent(np.datetime64, "makes dates, which no compiled program has", "Convert them to numbers.")
+
+
 def called(f):
     """What is called in place of an object of NumPy's that is a function: None for all others."""
     kind = type(f)
     if kind is np.vectorize:
-        return lambda *args, **kwargs: (HANDLERS[kind](f) if is_traced([*args, *kwargs.values()]) else f)(*args, **kwargs)
+        return lambda *args, **kwargs: (HANDLERS[kind](f) if is_traced([*args, *kwargs.values()]) else with_hooks(f))(*args, **kwargs)
     return absent(f, "makes masked arrays", MASKED) if kind.__module__ == "numpy.ma.core" else None

@@ -17,6 +17,7 @@ from .branch import decided
 from .builtins import truth
 from .calls import ENVIRONMENT, call, environment
 from .convert import is_builtin, is_user
+from .foreign import ask, changes
 from .printing import percent
 from .sequences import contains
 
@@ -44,6 +45,8 @@ def binary(plain, name, mirror):
         first = None if left in OWN else special(left, name)
         second = None if right in OWN or left is right else special(right, mirror)
         if first is None and second is None:
+            if current_trace() is not None and (changes(a) or changes(b)):
+                return at_once(plain, a, b)
             return plain(a, b)
         if second is not None and issubclass(right, left) and getattr(right, mirror) is not getattr(left, mirror, None):
             found = call(second)(b, a)
@@ -60,6 +63,12 @@ def binary(plain, name, mirror):
         return plain(a, b) if found is NotImplemented else found
 
     return stand_in
+
+
+def at_once(plain, a, b):
+    """An operator of an object of a library that may change in place, and of something that is known."""
+    known = [x.known() if isinstance(x, Traced) else x for x in (a, b)]
+    return plain(a, b) if any(x is None for x in known) else ask(plain, *known)
 
 
 def yields(kind, other):

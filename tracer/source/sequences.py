@@ -13,6 +13,7 @@ from ..promote import PYTHON_NUMBERS
 from ..storage import current_trace
 from .branch import decided
 from .builtins import REPLACED, check, int_, pick, replaces, truth
+from .convert import CELL
 
 
 def holds_traced(items):
@@ -91,7 +92,7 @@ def index(items, x):
 @replaces(sorted)
 def sorted_(iterable, /, *, key=None, reverse=False):
     """The numbers of an iterable in order: sorted as one array, which their being of one type allows."""
-    items = list(iterable)
+    items, key = list(iterable), key and CELL.cell_contents.call(key)
     if not holds_traced(items if key is None else (keys := [key(i) for i in items])):
         return builtins.sorted(items, key=key, reverse=reverse)
     kinds = {i.weak or i.type.dtype if isinstance(i, TracedScalar) else type(i) if type(i) in PYTHON_NUMBERS else None for i in items}
