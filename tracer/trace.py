@@ -60,6 +60,7 @@ class Trace:
             self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
+            self.relied = {}  # (argument leaf index, what of the array was asked) -> the answer
             self.layout = []  # (argument's storage, watched storage, its value then, of a row too): see `rely_on_layout`
 
     @property

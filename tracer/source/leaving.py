@@ -89,5 +89,5 @@ def handle(choices, kind, value=None, mixed=False, seen=None):
         return TracedArray(storage, chain, kind, seen)
     blend = Blend(choices, kind, value, mixed)
     if len(blend.choices) > MANY:
-        return TracedArray(Shared(blend.value, memories(blend)), (), kind, seen)
+        return TracedArray(Shared(blend.value, memories(blend), blend), (), kind, seen)
     return TracedArray(blend, (), kind, seen)
