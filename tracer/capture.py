@@ -20,7 +20,7 @@ from .assume import attempts
 from .containers import Containers
 from .effects import Original
 from .errors import LeakError, UnsupportedError, message
-from .handover import ARRAY, SCALAR, Handover, Out, dynamic
+from .handover import ARRAY, SCALAR, Handover, Out
 from .outside import Outside
 from .source import hooks
 from .source.printing import Text
@@ -28,6 +28,7 @@ from .status import PASSED
 from .storage import Storage, memories
 from .trace import Trace
 from .unmerged import Unmerged
+from .views import dynamic
 
 SUSPENDED = (
     (types.GeneratorType, "the generator", "gi_code"),

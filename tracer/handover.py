@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.core import Lit, Value
 from ..ir.ops.control import COUNTER
 from .storage import Blend, Plain, Shared, either, memories
-from .views import Index, Repeat
+from .views import Index, Repeat, dynamic
 
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
@@ -65,10 +65,6 @@ def follow(array, chain, values=()):
     for step in chain:
         array = array[step.at([int(values[p]) for p in step.places])] if type(step) is Located else step.apply(array)
     return array
-
-
-def dynamic(chain):
-    return any(isinstance(s, Index) and s.dynamic for s in chain)
 
 
 def key_of(x):

@@ -83,8 +83,8 @@ class Version:
             return again("an argument that is written shares memory with another array")
         if any(isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned) for x in map(leaves.__getitem__, captured.layout)):
             return again("an argument is not in row-major order, which decides what is a view of it")
-        if any(ASKED[what](leaves[i]) != answer for i, what, answer in captured.relied):
-            return again("an argument is read-only, or a view of another array, where at the first call it was not, or the other way round")
+        if any(asked(leaves, i, what) != answer for i, what, answer in captured.relied):
+            return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
         if self.unsure and ambiguous(captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))):
             return again("which of several arrays a result is cannot be told")
@@ -133,7 +133,12 @@ class Version:
         return value[()] if out.kind is SCALAR else value.item()
 
 
-ASKED = {"writeable": lambda x: x.flags.writeable, "owner": lambda x: x.base is None}  # what a trace may have relied on of an argument
+def asked(leaves, i, what):
+    """What a trace relied on of an argument."""
+    x = leaves[i]
+    if not isinstance(x, np.ndarray):
+        return what != "writeable"
+    return x.flags.writeable if what == "writeable" else x.base is None if what == "owner" else not np.may_share_memory(x, leaves[what[1]])
 
 
 def overlapping(leaves, captured):
