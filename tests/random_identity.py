@@ -39,6 +39,9 @@ class Case:
         return space["f"]
 
 
+PLAIN = []  # why calls ran as plain Python
+
+
 class Box:
     """An object whose attributes hold arrays."""
 
@@ -147,9 +150,10 @@ def differences(case, **options):
         except Exception as raised:
             error = raised
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", Fallback)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", Fallback)
                 got = compiled(*mine)
+            PLAIN.extend(str(x.message) for x in said if x.category is Fallback)
         except WengertError as raised:
             return "" if error is not None and isinstance(raised, type(error)) else f"refused: {raised}"
         except Exception as raised:
@@ -177,7 +181,7 @@ def main():
         tally[kind] += 1
         if kind == "different" or kind == "refused" and given.refused:
             print(seed, " ".join(found.split())[:300], flush=True)
-    print(given.first, given.last, dict(tally), flush=True)
+    print(given.first, given.last, dict(tally), *collections.Counter(x[3:60] for x in PLAIN).items(), flush=True)
 
 
 if __name__ == "__main__":

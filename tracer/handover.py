@@ -184,3 +184,15 @@ def ambiguous(outs, values, leaves, after):
                 if x.shape != values[part.index].shape or np.array_equal(x, values[part.index], equal_nan=x.dtype.kind in "fc"):
                     return True
     return False
+
+
+def apart(x):
+    """Whether the elements of an ndarray surely lie apart in memory."""
+    if x.flags.c_contiguous:
+        return True
+    end = x.itemsize
+    for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape) if n != 1):
+        if step < end and n:
+            return False
+        end += step * (n - 1)
+    return True

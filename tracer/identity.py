@@ -67,7 +67,27 @@ def leaf(a, b, ask):
         if isinstance(p[0], Shared) and p[0] is not q[0] and {*memories(p[0])} & {*memories(q[0])}:
             text = "an array that is one of several, as data decided in a loop, is compared with one of them"
             raise UnsupportedError(message(text, locate(), COPY))
+    if a[0] is not b[0] and (standing(a[0]) and not inside(b[0], a[0]) or standing(b[0]) and not inside(a[0], b[0])):
+        raise unknown()
     return Lit(ask(a, b), TRUTH)
+
+
+def standing(storage):
+    """Whether memory stands for what a name holds when a trip begins, which may be memory from before the trip."""
+    return storage.trace is not None and storage in storage.trace.standing
+
+
+def inside(storage, other):
+    """Whether memory was made in the trip at whose beginning `other` was there already."""
+    trace = storage.trace
+    while trace is not None and trace is not other.trace:
+        trace = trace.parent
+    return trace is not None and not standing(storage)
+
+
+def unknown():
+    text = "whether a name that a loop carries is another array, or a view of one, is asked in the loop"
+    return CannotRoll(message(text, locate(), "Ask before the loop, or carry a number that says which array it is."))
 
 
 def of_each(storage, chain, ask):
@@ -90,6 +110,8 @@ def rely(origin, what, found):
 
 def owner(x):
     """Whether an array owns its memory, as far as arrays go; None where data decide."""
+    if any(map(standing, memories(x.storage))):
+        raise unknown()
     value = of_each(x.storage, x.chain, lambda storage, chain: Lit(not chain, TRUTH))
     for i in arguments(x):
         rely(i, "owner", True)

@@ -10,7 +10,7 @@ from . import pytree
 from .assume import acts
 from .capture import ARRAY, SCALAR
 from .containers import settle
-from .handover import ambiguous, follow
+from .handover import ambiguous, apart, follow
 from .status import failure
 from .verdict import decided
 
@@ -142,5 +142,5 @@ def asked(leaves, i, what):
 
 
 def overlapping(leaves, captured):
-    """Whether an array about to be written shares memory with another array the program read."""
-    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
+    """Whether an array about to be written shares memory with another array the program read, or elements of it with each other."""
+    return not all(apart(leaves[i]) for i in captured.writes) or any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
