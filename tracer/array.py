@@ -209,15 +209,23 @@ class TracedArray(Traced):
     def window(self, step):
         """The window `step` of this one, sharing its storage."""
         shadow = step.apply(self.shadow)
+        if self.storage.frozen and not self.writeable:
+            shadow.flags.writeable = False
         return TracedArray(self.storage, (*self.chain, step), Tensor(shadow.shape, shadow.dtype), shadow)
 
     @property
     def writeable(self):
-        return not self.storage.readonly and (not self.chain or self.shadow.flags.writeable)
+        storage = self.storage
+        if storage.frozen and tuple(map(id, self.chain)) in storage.frozen:
+            return False
+        return not storage.readonly and (not self.chain or self.shadow.flags.writeable)
 
     def write(self, new):
         """Replace the whole window by `new`, a value of this type."""
         if not self.writeable:
+            root, origin = current_trace().root, self.storage.origin
+            if origin is not None and self.storage.readonly and self.storage.trace is root:
+                root.relied[origin, "writeable"] = False  # where data decide, the program says so
             raise ValueError(message("assignment destination is read-only", locate(), "Work on a copy: x = x.copy()."))
         if type(self.storage) is Blend:
             self.storage.store(self.chain, new)

@@ -20,21 +20,21 @@ from .assume import attempts
 from .containers import Containers
 from .effects import Original
 from .errors import LeakError, UnsupportedError, message
+from .handover import ARRAY, SCALAR, Handover, Out
 from .outside import Outside
 from .source import hooks
 from .source.printing import Text
 from .status import PASSED
-from .storage import Storage
+from .storage import Storage, memories
 from .trace import Trace
 from .unmerged import Unmerged
+from .views import dynamic
 
 SUSPENDED = (
     (types.GeneratorType, "the generator", "gi_code"),
     (types.CoroutineType, "the coroutine", "cr_code"),
     (types.AsyncGeneratorType, "the async generator", "ag_code"),
 )
-ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
-
 
 class Kind:
     """One dynamic argument: its IR type, and `kind` ARRAY, SCALAR, or float / complex / int / bool."""
@@ -63,18 +63,6 @@ def kind_of(traced, name=None):
     return Kind(traced.type, traced.weak or SCALAR, False, name)
 
 
-class Out:
-    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself; what a Read finds ("outside").
-
-    chain: the views that lead from the result or argument to the leaf.
-    """
-
-    __slots__ = ("how", "kind", "index", "chain", "object")
-
-    def __init__(self, how, kind=None, index=None, chain=(), object=None):
-        self.how, self.kind, self.index, self.chain, self.object = how, kind, index, chain, object
-
-
 class Captured:
     """A finished trace.
 
@@ -94,33 +82,36 @@ class Captured:
     given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
     bounded: (position of a parameter, (least, greatest) of its integers) of inputs that never change.
     constants: the positions of those among the inputs.
+    relied:  (argument leaf index, what was asked of the array, the answer): see `relied`.
     """
 
     __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
-    __slots__ += ("outside", "stores", "given", "bounded", "constants")
+    __slots__ += ("outside", "stores", "given", "bounded", "constants", "relied")
 
     def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given, bounded=(),
-                 constants=()):
+                 constants=(), relied=()):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
         self.notes, self.outside, self.stores, self.given, self.bounded, self.constants = notes, outside, stores, given, bounded, constants
+        self.relied = relied
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None, once=False):
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None, once=False, objects=False):
     """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
 
     choices: which decisions on data are made by value, and the arguments that decide.
     around:  makes the `Outside` of an attempt, where it is to be more than a plain one.
     once:    what is captured stands once in the enclosing trace.
+    objects: whether the caller's side takes ndarrays, and tells which of them a result is.
     """
     if parent is not None:
         trace = Trace(name, parent)
         trace.once = once and parent.once
-        return _captured(trace, function, leaves, tree, kinds, order, None)
+        return _captured(trace, function, leaves, tree, kinds, order, None, False)
 
     def attempt():
         outside = around() if around is not None else Outside(len(kinds))
@@ -128,7 +119,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
         progress.tracing(trace)
         trace.choices = choices
         try:
-            return _captured(trace, function, leaves, tree, kinds, order, outside)
+            return _captured(trace, function, leaves, tree, kinds, order, outside, objects)
         finally:
             if choices is not None:
                 choices.put_back()
@@ -137,7 +128,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
     return attempt() if choices is None else attempts(choices, attempt)
 
 
-def _captured(trace, function, leaves, tree, kinds, order, outside):
+def _captured(trace, function, leaves, tree, kinds, order, outside, objects):
     """One attempt of `capture`, in its trace."""
     with trace:
         parent = trace.parent
@@ -157,6 +148,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
         else:
             stores = outside.effects()
             result = outside.given(result)
+            stores += [(Flag(s.origin), TracedArray(s)) for s in storages + [h.storage for h in outside.arrays.values()] if () in (s.frozen or ())]
             result = (result, [value for _, value in stores]) if stores else result
             outside.finish()
             plans = containers.plans(result)
@@ -164,8 +156,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
             params += [value for _, value in outside.inputs]
             storages += [h.storage for h in outside.arrays.values()]
         del containers
-        outs, values, tree = describe(result, trace)
-        returned = [leaf.storage for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray)]
+        outs, values, tree = describe(result, trace, objects)
+        returned = [m for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray) for m in {leaf.storage, *memories(leaf.storage)}]
         order = pytree.key_order(result)
         places = [place for place, _ in stores]
         del result, stores
@@ -194,7 +186,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside):
     notes = trace.root.notes
     bounded = tuple((k, intervals[p]) for k, p in enumerate(func.params) if intervals.get(p) is not None)
     args = func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans
-    return Captured(*args, bounded, constants)
+    relied = tuple(trace.relied.items()) if parent is None else ()
+    return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]))
 
 
 def _bind_constant(array, value):
@@ -212,7 +205,7 @@ def refuse_suspended(leaf):
         raise UnsupportedError(message(f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended", Source(code, 0), hint))
 
 
-def describe(result, trace):
+def describe(result, trace, objects):
     """-> (Out per leaf, result values, tree) of what a traced function returned."""
     refuse_suspended(result)
     leaves, tree = pytree.flatten(result)
@@ -221,6 +214,8 @@ def describe(result, trace):
         if isinstance(leaf, TracedArray):
             shared[leaf.storage] = shared.get(leaf.storage, 0) + 1
     outs, values, place = [], [], {}
+    arrays = [x for x in leaves if isinstance(x, TracedArray) and x.storage.trace is trace] if objects else ()
+    handover = Handover(arrays, trace, values)
     for leaf in leaves:
         if isinstance(leaf, Unmerged):
             leaf.fail()
@@ -241,9 +236,11 @@ def describe(result, trace):
             outs.append(Out("object", object=leaf))
         elif leaf.storage.trace is not trace:
             outs.append(Out("object", object=leaf))
-        elif leaf.storage.origin is not None and not any(getattr(s, "dynamic", False) for s in leaf.chain):
+        elif objects:
+            outs.append(handover.out(leaf))
+        elif leaf.storage.origin is not None and not dynamic(leaf.chain):
             outs.append(Out("argument", ARRAY, leaf.storage.origin, leaf.chain))
-        elif shared[leaf.storage] > 1:
+        elif shared[leaf.storage] > 1 and not dynamic(leaf.chain):
             if leaf.storage not in place:
                 place[leaf.storage] = len(values)
                 values.append(trace.bring(leaf.storage.value))
@@ -267,3 +264,13 @@ def own_copies(outs):
     for out in outs:
         if isinstance(out.object, np.ndarray) and sys.getrefcount(out.object) <= 2:
             out.how = "copy"
+
+
+class Flag:
+    """The place of an argument's flag that says whether it may be written: what the function set it to, every call sets."""
+
+    def __init__(self, index):
+        self.name = f"the flags of argument {index}"
+
+    def set(self, array):
+        array.flags.writeable = False

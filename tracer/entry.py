@@ -255,7 +255,8 @@ class Entry:
 
         try:
             captured = capture(
-                self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around
+                self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around,
+                objects=self.numpy,
             )
         except Exception as error:
             if made[-1].inputs and not final and isinstance(error, WengertError):

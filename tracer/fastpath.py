@@ -26,11 +26,11 @@ from ..ir.types import SHORT
 from . import rules
 from .capture import ARRAY, SCALAR
 from .engine import Engines
+from .handover import follow
 from .raising import Raising
 from .returned import asked, returned
 from .straight import MISS
 from .tree import Untraced
-from .version import follow
 from .world import LARGEST, STALE, Read, namer
 from .written import alike, listed
 

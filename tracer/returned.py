@@ -17,6 +17,7 @@ from ..backends.xla import dispatch
 from ..ir.core import Func
 from ..ir.passes import dce
 from .capture import ARRAY, SCALAR
+from .handover import Located
 from .written import made
 
 NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
@@ -31,6 +32,8 @@ def returned(version, entry, names, constant, otherwise, raising=False):
     captured = version.captured
     if version.effects or version.tree is not None or captured.writes or captured.stores or captured.given is not None or captured.outside.draws:
         return None
+    if captured.relied or any(out.how in ("chosen", "unsure") for out in captured.outs):
+        return None
     places = [version.places[i] for i in captured.layout]
     if any(p >= len(names) or issubclass(entry.types[entry.dynamic[p]], np.ndarray) for p in places):  # whose order in memory is to be seen
         return None
@@ -41,7 +44,9 @@ def returned(version, entry, names, constant, otherwise, raising=False):
         return f"raw[{i}]" if several else "raw"
 
     def followed(text, chain):
-        return f"follow({text}, {constant(chain)})" if chain else text
+        starts = [p for step in chain if type(step) is Located for p in step.places]
+        values = f", {{{', '.join(f'{p}: {raw(p)}' for p in starts)}}}" if starts else ""
+        return f"follow({text}, {constant(chain)}{values})" if chain else text
 
     def array(i, chain):
         """The name of a result as an ndarray of the caller's, or of a view of that."""
@@ -58,7 +63,10 @@ def returned(version, entry, names, constant, otherwise, raising=False):
             return constant(out.object) + {"object": "", "copy": ".copy()", "outside": ".get()"}[out.how]
         if out.how == "argument":
             place = version.places[out.index]
-            return followed(names[place], out.chain) if place < len(names) else None
+            if place < len(names) and out.chain and (out, ()) not in held:
+                held[out, ()] = f"r{len(held)}"
+                lines.append(f"{held[out, ()]} = {followed(names[place], out.chain)}")
+            return held.get((out, ()), names[place]) if place < len(names) else None
         if not entry.numpy:
             return followed(raw(out.index), out.chain)
         if out.kind is ARRAY:

@@ -18,13 +18,16 @@ from .frames import locate
 
 SELECT, OR, NOT, BROADCAST = OPS["select"], OPS["or"], OPS["not"], OPS["broadcast"]
 TRUTH = Tensor((), np.dtype(bool))
+UNKNOWN = ("unknown",)
 
 
 class Storage:
-    __slots__ = ("value", "trace", "origin", "readonly")
+    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies")
 
     def __init__(self, value, trace, origin=None, readonly=False):
         self.value, self.trace = value, trace
+        self.frozen = None  # {ids of a chain: the chain} of the arrays in it made read-only
+        self.lies = ()  # the memories whose order decides how it lies; UNKNOWN where data do
         if trace is not None:
             trace.stored = True
         self.origin = origin  # ("argument", leaf index), ("captured", array) or None for memory made in the trace
@@ -52,7 +55,7 @@ class Blend(Storage):
 
     def __init__(self, choices, type, value=None, mixed=False):
         self.choices, self.type, self.mixed = distinct(choices), type, mixed  # mixed: the choices differ in their order of memory
-        self.trace, self.origin = current_trace(), None
+        self.trace, self.origin, self.frozen, self.lies = current_trace(), None, None, ()
         self.readonly = all(s.readonly for _, s, _ in self.choices)
         self.memo = None if value is None else ([s.value for _, s, _ in self.choices], value)
 
@@ -131,15 +134,17 @@ class Shared(Storage):
     """Memory that may be that of other arrays: of which, no value in the program says.
 
     A loop may leave such an array behind, and a choice among very many. Reading is fine while those
-    arrays stay as they were.
+    arrays stay as they were. told: the Blend it is, where there are merely too many for it to be read and written as that.
     """
 
-    __slots__ = ("sources", "now")
+    __slots__ = ("sources", "now", "told")
 
-    def __init__(self, value, sources):
+    def __init__(self, value, sources, told=None):
+        self.told = told
         held = {m: m.value for s in sources for m in memories(s)}  # reading a Shared tells whether what it may be was written since
         self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, Shared)]
-        self.trace, self.origin, self.readonly = current_trace(), None, False
+        self.trace, self.origin, self.readonly, self.frozen = current_trace(), None, False, None
+        self.lies = UNKNOWN if any(s.lies is UNKNOWN for s in sources) else tuple(dict.fromkeys(x for s in sources for x in s.lies))
 
     @property
     def value(self):

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..backends.numpy import NUMPY, PYTHON, ZERO, Held, Statements
 from .capture import ARRAY, SCALAR
-from .version import follow
+from .handover import Located, apart, follow
 from .written import listed, made
 
 MISS = object()  # instead of a result: the call is another's, or has failed
@@ -80,7 +80,7 @@ def raw(version, types):
 def finished(version, types):
     """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than compute."""
     captured = version.captured
-    if captured.stores or captured.given is not None:
+    if captured.stores or captured.given is not None or captured.relied or version.unsure:
         return None
     lines = _Lines(version, types, () if captured.checks else captured.writes)
     if lines.program.raises and lines.program.overwritten:  # NumPy may refuse what no check asks: nothing is to be written by then
@@ -109,7 +109,7 @@ class _Lines:
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
-        self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "copied": np.array, "fits": fits, "alone": alone}
+        self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "apart": apart, "copied": np.array, "fits": fits, "alone": alone}
         self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
@@ -180,8 +180,13 @@ class _Lines:
         if out.how in ("object", "copy", "outside"):
             name = self.program.constant(out.object, "object")
             return name + {"object": "", "copy": ".copy()", "outside": ".get()"}[out.how]
+        if out.how == "chosen":
+            texts, which = [self.leaf(part) for part in out.object], self.number(out.index)
+            return "(" + "".join(f"{text} if {which} == {n} else " for n, text in enumerate(texts[:-1])) + f"{texts[-1]})"
         if out.how == "argument":
-            return self.followed(self.leaves[out.index], out.chain)
+            if out.chain and (out, ()) not in self.made:
+                self.name((out, ()), self.followed(self.leaves[out.index], out.chain))
+            return self.made.get((out, ()), self.leaves[out.index])
         if out.kind is ARRAY:
             array = self.own(out.index)
             if (out.index, out.chain) not in self.made:
@@ -204,6 +209,8 @@ class _Lines:
         for k in captured.writes:
             mine = self.leaves[k]
             self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
+            if k not in captured.layout:
+                self.tests.append(f"({mine}.flags.c_contiguous or apart({mine}))")
         several, new = len(captured.writes) > 1, {}
         for n, k in enumerate(captured.writes, captured.values):
             text = self.results[n][0].text
@@ -220,7 +227,9 @@ class _Lines:
         return end
 
     def followed(self, text, chain):
-        return f"follow({text}, {self.program.constant(chain, 'views')})" if chain else text
+        starts = [p for step in chain if type(step) is Located for p in step.places]
+        values = f", {{{', '.join(f'{p}: {self.number(p)}' for p in starts)}}}" if starts else ""
+        return f"follow({text}, {self.program.constant(chain, 'views')}{values})" if chain else text
 
     def define(self, result):
         lines = [f"if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []

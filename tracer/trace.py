@@ -1,5 +1,6 @@
 """One trace: the function being built, what it captured from outside, and the memory it wrote."""
 
+import collections
 import sys
 
 import numpy as np
@@ -11,10 +12,10 @@ from ..ir.ops.control import TRUTH
 from ..ir.rules.fold import uniform
 from ..ir.types import type_of
 from .assume import Assumption, holds
-from .errors import IntegerOverflow, LeakError, UnsupportedError, message
+from .errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message
 from .frames import locate
 from .status import BITS, PASSED, Check, failed, passed
-from .storage import Blend, Storage, memories
+from .storage import UNKNOWN, Blend, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
 select = OPS["select"]
@@ -40,6 +41,7 @@ class Trace:
         self.root = parent.root if parent is not None else self
         self.journal = {}  # storage of an outer trace, written here -> its value before
         self.region = None  # the body of a loop or branch that this trace is, if it is one
+        self.standing = set()  # memory that stands, in the body of a loop, for what a name holds when a trip begins
         self.stored = False  # whether any memory was made in it
         self.once = parent is None  # whether it runs once a call, as its text stands
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
@@ -60,7 +62,8 @@ class Trace:
             self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
-            self.layout = []  # (argument's storage, watched storage, its value then, of a row too): see `rely_on_layout`
+            self.relied = {}  # (argument leaf index, what of the array was asked) -> the answer
+            self.layout = []  # (argument's storage, watched storage, its value then, of a row too, memory that lies as it does): see `rely_on_layout`
 
     @property
     def repeated(self):
@@ -89,6 +92,9 @@ class Trace:
         watched: the storage whose later writes are the only way to tell, or its being returned: what decided was view or copy.
         row: whether steps between the elements of a mere row decide too, and the argument's own being returned.
         """
+        if storage.lies is UNKNOWN:
+            text = "an array that a loop carries, and that lies in memory otherwise before than after a trip, is asked how it lies"
+            raise CannotRoll(message(text, locate(), "Take a copy before it is asked: x = y.copy()."))
         if isinstance(storage, Blend):
             if storage.mixed:
                 text = "an array that data chose from several, which lie differently in memory, is asked how it lies"
@@ -96,13 +102,24 @@ class Trace:
             for base in memories(storage):
                 self.rely_on_layout(base, watched, row)
         elif storage.trace is self.root and storage.origin is not None and storage.value.type.ndim > (not row):
-            self.root.layout.append((storage, watched, watched and watched.value, row))
+            self.root.layout.append((storage, watched, watched and watched.value, row, None))
+        else:  # memory of the program's own: only both arrays together tell, or a write
+            for base in [m for s in storage.lies for m in memories(s)]:
+                if base.trace is self.root and base.origin is not None and base.value.type.ndim > 1:
+                    self.root.layout.append((base, watched, watched and watched.value, row, storage))
 
     def layout_arguments(self, returned=()):
         """Leaf indices of the arguments whose order of memory the trace depends on; `returned`: the storages that the caller gets."""
-        shown = {id(s) for s in returned}
-        tells = lambda s, watched, value, row: watched is None or watched.value is not value or (row or watched is not s) and id(watched) in shown
-        return tuple({s.origin: None for s, watched, value, row in self.layout if tells(s, watched, value, row)})
+        shown = collections.Counter(map(id, returned))
+
+        def tells(s, watched, value, row, made):
+            if watched is None or watched.value is not value:
+                return True
+            if made is not None:
+                return shown[id(made)] + (shown[id(watched)] if watched is not made else 0) > 1
+            return (row or watched is not s) and id(watched) in shown
+
+        return tuple({s.origin: None for s, *asked in self.layout if tells(s, *asked)})
 
     def bring(self, value):
         """`value`, usable in this trace: lifted into a parameter if it belongs to an outer trace."""

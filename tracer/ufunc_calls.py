@@ -13,6 +13,7 @@ from .emit import cast_to, spread_to
 from .errors import ShapeError, UnsupportedError, message
 from .extents.bounded import Bounded, mentioned
 from .frames import locate
+from .layout import laid_as
 from .promote import (
     COMPARISONS,
     CONNECTIVES,
@@ -70,11 +71,11 @@ def call_ufunc(ufunc, *inputs):
                 operands = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
             value = rule(*operands)
             overflow.noted(ufunc, operands, value)
-            return wrap(value if value.type.dtype is gives else cast_to(value, gives))
+            return laid_as(value if value.type.dtype is gives else cast_to(value, gives), inputs)
     if mentioned(inputs) is not None:
         return Bounded.ufunc_handler(ufunc, "__call__", inputs, {})
     out = ufunc_values(ufunc, inputs)
-    return wrap(out[0]) if len(out) == 1 else tuple(wrap(v) for v in out)
+    return laid_as(out[0], inputs) if len(out) == 1 else tuple(laid_as(v, inputs) for v in out)
 
 
 def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True, signature=None):
@@ -104,7 +105,7 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
                 mask = mask_of(where)
                 shape = broadcast_shapes([value.type.shape, mask.type.shape])
                 value = OPS["select"](spread_to(mask, shape), spread_to(value, shape), Lit(0, value.type.like(shape)))
-            results.append(wrap(value))
+            results.append(laid_as(value, inputs) if order in ("K", "k") else wrap(value))
             continue
         results.append(write_out(ufunc.__name__, target, value, where, casting))
     return results[0] if len(results) == 1 else tuple(results)

@@ -10,6 +10,7 @@ from . import pytree
 from .assume import acts
 from .capture import ARRAY, SCALAR
 from .containers import settle
+from .handover import ambiguous, apart, follow
 from .status import failure
 from .verdict import decided
 
@@ -32,7 +33,8 @@ class Version:
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
         alone = len(outs) == len(func.results) == 1 and outs[0].how == "value"
-        single = alone and pytree.is_leaf(captured.tree) and not captured.layout and captured.given is None
+        single = alone and pytree.is_leaf(captured.tree) and not outs[0].chain
+        single = single and not captured.layout and not captured.relied and captured.given is None
         # the kind of the one result where there is nothing to write, check, share or rebuild
         self.effects = next(acts(func), None) is not None
         single = single and not self.effects and not captured.outside.draws
@@ -45,6 +47,7 @@ class Version:
         params, seen = set(func.params), set()
         # which results are an argument, or another result
         self.shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
+        self.unsure = any(part.how == "unsure" for out in outs for part in (out, *(out.object if out.how == "chosen" else ())))
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
     @functools.cached_property
@@ -80,7 +83,11 @@ class Version:
             return again("an argument that is written shares memory with another array")
         if any(isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned) for x in map(leaves.__getitem__, captured.layout)):
             return again("an argument is not in row-major order, which decides what is a view of it")
+        if any(asked(leaves, i, what) != answer for i, what, answer in captured.relied):
+            return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
+        if self.unsure and ambiguous(captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))):
+            return again("which of several arrays a result is cannot be told")
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
         made = {}
@@ -105,6 +112,8 @@ class Version:
         return np.array(result) if self.shared[index] else dispatch.owned(result)
 
     def _leaf(self, out, values, leaves, numpy, made):
+        if out.how == "chosen":
+            out = out.object[int(values[out.index])]
         if out.how == "object":
             return out.object
         if out.how == "copy":
@@ -112,22 +121,26 @@ class Version:
         if out.how == "outside":
             return out.object.get()
         if out.how == "argument":
-            return follow(leaves[out.index], out.chain)
+            found = made.get((out, out.chain))
+            if found is None:
+                found = made[out, out.chain] = follow(leaves[out.index], out.chain, values)
+            return found
         value = values[out.index]
         if not numpy:
             return follow(value, out.chain)
         if out.kind is ARRAY:
-            return made.setdefault((out.index, out.chain), follow(value, out.chain))
+            return made.setdefault((out.index, out.chain), follow(value, out.chain, values))
         return value[()] if out.kind is SCALAR else value.item()
 
 
-def follow(array, chain):
-    """The view that `chain` leads to."""
-    for step in chain:
-        array = step.apply(array)
-    return array
+def asked(leaves, i, what):
+    """What a trace relied on of an argument."""
+    x = leaves[i]
+    if not isinstance(x, np.ndarray):
+        return what != "writeable"
+    return x.flags.writeable if what == "writeable" else x.base is None if what == "owner" else not np.may_share_memory(x, leaves[what[1]])
 
 
 def overlapping(leaves, captured):
-    """Whether an array about to be written shares memory with another array the program read."""
-    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
+    """Whether an array about to be written shares memory with another array the program read, or elements of it with each other."""
+    return not all(apart(leaves[i]) for i in captured.writes) or any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))

@@ -163,6 +163,11 @@ class Index:
         return _write(x, self.axes, new)
 
 
+def dynamic(chain):
+    """Whether data decide where a window lies."""
+    return any(isinstance(step, Index) and step.dynamic for step in chain)
+
+
 def spelled(k):
     """One part of a static key."""
     if isinstance(k, slice):

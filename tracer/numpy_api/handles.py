@@ -8,6 +8,7 @@ from ...ir.ops.indexing import index_arrays
 from ...ir.types import Tensor
 from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..emit import INDEX, cast_to, constant_of, spread_to
+from ..layout import depends
 from ..promote import checked, flat, operand_as, read
 from ..storage import Storage, current_trace
 
@@ -45,9 +46,12 @@ def as_given(x, result):
     return TracedScalar(result.value) if type(x) is TracedScalar and x.weak is None and not result.shape else result
 
 
-def laid_out(value, shadow):
-    """A new array holding `value`, in memory as `shadow` is."""
-    return TracedArray(Storage(value, current_trace()), (), None, shadow)
+def laid_out(value, shadow, like=None):
+    """A new array holding `value`, in memory as `shadow` is, which is as `like` lies."""
+    out = TracedArray(Storage(value, current_trace()), (), None, shadow)
+    if like is not None:
+        out.storage.lies = depends(like)
+    return out
 
 
 def stand_in(x):

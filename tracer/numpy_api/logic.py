@@ -13,6 +13,7 @@ from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
 from ..indexing import stored
+from ..layout import laid_as
 from ..promote import PYTHON_NUMBERS, UFUNCS, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
 from ..storage import current_trace
 from ..ufunc_calls import apply_ufunc, weak_kind, write_out
@@ -157,11 +158,13 @@ def where(condition, x=NOTHING, y=NOTHING, /):
         return np.nonzero(condition)
     if x is NOTHING or y is NOTHING:
         raise ValueError(message("either both or neither of x and y should be given", locate()))
+    given = condition, x, y
     (c, _), (x, x_key), (y, y_key) = read(condition), read(x), read(y)
     dtype = result_dtype([x_key, y_key])
     x, y = wrapped_as(x, dtype), wrapped_as(y, dtype)
     shape = broadcast_shapes([shape_of(c), shape_of(x), shape_of(y)])
-    return fresh(e.select(operand_as(c, BOOL, shape), operand_as(x, dtype, shape), operand_as(y, dtype, shape)))
+    value = e.select(operand_as(c, BOOL, shape), operand_as(x, dtype, shape), operand_as(y, dtype, shape))
+    return laid_as(value, given, fresh)
 
 
 @implements(np.select)

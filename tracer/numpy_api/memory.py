@@ -1,13 +1,12 @@
 """What an ndarray shows of its memory: other dtypes, real and imaginary parts, flat order, flags and strides."""
 
-import functools
-
 import numpy as np
 
 from ..array import Traced, TracedArray, TracedScalar, fresh
 from ..emit import cast_to, reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..identity import Flags, base, set_flags, share
 from ..indexing import misfit
 from ..promote import checked
 from ..storage import current_trace
@@ -155,21 +154,9 @@ def set_flat(x, value):
     Flat(x)[:] = value
 
 
-def flags(x):
-    """The flags of the array's memory layout; writeable as the array itself is."""
-    current_trace().rely_on_layout(x.storage, row=True)
-    shadow = x.shadow[...] if x.chain or x.storage.origin is not None else np.empty_like(x.shadow)
-    shadow.flags.writeable = x.writeable
-    return shadow.flags
-
-
 def strides(x):
     current_trace().rely_on_layout(x.storage, row=True)
     return x.shadow.strides
-
-
-def base(x):
-    return TracedArray(x.storage) if x.chain else None
 
 
 def set_shape(x, shape):
@@ -192,15 +179,20 @@ TracedArray.shape = property(lambda x: x.type.shape, set_shape, doc="Sizes of th
 TracedArray.real = property(real, set_real, doc="The real part, a view.")
 TracedArray.imag = property(imag, set_imag, doc="The imaginary part, a view.")
 TracedArray.flat = property(Flat, set_flat, doc=Flat.__doc__)
-TracedArray.flags = property(flags, doc=flags.__doc__)
+TracedArray.flags = property(Flags, doc=Flags.__doc__)
 TracedArray.strides = property(strides, doc="Bytes from one element to the next along each axis.")
 TracedArray.base = property(base, doc="The array that owns the memory; None if it is this one.")
 TracedScalar.flat = property(lambda x: Flat(handle(x)), doc=Flat.__doc__)
 
 
-@implements(np.may_share_memory, np.shares_memory)
+@implements(np.may_share_memory)
+def may_share_memory(a, b, /, max_work=None):
+    return share(a, b, np.may_share_memory if max_work in (None, 0) else np.shares_memory)
+
+
+@implements(np.shares_memory)
 def shares_memory(a, b, /, max_work=None):
-    if not (type(a) is type(b) is TracedArray and a.storage is b.storage):
-        return False
-    whole = np.empty(a.storage.value.type.shape, a.storage.value.type.dtype)
-    return bool(np.shares_memory(*[functools.reduce(lambda array, step: step.apply(array), x.chain, whole) for x in (a, b)]))
+    return share(a, b, np.may_share_memory if max_work == 0 else np.shares_memory)
+
+
+implements(method="setflags")(set_flags)

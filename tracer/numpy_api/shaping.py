@@ -274,7 +274,7 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
 @implements(np.copy)
 def copy(a, order="K", subok=False):
     x = handle(a)
-    return laid_out(x.value, np.empty_like(x.shadow, order=order))
+    return laid_out(x.value, np.empty_like(x.shadow, order=order), x if order in ("K", "k", "A", "a") else None)
 
 
 @implements(method=("copy", "__copy__"))
@@ -298,7 +298,7 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
         return TracedScalar(cast_to(x.value, dtype))
     if not copy and x.dtype == dtype:
         return x
-    return laid_out(cast_to(x.value, dtype), np.empty_like(x.shadow, dtype, order))
+    return laid_out(cast_to(x.value, dtype), np.empty_like(x.shadow, dtype, order), x if order in ("K", "k", "A", "a") else None)
 
 
 @implements(np.astype)

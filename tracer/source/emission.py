@@ -14,7 +14,7 @@ from . import codes, counts, merge
 from .builtins import truth
 from .codes import Code
 from .joint import resolved
-from .leaving import Leaving, handle
+from .leaving import Leaving, handle, new
 from .run import closed, emit
 from .sharing import Sharing, arrays
 from .state import UNBOUND
@@ -197,7 +197,7 @@ class Emission:
     def own(self, x, name, carried):
         at = carried or self.result_row(x, name)
         readonly = not x.writeable
-        return lambda out: TracedArray(Storage(out[at()], current_trace(), None, readonly), (), x.type, x._shadow)
+        return lambda out: TracedArray(new(out[at()], [x], readonly), (), x.type, x._shadow)
 
     def result_row(self, x, name):
         s = merge.spec(x)

@@ -9,7 +9,7 @@ from ..storage import Storage, current_trace, memories
 from ..unmerged import Unmerged
 from . import codes, merge
 from .codes import Code
-from .leaving import Leaving, handle, shadow, strides
+from .leaving import Leaving, handle, new, shadow, strides
 from .state import UNBOUND
 
 NOTHING = object()  # what a side holds that raises, or that leaves otherwise: its value is never read
@@ -181,17 +181,17 @@ class Merger:
                 parts = self.leaving[n].parts(sides[n], name)
                 return lambda out: handle(resolved(parts, out), kind, seen=shadow(first))
             at = self.one(n)(self.operand(self.leaving[n].run, first, s), name)
-            return lambda out: TracedArray(Storage(out[at], current_trace(), None, readonly), (), kind, shadow(first))
+            return lambda out: TracedArray(new(out[at], [first], readonly), (), kind, shadow(first))
         mixed = strides(leaves[0]) != strides(leaves[1])
         seen = None if mixed else shadow(leaves[0])
         at = self.row(self.operand(self.a, leaves[0], s), self.operand(self.b, leaves[1], s), name)
         if all(own):
             mixed = mixed and len(kind.shape) > 1
-            return lambda out: handle([(None, Storage(out[at], current_trace(), None, readonly), ())], kind, mixed=mixed, seen=seen)
+            return lambda out: handle([(None, new(out[at], leaves, readonly), ())], kind, mixed=mixed, seen=seen)
         parts = [None if mine else way.parts(side, name) for mine, way, side in zip(own, self.leaving, sides)]
 
         def plan(out):
-            made = [[(None, Storage(out[at], current_trace()), ())] if p is None else resolved(p, out) for p in parts]
+            made = [[(None, new(out[at], [leaf]), ())] if p is None else resolved(p, out) for p, leaf in zip(parts, leaves)]
             bring, test, tests = current_trace().bring, self.test, [[t for t, _, _ in side] for side in made]
             for n, side in enumerate(tests):  # each side's own tests, where that side was taken
                 here = bring(test) if n == 0 else OPS["not"](bring(test))

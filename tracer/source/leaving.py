@@ -4,6 +4,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ..array import TracedArray
+from ..layout import both, depends
 from ..storage import Blend, Plain, Shared, Storage, current_trace, memories
 from ..views import Index
 
@@ -52,6 +53,7 @@ class Leaving:
                 if not made:
                     others = [s(out) for s in sources]
                     made.append(Shared(out[at], others) if others else Storage(out[at], current_trace(), None, storage.readonly))
+                    made[0].lies = both(made[0].lies, storage.lies)
                 return made[0]
 
             self.made[storage] = plan
@@ -82,6 +84,15 @@ def shadow(leaf):
     return None if isinstance(leaf, np.ndarray) else leaf.shadow
 
 
+def new(value, leaves, readonly=False):
+    """Memory that holds a value, and lies as the arrays that it was."""
+    made = Storage(value, current_trace(), None, readonly)
+    for x in leaves:
+        if isinstance(x, TracedArray):
+            made.lies = both(made.lies, depends(x))
+    return made
+
+
 def handle(choices, kind, value=None, mixed=False, seen=None):
     """An array that is one of the choices, of which the last is taken where no test holds."""
     if len(choices) == 1 and not mixed:
@@ -89,5 +100,5 @@ def handle(choices, kind, value=None, mixed=False, seen=None):
         return TracedArray(storage, chain, kind, seen)
     blend = Blend(choices, kind, value, mixed)
     if len(blend.choices) > MANY:
-        return TracedArray(Shared(blend.value, memories(blend)), (), kind, seen)
+        return TracedArray(Shared(blend.value, memories(blend), blend), (), kind, seen)
     return TracedArray(blend, (), kind, seen)

@@ -12,6 +12,7 @@ from ...ir.ops import OPS
 from ..array import Traced, TracedArray, TracedScalar
 from ..errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..frames import locate
+from ..identity import same_object
 from ..storage import current_trace
 from .branch import decided
 from .builtins import truth
@@ -78,6 +79,17 @@ def yields(kind, other):
     return kind is TracedArray and (getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0)
 
 
+def is_same(x, y):
+    """`x is y`."""
+    return same_object(x, y) if TracedArray in (type(x), type(y)) and current_trace() is not None else x is y
+
+
+def is_other(x, y):
+    """`x is not y`."""
+    found = is_same(x, y)
+    return not found if type(found) is bool else TracedScalar(OPS["not"](found.value), bool)
+
+
 def inplace(plain, name, otherwise):
     def stand_in(a, b):
         kind = type(a)
@@ -131,7 +143,7 @@ for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
     HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
 for _name in ("Mod", "IMod"):  # of strings it is formatting
     HOOKS[_name] = functools.partial(lambda numbers, a, b: percent(a, b) if type(a) is str else numbers(a, b), HOOKS[_name])
-HOOKS |= {"In": contained, "NotIn": missing, "Is": operator.is_, "IsNot": operator.is_not}
+HOOKS |= {"In": contained, "NotIn": missing, "Is": is_same, "IsNot": is_other}
 
 
 # -- exceptions ------------------------------------------------------------------------------------

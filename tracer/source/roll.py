@@ -6,13 +6,16 @@ could be told apart from Python's sharing (a placeholder written while others ma
 trade places) the loop is refused.
 """
 
+import numpy as np
+
 from ...ir.ops.control import COUNTER
 from .. import pytree
 from ..array import TracedArray
 from ..errors import CannotRoll, message, shown
 from ..frames import locate
+from ..layout import depends
 from ..ranges import interval
-from ..storage import Blend, Storage, current_trace
+from ..storage import UNKNOWN, Blend, Storage, current_trace
 from ..unmerged import Unmerged
 from . import codes, counts, merge, selections, visits
 from .branch import choose, decided
@@ -25,6 +28,21 @@ from .state import UNBOUND, note
 PASSES = 12
 
 
+class Lying:
+    """How an array lies in memory, and whether it may be written; the array itself is let go of."""
+
+    def __init__(self, x):
+        traced = isinstance(x, TracedArray)
+        self.writeable = x.writeable if traced else x.flags.writeable
+        self.lies = depends(x) if traced else ()
+        seen = x._shadow if traced else x
+        self.shadow = None if seen is None or seen.ndim < 2 or seen.flags.c_contiguous else np.empty_like(seen)
+
+    def strides(self):
+        """None where it is in row-major order."""
+        return None if self.shadow is None or self.shadow.flags.c_contiguous else self.shadow.strides
+
+
 class Carried:
     """A place whose value goes from trip to trip: the structure of the value and a spec a leaf."""
 
@@ -34,14 +52,35 @@ class Carried:
         self.memory = None  # Storage of each placeholder that is an array
         self.guesses = [counts.guess(x) for x in pytree.leaves(value)]  # what those that are Python ints are taken to be
         self.shown = [(None, None) for _ in specs]  # what has been shown of them
+        self.firsts = [Lying(x) if isinstance(x, TracedArray | np.ndarray) else None for x in pytree.leaves(value)]
+        self.parted = set()  # those that lie in memory otherwise after a trip
         self.shared = selections.keys(pytree.leaves(value))  # what leaves have in common with those of other places
 
     def placeholders(self, trace, name, shared):
         fresh = [trace.param(merge.type_of(s), name) if k is None or k not in shared else shared[k] for s, k in zip(self.specs, self.shared)]
         self.values = [v if k is None else shared.setdefault(k, v) for v, k in zip(fresh, self.shared)]
-        leaves = [TracedArray(Storage(v, trace)) if s[0] == "array" else merge.made(v, s) for v, s in zip(self.values, self.specs)]
+        leaves = [self.array(n, v, trace) if s[0] == "array" else merge.made(v, s) for n, (v, s) in enumerate(zip(self.values, self.specs))]
         self.memory = [x.storage if isinstance(x, TracedArray) else None for x in leaves]
+        trace.standing.update(m for m in self.memory if m is not None)
         return pytree.unflatten(self.tree, leaves, self.order)
+
+
+    def array(self, n, value, trace):
+        """A placeholder, which lies in memory and may be written as what the place held before the loop."""
+        first, storage = self.firsts[n], Storage(value, trace)
+        storage.readonly = not first.writeable
+        storage.lies = UNKNOWN if n in self.parted else first.lies
+        return TracedArray(storage, (), None, first.shadow)
+
+    def differ(self, n, after):
+        """Note how an array that a trip leaves differs from the one before the loop -> whether more differs than was known."""
+        first = self.firsts[n]
+        if first is None or n in self.parted or not isinstance(after, TracedArray | np.ndarray):
+            return False
+        if first.strides() == Lying(after).strides():
+            return False
+        self.parted.add(n)
+        return True
 
 
 class Roll:
@@ -230,6 +269,10 @@ class Roll:
         specs = [self.joined(slot, s, merge.spec(y), None, y) for s, y in zip(c.specs, ys)]
         changed = specs != c.specs
         c.specs = specs
+        for n, y in enumerate(ys):
+            changed |= c.differ(n, y)
+            if specs[n][0] == "array" and n < len(c.memory or ()) and c.memory[n] is not None and c.memory[n].readonly == Lying(y).writeable:
+                raise self.refused(f"{slot.name} may be written before a trip or after it, not both")
         return changed
 
     def check_kinds(self, run):

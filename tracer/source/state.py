@@ -10,6 +10,7 @@ from ..array import Traced
 from ..assume import remember
 from ..errors import CannotRoll, message, shown
 from ..frames import locate
+from ..identity import Flags
 from ..storage import current_trace
 
 
@@ -172,7 +173,7 @@ def set_item(owner, key, value):
 
 
 def set_attribute(owner, key, value):
-    if not isinstance(owner, Traced | np.ndarray):
+    if not isinstance(owner, Traced | np.ndarray | Flags):
         note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     setattr(owner, key, value)
 
