@@ -23,6 +23,7 @@ from .ranges import affine, distance, interval
 from .status import all_within
 from .storage import current_trace
 from .views import Index
+from .weak import PythonInt
 
 INPUT = "could not broadcast input array from shape {} into shape {}"
 MISMATCH = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
@@ -69,7 +70,7 @@ def stored(value, dtype):
         )
     if dtype.kind in "iu" and isinstance(value, list | tuple):
         whole_parts(value, dtype)
-    elif dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
+    elif dtype.kind in "iu" and kind is not int and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
         as_an_int(value, operand, dtype)
     return operand_as(operand, dtype)
 
@@ -80,22 +81,24 @@ def as_an_int(value, operand, dtype):
     info, ours = np.iinfo(dtype), type(value) is float or type(value) is TracedScalar and value.weak is not None
     if not isinstance(value, TracedScalar | np.generic | float) or not ours and dtype.kind == "u":
         return
-    words = f"the whole part of a number is out of bounds for {dtype}"
+    words = message(f"Python integer {{}} out of bounds for {dtype}", locate())
     if isinstance(operand, Value | Lit) and operand.type.kind in "iu":
         x = operand
         if not np.can_cast(x.type.dtype, dtype):
             inside = OPS["le"](x, Lit(info.max, x.type))
             if x.type.kind == "i":
                 inside = OPS["and"](inside, OPS["ge"](x, Lit(info.min, x.type)))
-            current_trace().check(inside, OverflowError, message(words, locate()))
+            current_trace().check(inside, OverflowError, words, x)
     elif isinstance(value, float | np.floating):
         if not info.min <= int(value) <= info.max:
-            raise OverflowError(message(words, locate()))
+            raise OverflowError(words.replace("{}", str(int(value)), 1))
     elif isinstance(value, TracedScalar):
         x = OPS["trunc"](cast_to(operand, np.dtype(np.float64)))
         fits = OPS["and"](OPS["ge"](x, Lit(float(info.min), x.type)), OPS["lt"](x, Lit(float(info.max + 1), x.type)))
         current_trace().check(OPS["eq"](x, x), ValueError, message("cannot convert float NaN to integer", locate()))
-        current_trace().check(fits, OverflowError, message(words, locate()))
+        infinite = OPS["eq"](OPS["abs"](x), Lit(np.inf, x.type))
+        current_trace().check(OPS["not"](infinite), OverflowError, message("cannot convert float infinity to integer", locate()))
+        current_trace().check(fits, OverflowError, words, cast_to(x, INDEX))
 
 
 def whole_parts(items, dtype):
@@ -103,7 +106,9 @@ def whole_parts(items, dtype):
     numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
     np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
     for i in numbers:
-        if isinstance(i, TracedScalar) and i.type.kind in "iuf":
+        if isinstance(i, TracedScalar) and i.weak is int:
+            PythonInt(i.value).given(dtype)
+        elif isinstance(i, TracedScalar) and i.type.kind in "iuf":
             as_an_int(i, i.value, dtype)
 
 

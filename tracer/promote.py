@@ -16,6 +16,7 @@ from .errors import ShapeError, UnsupportedError, message, shown
 from .frames import locate
 from .storage import current_trace
 from .unmerged import Unmerged
+from .weak import PythonInt
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 ORDERS = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">="}
@@ -33,12 +34,14 @@ PLAIN = (np.ndarray, np.memmap)  # whose results are plain arrays
 def read(x):
     """(operand, key) of anything NumPy takes as an operand.
 
-    The key is a dtype, or the Python type of a weak number; a plain Python number is its own operand.
+    The key is a dtype, or the Python type of a weak number; a plain Python number is its own operand, a traced int a `PythonInt`.
     """
     kind = type(x)
     if kind is TracedArray:
         return x.value, x.type.dtype
     if kind is TracedScalar:
+        if x.weak is int:
+            return PythonInt(x.value), int
         return x.value, x.weak if x.weak and x.weak is not bool else x.type.dtype
     if kind in PYTHON_NUMBERS:
         return x, kind if kind is not bool else WEAK_DTYPES[bool]
@@ -124,7 +127,9 @@ def checked_array(items):
 
 def operand_as(x, dtype, shape=None):
     """A read operand in a dtype, and a shape if given; Python numbers are range-checked as NEP 50 asks."""
-    if not isinstance(x, Value | Lit):
+    if type(x) is PythonInt:
+        x = x.given(dtype)
+    elif not isinstance(x, Value | Lit):
         if dtype.kind in "iu" and isinstance(x, int):
             dtype.type(x)  # OverflowError as NumPy raises it
         return literal(x, Tensor(() if shape is None else shape, dtype))
@@ -260,7 +265,9 @@ def mask_of(where, shape=None):
 def exactly(reads):
     """Python integers beyond the dtype they are compared with, as numbers that compare alike: NumPy compares exactly."""
     dtypes = [k for _, k in reads if isinstance(k, np.dtype) and k.kind in "iu"]
-    return [widened(x, dtypes[0]) if k is int and isinstance(x, int) and dtypes else (x, k) for x, k in reads]
+    if not dtypes:
+        return reads
+    return [x.compared(dtypes[0]) if type(x) is PythonInt else widened(x, dtypes[0]) if type(x) is int else (x, k) for x, k in reads]
 
 
 def widened(n, dtype):

@@ -218,4 +218,4 @@ def met(operands, fill=None, error=None):
 
 
 def value_of(x):
-    return x.array.value if type(x) is Bounded else read(x)[0]
+    return x.array.value if type(x) is Bounded else x.value if isinstance(x, Traced) else read(x)[0]

@@ -210,7 +210,7 @@ class Gather:
         self.meant = valid(Bounded(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))
         key = list(key)
         for i, k in zip(where, together):
-            value = spread_to(cast_to(read(k)[0], INDEX), shape)
+            value = spread_to(cast_to(k.value if isinstance(k, Traced) else read(k)[0], INDEX), shape)
             key[i] = fresh(self.located(value, self.array.shape[i], extents[i]))
         self.view, self.pairs, self.place = plain.advanced(self.array, tuple(key))
         rest = [e for a, e in enumerate(extents) if a not in where]

@@ -11,6 +11,7 @@ from ..emit import INDEX, cast_to, constant_of, spread_to
 from ..layout import depends
 from ..promote import checked, flat, operand_as, read
 from ..storage import Storage, current_trace
+from ..weak import PythonInt
 
 concatenate, slice_, reverse = OPS["concatenate"], OPS["slice"], OPS["reverse"]
 RUNS = 6  # a static gather of at most so many evenly spaced runs is written as slices
@@ -24,6 +25,8 @@ def handle(x):
 def value_of(x, dtype=None):
     """The operand np.asarray(x, dtype) would be."""
     operand, key = read(x)
+    if type(operand) is PythonInt:
+        return operand.value if dtype is None else operand.given(np.dtype(dtype))
     if not isinstance(operand, Value | Lit):
         found = np.asarray(operand)
         operand = Lit(found, Tensor((), checked(found.dtype)))

@@ -8,7 +8,7 @@ from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays, take_along_axis
 from ...ir.ops.shape import concatenate
 from ...ir.types import Tensor
-from ..array import TracedArray, TracedScalar, fresh, wrap
+from ..array import Traced, TracedArray, TracedScalar, fresh, wrap
 from ..emit import cast_to, constant_of, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
@@ -17,6 +17,7 @@ from ..layout import laid_as
 from ..promote import PYTHON_NUMBERS, UFUNCS, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
 from ..storage import current_trace
 from ..ufunc_calls import apply_ufunc, weak_kind, write_out
+from ..weak import PythonInt
 from .arguments import NOTHING, flat, give, given, traced, verdict, weak_or_traced
 from .handles import dtype_of, value_of
 from .registry import implements
@@ -148,6 +149,8 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
 
 def wrapped_as(x, dtype):
     """A Python integer that NumPy makes an array of, and then casts: beyond the dtype it wraps."""
+    if type(x) is PythonInt:
+        return x.value
     return int(np.asarray(x).astype(dtype)) if type(x) is int and dtype.kind in "iu" else x
 
 
@@ -302,8 +305,8 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
     a = traced(a)
     if a.dtype.kind in "iu":
         info = np.iinfo(a.dtype)
-        min = None if type(min) is int and min <= info.min else min
-        max = None if type(max) is int and max >= info.max else max
+        min = None if type(min) is int and min <= info.min else limited(min, "maximum", info.min)
+        max = None if type(max) is int and max >= info.max else limited(max, "minimum", info.max)
     if min is None and max is None:
         return apply_ufunc(np.positive, (a,), out=out, **kwargs)
     if min is None:
@@ -318,6 +321,13 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
         value = e.clamp(low, x, high) if dtype.kind in "iuf" else UFUNCS[np.minimum](UFUNCS[np.maximum](x, low), high)
         return wrap(value) if out is None else write_out("clip", out[0] if isinstance(out, tuple) else out, value)
     return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
+
+
+def limited(n, name, edge):
+    """A bound of np.clip; a Python int beyond `edge`, which bounds no integer of the array's dtype, is that."""
+    if weak_kind(n) is not int or not isinstance(n, Traced) or edge > np.iinfo(np.int64).max:
+        return n
+    return TracedScalar(getattr(e, name)(n.value, Lit(edge, n.type)), int)
 
 
 # -- stores under a mask ---------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from ..assume import decide
 from ..emit import cast_to, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
-from ..promote import read
 from ..storage import current_trace
 from .arguments import axes_of, give, given, last, sample_of, traced, verdict, without
 from .handles import cut, is_traced, picked, value_of
@@ -110,7 +109,7 @@ def quantiles(function, percent, ignore_nan=False):
         whole = is_whole(q)
         if known and np.asarray(q).dtype.kind == "O":
             raise UnsupportedError(message(f"{function.__name__} of q = {q!r:.40}, which is no number of NumPy's", locate(), "Write float(q)."))
-        shape = np.shape(q) if known else read(q)[0].type.shape
+        shape = np.shape(q) if known else q.shape
         trial = q if known else unit / 2 if getattr(q, "weak", None) is not None else np.full(shape, unit / 2, q.dtype)
         ignoring = ignore_nan and a.dtype.kind == "f"
         weighing = {} if weights is None else {"weights": np.ones(sample_of(a).shape)}
