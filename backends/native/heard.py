@@ -70,7 +70,8 @@ class Hearing:
     def __init__(self, code):
         self.code, self.left, self.stopped = code, code.name(), code.label()
         first = code.name()
-        code.head += [f"  {self.left} = alloca i64", f"  {first} = select i1 %hear, i64 {PERIOD}, i64 {(1 << 63) - 1}", f"  store i64 {first}, ptr {self.left}"]
+        code.head += [f"  {self.left} = alloca i64", f"  {first} = select i1 %hear, i64 {PERIOD}, i64 {(1 << 63) - 1}"]
+        code.head.append(f"  store i64 {first}, ptr {self.left}")
 
     def after(self, cost):
         """Ask, where as much work has been done since the last time."""
