@@ -1,13 +1,12 @@
 """The parameters of functions. Since Python 3.14 annotations are evaluated when they are asked for, and may name what is not there."""
 
 import functools
+import importlib
 import inspect
 import sys
 
 if sys.version_info >= (3, 14):
-    import annotationlib
-
-    declared = functools.partial(inspect.signature, annotation_format=annotationlib.Format.FORWARDREF)
+    declared = functools.partial(inspect.signature, annotation_format=importlib.import_module("annotationlib").Format.FORWARDREF)
 else:
     declared = inspect.signature
 
