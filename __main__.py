@@ -20,6 +20,7 @@ import numpy as np
 
 from . import DerivativeError, WengertError, grad, jit, source
 from .examples import training
+from .ir.parameters import declared
 from .ir.types import DTYPES, IRTypeError, parse_type
 from .tracer import pytree
 from .tracer.cache import keep, store
@@ -60,7 +61,7 @@ def floating(tree):
 
 def check_arguments(function, args):
     try:
-        signature = inspect.signature(function)
+        signature = declared(function)
     except ValueError:  # written in C, and silent about its parameters
         return
     try:

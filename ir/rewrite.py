@@ -18,6 +18,7 @@ import sys
 from collections import Counter
 
 from .core import Builder, Lit, Operand, Value, effectful
+from .parameters import declared
 from .pattern import Hole, Pat, head, holes, literals, match_call, may_match, rest, text_of
 from .types import IRTypeError
 
@@ -95,7 +96,7 @@ def _build(pattern, bound):
 
 
 def _names(function):
-    return tuple(inspect.signature(function).parameters)
+    return tuple(declared(function).parameters)
 
 
 def _caller():

@@ -242,7 +242,7 @@ def test_pieces_are_kept(short, process):
         found.append(process.run(text, *weighed, name="network"))
         compiled.append(len(misses))
         assert version(process.function).chain is not None
-    jax.monitoring.unregister_event_listener(listen)
+    getattr(jax.monitoring, "unregister_event_listener", id)(listen)  # jax 0.8.0 has none
     (kept, first), (read, again) = found
     assert (kept, read) == ("kept", "read") and 0 < compiled[0] == compiled[1]
     assert first == again == pytest.approx(network(*weighed))

@@ -564,7 +564,8 @@ def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
 
 
 @pytest.mark.parametrize("name, value, why", [
-    ("INSTALLED", False, "llvmlite is not installed: pip install 'wengert[native]'"),
+    ("INSTALLED", False, "llvmlite is not installed: pip install -U 'wengert[native]'"),
+    ("OLDEST", (9, 9), "llvmlite {}.{} is too old, 9.9 is not: pip install -U 'wengert[native]'".format(*build.version())),
     ("header", str, f"jaxlib comes without the header of XLA's foreign functions (jaxlib {importlib.metadata.version('jaxlib')})"),
 ])  # fmt: skip
 def test_what_it_costs_that_native_code_is_off_is_said_once(monkeypatch, capfd, name, value, why):

@@ -15,13 +15,13 @@ exchanged; the function, its parameters and its identity stay. Names are numbere
 the old objects.
 """
 
-import inspect
 import itertools
 import types
 
 import numpy as np
 
 from ..backends.xla import dispatch
+from ..ir.parameters import declared
 from ..ir.types import SHORT
 from . import rules
 from .capture import ARRAY, SCALAR
@@ -49,7 +49,7 @@ def named_of(function):
         return function.compiled.front.named
     if not isinstance(function, types.FunctionType | types.MethodType):
         return ()
-    own = inspect.signature(function, follow_wrapped=False).parameters.values()
+    own = declared(function, follow_wrapped=False).parameters.values()
     return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD])
 
 

@@ -4,7 +4,6 @@ What NumPy means by a line depends on shapes and dtypes, so a pattern is traced 
 its root: the types of what the equation is computed from, as far down as the pattern reaches.
 """
 
-import inspect
 import itertools
 import types as python
 import warnings
@@ -13,6 +12,7 @@ import numpy as np
 
 from ..ir.core import Builder, Func, Lit, Value
 from ..ir.op import OPS
+from ..ir.parameters import declared
 from ..ir.passes import dce, inline
 from ..ir.pattern import Hole, Pat, head, may_match, pattern_of
 from ..ir.pipeline import run as optimise
@@ -208,7 +208,7 @@ class Shapes:
 def parameters(function, family):
     """The names of the parameters without a default."""
     try:
-        given = inspect.signature(function).parameters.values()
+        given = declared(function).parameters.values()
     except (TypeError, ValueError):
         given = ()
     names = tuple(p.name for p in given if p.default is p.empty)

@@ -9,6 +9,7 @@ import threading
 from ..autodiff import checkpoints
 from ..backends.xla import dispatch
 from ..ir.exactness import exactly
+from ..ir.parameters import declared
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
 from . import pytree, rules
@@ -202,7 +203,7 @@ class Compiled:
 def signature_of(function):
     """The parameters of a function, or None for builtins that do not tell."""
     try:
-        return inspect.signature(function)
+        return declared(function)
     except (TypeError, ValueError):
         return None
 

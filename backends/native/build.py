@@ -5,14 +5,27 @@ import ctypes
 import functools
 import hashlib
 import importlib
+import importlib.metadata
 import importlib.util
+import re
 import threading
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
+OLDEST = 0, 45  # of those before, the LLVM knows no pointers without a type
 LOCK = threading.RLock()
 ENGINES = {}  # name of machine code -> what holds it, as long as the process lives: programs have bare pointers into it
 OBJECTS = {}  # name -> machine code, of what was compiled in this process, or kept from another
 LOGS = []  # sets that receive the name of the machine code of each module asked for
+
+
+@functools.cache
+def version():
+    """The first two numbers of llvmlite's version, where it tells."""
+    try:
+        found = importlib.metadata.version("llvmlite")
+    except importlib.metadata.PackageNotFoundError:  # put there without saying so
+        return OLDEST
+    return tuple(map(int, re.findall(r"\d+", found)[:2]))
 
 
 @functools.cache

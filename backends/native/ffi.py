@@ -11,7 +11,8 @@ import sys
 
 import jax
 
-from .build import INSTALLED, LOCK, address
+from .build import INSTALLED, LOCK, OLDEST, address
+from .build import version as llvmlite
 from .layout import FIELDS, Header, unknown
 
 FRAME = FIELDS["CallFrame"]
@@ -78,6 +79,8 @@ def refusal():
     """Why no foreign function can be used here, or None."""
     if not INSTALLED:
         return "llvmlite is not installed"
+    if llvmlite() < OLDEST:
+        return "llvmlite {}.{} is too old, {}.{} is not".format(*llvmlite(), *OLDEST)
     if sys.maxsize < 2**32:
         return "pointers have 32 bits"
     if not header():

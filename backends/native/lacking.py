@@ -13,7 +13,7 @@ from . import build
 from .legal import emitted, loop_work
 
 COSTS = "loops such as that at {place} run as no machine code, which would be 2 to 60 times faster"
-INSTALL = "llvmlite is not installed: pip install 'wengert[native]'"
+INSTALL = ": pip install -U 'wengert[native]'"
 TOLD = []  # what has been said
 
 
@@ -26,8 +26,8 @@ def tell(op, types, attrs, least, reason):
     with build.LOCK:
         if TOLD:
             return
-        why = f"{reason} (jaxlib {importlib.metadata.version('jaxlib')})" if build.INSTALLED else INSTALL
-        TOLD.append(f"wengert: {COSTS.format(place=place(attrs))}; {why}\n")
+        more = INSTALL if reason.startswith("llvmlite") else f" (jaxlib {importlib.metadata.version('jaxlib')})"
+        TOLD.append(f"wengert: {COSTS.format(place=place(attrs))}; {reason}{more}\n")
     with contextlib.suppress(OSError, ValueError, AttributeError):  # there is no stderr, or it is closed
         sys.stderr.write(("\r\x1b[K" if sys.stderr.isatty() else "") + TOLD[0])
         sys.stderr.flush()

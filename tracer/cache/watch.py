@@ -128,7 +128,7 @@ def hidden(code):
     for c in codes(code):
         level, last = None, None  # of an import: the constants loaded before it, of which the first is 0 where the name is absolute
         for ins in dis.get_instructions(c):
-            if ins.opname == "LOAD_CONST":
+            if ins.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
                 level, last = last, ins.argval
             if ins.opname == "IMPORT_NAME" and not (level == 0 and ins.argval in PLAIN and pure(ins.argval)):
                 return f"{code.co_qualname} imports {ins.argval} when it runs"

@@ -5,6 +5,7 @@ import os
 import sysconfig
 import types
 
+from ...ir.parameters import annotate
 from ..aside import seen_by
 from ..frames import ITERATED, PART, internal
 from ..scan import codes
@@ -58,7 +59,8 @@ def convert(function):
     cells[HOOK] = CELL
     twin = types.FunctionType(made, space, function.__name__, function.__defaults__, tuple([cells[n] for n in made.co_freevars]))
     twin.__kwdefaults__, twin.__qualname__, twin.__module__ = function.__kwdefaults__, function.__qualname__, function.__module__
-    twin.__annotations__, twin.__doc__ = function.__annotations__, function.__doc__
+    twin.__doc__ = function.__doc__
+    annotate(twin, function)
     twin.__dict__.update(function.__dict__)
     return twin
 

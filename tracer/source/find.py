@@ -12,6 +12,7 @@ import types
 from ...ir.syntax import compiled, parse
 from .names import SCOPES, bound, walk
 
+PLACED = inspect.CO_NESTED | getattr(inspect, "CO_METHOD", 0)  # flags that say where a function stands
 FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
 
@@ -101,7 +102,7 @@ def alike(made, code):
 
     pytest rewrites asserts as it imports a test: there, everything but the code of the asserts must fit.
     """
-    if made.co_varnames[: made.co_argcount] != code.co_varnames[: code.co_argcount] or (made.co_flags ^ code.co_flags) & ~inspect.CO_NESTED:
+    if made.co_varnames[: made.co_argcount] != code.co_varnames[: code.co_argcount] or (made.co_flags ^ code.co_flags) & ~PLACED:
         return False
     if any(n.startswith("@py_") for n in code.co_varnames):
         known = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}

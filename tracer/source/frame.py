@@ -14,7 +14,7 @@ from ..frames import ITERATED
 from .calls import call
 from .loop_frame import Frames, Hold, code_units, loop_after
 
-KNOWN = (3, 11) <= sys.version_info[:2] <= (3, 13)  # the bytecodes this was written for
+KNOWN = (3, 11) <= sys.version_info[:2] <= (3, 14)  # the bytecodes this was written for
 LOOPED = (range, enumerate, zip)
 SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 _codes = {}  # code -> the same with readers

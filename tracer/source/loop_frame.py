@@ -22,7 +22,7 @@ from .rewrite import NUMBERS, SITES, Site
 from .state import UNBOUND, Slot
 
 VERSION = sys.version_info[:2]
-PAST = {(3, 11): 0, (3, 12): 2, (3, 13): 4}.get(VERSION, 0)  # from where FOR_ITER jumps to where the loop is over
+PAST = {(3, 11): 0, (3, 12): 2, (3, 13): 4, (3, 14): 4}.get(VERSION, 0)  # from where FOR_ITER jumps to where the loop is over
 ENDS = {"RETURN_VALUE", "RETURN_CONST"}
 STOPS = ENDS | {"RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 LEAVES = ("DELETE_FAST", "DELETE_DEREF", "YIELD_VALUE", "SEND", "LOAD_LOCALS", *ENDS)
