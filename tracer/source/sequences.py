@@ -106,7 +106,7 @@ def sorted_(iterable, /, *, key=None, reverse=False):
         text = "sorted() met a NaN, whose place Python leaves to chance; np.sort puts it last"
         check(OPS["not"](np.isnan(array).any().value), UnsupportedError, text)
     array = np.sort(array)
-    made = [TracedScalar(array[n].value, kind if kind in PYTHON_NUMBERS else None) for n in range(len(items))]
+    made = [TracedScalar(array[n].value, kind if isinstance(kind, type) else None) for n in range(len(items))]
     return made[::-1] if reverse else made
 
 
