@@ -6,7 +6,7 @@ A family says what comes of one seed, on one of ENGINES:
 
 It is called within `on(engine, exact)`, so that whatever it compiles runs there. A module of a family offers that function, or the pair
 
-    draw(rng) -> case           rng: a random.Random; str(case) is what a reader needs to run it again
+    draw(rng) -> case           rng: a random.Random; its `text`, or str(case), is what a reader needs
     differences(case) -> text   None: agrees; "refused: why" and "explained: why"; anything else is how plain Python and the program differ
 
 of which `run_of(module)` makes one; a WengertError that `differences` lets through is a refusal, other exceptions are differences.
@@ -95,7 +95,9 @@ def run_of(module):
             said = f"refused: {reason(error)}"
         except Exception as error:
             said = f"raises {type(error).__name__}: {error}"
-        return Found.of(said, str(case), getattr(case, "calls", 1))
+        if said and said.startswith("refused:"):
+            said = f"refused: {reason(said[8:].strip())}"
+        return Found.of(said, str(getattr(case, "text", case)), getattr(case, "calls", 1))
 
     return run
 

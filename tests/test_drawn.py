@@ -89,3 +89,11 @@ def test_sorted_numbers_of_NumPy_have_no_kind_of_Pythons():
 def test_numbers_of_traced_text_are_refused(number):
     with pytest.raises(UnsupportedError, match="the text of a traced value"):
         jit(lambda t: number(f"{t:.0f}"))(3.0)
+
+
+def test_powers_that_Python_makes_complex_are_refused():
+    """Python raises nothing there, so what is raised is ours."""
+    f = jit(lambda t: t**0.5)
+    assert f(4.0) == 2.0
+    with pytest.raises(UnsupportedError, match="complex in Python"):
+        f(-4.0)
