@@ -97,3 +97,10 @@ def test_powers_that_Python_makes_complex_are_refused():
     assert f(4.0) == 2.0
     with pytest.raises(UnsupportedError, match="complex in Python"):
         f(-4.0)
+
+
+def test_booleans_of_NumPy_are_not_rounded():
+    check_same(lambda x: round(x[0]), np.array([True, False]))
+    check_same(lambda x: round(x[0], 1), np.array([True, False]))
+    check_same(lambda x: round(x[0] > 1), np.arange(3.0))
+    check_same(lambda x: round(bool(x[0])), np.arange(3.0))
