@@ -104,3 +104,13 @@ def test_booleans_of_NumPy_are_not_rounded():
     check_same(lambda x: round(x[0], 1), np.array([True, False]))
     check_same(lambda x: round(x[0] > 1), np.arange(3.0))
     check_same(lambda x: round(bool(x[0])), np.arange(3.0))
+    check_same(lambda x: round(x[0] * 1j), np.arange(3.0))
+    check_same(lambda x: round(x), 2j)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex")
+def test_complex_scalars_of_NumPy_are_their_real_part_to_int_and_float():
+    for x in (np.complex64(3.5 - 2j), np.complex128(-2.5), 1j, np.array(2j)):
+        for number in (int, float):
+            check_same(lambda x, number=number: (number(x), number(x) * np.float32(2)), x)
+            check_same(lambda x, number=number: number(x[0]), np.array([x], complex))
