@@ -25,7 +25,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 from draws import Found, on
-from families import FAMILIES
+from families import FAMILIES, TIME
 
 SHARES = {"numpy": 88, "straight": 5, "nests": 1, "native": 2, "xla": 2, "default": 2}  # of 100 programs
 TURNS = [engine for engine, share in SHARES.items() for _ in range(share)]
@@ -106,7 +106,7 @@ class Tally:
     def job(self):
         seed = self.first + self.next
         self.next += 1
-        family = min(self.seconds, key=self.seconds.get)
+        family = min(self.seconds, key=lambda name: self.seconds[name] / TIME.get(name, 1))
         self.seconds[family] += 0.01  # the others are next while it runs
         return family, seed, TURNS[seed * 37 % 100], seed // 100 % 2 == 1
 

@@ -25,7 +25,7 @@ def agree(got, want, rtol=1e-12):
         elif isinstance(w, float | complex):
             np.testing.assert_allclose(g, w, rtol=rtol)
         else:
-            assert g == w or g is w
+            assert g == w or g is w, f"{g!r:.80} against {w!r:.80}"
 
 
 def check_same(function, *args, rtol=1e-12):

@@ -11,13 +11,12 @@ import random_extents
 import random_flow
 import random_gradients
 import random_histories
+import random_identity
 import random_numpy
 import random_strangers
 import random_types
 from calls import names
 from draws import Found, reason, run_of
-
-__all__ = ["FAMILIES", "run_of"]
 
 
 def of_outcome(outcome, text, calls):
@@ -56,6 +55,7 @@ FAMILIES = {
     "types": random_types.run,
     "strangers": random_strangers.run,
     "histories": random_histories.run,
+    "identity": run_of(random_identity),
     "flow": flow(False),
     "wide": flow(True),
     "extents": of_outcome(random_extents.outcome, lambda seed: random_extents.Program(seed).text, 3),
@@ -63,3 +63,4 @@ FAMILIES = {
     "exact sums": exact("sums"),
     "exact flow": exact("wide"),
 }
+TIME = {"calls": 3, "batches": 3}  # times as much of it as another family

@@ -252,9 +252,9 @@ def run(seed, engine="numpy"):
         given = arguments(seed + k * 10_007 * 105)  # the same kinds
         want, got = attempt(f, copy.deepcopy(given)), attempt(compiled, copy.deepcopy(given))
         found = apart(got, want, given)
-        if found.startswith("refused"):
+        if found.startswith(("refused", "explained")):
             refused = found
         elif found:
-            roundings = shaky(lambda args: attempt(f, args), given, want)
+            roundings = shaky(lambda args: attempt(f, args), given, found, got)
             return Found("explained" if roundings else "different", f"call {k}: {found}\n  on {given!r}", shown, k + 1)
     return Found.of(refused, shown, 3)

@@ -169,24 +169,20 @@ def run(seed, engine="numpy"):
         compiled = jit(f)
         for n, (of, data) in enumerate(order):
             given, calls = numbers(of, data), calls + 1
-            found = one(f, compiled, given)
-            if found.startswith("refused"):
+            got, want = attempt(compiled, copy.deepcopy(given)), attempt(f, copy.deepcopy(given))
+            found = apart(got, want, given)
+            if found.startswith(("refused", "explained")):
                 refused = found
             elif found:
+                roundings = shaky(lambda args: attempt(f, args), given, found, got)
                 found = f"{found}\n  call {n} of {[k for k, _ in order[: n + 1]]}, on {given!r}"
-                roundings = shaky(lambda args: attempt(f, args), given, attempt(f, copy.deepcopy(given)))
                 return Found("explained" if roundings else "different", "roundings decide | " * roundings + found, text, calls)
     if r.random() < 0.3:
         found, calls = by_jax(f, jit(f), numbers(kinds, seed)), calls + 1
-        if found and not found.startswith("refused"):
+        if found and not found.startswith(("refused", "explained")):
             return Found("different", f"jax arrays of {kinds}: {found}", text, calls)
         refused = refused or found
     return Found.of(refused, text, calls)
-
-
-def one(f, compiled, given):
-    plain, mine = copy.deepcopy(given), copy.deepcopy(given)
-    return apart(attempt(compiled, mine), attempt(f, plain), given)
 
 
 def by_jax(f, compiled, given):

@@ -9,7 +9,7 @@ import numpy as np
 from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from .emit import cast_to
-from .errors import IntegerOverflow, message
+from .errors import IntegerOverflow, UnsupportedError, message
 from .frames import locate
 from .ranges import interval
 from .storage import current_trace
@@ -85,7 +85,7 @@ def errors(ufunc, values):
         positive = OPS["ge"](base, Lit(0, base.type)) if isinstance(base, Value) else Lit(base.value >= 0, base.type.like(dtype=bool))
         ok = positive if isinstance(whole, Lit) else OPS["or"](positive, whole)
         current_trace().check(
-            ok, ValueError, message("a negative Python float to a fractional power is complex in Python; write it with complex numbers", locate())
+            ok, UnsupportedError, message("a negative Python float to a fractional power is complex in Python; write it with complex numbers", locate())
         )
 
 

@@ -7,7 +7,6 @@ tracing; of an int that data decides the interval is known: where that does not 
 
 import numpy as np
 
-from ..ir.ops import OPS
 from .emit import cast_to
 from .errors import message
 from .frames import locate

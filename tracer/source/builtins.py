@@ -49,6 +49,16 @@ def number(x):
     return value if not value.type.shape else OPS["reshape"](value, shape=())
 
 
+def real_number(x, wanted):
+    """`number`, or the real part of a complex scalar of NumPy's, which is what that gives for a float or an int."""
+    value = number(x)
+    if value.type.kind != "c":
+        return value
+    if not isinstance(x, TracedScalar) or x.weak is not None:
+        raise TypeError(message(f"{wanted}() argument must be a string or a real number, not 'complex'", locate()))
+    return OPS["real"](value)
+
+
 def check(ok, error, text):
     current_trace().check(ok, error, message(text, locate()))
 
@@ -60,18 +70,14 @@ def check(ok, error, text):
 def float_(x=0.0, /):
     if not is_one(x):
         return builtins.float(x)
-    if x.type.kind == "c":
-        raise TypeError(message("float() argument must be a string or a real number, not 'complex'", locate()))
-    return TracedScalar(cast_to(number(x), WEAK_DTYPES[float]), float)
+    return TracedScalar(cast_to(real_number(x, "float"), WEAK_DTYPES[float]), float)
 
 
 @replaces(int)
 def int_(x=0, /, *base, **more):
     if not is_one(x) or base or more:
         return builtins.int(x, *base, **more)
-    value = number(x)
-    if value.type.kind == "c":
-        raise TypeError(message("int() argument must be a string or a real number, not 'complex'", locate()))
+    value = real_number(x, "int")
     if value.type.kind == "f":
         check(OPS["is_finite"](value), ValueError, "cannot convert float NaN or infinity to integer")
         value = OPS["trunc"](value)

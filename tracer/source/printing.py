@@ -31,6 +31,7 @@ class Text:
         )
 
     __str__ = __format__ = __len__ = __iter__ = __eq__ = __hash__ = __contains__ = __getitem__ = __bool__ = _fail
+    __int__ = __float__ = __complex__ = _fail
 
     def __getattr__(self, name):
         if name.startswith("__"):

@@ -106,7 +106,7 @@ def sorted_(iterable, /, *, key=None, reverse=False):
         text = "sorted() met a NaN, whose place Python leaves to chance; np.sort puts it last"
         check(OPS["not"](np.isnan(array).any().value), UnsupportedError, text)
     array = np.sort(array)
-    made = [TracedScalar(array[n].value, kind if kind in PYTHON_NUMBERS else None) for n in range(len(items))]
+    made = [TracedScalar(array[n].value, kind if isinstance(kind, type) else None) for n in range(len(items))]
     return made[::-1] if reverse else made
 
 
@@ -149,6 +149,9 @@ def rounded(x, digits):
 def round_(x, ndigits=None):
     if not isinstance(x, TracedScalar):
         return builtins.round(x) if ndigits is None else builtins.round(x, ndigits)
+    if x.type.kind == "c" or x.type.kind == "b" and x.weak is None:
+        name = "complex" if x.weak else f"numpy.{x.type.dtype.type.__name__}"
+        raise TypeError(message(f"type {name} doesn't define __round__ method", locate()))
     if ndigits is not None:
         return rounded(x, ndigits) if x.weak is float else TracedScalar(np.round(x, ndigits).value, x.weak)
     return int_(np.rint(x)) if x.type.kind == "f" else int_(x)
