@@ -194,10 +194,10 @@ def select(condlist, choicelist, default=0):
 
 def as_choice(x, key, dtype, default):
     """A choice in the dtype of all. NumPy has made arrays of Python numbers by then: objects beyond 64 bits. Only the default is cast unasked."""
-    if isinstance(x, Value | Lit):
+    if isinstance(x, Value | Lit | PythonInt):
         if not default and key is int:
             verdict(np.copyto, np.zeros((), dtype), np.zeros((), int))
-        return cast_to(x, dtype)
+        return cast_to(wrapped_as(x, dtype), dtype)
     made = np.full((), np.asarray(x), dtype) if default else np.zeros((), dtype)
     if not default:
         verdict(np.copyto, made, np.asarray(x))
