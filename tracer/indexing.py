@@ -106,6 +106,8 @@ def whole_parts(items, dtype):
     numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
     np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
     for i in numbers:
+        if isinstance(i, complex) or isinstance(i, TracedScalar) and i.weak is complex:
+            raise TypeError(message("int() argument must be a string, a bytes-like object or a real number, not 'complex'", locate()))
         if isinstance(i, TracedScalar) and i.weak is int:
             PythonInt(i.value).given(dtype)
         elif isinstance(i, TracedScalar) and i.type.kind in "iuf":

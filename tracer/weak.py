@@ -7,7 +7,6 @@ tracing; of an int that data decides the interval is known: where that does not 
 
 import numpy as np
 
-from ..ir.ops import OPS
 from .emit import cast_to
 from .errors import message
 from .frames import locate
@@ -17,6 +16,17 @@ from .storage import current_trace
 
 INT, DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
 EXACT = 2**53  # floats hold all ints up to here
+
+
+def literal_within(n, dtype):
+    """A literal int for an integer dtype: OverflowError where it does not fit, raised by the program where data decide whether it comes there."""
+    info, trace = np.iinfo(dtype), current_trace()
+    if info.min <= n <= info.max:
+        return n
+    if trace is None or not trace.repeated:
+        dtype.type(n)  # NumPy's own words
+    trace.fail(OverflowError, message(f"Python integer {n} out of bounds for {dtype}", locate()))
+    return 0
 
 
 class PythonInt:

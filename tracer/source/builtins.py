@@ -4,6 +4,7 @@
 """
 
 import builtins
+import functools
 import math
 
 import numpy as np
@@ -130,7 +131,7 @@ def _scalar_type(real):
 
 def scalar_of(x, dtype):
     """A number in a dtype; one of Python's has to fit, as where it is stored."""
-    value = stored(x, dtype) if getattr(x, "weak", None) and dtype.kind in "iu" else operand_as(read(x)[0], dtype)
+    value = stored(x, dtype) if getattr(x, "weak", None) and dtype.kind in "iuf" else operand_as(read(x)[0], dtype)
     return value if not value.type.shape else OPS["reshape"](value, shape=())
 
 
@@ -290,7 +291,7 @@ def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
 
 @replaces(math.hypot)
 def hypot(*xs):
-    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(np.linalg.norm(np.stack(floating(xs))))
+    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(functools.reduce(np.hypot, floating(xs), 0.0))
 
 
 @replaces(math.dist)
