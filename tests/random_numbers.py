@@ -4,8 +4,9 @@
 
 Python's ints and floats are literals or made from data: int(x), len(x[x > 0]), counters of loops, round, //. Value, dtype, Python type,
 class of the exception and what is left in the arrays are compared with plain Python's, of two calls. Programs run as generated NumPy;
---xla: by XLA. `draw(rng)` is a case, `differences(case)` what differs or None; `outcome(seed)` is "agree", "refused" (an error of ours), or a
-description of a difference.
+--xla: by XLA. "other error": both raise, but something else, as where one call has several mistakes.
+`draw(rng)` is a case, `differences(case)` what differs or None; `outcome(seed)` is "agree", "refused" (an error of ours), "other error", or
+a description of a difference.
 """
 
 import argparse
@@ -32,29 +33,34 @@ REFUSED = (WengertError,)
 UNSAID = "is complex in Python", "Cannot cast", "not supported for the input types"  # of another type, or of a branch that is not taken
 ARITHMETIC = "+ - * / // % **".split()
 BITS = "& | ^ << >>".split()
+TWO = "pow fmod atan2 hypot log copysign remainder".split()  # of math
 ORDER = "< <= > >= == !=".split()
 UFUNCS = """add subtract multiply true_divide floor_divide remainder power maximum minimum fmax fmin gcd lcm hypot arctan2 copysign logaddexp
     bitwise_and bitwise_or bitwise_xor left_shift right_shift equal not_equal less less_equal greater greater_equal logical_and logical_or
     fmod divmod heaviside float_power nextafter""".split()
-CALLS = """np.where({t}, {a}, {n}) | np.where({t}, {n}, {a}) | np.select([{t}], [{a}], {n}) | np.clip({a}, {n}, {m}) | {a}.clip({n}, {m}) | {a}.clip({n})
-    np.clip({a}, None, {n}) | np.full(3, {n}, '{d}') | np.full_like({a}, {n}) | np.full(3, {n}) | np.array([{n}, {m}], '{d}') | np.array([{n}, {m}])
-    np.asarray([{n}, {a}[0]]) | np.array({n}, '{d}') | np.array([[{n}], [{m}]], dtype='{d}') | np.append({a}, {n}) | np.insert({a}, 0, {n})
-    np.concatenate([{a}, [{n}]]) | np.hstack([{a}, {n}]) | np.stack([{a}[0], {n}]) | np.sum({a}, initial={n}) | np.max({a}, initial={n})
-    np.minimum.reduce({a}, initial={n}) | np.pad({a}, 1, constant_values={n}) | np.isin({a}, {n}) | np.isin({a}, [{n}, {m}]) | np.searchsorted(np.sort({a}), {n})
-    np.dot({a}, {n}) | np.outer({a}, {n}) | np.multiply.outer({a}, {n}) | np.add.outer({a}, [{n}, {m}]) | np.kron({a}, {n}) | np.diff({a}, prepend={n})
-    np.polyval([{n}, {m}], {a}) | np.isclose({a}, {n}) | np.allclose({a}, {n}) | np.array_equal({a}, [{n}] * 3) | np.choose([0, 1, 0], [{a}, {n}])
-    np.linspace({n}, {m}, 3) | np.interp({n}, [0, 1, 2], [3., 4., 5.]) | np.{d_}({n}) | np.result_type({a}, {n}) | np.array([{n}]).astype('{d}')
-    np.float32({n}) | np.trapezoid({a}, dx={n}) | np.ediff1d({a}, to_begin={n}) | np.nan_to_num({a}, nan={n}) | np.digitize({a}, [{n}]) | np.roll({a}, {n})
-    np.count_nonzero({a} == {n}) | np.abs({n}) | np.sign({n}) | np.sqrt({n}) | np.negative({n}) | np.square({n}) | np.mean([{n}, {m}]) | np.cumsum([{n}, {m}])
-    np.zeros(3, '{d}') + {n} | np.ones((2, 3), '{d}') * [{n}, {m}, 1] | sum([{n}, {m}]) | max({n}, {m}) | min({n}, {a}[0]) | np.prod([{n}, {m}]) | np.add({a}, {n}, dtype='{d}')
-    np.copysign({n}, {a}) | np.floor_divide({n}, {a}) | np.power({a}, {n}) | np.subtract({n}, {a}) | np.round({n}, 1)"""
-STORES = """{a}[0] = {n} | {a}[:] = {n} | {a}[...] = {n} | {a}[1:] = {n} | {a}[{t}] = {n} | {a}[[0, 2]] = {n} | {a}[[0, 1]] = [{n}, {m}] | {a}[:] = [{n}, {m}, 1]
-    {a}.fill({n}) | {a} += {n} | {a} -= {n} | {a} *= {n} | {a} //= {n} | {a} **= {n} | {a} |= {n} | {a} <<= {n} | {a} /= {n} | {a}[1:] += {n} | {a}[0] += {n}
-    np.put({a}, [0, 1], {n}) | np.put({a}, [0, 1], [{n}, {m}]) | {a}.put([0], {n}) | np.place({a}, {t}, {n}) | np.place({a}, {t}, [{n}, {m}])
-    np.putmask({a}, {t}, {n}) | np.putmask({a}, {t}, [{n}, {m}]) | np.copyto({a}, {n}) | np.copyto({a}, {n}, casting='unsafe') | np.copyto({a}, {n}, where={t})
-    np.copyto({a}, [{n}, {m}, 0], casting='unsafe') | np.add({a}, {n}, out={a}) | np.multiply({a}, {n}, out={a}, casting='unsafe') | np.maximum({a}, {n}, {a})
-    np.add.at({a}, [0, 0], {n}) | {a}.flat[1] = {n} | {a}.flat = {n} | {a}.flat[:] = [{n}, {m}] | np.clip({a}, {n}, {m}, out={a}) | np.add({a}, {n}, out={a}, where={t})
-    np.fill_diagonal({a}.reshape(1, 3), {n}) | np.less({a}, {n}, out={a}, casting='unsafe') | {a}[:, None][1] = {n} | {a}.reshape(3, 1)[:] = {n} | {a}[2:0:-1] = {n}"""
+CALLS = """np.where({t}, {a}, {n}) | np.where({t}, {n}, {a}) | np.select([{t}], [{a}], {n}) | np.clip({a}, {n}, {m}) | {a}.clip({n}, {m})
+    {a}.clip({n}) | np.clip({a}, None, {n}) | np.full(3, {n}, '{d}') | np.full_like({a}, {n}) | np.full(3, {n}) | np.array([{n}, {m}], '{d}')
+    np.array([{n}, {m}]) | np.asarray([{n}, {a}[0]]) | np.array({n}, '{d}') | np.array([[{n}], [{m}]], dtype='{d}') | np.append({a}, {n})
+    np.insert({a}, 0, {n}) | np.concatenate([{a}, [{n}]]) | np.hstack([{a}, {n}]) | np.stack([{a}[0], {n}]) | np.sum({a}, initial={n})
+    np.max({a}, initial={n}) | np.minimum.reduce({a}, initial={n}) | np.pad({a}, 1, constant_values={n}) | np.isin({a}, {n})
+    np.isin({a}, [{n}, {m}]) | np.searchsorted(np.sort({a}), {n}) | np.dot({a}, {n}) | np.outer({a}, {n}) | np.multiply.outer({a}, {n})
+    np.add.outer({a}, [{n}, {m}]) | np.kron({a}, {n}) | np.diff({a}, prepend={n}) | np.polyval([{n}, {m}], {a}) | np.isclose({a}, {n})
+    np.allclose({a}, {n}) | np.array_equal({a}, [{n}] * 3) | np.choose([0, 1, 0], [{a}, {n}]) | np.linspace({n}, {m}, 3)
+    np.interp({n}, [0, 1, 2], [3., 4., 5.]) | np.{d_}({n}) | np.result_type({a}, {n}) | np.array([{n}]).astype('{d}') | np.float32({n})
+    np.trapezoid({a}, dx={n}) | np.ediff1d({a}, to_begin={n}) | np.nan_to_num({a}, nan={n}) | np.digitize({a}, [{n}]) | np.roll({a}, {n})
+    np.count_nonzero({a} == {n}) | np.abs({n}) | np.sign({n}) | np.sqrt({n}) | np.negative({n}) | np.square({n}) | np.mean([{n}, {m}])
+    np.cumsum([{n}, {m}]) | np.zeros(3, '{d}') + {n} | np.ones((2, 3), '{d}') * [{n}, {m}, 1] | sum([{n}, {m}]) | max({n}, {m})
+    min({n}, {a}[0]) | np.prod([{n}, {m}]) | np.add({a}, {n}, dtype='{d}') | np.copysign({n}, {a}) | np.floor_divide({n}, {a})
+    np.power({a}, {n}) | np.subtract({n}, {a}) | np.round({n}, 1)"""
+STORES = """{a}[0] = {n} | {a}[:] = {n} | {a}[...] = {n} | {a}[1:] = {n} | {a}[{t}] = {n} | {a}[[0, 2]] = {n} | {a}[[0, 1]] = [{n}, {m}]
+    {a}[:] = [{n}, {m}, 1] | {a}.fill({n}) | {a} += {n} | {a} -= {n} | {a} *= {n} | {a} //= {n} | {a} **= {n} | {a} |= {n} | {a} <<= {n}
+    {a} /= {n} | {a}[1:] += {n} | {a}[0] += {n} | np.put({a}, [0, 1], {n}) | np.put({a}, [0, 1], [{n}, {m}]) | {a}.put([0], {n})
+    np.place({a}, {t}, {n}) | np.place({a}, {t}, [{n}, {m}]) | np.putmask({a}, {t}, {n}) | np.putmask({a}, {t}, [{n}, {m}])
+    np.copyto({a}, {n}) | np.copyto({a}, {n}, casting='unsafe') | np.copyto({a}, {n}, where={t})
+    np.copyto({a}, [{n}, {m}, 0], casting='unsafe') | np.add({a}, {n}, out={a}) | np.multiply({a}, {n}, out={a}, casting='unsafe')
+    np.maximum({a}, {n}, {a}) | np.add.at({a}, [0, 0], {n}) | {a}.flat[1] = {n} | {a}.flat = {n} | {a}.flat[:] = [{n}, {m}]
+    np.clip({a}, {n}, {m}, out={a}) | np.add({a}, {n}, out={a}, where={t}) | np.fill_diagonal({a}.reshape(1, 3), {n})
+    np.less({a}, {n}, out={a}, casting='unsafe') | {a}[:, None][1] = {n} | {a}.reshape(3, 1)[:] = {n} | {a}[2:0:-1] = {n}"""
 CALLS, STORES = ([c.strip() for line in text.splitlines() for c in line.split(" | ")] for text in (CALLS, STORES))
 NAMES = dict(zip(DTYPES, "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()))
 
@@ -83,7 +89,8 @@ class Draw:
         if r < 0.15:
             return self.literal()
         if r < 0.45 or not deep:
-            return self.one(f"int(x[{i}])", f"int(x[{i}])", f"int(a[{i}].real)", "int(s)", f"b[{i}].real.item()" if self.kind != "f" else f"int(b[{i}])")
+            last = f"b[{i}].real.item()" if self.kind != "f" else f"int(b[{i}])"
+            return self.one(f"int(x[{i}])", f"int(x[{i}])", f"int(a[{i}].real)", "int(s)", last)
         if r < 0.6:
             return self.one("len(x[x > 0])", "len(a[a != 0])", f"round(float(x[{i}]))", f"bool(x[{i}] > 1)", f"math.floor(x[{i}])")
         if r < 0.7:
@@ -91,7 +98,8 @@ class Draw:
         n, m = self.whole(deep - 1), self.whole(deep - 1)
         return self.one(
             f"({n} + {m})", f"({n} - {m})", f"({n} * {m})", f"({n} // {m})", f"({n} % {m})", f"(-{n})", f"abs({n})", f"min({n}, 100)", f"max({n}, 0)",
-            f"({n} & 255)", f"divmod({n}, {m})[{self.rng.randrange(2)}]", f"({n} if x[{i}] > 0.7 else {m})", f"({n} >> 2)", f"(~{n})", f"sum([{n}, {m}])",
+            f"({n} & 255)", f"divmod({n}, {m})[{self.rng.randrange(2)}]", f"({n} if x[{i}] > 0.7 else {m})", f"({n} >> 2)", f"(~{n})",
+            f"sum([{n}, {m}])",
         )  # fmt: skip
 
     def counter(self):
@@ -121,7 +129,9 @@ class Draw:
         r, i = self.rng.random(), self.rng.randrange(3)
         if r < 0.65:
             return self.whole()
-        return self.real() if r < 0.85 else self.one(f"a[{i}]", f"b[{i}]", f"np.{NAMES[self.one(*DTYPES)]}(1)", f"x[{i}]", "x.sum()", "complex(x[0], 1)")
+        if r < 0.85:
+            return self.real()
+        return self.one(f"a[{i}]", f"b[{i}]", f"np.{NAMES[self.one(*DTYPES)]}(1)", f"x[{i}]", "x.sum()", "complex(x[0], 1)")
 
     def array(self):
         return self.one("a", "a", "b", "a[::-1]", "x", "np.sort(b)", f"np.arange(3, dtype='{self.one(*WHOLE)}')", "(a + a)")
@@ -134,25 +144,29 @@ class Draw:
         }  # fmt: skip
 
     def result(self):
-        r, p = self.rng.random(), self.parts()
+        r, p, one = self.rng.random(), self.parts(), self.one
         if r < 0.1:
-            op, left, right = self.one(*ARITHMETIC * 2, *ORDER, *BITS), self.one(self.number(), self.real(), self.whole()), self.one(self.number(), self.whole())
+            op = one(*ARITHMETIC * 2, *ORDER, *BITS)
+            left, right = one(self.number(), self.real(), self.whole()), one(self.number(), self.whole())
             return f"{left} {op} {self.power(right) if op in ('**', '<<') else right}"
         if r < 0.3:
-            x, y = self.one(p["a"], f"{p['a']}[1]"), p["n"]
+            x, y = one(p["a"], f"{p['a']}[1]"), p["n"]
             x, y = (x, y) if self.rng.random() < 0.6 else (y, x)
-            return f"{x} {self.one(*ARITHMETIC, *ORDER, *ORDER, *BITS)} {y}"
+            return f"{x} {one(*ARITHMETIC, *ORDER, *ORDER, *BITS)} {y}"
         if r < 0.45:
             x, y = (p["a"], p["n"]) if self.rng.random() < 0.6 else (p["n"], p["a"])
-            return f"np.{self.one(*UFUNCS)}({x}, {y})"
-        if r < 0.55:
-            name = self.one("sqrt", "exp", "log", "sin", "tan", "acos", "sinh", "log1p", "expm1", "floor", "ceil", "trunc", "gamma", "lgamma", "atanh", "cosh", "log2")
-            two = self.one("pow", "fmod", "atan2", "hypot", "log", "copysign", "ldexp", "remainder")
-            return self.one(f"math.{name}({self.real()})", f"math.{two}({self.real()}, {self.whole(0) if two == 'ldexp' else self.real()})", f"int({self.real()})",
-                f"round({self.real()})", f"round({self.real()}, {self.one('1', '-1', '0')})", f"divmod({self.real()}, {self.real()})", f"float({self.whole()})",
-                f"complex({self.real()}, 1) {self.one('/', '**', '*')} complex({self.real()}, {self.real()})", f"abs(complex({self.real()}, {self.real()}))",
-                f"{self.real()} ** {self.real()}", f"{self.real()} ** {self.whole()}", f"{self.whole()} ** {self.power(self.whole(0))}", f"{self.whole()} / {self.whole()}")  # fmt: skip
-        return self.one(*CALLS).format(**p)
+            return f"np.{one(*UFUNCS)}({x}, {y})"
+        return self.python() if r < 0.55 else one(*CALLS).format(**p)
+
+    def python(self):
+        """What Python and its math make of numbers."""
+        x, y, n, one = self.real(), self.real(), self.whole(), self.one
+        name, two = one(*"sqrt exp log sin tan acos sinh log1p expm1 floor ceil trunc gamma lgamma atanh cosh log2".split()), one(*TWO)
+        return one(
+            f"math.{name}({x})", f"math.{two}({x}, {y})", f"int({x})", f"round({x})", f"round({x}, {one('1', '-1', '0')})", f"divmod({x}, {y})",
+            f"float({n})", f"complex({x}, 1) {one('/', '**', '*')} complex({y}, {x})", f"abs(complex({x}, {y}))", f"{x} ** {y}", f"{x} ** {n}",
+            f"{n} ** {self.power(self.whole(0))}", f"{n} / {self.whole()}",
+        )  # fmt: skip
 
     def store(self):
         return self.one(*STORES).format(**{**self.parts(), "a": self.one("a", "a", "b")})
@@ -160,7 +174,8 @@ class Draw:
     def case(self):
         first, second = (self.one(*DTYPES) if self.rng.random() < 0.3 else self.one(*WHOLE) for _ in range(2))
         self.kind = second[0]
-        arguments = array(self.rng, first), array(self.rng, second), numbers(self.rng), self.rng.choice(FLOATS[:14] if self.rng.random() < 0.8 else FLOATS)
+        number = self.rng.choice(FLOATS[:14] if self.rng.random() < 0.8 else FLOATS)
+        arguments = array(self.rng, first), array(self.rng, second), numbers(self.rng), number
         ends = []
         if self.rng.random() < 0.4:
             statement, where = self.store(), self.rng.random()
