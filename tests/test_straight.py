@@ -287,7 +287,7 @@ def test_numbers_keep_their_kinds():
 def test_numbers_divide_as_numpys():
     g = checked(lambda a, b: np.array([a, b]) * (a * b), 1.0, 2.0)
     agree(g(0.0, -0.0), np.array([0.0, -0.0]), 0)
-    f = jit(lambda a, x: (a * 2.0) ** 2 + x, engine="numpy")
+    f = jit(lambda a, x: (a * 2.0) * (a * 2.0) + x, engine="numpy")
     agree([f(1e200, X) for _ in range(2)][1], np.full((2, 3), np.inf), 0)
 
 

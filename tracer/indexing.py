@@ -23,7 +23,7 @@ from .ranges import affine, distance, interval
 from .status import all_within
 from .storage import current_trace
 from .views import Index
-from .weak import PythonInt
+from .weak import PythonInt, literal_within
 
 INPUT = "could not broadcast input array from shape {} into shape {}"
 MISMATCH = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
@@ -70,7 +70,7 @@ def stored(value, dtype):
         )
     if dtype.kind in "iu" and isinstance(value, list | tuple):
         whole_parts(value, dtype)
-    elif dtype.kind in "iu" and kind is not int and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
+    elif dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
         as_an_int(value, operand, dtype)
     return operand_as(operand, dtype)
 
@@ -90,8 +90,7 @@ def as_an_int(value, operand, dtype):
                 inside = OPS["and"](inside, OPS["ge"](x, Lit(info.min, x.type)))
             current_trace().check(inside, OverflowError, words, x)
     elif isinstance(value, float | np.floating):
-        if not info.min <= int(value) <= info.max:
-            raise OverflowError(words.replace("{}", str(int(value)), 1))
+        literal_within(int(value), dtype)
     elif isinstance(value, TracedScalar):
         x = OPS["trunc"](cast_to(operand, np.dtype(np.float64)))
         fits = OPS["and"](OPS["ge"](x, Lit(float(info.min), x.type)), OPS["lt"](x, Lit(float(info.max + 1), x.type)))
@@ -106,6 +105,8 @@ def whole_parts(items, dtype):
     numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
     np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
     for i in numbers:
+        if isinstance(i, complex) or isinstance(i, TracedScalar) and i.weak is complex:
+            raise TypeError(message("int() argument must be a string, a bytes-like object or a real number, not 'complex'", locate()))
         if isinstance(i, TracedScalar) and i.weak is int:
             PythonInt(i.value).given(dtype)
         elif isinstance(i, TracedScalar) and i.type.kind in "iuf":

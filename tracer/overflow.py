@@ -1,4 +1,4 @@
-"""Where Python's numbers raise or go on, and the machine's do not: divisions by zero, and ints beyond 64 bits.
+"""Where Python's ints have no end, and the machine's do: results beyond 64 bits.
 
 NumPy's integers wrap, and so do the machine's. A result of Python ints that no interval shows to fit is
 checked when the program runs; `checked` notes what is known of each, so that sums of bounded numbers cost nothing.
@@ -9,7 +9,7 @@ import numpy as np
 from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from .emit import cast_to
-from .errors import IntegerOverflow, UnsupportedError, message
+from .errors import IntegerOverflow, message
 from .frames import locate
 from .ranges import interval
 from .storage import current_trace
@@ -57,36 +57,23 @@ def ends(type):
 
 
 def from_float(x):
-    """Check that a float is within 64 bits before it becomes an int."""
+    """Check that a float has a whole part, within 64 bits, before it becomes an int."""
     edge = Lit(2.0**63, x.type)
     ok = OPS["and"](OPS["lt"](x, edge), OPS["ge"](x, Lit(-(2.0**63), x.type)))
-    current_trace().check(ok, IntegerOverflow, message(TEXT, locate(), "Keep it a float."))
+    unless = [
+        (OPS["ne"](x, x), ValueError, message("cannot convert float NaN to integer", locate())),
+        (infinite(x), OverflowError, message("cannot convert float infinity to integer", locate())),
+    ]
+    current_trace().check(ok, IntegerOverflow, message(TEXT, locate(), "Keep it a float."), unless=unless)
 
 
-def errors(ufunc, values):
-    """Python numbers raise where NumPy's make inf and nan."""
-    if ufunc in (np.true_divide, np.floor_divide, np.remainder, np.divmod):
-        ok = (
-            OPS["ne"](values[1], Lit(0, values[1].type))
-            if isinstance(values[1], Value)
-            else Lit(values[1].value != 0, values[1].type.like(dtype=bool))
-        )
-        name = {np.true_divide: "division by zero", np.floor_divide: "integer division or modulo by zero"}.get(ufunc, "modulo by zero")
-        current_trace().check(ok, ZeroDivisionError, message(name, locate()))
-    if ufunc is np.power and values[0].type.kind == "f":
-        base, exponent = values
-        if isinstance(exponent, Lit) and float(exponent.value).is_integer():
-            if exponent.value < 0:
-                current_trace().check(
-                    OPS["ne"](base, Lit(0, base.type)), ZeroDivisionError, message("0.0 cannot be raised to a negative power", locate())
-                )
-            return
-        whole = OPS["eq"](OPS["floor"](exponent), exponent) if isinstance(exponent, Value) else Lit(False, exponent.type.like(dtype=bool))
-        positive = OPS["ge"](base, Lit(0, base.type)) if isinstance(base, Value) else Lit(base.value >= 0, base.type.like(dtype=bool))
-        ok = positive if isinstance(whole, Lit) else OPS["or"](positive, whole)
-        current_trace().check(
-            ok, UnsupportedError, message("a negative Python float to a fractional power is complex in Python; write it with complex numbers", locate())
-        )
+def from_unsigned(x):
+    """Check that an unsigned number of 64 bits is one of 63."""
+    current_trace().check(OPS["le"](x, Lit(HIGH, x.type)), IntegerOverflow, message(TEXT, locate(), "Keep it an np.uint64."))
+
+
+def infinite(x):
+    return OPS["eq"](OPS["abs"](x), Lit(np.inf, x.type))
 
 
 # -- intervals of results, as Python has them --------------------------------------------------------

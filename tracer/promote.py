@@ -16,7 +16,7 @@ from .errors import ShapeError, UnsupportedError, message, shown
 from .frames import locate
 from .storage import current_trace
 from .unmerged import Unmerged
-from .weak import PythonInt
+from .weak import PythonInt, literal_within
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 ORDERS = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">="}
@@ -131,7 +131,7 @@ def operand_as(x, dtype, shape=None):
         x = x.given(dtype)
     elif not isinstance(x, Value | Lit):
         if dtype.kind in "iu" and isinstance(x, int):
-            dtype.type(x)  # OverflowError as NumPy raises it
+            x = literal_within(x, dtype)
         return literal(x, Tensor(() if shape is None else shape, dtype))
     elif x.type.dtype != dtype:
         x = cast_to(x, dtype)

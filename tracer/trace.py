@@ -172,11 +172,16 @@ class Trace:
         found = [c for versions in self.captures.values() for c in versions if c.value is a or c.value is b]
         return len(found) == 2 and _same(found[0].contents, found[1].contents) and not any(_outside(c, 1) for c in found)
 
-    def check(self, ok, error, text, value=None):
+    def check(self, ok, error, text, value=None, unless=()):
         """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing.
 
         value: an integer scalar, whose number when the program runs takes the place of the first `{}` in the text.
+        unless: [(test, error, text)], what is raised instead where a test holds: one check, as cheap as without, of what has several reasons.
         """
+        if unless and (self.root.trying or isinstance(ok, Lit)):  # each may have a handler of its own
+            for test, other, words in unless:
+                self.check(OPS["not"](test), other, words)
+            unless = ()
         if isinstance(ok, Lit):
             if not ok.value:
                 raise error(text.replace("{}", str(value.value), 1) if isinstance(value, Lit) else text)
@@ -190,7 +195,10 @@ class Trace:
         before = self.bring(self.root.status.value)
         bad = OPS["not"](ok)
         first = bad if before is PASSED else OPS["and"](bad, passed(before))
-        self.root.status.write(select(first, self._failed(error, text, value), before))
+        status = self._failed(error, text, value)
+        for test, other, words in reversed(unless):
+            status = select(test, self._failed(other, words), status)
+        self.root.status.write(select(first, status, before))
 
     def fail(self, error, text):
         """Record that the program, if it comes here, raises `error(text)`."""

@@ -7,7 +7,7 @@ import numpy as np
 from ..ir.core import Lit
 from ..ir.ops import OPS
 from ..ir.types import Tensor
-from . import overflow
+from . import exceptional, overflow
 from .array import WEAK_DTYPES, TracedArray, TracedScalar, wrap
 from .emit import cast_to, spread_to
 from .errors import ShapeError, UnsupportedError, message
@@ -180,8 +180,15 @@ def operate(ufunc, *inputs):
     if work.kind == "b" and python is int:
         work = WEAK_DTYPES[int]
     values = [operand_as(read(x)[0], work) for x in inputs]
-    overflow.errors(ufunc, values)
+    if ufunc is np.power and python is int:
+        turned = exceptional.exponent_of(values[1])
+        if turned:
+            return operate(ufunc, *(TracedScalar(cast_to(v, WEAK_DTYPES[float]), float) for v in values))
+        if turned is None:
+            values[1] = OPS["maximum"](values[1], Lit(0, values[1].type))
+    exceptional.before(ufunc, values)
     result = UFUNCS[ufunc](*values)
+    exceptional.after(ufunc, values, result)
     if python is int:
         overflow.checked(ufunc, values, result)
     return TracedScalar(cast_to(result, WEAK_DTYPES[python]), python)

@@ -18,6 +18,17 @@ INT, DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
 EXACT = 2**53  # floats hold all ints up to here
 
 
+def literal_within(n, dtype):
+    """A literal int for an integer dtype: OverflowError where it does not fit, raised by the program where data decide whether it comes there."""
+    info, trace = np.iinfo(dtype), current_trace()
+    if info.min <= n <= info.max:
+        return n
+    if trace is None or not trace.repeated:
+        dtype.type(n)  # NumPy's own words
+    trace.fail(OverflowError, message(f"Python integer {n} out of bounds for {dtype}", locate()))
+    return 0
+
+
 class PythonInt:
     """An operand without a dtype: an int64 scalar of the program that stands for one of Python's ints."""
 

@@ -43,6 +43,8 @@ def negated(writer, eqn, x):
 
 def turned(writer, eqn, x):
     """`~True` is an int."""
+    if x.kinds == {PYTHON}:
+        return writer.keep(eqn.results[0], f"not {x.text}", (), [PYTHON])
     return writer.keep(eqn.results[0], f"~{writer.number(x, eqn.operands[0].type)}", x.shape, [NUMPY], new=True)
 
 

@@ -11,7 +11,7 @@ from ..array import Traced, TracedArray, fresh
 from ..emit import INDEX, cast_to, reshape_to, spread_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
-from ..promote import operand_as, read
+from ..promote import read
 from .align import chosen, inside, met, moved, parts, valid
 from .bounded import Bounded, Span, made
 from .numbers import bounded, compare, either, negated, number, operand, require
@@ -73,11 +73,7 @@ def assign(target, value):
 def fitted(value, type, extents):
     """`value` cast, moved and broadcast to where it goes."""
     shape, own = parts(value) if isinstance(value, Traced | np.ndarray) else ((), ())
-    operand_, kind = (value.array.value, value.dtype) if isinstance(value, Bounded) else read(value)
-    if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and type.kind not in "bc":
-        text = f"a complex value cannot be stored in an array of {type.dtype}"
-        raise (TypeError if kind is complex else UnsupportedError)(message(text, locate(), "Store its .real, or make the array complex."))
-    v = operand_as(operand_, type.dtype)
+    v = plain.stored(value.array if isinstance(value, Bounded) else value, type.dtype)
     own = list(own) if own else [None] * v.type.ndim
     while len(own) > len(extents) and own[0] is None and v.type.shape[0] == 1:
         v, own = reshape_to(v, v.type.shape[1:]), own[1:]

@@ -41,8 +41,8 @@ def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     x, y, atol, rtol = map(weak_or_traced, (a, b, atol, rtol))
     if not is_weak(y):
         y = give(cast_to(y.value, np.result_type(y.dtype, 1.0)))
-    elif isinstance(y, int):
-        y = float(y)
+    elif weak_kind(y) is int:
+        y = TracedScalar(cast_to(y.value, np.dtype(float)), float) if isinstance(y, Traced) else float(y)
     close = np.less_equal(np.abs(x - y), atol + rtol * abs(y)) & np.isfinite(y) | np.equal(x, y)
     if equal_nan:
         close = close | (np.isnan(x) & np.isnan(y))
@@ -194,10 +194,10 @@ def select(condlist, choicelist, default=0):
 
 def as_choice(x, key, dtype, default):
     """A choice in the dtype of all. NumPy has made arrays of Python numbers by then: objects beyond 64 bits. Only the default is cast unasked."""
-    if isinstance(x, Value | Lit):
+    if isinstance(x, Value | Lit | PythonInt):
         if not default and key is int:
             verdict(np.copyto, np.zeros((), dtype), np.zeros((), int))
-        return cast_to(x, dtype)
+        return cast_to(wrapped_as(x, dtype), dtype)
     made = np.full((), np.asarray(x), dtype) if default else np.zeros((), dtype)
     if not default:
         verdict(np.copyto, made, np.asarray(x))

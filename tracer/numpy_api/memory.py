@@ -7,9 +7,10 @@ from ..emit import cast_to, reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..identity import Flags, base, set_flags, share
-from ..indexing import misfit
+from ..indexing import misfit, stored
 from ..promote import checked
 from ..storage import current_trace
+from ..ufunc_calls import weak_kind
 from ..views import Part, Reshape
 from .handles import handle
 from .registry import implements
@@ -114,9 +115,10 @@ class Flat:
         """The values are used in turn, as often as there are places for them."""
         if isinstance(key, tuple) and not key:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
-        line, values, key = self._line(), ravel(value), place(key, self.base.size)
+        line, key = self._line(), place(key, self.base.size)
+        values = ravel(fresh(stored(value, self.base.dtype)) if isinstance(value, list | tuple) else value)
         places = line[key]
-        if type(value) in (int, float, complex):
+        if weak_kind(value) is not None:
             line[key] = value
         elif values.size:
             line[key] = values[0] if values.size == 1 else resize(values, places.shape)

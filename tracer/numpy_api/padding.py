@@ -3,11 +3,12 @@
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import fresh
+from ..array import Traced, TracedScalar, fresh
 from ..emit import cast_to, reshape_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
-from .handles import cut, handle, is_traced, joined, picked, run_of, spread_along, value_of
+from ..indexing import stored
+from .handles import cut, handle, is_traced, joined, picked, run_of, spread_along
 from .registry import implements
 from .shaping import ndim
 
@@ -82,13 +83,18 @@ def with_constants(x, widths, values):
     dtype = x.type.dtype
     if ndim(values) == 0:
         low, high = zip(*widths) if widths else ((), ())
-        return OPS["pad"](x, value_of(values, dtype), low=low, high=high, interior=(0,) * x.type.ndim) if any(low + high) else x
+        return OPS["pad"](x, margin(values, dtype), low=low, high=high, interior=(0,) * x.type.ndim) if any(low + high) else x
     for axis, (width, value) in enumerate(zip(widths, pairs(values, x.type.ndim))):
         for side in (0, 1):
             low, high = ([width[side] if (d, s) == (axis, side) else 0 for d in range(x.type.ndim)] for s in (0, 1))
             if width[side]:
-                x = OPS["pad"](x, value_of(value[side], dtype), low=tuple(low), high=tuple(high), interior=(0,) * x.type.ndim)
+                x = OPS["pad"](x, margin(value[side], dtype), low=tuple(low), high=tuple(high), interior=(0,) * x.type.ndim)
     return x
+
+
+def margin(value, dtype):
+    """The number of a margin, which is a scalar of NumPy's by now, as it is stored."""
+    return stored(TracedScalar(value.value) if isinstance(value, Traced) else np.asarray(value)[()], dtype)
 
 
 def with_ramps(x, axis, width, ends):

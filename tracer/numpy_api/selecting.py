@@ -15,6 +15,7 @@ from ..frames import locate
 from ..indexing import index_value, stored, wrapped
 from ..promote import PYTHON_NUMBERS, broadcast_shapes
 from ..storage import current_trace
+from ..ufunc_calls import weak_kind
 from .arguments import axis_of, give, taken
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
@@ -75,7 +76,7 @@ def put(a, ind, v, mode="raise"):
         raise not_traced("np.put", a)
     index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
     values, places = ravel(fresh(stored(v, a.dtype)) if isinstance(v, list | tuple) else v), fresh(reshape_to(index, (index.type.size,)))
-    if type(v) in (int, float, complex):
+    if weak_kind(v) is not None:
         Flat(a)[places] = v
     elif index.type.size and values.size:
         Flat(a)[places] = value_wise(values, index.type.size).astype(a.dtype)

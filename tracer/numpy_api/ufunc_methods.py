@@ -13,7 +13,7 @@ from ..array import Traced, TracedArray, fresh
 from ..emit import cast_to, counted, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
-from ..indexing import advanced, as_tuple, basic, fitted, is_basic, whole_mask
+from ..indexing import advanced, as_tuple, basic, fitted, is_basic, stored, whole_mask
 from ..promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..promote import loop as loop_of
 from ..ufunc_calls import apply_ufunc
@@ -211,7 +211,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     x = cast_to(a.value, like)
     axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else mask_of(fresh(where), x.type.shape)
-    start = None if initial is NOTHING or initial is None else operand_as(read(initial)[0], like)
+    start = None if initial is NOTHING or initial is None else stored(initial, like)
     return give(reshape_to(fold(ufunc, x, axes, mask, start, initial is None), without(a.shape, axes, keepdims)), out, ufunc.__name__)
 
 

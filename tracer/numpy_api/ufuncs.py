@@ -18,6 +18,7 @@ from ..emit import cast_to, filled
 from ..errors import message
 from ..frames import locate
 from ..promote import UFUNCS
+from ..ranges import interval
 from ..storage import current_trace
 
 SINGLE = np.dtype(np.float32)
@@ -154,7 +155,7 @@ NEGATIVE = "Integers to negative integer powers are not allowed."
 def check_exponents(y):
     """That no integer exponent is negative; a region has no trace, there the caller has checked."""
     trace = current_trace()
-    if trace is not None and y.type.kind == "i":
+    if trace is not None and y.type.kind == "i" and (interval(y) or (-1,))[0] < 0:
         trace.check(everywhere(e.ge(y, 0)), ValueError, message(NEGATIVE, locate()))
 
 

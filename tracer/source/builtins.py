@@ -4,6 +4,7 @@
 """
 
 import builtins
+import functools
 import math
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..emit import cast_to
 from ..errors import UnsupportedError, message
 from ..extents.bounded import Bounded
 from ..frames import locate
+from ..indexing import stored
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function
 from ..promote import UFUNCS, operand_as, read
@@ -79,11 +81,10 @@ def int_(x=0, /, *base, **more):
         return builtins.int(x, *base, **more)
     value = real_number(x, "int")
     if value.type.kind == "f":
-        check(OPS["is_finite"](value), ValueError, "cannot convert float NaN or infinity to integer")
-        value = OPS["trunc"](value)
         overflow.from_float(value)
+        value = OPS["trunc"](value)
     elif value.type.dtype == np.uint64:
-        overflow.from_float(cast_to(value, np.dtype(np.float64)))
+        overflow.from_unsigned(value)
     return TracedScalar(cast_to(value, WEAK_DTYPES[int]), int)
 
 
@@ -128,10 +129,16 @@ def _scalar_type(real):
             return real(*args, **kwargs)
         if isinstance(args[0], list | tuple):
             return call_function(np.asarray, (args[0],), {"dtype": real})
-        made = args[0].astype(real) if isinstance(args[0], TracedArray) else TracedScalar(operand_as(read(args[0])[0], np.dtype(real), ()))
+        made = args[0].astype(real) if isinstance(args[0], TracedArray) else TracedScalar(scalar_of(args[0], np.dtype(real)))
         return TracedScalar(made.value) if not made.shape else made
 
     return stand_in
+
+
+def scalar_of(x, dtype):
+    """A number in a dtype; one of Python's has to fit, as where it is stored."""
+    value = stored(x, dtype) if getattr(x, "weak", None) and dtype.kind in "iuf" else operand_as(read(x)[0], dtype)
+    return value if not value.type.shape else OPS["reshape"](value, shape=())
 
 
 for _name in SHORT:
@@ -290,7 +297,7 @@ def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
 
 @replaces(math.hypot)
 def hypot(*xs):
-    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(np.linalg.norm(np.stack(floating(xs))))
+    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(functools.reduce(np.hypot, floating(xs), 0.0))
 
 
 @replaces(math.dist)

@@ -1,0 +1,166 @@
+"""Python's numbers that data decide: ints without a dtype until NumPy gives them one, floats that raise where Python's do."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+import random_numbers
+from compare import agree
+
+from wengert import grad, jit, vmap
+
+W, U, WIDE = np.array([1, 100, -3], "i1"), np.array([1, 2, 250], "u1"), np.array([2**64 - 1, 0, 5], "u8")
+OPTIONS = [{}, {"engine": "numpy"}, {"engine": "xla"}]
+
+
+def same(f, w, xs):
+    """Of all `xs`, by one compiled function: what plain Python gives, raises and leaves."""
+    compiled = jit(f, engine="numpy")
+    for x in xs:
+        with np.errstate(all="ignore"):
+            want, left, raised = random_numbers.attempt(f, (w, x))
+        got, mine, error = random_numbers.attempt(compiled, (w, x))
+        assert type(error) is type(raised), (f.__code__.co_firstlineno, w.dtype, x, got, want, error, raised)
+        if raised is None:
+            agree(got, want)
+            agree(mine, left)
+        else:
+            agree(mine[0], w)
+
+
+RESULTS = [
+    lambda w, n: w > n, lambda w, n: n == w, lambda w, n: w != n, lambda w, n: np.less(w, n), lambda w, n: w + n, lambda w, n: n - w,
+    lambda w, n: w * n,
+    lambda w, n: w[0] + n, lambda w, n: w[0] < n, lambda w, n: w // n, lambda w, n: w & n, lambda w, n: np.maximum(w, n),
+    lambda w, n: np.add(w, n, dtype="i2"),
+    lambda w, n: np.clip(w, 0, n), lambda w, n: np.clip(w, n, 120), lambda w, n: w.clip(n), lambda w, n: np.where(w > 1, w, n),
+    lambda w, n: np.full(2, n, "u2"), lambda w, n: np.full_like(w, n), lambda w, n: np.array([n, 1], "i1"),
+    lambda w, n: np.array([n, w[0]]), lambda w, n: np.append(w, n), lambda w, n: np.insert(w, 0, n), lambda w, n: np.max(w, initial=n), lambda w, n: np.sum(w, initial=n),
+    lambda w, n: np.pad(w, 1, constant_values=n),
+    lambda w, n: np.isin(w, n), lambda w, n: np.int8(n), lambda w, n: np.uint64(n), lambda w, n: np.select([w > 1], [w], n),
+    lambda w, n: np.isclose(w, n),
+    lambda w, n: np.logical_and(w, n), lambda w, n: np.searchsorted(np.sort(w), n),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("w", [W, U, WIDE], ids=lambda w: w.dtype.name)
+def test_what_numpy_makes_of_a_python_int(w):
+    for f in RESULTS if w is W else RESULTS[:16]:
+        same(lambda w, x, f=f: f(w, int(x)), w, [np.float64(n) for n in (5, -1, 127, 128, 255, 256, 70000, -129)])
+
+
+def stores():
+    def at(w, n): w[0] = n
+    def all_of(w, n): w[:] = n
+    def masked(w, n): w[w > 1] = n
+    def listed(w, n): w[[0, 1]] = [1, n]
+    def filled(w, n): w.fill(n)
+    def added(w, n): w += n
+    def put(w, n): np.put(w, [0], [n])
+    def placed(w, n): np.place(w, w > 1, n)
+    def masks(w, n): np.putmask(w, w > 1, n)
+    def copied(w, n): np.copyto(w, n)
+    def out(w, n): np.add(w, n, out=w)
+    def flat(w, n): w.flat = n
+    def diagonal(w, n): np.fill_diagonal(w.reshape(1, 3), n)
+    return [at, all_of, masked, listed, filled, added, put, placed, masks, copied, out, flat, diagonal]  # fmt: skip
+
+
+@pytest.mark.parametrize("store", stores(), ids=lambda f: f.__name__)
+def test_stores_take_what_fits_or_write_nothing(store):
+    def f(w, x):
+        store(w, int(x))
+        return w
+
+    same(f, W, [np.float64(120), np.float64(200), np.float64(-200)])
+    same(f, U, [np.float64(200), np.float64(-1)])
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_each_engine_says_which_number(options):
+    w = W.copy()
+    f = jit(lambda w, x: w + int(x), **options)
+    for _ in range(2):
+        with pytest.raises(OverflowError, match="Python integer 200 out of bounds for int8\n.*test_numbers.py"):
+            f(w, np.float64(200))
+    agree(f(w, np.float64(20)), w + 20)
+
+
+def counted(x, w):
+    k = 0
+    for v in x:
+        if v > 0.5:
+            k += 1
+        w[0] = k
+    return w < k
+
+
+def lengths(x, w):
+    return w < len(x[x > 0]), w == len(x)
+
+
+def ends(x, w):
+    for i in range(len(x)):
+        w[i % 3] = i
+    return w
+
+
+@pytest.mark.parametrize("f", [counted, lengths, ends])
+def test_counters_and_lengths(f):
+    for n in (100, 300):
+        same(lambda w, x: f(x, w), W, [np.ones(n)])
+
+
+def test_what_an_interval_decides_costs_nothing():
+    for f in (lambda x, w: counted(x[:100], w), lengths, lambda x, w: w + (int(w[0]) & 15), lambda x, w: w + int(w[0])):
+        compiled = jit(f)
+        compiled(np.ones(120), W.copy())
+        assert "may raise" not in compiled.explain()
+
+
+def test_literals_that_do_not_fit_fail_where_data_come_there():
+    def f(w, x):
+        if x > 1:
+            w[0] = 300
+        return w
+
+    same(f, W, [np.float64(0), np.float64(2)])
+
+
+FLOATS = [
+    lambda x: 0.0**x, lambda x: x**400, lambda x: x**2, lambda x: x**-1, lambda x: x**x, lambda x: 10.0**x, int, round, math.floor,
+    lambda x: x * 1e308, lambda x: complex(x, 0) ** -1, lambda x: complex(x, 1) ** 3, lambda x: abs(complex(x, x)), lambda x: np.int8(x), lambda x: int(min(x, 1e6)) ** -2,
+    lambda x: np.array([x], "u1"), lambda x: math.hypot(x, 1e200), lambda x: 1 / complex(x, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", FLOATS)
+def test_floats_raise_where_pythons_do(f):
+    compiled = jit(lambda x: f(x))
+    for x in (-1.0, 0.0, -0.0, 3.0, 400.0, 1e10, 1e300, math.inf, math.nan):
+        try:
+            want = f(x)
+        except (ArithmeticError, ValueError) as error:
+            with pytest.raises(type(error)):
+                compiled(x)
+        else:
+            if abs(x) < 1e18 or isinstance(want, float):
+                agree(compiled(x), want)
+
+
+def test_derivatives_and_batches_pass_by_the_checks():
+    assert grad(lambda x: x**2 * np.float64(2))(3.0) == 12
+    agree(jit(grad(lambda x, w: np.sum(x * (w + int(w[0])))))(2.0, np.array([1.0, 2.0])), 5.0)
+    f = lambda x, w: w + int(x)
+    agree(vmap(f, in_axes=(0, None))(np.array([1.0, 20.0]), W), np.stack([W + 1, W + 20]))
+    with pytest.raises(OverflowError):
+        vmap(f, in_axes=(0, None))(np.array([1.0, 200.0]), W)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_numbers(part):
+    """A sample of what `python tests/random_numbers.py` draws."""
+    for seed in range(part * 25, part * 25 + 25):
+        found = random_numbers.differences(random_numbers.draw(random.Random(70000 + seed)), engine="numpy")
+        assert found is None, f"seed {70000 + seed}\n{found}"
