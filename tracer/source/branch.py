@@ -4,19 +4,18 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..array import Traced, TracedScalar
 from ..assume import by_value, capturing
-from ..errors import ShapeError, UnsupportedError, WengertError, message
-from ..frames import internal, locate
+from ..errors import UnsupportedError, message
+from ..frames import locate
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import codes, merge
 from .builtins import truth
 from .codes import Code
-from .convert import is_builtin
 from .joint import Merger
-from .printing import Text
+from .raised import answers, thrown
 from .rewrite import SITES
 from .run import Run, closed, emit
-from .state import CONTAINERS, TRANSPARENT, cells
+from .state import CONTAINERS, cells
 
 
 def decided(test):
@@ -152,34 +151,15 @@ def merged(joint, a, b, condition, where, slots, live):
     return code(out)
 
 
-ANSWERS = (ShapeError, IndexError, ValueError, ArithmeticError)
-
-
 def ran(name, body, slots, held):
-    """One side run. An exception of the user's there is one the program raises when data takes that side."""
+    """One side run. What Python would raise there, the program raises when data takes that side."""
     try:
         return Run(name, body, slots, watched=held, choice=True)
-    except ANSWERS as error:  # what Python and NumPy answer to numbers and shapes, whoever found it out
-        raised = error
-    except (WengertError, RecursionError):
-        raise
     except Exception as error:
-        last = error.__traceback__
-        while last.tb_next is not None:
-            last = last.tb_next
-        if internal(last.tb_frame.f_code) and last.tb_frame.f_code not in TRANSPARENT:
+        if not answers(error):
             raise
         raised = error
     return Run(name, lambda: thrown(raised), slots, choice=True)
-
-
-def thrown(error):
-    text = error.args[0] if len(error.args) == 1 else ""
-    text = text.template if isinstance(text, Text) else str(text)
-    plain = isinstance(error, ShapeError) or is_builtin(type(error))
-    kind = type(error) if plain and len(error.args) < 2 else UnsupportedError
-    current_trace().fail(kind, text if kind is type(error) else f"{type(error).__name__}: {text or error}")
-    return codes.THROWN
 
 
 def _logical(condition, a, b):
