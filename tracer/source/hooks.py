@@ -17,14 +17,14 @@ from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import codes, copying, state
 from .branch import branch, choose, decided
-from .builtins import truth
-from .calls import ENVIRONMENT, call, environment
+from .builtins import REPLACED, truth
+from .calls import ENVIRONMENT, call, environment, listed
 from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
 from .frame import hooked
 from .loops import each, repeat
 from .operators import HOOKS, handled, manager, trying
-from .printing import text
+from .printing import percent, text
 from .state import SEEN_THROUGH
 
 
@@ -223,6 +223,7 @@ def asserted(test, *text):
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
 state.TRANSPARENT |= {f.__code__ for f in copying.READING}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
+state.TRANSPARENT |= {f.__code__ for f in (listed, percent, each, *HOOKS.values(), *REPLACED.values()) if type(f) is types.FunctionType}
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,

@@ -8,9 +8,12 @@ trade places) the loop is refused.
 
 import numpy as np
 
+from ...ir.core import Lit
+from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from .. import pytree
-from ..array import TracedArray
+from ..array import TracedArray, TracedScalar
+from ..assume import capturing
 from ..errors import CannotRoll, message, shown
 from ..frames import locate
 from ..layout import depends
@@ -18,9 +21,10 @@ from ..ranges import interval
 from ..storage import UNKNOWN, Blend, Storage, current_trace
 from ..unmerged import Unmerged
 from . import codes, counts, merge, selections, visits
-from .branch import choose, decided
+from .branch import choose, decided, either_way
 from .builtins import truth
 from .emission import Emission
+from .raised import answers, thrown
 from .run import Run
 from .sharing import arrays
 from .state import UNBOUND, note
@@ -107,12 +111,26 @@ class Roll:
                 if visits.needed(self, run):
                     return self.emitted(run)
                 run.close()
-            except CannotRoll:
-                pass
+            except Exception as error:
+                if not isinstance(error, CannotRoll) and not answers(error):
+                    raise
             self.carried, self.stores, self.rounds = {}, [], 0
-        code = self.emitted(self.settle())
-        visits.keep(self)
-        return code
+        try:
+            code = self.emitted(self.settle())
+        except Exception as error:
+            if self.surely or self.carried or self.stores or not answers(error):
+                raise
+            raised = error
+        else:
+            visits.keep(self)
+            return code
+        return self.ends(raised)
+
+    def ends(self, error):
+        """The loop whose first trip, if there is one, raises."""
+        going = truth(self.going) if self.limit is None else TracedScalar(OPS["gt"](self.limit, Lit(0, COUNTER)), bool)
+        with capturing(going):
+            return either_way(going, lambda: thrown(error), lambda: None, self.slots, self.site.middle | self.site.head, self.loop.held)
 
     def emitted(self, run):
         emission = Emission(self, run)
