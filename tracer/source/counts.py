@@ -41,7 +41,7 @@ def settled(roll, run):
     trips = min(roll.last() + 1, TRIPS)
     good = True
     for slot, c in roll.carried.items():
-        firsts, lasts = pytree.leaves(roll.first(slot, run)), pytree.leaves(run.after(slot))
+        firsts, lasts = c.leaves(roll.first(slot, run)), c.leaves(run.after(slot))
         for n, (s, guess) in enumerate(zip(c.specs, c.guesses)):
             if s != INT:
                 continue

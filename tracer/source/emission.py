@@ -6,6 +6,7 @@ from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
 from ..assume import on_demand
+from ..emit import cast_to
 from ..errors import NoTrip, message, shown
 from ..status import passed
 from ..storage import Shared, Storage, current_trace, memories
@@ -50,12 +51,11 @@ class Emission:
         finals = self.finals()
         self.bases(finals)
         for slot, c in roll.carried.items():
-            firsts = pytree.leaves(roll.first(slot, run))
+            firsts, lasts = c.leaves(roll.first(slot, run)), c.leaves(run.after(slot))
             for n, (s, value, x) in enumerate(zip(c.specs, c.values, firsts)):
                 if value in self.params:
                     continue  # shared with a leaf before it
-                y = pytree.leaves(run.after(slot))[n]
-                self.row(value, merge.operand(x, s), self.result(y, s), slot.name if slot.kind == "cell" else None)
+                self.row(value, merge.operand(x, s), self.result(lasts[n], s), slot.name if slot.kind == "cell" else None)
         for slot, after in finals:
             self.plans.append((slot, self.final(slot, after)))
         stores = [(s, self.row(p, current_trace().bring(s.value), run.written(s), roll.hint_of(s))) for s, p in roll.phis.items()]
@@ -116,8 +116,11 @@ class Emission:
             return lambda out: first
         leaves, tree = pytree.flatten(after)
         c = roll.carried.get(slot)
-        specs = c.specs if c is not None else [merge.spec(x) for x in leaves]
-        plans = [self.leaf(slot, x, s, n) for n, (x, s) in enumerate(zip(leaves, specs))]
+        specs = c.whole if c is not None else [merge.spec(x) for x in leaves]
+        plans, at = [], 0
+        for x, s in zip(leaves, specs):
+            plans.append(self.leaf(slot, x, s, at) if s[0] != "mixed" else self.mixed(slot, x, s, at))
+            at += len(merge.part_specs(s))
         if pytree.is_leaf(tree):
             return plans[0]
         order = pytree.key_order(after)
@@ -141,9 +144,25 @@ class Emission:
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), slot.name)
         return lambda out: merge.made(out[at], s)
 
+    def mixed(self, slot, x, s, n):
+        """A plan for a number of several kinds: of the last trip's, where there is one."""
+        c, last = self.roll.carried.get(slot), merge.spec(x)
+        if c is None:
+            wide, tag = self.rows(x, s, slot.name)
+            return lambda out: merge.mixed(out[wide], out[tag], s, self.roll.where)
+        values, where = c.values[n : n + 2], self.roll.where
+        if self.roll.surely and last[0] != "mixed":
+            return lambda out: merge.made(cast_to(out[self.params.index(values[0])], merge.dtype_of(last)), last)
+        return lambda out: merge.mixed(*[out[self.params.index(v)] for v in values], s, where)
+
+    def rows(self, x, s, name=None):
+        """The rows of what a leaf is carried as, one that nobody reads before the loop."""
+        pairs = zip(merge.part_specs(s), merge.parts(x, s))
+        return [self.row(self.fresh(p), merge.absent(p), self.result(leaf, p), name) for p, leaf in pairs]
+
     def number(self, slot, n, value, s):
         if s == counts.INT:
-            counts.left(self.roll.carried[slot].shown[n], pytree.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
+            counts.left(self.roll.carried[slot].shown[n], self.roll.carried[slot].leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
         return merge.made(value, s)
 
     def fresh(self, s):
@@ -240,8 +259,8 @@ class Emission:
             if isinstance(leaf, TracedArray):
                 plans.append(self.array(leaf, "what is returned"))
                 continue
-            at = self.row(self.fresh(s), merge.absent(s), self.result(leaf, s))
-            plans.append(lambda out, at=at, s=s: merge.made(out[at], s))
+            rows = self.rows(leaf, s)
+            plans.append(lambda out, rows=rows, s=s: merge.assembled([out[at] for at in rows], [s], merge.made)[0])
         order = pytree.key_order(code.value)
 
         def plan(out):

@@ -4,7 +4,8 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from .. import pytree
 from ..array import Traced, TracedArray, TracedScalar
-from ..errors import UnsupportedError, message
+from ..errors import IntegerOverflow, UnsupportedError, message
+from ..mixed import Mixed
 from ..storage import Storage, current_trace, memories
 from ..unmerged import Unmerged
 from . import codes, merge
@@ -123,6 +124,9 @@ class Merger:
         if not isinstance(x, TracedScalar):
             return lambda out: x
         value = self.leaving[side].value(x._value)
+        if type(x) is Mixed:
+            tag, s, where = self.leaving[side].value(x.tag), merge.spec(x), x.where
+            return lambda out: merge.mixed(value(out), tag(out), s, where)
         return lambda out: type(x)(value(out), x.weak)
 
     def leaf(self, x, y, name):
@@ -131,12 +135,33 @@ class Merger:
         s = merge.join(merge.spec(x), merge.spec(y), x, y)
         if s is None:
             return None
+        if s[0] == "mixed":
+            return self.mixed(x, y, s, name)
         if s[0] == "array":
             if isinstance(x, TracedArray) and isinstance(y, TracedArray) and x.writeable != y.writeable and not (told(x) and told(y)):
                 return None
             return self.array(x, y, name)
         at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
         return lambda out: merge.made(out[at], s)
+
+    def mixed(self, x, y, s, name):
+        """A plan for a number of several kinds: it, and which of them it is."""
+        values, tags = [], []
+        for run, leaf in ((self.a, x), (self.b, y)):
+            with run.trace:
+                exact = merge.whole(leaf) if merge.inexact(leaf, s) else None
+                values.append(merge.widened(leaf, s))
+                tags.append(merge.tag_of(leaf))
+            if exact is not None:
+                run.check(exact, IntegerOverflow, message(merge.TOO_LARGE, self.where, "Make it a float on both sides: float(n)."))
+        at = self.row(*values, name)
+        if not all(isinstance(tag, Lit) for tag in tags):
+            tag = self.row(*tags, None)
+            return lambda out: merge.mixed(out[at], out[tag], s, self.where)
+        test, where = self.test, self.where
+        if tags[0].value == tags[1].value:
+            return lambda out: merge.mixed(out[at], tags[0], s, where)
+        return lambda out: merge.mixed(out[at], OPS["select"](current_trace().bring(test), *tags), s, where)
 
     def operand(self, run, x, s):
         with run.trace:
