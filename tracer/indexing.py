@@ -18,7 +18,7 @@ from .array import Traced, TracedArray, TracedScalar, bring, fresh, wrap
 from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
 from .errors import CannotRoll, ConcretizationError, ShapeError, UnsupportedError, message
 from .frames import locate
-from .mixed import Mixed, dtype_of, mixed_in
+from .mixed import Mixed, dtype_of, has_mixed
 from .promote import broadcast_shapes, flat, nested, operand_as, read, shape_of
 from .ranges import affine, distance, interval
 from .status import all_within
@@ -45,7 +45,7 @@ def getitem(x, key):
 
 def setitem(x, key, value):
     """Store `value`, broadcast and cast as NumPy does, into the window `key`."""
-    if type(value) is Mixed or isinstance(value, list | tuple) and any(mixed_in(value)):
+    if type(value) is Mixed or isinstance(value, list | tuple) and has_mixed(value):
         wide = type(value) is Mixed and x.dtype.kind in "fc" and np.can_cast(value.type.dtype, x.dtype, "same_kind")
         if not wide:
             return Traced.apart(setitem, (x, key, value))

@@ -8,7 +8,7 @@ from ..ir.ops import OPS
 from . import overflow
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, bring, wrap
 from .emit import cast_to
-from .mixed import NUMBERS, Mixed, dtype_of, mixed_in, number_of, replaced
+from .mixed import NUMBERS, Mixed, dtype_of, has_mixed, mixed_in, number_of, replaced
 from .promote import COMPARISONS, PYTHON_NUMBERS, broadcast_shapes, loop, operand_as, read, rule_of, shape_of
 from .ufunc_calls import weak_kind, weak_result
 
@@ -40,7 +40,7 @@ def plans(ufunc, inputs, python):
     for m in mixed_in(inputs):
         if tags.setdefault(m.tag, m.kinds) != m.kinds:
             return None
-    if np.prod([len(k) for k in tags.values()]) > MANY or any(type(x) in (list, tuple) and any(mixed_in(x)) for x in inputs):
+    if np.prod([len(k) for k in tags.values()]) > MANY or any(type(x) in (list, tuple) and has_mixed(x) for x in inputs):
         return None
     reads = [(None, None) if type(x) is Mixed else read(x) for x in inputs]
     if ufunc in COMPARISONS and any(type(x) is int for x in inputs):
@@ -54,7 +54,10 @@ def plans(ufunc, inputs, python):
             specs.append(taken[x.tag] if type(x) is Mixed else ("weak", weak) if weak else ("weak" if isinstance(key, type) else "strong", key))
         if complex in [s[1] for s in specs] and python and any(s[0] == "strong" for s in specs):
             return None
-        found[kinds] = Plan(ufunc, specs, python)
+        try:
+            found[kinds] = Plan(ufunc, specs, python)
+        except TypeError:  # what one kind raises is said where it is computed for that kind alone
+            return None
     return tags, reads, found
 
 
@@ -87,7 +90,7 @@ def meet(ufunc, inputs, python):
     if ways == {True}:
         overflow.errors(ufunc, values)
     elif True in ways and ufunc in RAISING:
-        Traced.where_only(of(tags, [kinds for kinds, p in found.items() if p.python]), lambda: overflow.errors(ufunc, values))
+        Traced.where_only(of(tags, [kinds for kinds, p in found.items() if p.python]), lambda: overflow.errors(ufunc, [bring(v) for v in values]))
     value = rule_of(ufunc)(*values)
     if results == {("weak", int)}:
         overflow.checked(ufunc, values, value)

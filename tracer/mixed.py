@@ -92,6 +92,11 @@ def mixed_in(xs):
             yield from mixed_in((x.start, x.stop, x.step))
 
 
+def has_mixed(xs):
+    """Whether there is one among them."""
+    return next(mixed_in(xs), None) is not None
+
+
 def replaced(xs, change):
     """The arguments with each Mixed number changed."""
     return [_replaced(x, change) for x in xs]

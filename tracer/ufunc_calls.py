@@ -14,7 +14,7 @@ from .errors import ShapeError, UnsupportedError, message
 from .extents.bounded import Bounded, mentioned
 from .frames import locate
 from .layout import laid_as
-from .mixed import Mixed, mixed_in
+from .mixed import Mixed, has_mixed
 from .promote import (
     COMPARISONS,
     CONNECTIVES,
@@ -75,7 +75,7 @@ def call_ufunc(ufunc, *inputs):
             return laid_as(value if value.type.dtype is gives else cast_to(value, gives), inputs)
     if mentioned(inputs) is not None:
         return Bounded.ufunc_handler(ufunc, "__call__", inputs, {})
-    if any(mixed_in(inputs)):
+    if has_mixed(inputs):
         return Traced.meet(ufunc, inputs, False)
     out = ufunc_values(ufunc, inputs)
     return laid_as(out[0], inputs) if len(out) == 1 else tuple(laid_as(v, inputs) for v in out)
@@ -87,7 +87,7 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
     if mentioned((*inputs, out, where)) is not None:
         return Bounded.ufunc_handler(ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting})
-    if any(mixed_in(inputs)):
+    if has_mixed(inputs):
         given = {"out": out, "where": where, "dtype": dtype, "casting": casting}
         plain = Traced.firm(ufunc, inputs) if dtype is None and casting == "same_kind" else None
         if plain is None:

@@ -8,7 +8,7 @@ from ..extents.bounded import Bounded, mentioned
 from ..extents.indexing import getitem, setitem
 from ..frames import locate
 from ..indexing import scalar_item
-from ..mixed import Mixed, mixed_in
+from ..mixed import Mixed, has_mixed
 from ..promote import UFUNCS, unknown
 from ..ufunc_calls import apply_ufunc, call_ufunc
 
@@ -35,7 +35,7 @@ def implements(*functions, method=None):
 def call_function(function, args, kwargs):
     if mentioned((*args, *kwargs.values())) is not None:
         return Bounded.function_handler(function, args, kwargs)
-    if any(mixed_in((*args, *kwargs.values()))):
+    if has_mixed((*args, *kwargs.values())):
         return Traced.of_numpy(lambda *xs, **given: call_function(function, xs, given), args, kwargs)
     handler = HANDLERS.get(function) or Traced.source(function)
     if handler is None:
@@ -54,7 +54,7 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
         return call_ufunc(ufunc, *inputs)
     if mentioned((*inputs, *kwargs.values())) is not None:
         return Bounded.ufunc_handler(ufunc, method, inputs, kwargs)
-    if method != "__call__" and any(mixed_in((*inputs, *kwargs.values()))):
+    if method != "__call__" and has_mixed((*inputs, *kwargs.values())):
         return Traced.of_numpy(lambda *xs, **given: call_ufunc_method(ufunc, method, xs, given), inputs, kwargs)
     handler = HANDLERS.get((ufunc, method)) or HANDLERS.get(method)
     if handler is None and method == "__call__":

@@ -8,7 +8,7 @@ from ...ir.ops import OPS
 from ..array import Traced, TracedScalar, bring
 from ..assume import capturing
 from ..meeting import MANY, settled
-from ..mixed import mixed_in, number_of, replaced
+from ..mixed import has_mixed, mixed_in, number_of, replaced
 from ..storage import current_trace
 from .branch import choose, decided, either_way
 from .builtins import REPLACED
@@ -51,7 +51,7 @@ def parted(f):
 
     @functools.wraps(f)
     def stand_in(*args, **kwargs):
-        if any(mixed_in((*args, *kwargs.values()))):
+        if has_mixed((*args, *kwargs.values())):
             return apart(f, args, kwargs)
         return f(*args, **kwargs)
 

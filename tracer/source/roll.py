@@ -73,11 +73,11 @@ class Carried:
     def placeholders(self, trace, name, shared):
         fresh = [trace.param(merge.type_of(s), name) if k is None or k not in shared else shared[k] for s, k in zip(self.specs, self.shared)]
         self.values = [v if k is None else shared.setdefault(k, v) for v, k in zip(fresh, self.shared)]
-        leaves = [self.array(n, v, trace) if s[0] == "array" else merge.made(v, s) for n, (v, s) in enumerate(zip(self.values, self.specs))]
-        self.memory = [x.storage if isinstance(x, TracedArray) else None for x in leaves]
+        held = [self.array(n, v, trace) if s[0] == "array" else v for n, (v, s) in enumerate(zip(self.values, self.specs))]
+        self.memory = [x.storage if isinstance(x, TracedArray) else None for x in held]
         trace.standing.update(m for m in self.memory if m is not None)
-        return pytree.unflatten(self.tree, merge.assembled(leaves, self.whole, lambda x, s: x), self.order)
-
+        leaves = merge.assembled(held, self.whole, lambda x, s: x if s[0] == "array" else merge.made(x, s))
+        return pytree.unflatten(self.tree, leaves, self.order)
 
     def array(self, n, value, trace):
         """A placeholder, which lies in memory and may be written as what the place held before the loop."""
