@@ -25,10 +25,19 @@ NARROW = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?")
 WEAK = ("n", "t", "flag", "0", "1", "2", "-1", "0.0", "0.5", "2.5", "True", "7", "300")
 ERRORS = (
     "k += 0.5", "k[0] = 'x'", "s = v.missing", "s = {'p': 1.0}['q']", "s = [1, 2][5]", "v = v + np.ones(7)", "s = v.sum(axis=4)", "s = int(z)",
-    "s = (v > 0) - (v > 1)", "s = x << 1.5", "raise ValueError('no')", "s = 1 + 'a'", "s = float(v)", "a, b, c = v", "s = len(t)", "s = math.sqrt(-1)",
+    "s = (v > 0) - (v > 1)", "s = x << 1.5", "raise ValueError('no')", "s = 1 + 'a'", "s = float(v)",
+    "a, b, c = v", "s = len(t)", "s = math.sqrt(-1)",
     "s = np.ones(2) @ np.ones(3)", "s = undefined", "s = None + 1", "s = int('x')", "for q in None: pass", "s = 1 // 0", "s = np.zeros(3)[9]",
     "assert False", "s = v['p']", "s = math.sin('x')",
 )  # fmt: skip
+
+
+HEAD = "import math", "import numpy as np", "def f(v, w, u, n, t, flag, k, z):"
+TESTS = (
+    "v[0] > 2", "w[1] > 0", "u.sum() > 3", "v[0] > 2", "t > 0.5", "n > 2", "flag", "v[1] > w[1]", "not u[0] > 1", "v[0] > 1 and w[0] > 1",
+)  # fmt: skip
+ACTS = "{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} + {1}", "{0} / {1}", "{0} // {1}", "{0} % {1}", "{0} < {1}", "{0} == {1}", "{0} >= {1}"
+CALLS = "np.maximum({0}, {1})", "np.add({0}, {1})", "max({0}, s)", "-({0})", "abs({0})", "np.sqrt(abs({1}) + {0})", "({0}) / 3", "{0} ** 2"
 
 
 class Program:
@@ -43,7 +52,7 @@ class Program:
         for _ in range(rng.randint(0, 2)):
             self.line(1, f"s = {self.arithmetic('s')}")
         kept = [self.result() for _ in range(rng.randint(1, 2))]
-        self.text = "import math\nimport numpy as np\ndef f(v, w, u, n, t, flag, k, z):\n" + "\n".join(self.lines) + f"\n    return {', '.join(kept)},\n"
+        self.text = "\n".join([*HEAD, *self.lines, f"    return {', '.join(kept)},", ""])
 
     def pick(self, *choices):
         return self.r.choice(choices)
@@ -61,16 +70,13 @@ class Program:
         return f"({self.number(depth + 1)} if {self.test()} else {self.number(depth + 1)})"
 
     def test(self):
-        return self.pick("v[0] > 2", "w[1] > 0", "u.sum() > 3", "v[0] > 2", "t > 0.5", "n > 2", "flag", "v[1] > w[1]", "not u[0] > 1", "v[0] > 1 and w[0] > 1")
+        return self.pick(*TESTS)
 
     def arithmetic(self, a):
         b = self.pick(self.number(1), self.number(1), "v", "w", "u", "v[0]", "w[0]", a, "np.uint8(250)", "np.float32(0.1)", "np.int8(100)")
         a, b = self.pick((a, b), (b, a))
-        return self.pick(
-            f"{a} + {b}", f"{a} - {b}", f"{a} * {b}", f"{a} + {b}", f"{a} / {b}", f"{a} // {b}", f"{a} % {b}", f"{a} < {b}", f"{a} == {b}", f"{a} ** 2",
-            f"np.maximum({a}, {b})", f"np.add({a}, {b})", f"max({a}, s)", f"np.where({self.test()}, {a}, {b})", f"-({a})", f"abs({a})", f"{a} >= {b}",
-            f"float({a})" if a == "s" else f"{a} + {b}", f"np.sqrt(abs({b}) + {a})", f"({a}) / 3", f"{a} & 3" if a == "s" else f"{a} - {b}",
-        )  # fmt: skip
+        own = [f"float({a})", f"{a} & 3"] if a == "s" else []
+        return self.pick(*ACTS, *CALLS, f"np.where({self.test()}, {{0}}, {{1}})", *own).format(a, b)
 
     def statement(self, level, depth):
         which = self.r.random()
@@ -82,7 +88,7 @@ class Program:
                 self.body(level + 1, depth + 1)
         elif which < 0.6 and depth == 0:
             i = f"i{len(self.lines)}"
-            self.line(level, self.pick(f"for {i} in range(3):", f"for {i} in range(int(abs(w[0])) % 4):", f"for {i} in range(len(v)):", f"for {i} in v:"))
+            self.line(level, f"for {i} in {self.pick('range(3)', 'range(int(abs(w[0])) % 4)', 'range(len(v))', 'v')}:")
             self.body(level + 1, depth + 1)
         elif which < 0.68 and depth < 2:
             self.line(level, "try:")
@@ -101,7 +107,8 @@ class Program:
         elif which < 0.8 or depth > 2:
             self.line(level, f"s = {self.arithmetic('s')}")
         elif which < 0.9:
-            self.line(level, self.pick(f"v[1] = {self.pick('s', 't', 'w[0]')}", f"w {self.pick('+=', '*=')} {self.pick('s', '1', 'v[0]')}", f"return {self.result()},"))
+            stores = f"v[1] = {self.pick('s', 't', 'w[0]')}", f"w {self.pick('+=', '*=')} {self.pick('s', '1', 'v[0]')}"
+            self.line(level, self.pick(*stores, f"return {self.result()},"))
         else:
             self.statement(level, depth)
 

@@ -8,7 +8,7 @@ from ..ir.ops import OPS
 from . import overflow
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, bring, wrap
 from .emit import cast_to
-from .mixed import NUMBERS, Mixed, dtype_of, has_mixed, mixed_in, number_of, replaced
+from .mixed import Mixed, dtype_of, has_mixed, mixed_in, number_of, replaced
 from .promote import COMPARISONS, PYTHON_NUMBERS, broadcast_shapes, loop, operand_as, read, rule_of, shape_of
 from .ufunc_calls import weak_kind, weak_result
 

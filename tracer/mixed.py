@@ -77,6 +77,11 @@ def joined(kinds, dtype):
     return strong[0] if len(strong) == 1 and strong[0][1] == dtype and all(dtype.kind in takes[k] for k in weak) else None
 
 
+def plain(x):
+    """A number as it is given back: of the widest kind that data may have chosen."""
+    return TracedScalar(x.value, x.weak) if type(x) is Mixed else x
+
+
 def number_of(kind):
     return Lit(NUMBERS[kind], TAG)
 

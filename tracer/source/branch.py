@@ -2,7 +2,7 @@
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..array import Traced, TracedScalar
+from ..array import Traced
 from ..assume import by_value, capturing
 from ..errors import UnsupportedError, message
 from ..frames import locate

@@ -4,7 +4,6 @@ A guess holds if a trip that starts within it ends within it. What a trip adds, 
 be, is such a bound; so is what the trip gives whatever it starts from, like a remainder.
 """
 
-from .. import pytree
 from ..array import Traced, TracedScalar
 from ..ranges import drift, interval
 from ..storage import current_trace

@@ -15,7 +15,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
-from . import alternatives, codes, copying, state
+from . import codes, copying, state
 from .branch import branch, choose, decided
 from .builtins import REPLACED, truth
 from .calls import ENVIRONMENT, call, environment, listed

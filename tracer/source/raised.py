@@ -7,7 +7,7 @@ of ours did not `raise`, and that no operation on the user's own objects led to.
 import dis
 import functools
 
-from ..errors import IntegerOverflow, ShapeError, UnsupportedError, WengertError
+from ..errors import ShapeError, UnsupportedError, WengertError
 from ..frames import internal
 from ..storage import current_trace
 from . import codes

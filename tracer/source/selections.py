@@ -3,7 +3,6 @@
 It is assumed that they do, and found out after each trip: those whose masks have parted get masks of their own.
 """
 
-from .. import pytree
 from ..array import Traced
 from ..extents.bounded import Mask
 from ..ranges import original

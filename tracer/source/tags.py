@@ -3,7 +3,6 @@
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
-from .. import pytree
 from ..storage import Shared, current_trace, either
 from ..views import Index
 
