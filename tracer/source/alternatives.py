@@ -65,8 +65,11 @@ def of_numpy(f, args, kwargs):
 
 
 WHOLE = {max, min, sum, sorted, zip, enumerate, reversed, range, len}  # made of operators, or of what is handed on
-for _f, _stand_in in list(REPLACED.items()):
-    _owner = getattr(_f, "__module__", None)
-    if _f not in WHOLE and (_owner in ("builtins", "math") or isinstance(_f, type) and issubclass(_f, np.generic)):
-        REPLACED[_f] = parted(_stand_in)
-Traced.apart, Traced.where_only, Traced.of_numpy = staticmethod(apart), staticmethod(where_only), staticmethod(of_numpy)
+
+
+def register():
+    """Have the functions that go by the kind of a number, and the operations of `meeting`, take Mixed numbers apart."""
+    for f, stand_in in list(REPLACED.items()):
+        if f not in WHOLE and (getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)):
+            REPLACED[f] = parted(stand_in)
+    Traced.apart, Traced.where_only, Traced.of_numpy = staticmethod(apart), staticmethod(where_only), staticmethod(of_numpy)

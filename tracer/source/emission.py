@@ -162,7 +162,8 @@ class Emission:
 
     def number(self, slot, n, value, s):
         if s == counts.INT:
-            counts.left(self.roll.carried[slot].shown[n], self.roll.carried[slot].leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
+            c = self.roll.carried[slot]
+            counts.left(c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
         return merge.made(value, s)
 
     def fresh(self, s):

@@ -15,7 +15,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
-from . import codes, copying, state
+from . import alternatives, codes, copying, state
 from .branch import branch, choose, decided
 from .builtins import REPLACED, truth
 from .calls import ENVIRONMENT, call, environment, listed
@@ -223,7 +223,9 @@ def asserted(test, *text):
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
 state.TRANSPARENT |= {f.__code__ for f in copying.READING}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
-state.TRANSPARENT |= {f.__code__ for f in (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values())) if type(f) is types.FunctionType}
+alternatives.register()
+_stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))
+state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
