@@ -43,8 +43,6 @@ def plans(ufunc, inputs, python):
     if np.prod([len(k) for k in tags.values()]) > MANY or any(type(x) in (list, tuple) and has_mixed(x) for x in inputs):
         return None
     reads = [(None, None) if type(x) is Mixed else read(x) for x in inputs]
-    if ufunc in COMPARISONS and any(type(x) is int for x in inputs):
-        return None
     found = {}
     for kinds in itertools.product(*tags.values()):
         taken = dict(zip(tags, kinds))
@@ -52,6 +50,9 @@ def plans(ufunc, inputs, python):
         for x, (_, key) in zip(inputs, reads):
             weak = weak_kind(x)
             specs.append(taken[x.tag] if type(x) is Mixed else ("weak", weak) if weak else ("weak" if isinstance(key, type) else "strong", key))
+        whole = any(s[0] == "strong" and s[1].kind in "iu" for s in specs)
+        if ufunc in COMPARISONS and whole and ("weak", int) in specs:
+            return None  # NumPy compares these exactly
         if complex in [s[1] for s in specs] and python and any(s[0] == "strong" for s in specs):
             return None
         try:

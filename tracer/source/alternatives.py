@@ -8,8 +8,9 @@ from ...ir.ops import OPS
 from ..array import Traced, TracedScalar, bring
 from ..assume import capturing
 from ..meeting import MANY, settled
-from ..mixed import has_mixed, mixed_in, number_of, replaced
+from ..mixed import Mixed, has_mixed, mixed_in, number_of, replaced
 from ..storage import current_trace
+from . import printing
 from .branch import choose, decided, either_way
 from .builtins import REPLACED
 
@@ -52,10 +53,24 @@ def parted(f):
     @functools.wraps(f)
     def stand_in(*args, **kwargs):
         if has_mixed((*args, *kwargs.values())):
+            args = [said(x) for x in args] if f in SAYING else args
             return apart(f, args, kwargs)
         return f(*args, **kwargs)
 
     return stand_in
+
+
+def said(x):
+    """A number whose kinds all have one text, as one of them; a field of an f-string too."""
+    if type(x) is tuple and len(x) == 3 and x[1] != ord("r"):
+        return said(x[0]), *x[1:]
+    if type(x) is not Mixed or len(words := {WORDS.get(k[1]) for k in x.kinds}) > 1 or words == {None}:
+        return x
+    return TracedScalar(bring(x._value), words.pop())
+
+
+WORDS = {bool: bool, int: int, float: float, complex: complex, np.dtype(bool): bool, np.dtype(float): float, np.dtype(complex): complex}
+WORDS |= {np.dtype(name): int for name in ("i1", "i2", "i4", "i8")}
 
 
 def of_numpy(f, args, kwargs):
@@ -65,6 +80,9 @@ def of_numpy(f, args, kwargs):
 
 
 WHOLE = {max, min, sum, sorted, zip, enumerate, reversed, range, len}  # made of operators, or of what is handed on
+
+
+SAYING = {REPLACED[print], REPLACED[str], printing.text}
 
 
 def register():

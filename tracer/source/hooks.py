@@ -231,7 +231,7 @@ CELL.cell_contents = types.SimpleNamespace(
     call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
     set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
     one_thing=one_thing, chain=chain, choose=choose, asserted=asserted,
-    text=text, own=state.own, branch=branch, each=each, repeat=repeat,
+    text=alternatives.parted(text), own=state.own, branch=branch, each=each, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
     handled=handled, manager=manager, trying=trying, **HOOKS,
 )  # fmt: skip

@@ -152,7 +152,7 @@ def inexact(x, s, edge=WHOLE):
 
 def whole(x):
     """Whether an int is one that a float holds."""
-    value, edge = read(x)[0], Lit(WHOLE, WEAK)
+    value, edge = x.value, Lit(WHOLE, WEAK)
     return OPS["and"](OPS["le"](value, edge), OPS["ge"](value, Lit(-WHOLE, WEAK)))
 
 
