@@ -167,7 +167,8 @@ def differences(case, **options):
                 continue
             if raised is not None or error is not None:
                 if error is None or raised is None:  # of two mistakes it is open which exception comes
-                    return f"{args}: gives {raised if raised is not None else got!r}, where Python gives {error if error is not None else want!r}"[:600]
+                    ours, pythons = (x if e is None else e for x, e in ((got, raised), (want, error)))
+                    return f"{args}: gives {ours!r}, where Python gives {pythons!r}"[:600]
                 mine = plain
             try:
                 agree(numbers(got, want), want, 1e-9)
