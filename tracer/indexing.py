@@ -14,10 +14,11 @@ from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.ops.indexing import index_arrays, put_arrays
 from ..ir.types import Tensor
-from .array import Traced, TracedArray, TracedScalar, fresh, wrap
+from .array import Traced, TracedArray, TracedScalar, bring, fresh, wrap
 from .emit import INDEX, cast_to, constant_of, reshape_to, spread_to
 from .errors import CannotRoll, ConcretizationError, ShapeError, UnsupportedError, message
 from .frames import locate
+from .mixed import Mixed, dtype_of, has_mixed
 from .promote import broadcast_shapes, flat, nested, operand_as, read, shape_of
 from .ranges import affine, distance, interval
 from .status import all_within
@@ -44,6 +45,11 @@ def getitem(x, key):
 
 def setitem(x, key, value):
     """Store `value`, broadcast and cast as NumPy does, into the window `key`."""
+    if type(value) is Mixed or isinstance(value, list | tuple) and has_mixed(value):
+        wide = type(value) is Mixed and x.dtype.kind in "fc" and np.can_cast(value.type.dtype, x.dtype, "same_kind")
+        if not wide:
+            return Traced.apart(setitem, (x, key, value))
+        value = TracedScalar(bring(value._value))
     key = as_tuple(key)
     if not x.writeable:
         x.write(x.value)  # raises as NumPy does
@@ -123,6 +129,10 @@ def as_tuple(key):
 
 def plainly(k):
     """One part of a key: numbers that name a place as ints, lists and other array-likes as arrays."""
+    if type(k) is Mixed:
+        if any(s[1] is bool or dtype_of(s).kind not in "iu" for s in k.kinds):
+            k.fail()
+        k = TracedScalar(bring(k._value), int)
     kind = type(k)
     if kind is int or kind is slice or k is None or k is Ellipsis:
         return k

@@ -14,6 +14,7 @@ from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .emit import cast_to, constant_of, spread_to
 from .errors import ShapeError, UnsupportedError, message, shown
 from .frames import locate
+from .mixed import Mixed
 from .storage import current_trace
 from .unmerged import Unmerged
 from .weak import PythonInt, literal_within
@@ -57,7 +58,7 @@ def read(x):
         return value, value.type.dtype
     if isinstance(x, PYTHON_NUMBERS):  # subclasses of the Python numbers
         return read(next(t for t in PYTHON_NUMBERS if isinstance(x, t))(x))
-    if isinstance(x, Unmerged):
+    if isinstance(x, Unmerged | Mixed):
         x.fail()
     raise UnsupportedError(
         message(f"{shown(x, 60)} cannot take part in a traced operation", locate(), "Operands are arrays, numbers, and lists of them.")

@@ -50,7 +50,9 @@ class Straight:
         """
         function, objects = copy.deepcopy(self.function), self.call.__globals__
         first = function.body[0]
-        tests = function.body.pop(0).test.operand if isinstance(first, ast.If) and says_miss(first.body[0]) else None
+        tests = None
+        if isinstance(first, ast.If) and says_miss(first.body[0]) and isinstance(first.test, ast.UnaryOp):
+            tests = function.body.pop(0).test.operand
         if any(map(says_miss, ast.walk(function))):
             return None
         names = {a.arg: text for a, text in zip(function.args.args, given, strict=True)}

@@ -8,12 +8,13 @@ from ..ir.core import Lit
 from ..ir.ops import OPS
 from ..ir.types import Tensor
 from . import exceptional, overflow
-from .array import WEAK_DTYPES, TracedArray, TracedScalar, wrap
+from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, wrap
 from .emit import cast_to, spread_to
 from .errors import ShapeError, UnsupportedError, message
 from .extents.bounded import Bounded, mentioned
 from .frames import locate
 from .layout import laid_as
+from .mixed import Mixed, has_mixed
 from .promote import (
     COMPARISONS,
     CONNECTIVES,
@@ -74,6 +75,8 @@ def call_ufunc(ufunc, *inputs):
             return laid_as(value if value.type.dtype is gives else cast_to(value, gives), inputs)
     if mentioned(inputs) is not None:
         return Bounded.ufunc_handler(ufunc, "__call__", inputs, {})
+    if has_mixed(inputs):
+        return Traced.meet(ufunc, inputs, False)
     out = ufunc_values(ufunc, inputs)
     return laid_as(out[0], inputs) if len(out) == 1 else tuple(laid_as(v, inputs) for v in out)
 
@@ -84,6 +87,12 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
     if mentioned((*inputs, out, where)) is not None:
         return Bounded.ufunc_handler(ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting})
+    if has_mixed(inputs):
+        given = {"out": out, "where": where, "dtype": dtype, "casting": casting}
+        plain = Traced.firm(ufunc, inputs) if dtype is None and casting == "same_kind" else None
+        if plain is None:
+            return Traced.apart(lambda *xs: apply_ufunc(ufunc, xs, **given), inputs)
+        inputs = plain
     outs = (None,) * ufunc.nout if out is None else out if isinstance(out, tuple) else (out,)
     if out is not None:  # NumPy refuses a cast before it looks at shapes
         _, gives = loop(ufunc, tuple(read(x)[1] for x in inputs), dtype, casting)
@@ -174,7 +183,7 @@ def operate(ufunc, *inputs):
         if ufunc not in ORDERS:  # complex.__mul__ and its like take np.float64 for the float that it is
             return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))
     if None in kinds:
-        return call_ufunc(ufunc, *inputs)
+        return call_ufunc(ufunc, *inputs) if Mixed not in map(type, inputs) or mentioned(inputs) else Traced.meet(ufunc, inputs, True)
     python = weak_result(kinds, ufunc)
     work = WEAK_DTYPES[max([*kinds, python] if python is not bool else kinds, key=PYTHON_NUMBERS.index)]
     if work.kind == "b" and python is int:
@@ -192,3 +201,6 @@ def operate(ufunc, *inputs):
     if python is int:
         overflow.checked(ufunc, values, result)
     return TracedScalar(cast_to(result, WEAK_DTYPES[python]), python)
+
+
+Traced.operators = staticmethod(operate)

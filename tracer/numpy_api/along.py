@@ -15,6 +15,7 @@ from ..capture import ARRAY, Kind, capture
 from ..emit import cast_to, filled, reshape_to, spread_to
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..mixed import plain
 from ..promote import broadcast_shapes, checked
 from ..source import hooks
 from ..storage import current_trace
@@ -96,7 +97,7 @@ class Vectorized:
         if root.mixed != before:
             text = "np.vectorize takes the dtype of what the function gives first, and here data decide whether that is an int or a float"
             raise UnsupportedError(message(text, locate(), "Say which: np.vectorize(f, otypes=[float])."))
-        return isinstance(found, tuple), [dtype_of(x) for x in (found if isinstance(found, tuple) else (found,))]
+        return isinstance(found, tuple), [dtype_of(plain(x)) for x in (found if isinstance(found, tuple) else (found,))]
 
     def elements(self, xs, many, dtypes):
         """What f gives for one element each, as NumPy makes arrays of it."""
@@ -107,7 +108,7 @@ class Vectorized:
         return tuple(self.stored(x, dtype) for x, dtype in zip(found, dtypes))
 
     def stored(self, x, dtype):
-        value = value_of(x)
+        value = value_of(plain(x))
         have, safe = value.type.dtype, np.can_cast(value.type.dtype, dtype, "safe")
         if value.type.shape or not safe and (have.kind + dtype.kind) not in ("ff", "cc", "ii", "iu", "ui", "uu", "if", "bi", "bf", "ib", "fb"):
             text = f"np.vectorize: the function gives {value.type}, where an element of dtype {dtype} is to be stored"

@@ -8,6 +8,7 @@ from ..extents.bounded import Bounded, mentioned
 from ..extents.indexing import getitem, setitem
 from ..frames import locate
 from ..indexing import scalar_item
+from ..mixed import Mixed, has_mixed
 from ..promote import UFUNCS, unknown
 from ..ufunc_calls import apply_ufunc, call_ufunc
 
@@ -34,6 +35,8 @@ def implements(*functions, method=None):
 def call_function(function, args, kwargs):
     if mentioned((*args, *kwargs.values())) is not None:
         return Bounded.function_handler(function, args, kwargs)
+    if has_mixed((*args, *kwargs.values())):
+        return Traced.of_numpy(lambda *xs, **given: call_function(function, xs, given), args, kwargs)
     handler = HANDLERS.get(function) or Traced.source(function)
     if handler is None:
         raise unknown(function)
@@ -51,6 +54,8 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
         return call_ufunc(ufunc, *inputs)
     if mentioned((*inputs, *kwargs.values())) is not None:
         return Bounded.ufunc_handler(ufunc, method, inputs, kwargs)
+    if method != "__call__" and has_mixed((*inputs, *kwargs.values())):
+        return Traced.of_numpy(lambda *xs, **given: call_ufunc_method(ufunc, method, xs, given), inputs, kwargs)
     handler = HANDLERS.get((ufunc, method)) or HANDLERS.get(method)
     if handler is None and method == "__call__":
         return apply_ufunc(ufunc, inputs, **kwargs)
@@ -67,6 +72,10 @@ TracedArray.__getitem__, TracedArray.__setitem__, TracedScalar.__getitem__ = get
 def _attribute(self, name):
     """ndarray methods, looked up in METHODS: anything unknown says so with the user's line."""
     handler = METHODS.get(name)
+    if type(self) is Mixed:
+        if handler is None:
+            self.fail()
+        return lambda *args, **kwargs: Traced.apart(lambda x, *xs, **given: getattr(x, name)(*xs, **given), (self, *args), kwargs)
     shown = np.ndarray if type(self) is not TracedScalar else self.weak or self.type.dtype.type
     if handler is not None and hasattr(shown, name):
         return lambda *args, **kwargs: as_method((self,), handler(self, *args, **kwargs))

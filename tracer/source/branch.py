@@ -2,21 +2,20 @@
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..array import Traced, TracedScalar
+from ..array import Traced
 from ..assume import by_value, capturing
-from ..errors import ShapeError, UnsupportedError, WengertError, message
-from ..frames import internal, locate
+from ..errors import UnsupportedError, message
+from ..frames import locate
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import codes, merge
 from .builtins import truth
 from .codes import Code
-from .convert import is_builtin
 from .joint import Merger
-from .printing import Text
+from .raised import answers, thrown
 from .rewrite import SITES
 from .run import Run, closed, emit
-from .state import CONTAINERS, TRANSPARENT, cells
+from .state import CONTAINERS, cells
 
 
 def decided(test):
@@ -88,28 +87,31 @@ def watched(named):
     return [x for slot in named.values() if isinstance(x := slot.get(), CONTAINERS)]
 
 
-def choose(test, body, orelse, slots=(), live=()):
-    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be, and the `slots` it binds."""
+def choose(test, body, orelse, slots=(), live=(), straight=False):
+    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be, and the `slots` it binds.
+
+    straight: numbers that are cheap and harmless to compute are computed both ways, without a branch.
+    """
     known = decided(test)
     if known is not None:
         return body() if known else orelse()
     a, b = (lambda: Code(codes.RETURNS, {codes.RETURNS}, body())), (lambda: Code(codes.RETURNS, {codes.RETURNS}, orelse()))
     named = cells(body, orelse)
     with capturing(test):
-        return either_way(test, a, b, slots, live, watched(named), simple=not slots).value
+        return either_way(test, a, b, slots, live, watched(named), simple=ANY if straight else None if slots else TRUTHS).value
 
 
 # -- both ways -------------------------------------------------------------------------------------
 
 
-def either_way(test, then, other, slots, live, held, simple=False):
+def either_way(test, then, other, slots, live, held, simple=None):
     """Capture two bodies, of which data chooses one, and merge all they leave -> how they ended, merged."""
     test = truth(test)
     condition = test.value
     where = locate()
     a, b = ran("then", then, slots, held), ran("otherwise", other, slots, held)
     if simple and not (a.thrown or b.thrown):
-        found = _logical(condition, a, b)
+        found = _logical(condition, a, b, simple)
         if found is not None:
             return found
     joint = Merger(a, b, condition, where)
@@ -152,58 +154,47 @@ def merged(joint, a, b, condition, where, slots, live):
     return code(out)
 
 
-ANSWERS = (ShapeError, IndexError, ValueError, ArithmeticError)
-
-
 def ran(name, body, slots, held):
-    """One side run. An exception of the user's there is one the program raises when data takes that side."""
+    """One side run. What Python would raise there, the program raises when data takes that side."""
     try:
         return Run(name, body, slots, watched=held, choice=True)
-    except ANSWERS as error:  # what Python and NumPy answer to numbers and shapes, whoever found it out
-        raised = error
-    except (WengertError, RecursionError):
-        raise
     except Exception as error:
-        last = error.__traceback__
-        while last.tb_next is not None:
-            last = last.tb_next
-        if internal(last.tb_frame.f_code) and last.tb_frame.f_code not in TRANSPARENT:
+        if not answers(error):
             raise
         raised = error
     return Run(name, lambda: thrown(raised), slots, choice=True)
 
 
-def thrown(error):
-    text = error.args[0] if len(error.args) == 1 else ""
-    text = text.template if isinstance(text, Text) else str(text)
-    plain = isinstance(error, ShapeError) or is_builtin(type(error))
-    kind = type(error) if plain and len(error.args) < 2 else UnsupportedError
-    current_trace().fail(kind, text if kind is type(error) else f"{type(error).__name__}: {text or error}")
-    return codes.THROWN
+TRUTHS, ANY = ("b",), tuple("biufc")  # of what dtypes numbers are that may be computed both ways
 
 
-def _logical(condition, a, b):
-    """Two bools that are cheap and harmless to compute: `and`, `or`, or a choice without branches; None for all else."""
+def _logical(condition, a, b, kinds):
+    """Two numbers that are cheap and harmless to compute: `and`, `or`, or a choice without branches; None for all else."""
     code_a, code_b = a.code, b.code
     a.code = b.code = None
     fine = a.trifling and b.trifling
     a.code, b.code = code_a, code_b
     x, y = code_a.value, code_b.value
-    if not fine or any(type(v) is not bool and not (isinstance(v, TracedScalar) and v.type.kind == "b") for v in (x, y)):
+    specs = merge.spec(x), merge.spec(y)
+    if not fine or any(s[0] not in merge.SCALARS or any(merge.type_of(p).kind not in kinds for p in merge.part_specs(s)[:1]) for s in specs):
         return None
-    s = merge.join(merge.spec(x), merge.spec(y), x, y)
+    s = merge.join(*specs, x, y)
+    if s is None or merge.inexact(x, s) or merge.inexact(y, s):
+        return None
     values = []
     for run, v in ((a, x), (b, y)):
         with run.trace:
-            v = merge.operand(v, s)
+            found = [merge.widened(v, s), merge.tag_of(v)] if s[0] == "mixed" else [merge.operand(v, s)]
         lifted = list(run.trace.lifted)
-        func = closed(run, [v], lifted)
-        values.append(current_trace().build.inline(func, [current_trace().bring(o) for o in lifted])[0])
-    x, y = values
-    if isinstance(y, Lit) and not y.value or y is condition:
-        value = OPS["and"](condition, x)
-    elif isinstance(x, Lit) and x.value or x is condition:
-        value = OPS["or"](condition, y)
-    else:
-        value = OPS["select"](condition, x, y)
-    return Code(codes.RETURNS, {codes.RETURNS}, TracedScalar(value, s[1] if s[0] == "weak" else None))
+        func = closed(run, found, lifted)
+        values.append(current_trace().build.inline(func, [current_trace().bring(o) for o in lifted]))
+    value, *tag = [_either(condition, x, y) for x, y in zip(*values)]
+    return Code(codes.RETURNS, {codes.RETURNS}, merge.mixed(value, *tag, s) if tag else merge.made(value, s))
+
+
+def _either(condition, x, y):
+    if x.type.kind == "b" and (isinstance(y, Lit) and not y.value or y is condition):
+        return OPS["and"](condition, x)
+    if x.type.kind == "b" and (isinstance(x, Lit) and x.value or x is condition):
+        return OPS["or"](condition, y)
+    return x if x is y or isinstance(x, Lit) and isinstance(y, Lit) and x.value == y.value else OPS["select"](condition, x, y)

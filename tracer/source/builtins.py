@@ -6,6 +6,7 @@
 import builtins
 import functools
 import math
+import warnings
 
 import numpy as np
 
@@ -41,8 +42,25 @@ def replaces(*functions):
     return register
 
 
+def converts(x):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return float(x) is not None
+    except TypeError:
+        return False
+
+
+LENIENT = converts(np.ones(1))  # before NumPy 2.4 an array of one element was a number, whatever its dimensions
+
+
 def is_one(x):
-    return isinstance(x, Traced) and x.type.size == 1
+    """Whether x is a traced number, or an array that Python may take for one; TypeError as NumPy raises it for other traced arrays."""
+    if not isinstance(x, Traced):
+        return False
+    if x.type.shape and not (LENIENT and x.type.size == 1):
+        raise TypeError(message("only 0-dimensional arrays can be converted to Python scalars", locate()))
+    return True
 
 
 def number(x):
@@ -289,7 +307,7 @@ def _checked(real, count, rule):
 @replaces(math.isclose)
 def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
     """|a - b| <= max(rel_tol max(|a|, |b|), abs_tol), infinities close to themselves alone (PEP 485)."""
-    if not (isinstance(a, Traced) or isinstance(b, Traced)):
+    if not any([is_one(a), is_one(b)]):
         return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
     near = np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
     return TracedScalar(((a == b) | (np.isfinite(a) & np.isfinite(b) & near)).value, bool)

@@ -4,7 +4,6 @@ A guess holds if a trip that starts within it ends within it. What a trip adds, 
 be, is such a bound; so is what the trip gives whatever it starts from, like a remainder.
 """
 
-from .. import pytree
 from ..array import Traced, TracedScalar
 from ..ranges import drift, interval
 from ..storage import current_trace
@@ -41,7 +40,7 @@ def settled(roll, run):
     trips = min(roll.last() + 1, TRIPS)
     good = True
     for slot, c in roll.carried.items():
-        firsts, lasts = pytree.leaves(roll.first(slot, run)), pytree.leaves(run.after(slot))
+        firsts, lasts = c.leaves(roll.first(slot, run)), c.leaves(run.after(slot))
         for n, (s, guess) in enumerate(zip(c.specs, c.guesses)):
             if s != INT:
                 continue

@@ -6,7 +6,9 @@ from ...ir.ops.control import COUNTER, TRUTH
 from .. import pytree
 from ..array import TracedArray, TracedScalar
 from ..assume import on_demand
+from ..emit import cast_to
 from ..errors import NoTrip, message, shown
+from ..mixed import Mixed, mixed_in
 from ..status import passed
 from ..storage import Shared, Storage, current_trace, memories
 from ..unmerged import Unmerged
@@ -49,13 +51,13 @@ class Emission:
         self.tags = Tags(self)
         finals = self.finals()
         self.bases(finals)
+        idle = self.idle()
         for slot, c in roll.carried.items():
-            firsts = pytree.leaves(roll.first(slot, run))
+            firsts, lasts = c.leaves(roll.first(slot, run)), c.leaves(run.after(slot))
             for n, (s, value, x) in enumerate(zip(c.specs, c.values, firsts)):
-                if value in self.params:
-                    continue  # shared with a leaf before it
-                y = pytree.leaves(run.after(slot))[n]
-                self.row(value, merge.operand(x, s), self.result(y, s), slot.name if slot.kind == "cell" else None)
+                if value in self.params or value in idle:
+                    continue  # shared with a leaf before it, or asked by nobody
+                self.row(value, merge.operand(x, s), self.result(lasts[n], s), slot.name if slot.kind == "cell" else None)
         for slot, after in finals:
             self.plans.append((slot, self.final(slot, after)))
         stores = [(s, self.row(p, current_trace().bring(s.value), run.written(s), roll.hint_of(s))) for s, p in roll.phis.items()]
@@ -116,8 +118,11 @@ class Emission:
             return lambda out: first
         leaves, tree = pytree.flatten(after)
         c = roll.carried.get(slot)
-        specs = c.specs if c is not None else [merge.spec(x) for x in leaves]
-        plans = [self.leaf(slot, x, s, n) for n, (x, s) in enumerate(zip(leaves, specs))]
+        specs = c.whole if c is not None else [merge.spec(x) for x in leaves]
+        plans, at = [], 0
+        for x, s in zip(leaves, specs):
+            plans.append(self.leaf(slot, x, s, at) if s[0] != "mixed" else self.mixed(slot, x, s, at))
+            at += len(merge.part_specs(s))
         if pytree.is_leaf(tree):
             return plans[0]
         order = pytree.key_order(after)
@@ -141,9 +146,52 @@ class Emission:
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), slot.name)
         return lambda out: merge.made(out[at], s)
 
+    def mixed(self, slot, x, s, n):
+        """A plan for a number of several kinds: of the last trip's, where there is one."""
+        c, last = self.roll.carried.get(slot), merge.spec(x)
+        if c is None:
+            wide, tag = self.rows(x, s, slot.name)
+            return lambda out: merge.mixed(out[wide], out[tag], s, self.roll.where)
+        (value, tag), roll = c.values[n : n + 2], self.roll
+        wide = lambda out: out[self.params.index(value)]
+        if roll.surely and last[0] != "mixed":
+            return lambda out: merge.made(cast_to(wide(out), merge.dtype_of(last)), last)
+        if tag in self.params:
+            return lambda out: merge.mixed(wide(out), out[self.params.index(tag)], s, roll.where)
+        first = merge.operand(c.leaves(roll.first(slot, self.run))[n + 1], ("strong", tag.type.dtype))
+        tagged = lambda: OPS["select"](self.begun(), merge.tag_of(x), first)
+        return lambda out: merge.mixed(wide(out), tagged(), s, roll.where)
+
+    def idle(self):
+        """The tags of numbers that a trip gives one kind, and whose kind before it nobody asks: the loop need not carry them."""
+        run, roll = self.run, self.roll
+        asked = {x for e in run.trace.build.eqns for x in e.operands}
+        left = [*run.values.values(), *run.heap.values(), run.code.value if run.code is not None else None]
+        asked |= {m.tag for value in left for m in mixed_in(pytree.leaves(value))}
+        found = set()
+        for slot, c in roll.carried.items():
+            tags = iter(c.values)
+            for x, s in zip(pytree.leaves(run.after(slot)), c.whole):
+                *_, tag = [next(tags) for _ in merge.part_specs(s)]
+                if s[0] == "mixed" and type(x) is not Mixed and tag not in asked:
+                    found.add(tag)
+        return found
+
+    def begun(self):
+        """Whether there is a first trip, as an operand of the trace around the loop."""
+        if self.roll.limit is None:
+            return truth(self.roll.going).value
+        return OPS["gt"](self.roll.limit, Lit(0, COUNTER)) if isinstance(self.roll.limit, Value) else Lit(self.roll.limit.value > 0, TRUTH)
+
+    def rows(self, x, s, name=None):
+        """The rows of what a leaf is carried as, one that nobody reads before the loop."""
+        pairs = zip(merge.part_specs(s), merge.parts(x, s))
+        return [self.row(self.fresh(p), merge.absent(p), self.result(leaf, p), name) for p, leaf in pairs]
+
     def number(self, slot, n, value, s):
         if s == counts.INT:
-            counts.left(self.roll.carried[slot].shown[n], pytree.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
+            c = self.roll.carried[slot]
+            counts.left(c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
         return merge.made(value, s)
 
     def fresh(self, s):
@@ -240,8 +288,8 @@ class Emission:
             if isinstance(leaf, TracedArray):
                 plans.append(self.array(leaf, "what is returned"))
                 continue
-            at = self.row(self.fresh(s), merge.absent(s), self.result(leaf, s))
-            plans.append(lambda out, at=at, s=s: merge.made(out[at], s))
+            rows = self.rows(leaf, s)
+            plans.append(lambda out, rows=rows, s=s: merge.assembled([out[at] for at in rows], [s], merge.made)[0])
         order = pytree.key_order(code.value)
 
         def plan(out):
@@ -273,10 +321,7 @@ class Emission:
                 needed.append(slot.name)
         if not needed:
             return
-        if roll.limit is not None:
-            ok = OPS["gt"](roll.limit, Lit(0, COUNTER)) if isinstance(roll.limit, Value) else Lit(roll.limit.value > 0, TRUTH)
-        else:
-            ok = truth(roll.going).value
+        ok = self.begun()
         text = f"cannot access local variable '{needed[0]}' where it is not associated with a value: the loop ran no trip"
         current_trace().check(ok, NoTrip, message(text, roll.where))
 

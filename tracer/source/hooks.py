@@ -15,16 +15,16 @@ from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
-from . import codes, copying, state
+from . import alternatives, codes, copying, state
 from .branch import branch, choose, decided
-from .builtins import truth
-from .calls import ENVIRONMENT, call, environment
+from .builtins import REPLACED, truth
+from .calls import ENVIRONMENT, call, environment, listed
 from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
 from .frame import hooked
 from .loops import each, repeat
 from .operators import HOOKS, handled, manager, trying
-from .printing import text
+from .printing import percent, text
 from .state import SEEN_THROUGH
 
 
@@ -223,12 +223,15 @@ def asserted(test, *text):
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
 state.TRANSPARENT |= {f.__code__ for f in copying.READING}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
+alternatives.register()
+_stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))
+state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
     set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
     one_thing=one_thing, chain=chain, choose=choose, asserted=asserted,
-    text=text, own=state.own, branch=branch, each=each, repeat=repeat,
+    text=alternatives.parted(text), own=state.own, branch=branch, each=each, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
     handled=handled, manager=manager, trying=trying, **HOOKS,
 )  # fmt: skip

@@ -4,7 +4,8 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from .. import pytree
 from ..array import Traced, TracedArray, TracedScalar
-from ..errors import UnsupportedError, message
+from ..errors import IntegerOverflow, UnsupportedError, message
+from ..mixed import Mixed
 from ..storage import Storage, current_trace, memories
 from ..unmerged import Unmerged
 from . import codes, merge
@@ -123,6 +124,9 @@ class Merger:
         if not isinstance(x, TracedScalar):
             return lambda out: x
         value = self.leaving[side].value(x._value)
+        if type(x) is Mixed:
+            tag, s, where = self.leaving[side].value(x.tag), merge.spec(x), x.where
+            return lambda out: merge.mixed(value(out), tag(out), s, where)
         return lambda out: type(x)(value(out), x.weak)
 
     def leaf(self, x, y, name):
@@ -131,12 +135,33 @@ class Merger:
         s = merge.join(merge.spec(x), merge.spec(y), x, y)
         if s is None:
             return None
+        if s[0] == "mixed":
+            return self.mixed(x, y, s, name)
         if s[0] == "array":
-            if isinstance(x, TracedArray) and isinstance(y, TracedArray) and x.writeable != y.writeable:
+            if isinstance(x, TracedArray) and isinstance(y, TracedArray) and x.writeable != y.writeable and not (told(x) and told(y)):
                 return None
             return self.array(x, y, name)
         at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
         return lambda out: merge.made(out[at], s)
+
+    def mixed(self, x, y, s, name):
+        """A plan for a number of several kinds: it, and which of them it is."""
+        values, tags = [], []
+        for run, leaf in ((self.a, x), (self.b, y)):
+            with run.trace:
+                exact = merge.whole(leaf) if merge.inexact(leaf, s) else None
+                values.append(merge.widened(leaf, s))
+                tags.append(merge.tag_of(leaf))
+            if exact is not None:
+                run.check(exact, IntegerOverflow, message(merge.TOO_LARGE, self.where, "Make it a float on both sides: float(n)."))
+        at = self.row(*values, name)
+        if not all(isinstance(tag, Lit) for tag in tags):
+            tag = self.row(*tags, None)
+            return lambda out: merge.mixed(out[at], out[tag], s, self.where)
+        test, where = self.test, self.where
+        if tags[0].value == tags[1].value:
+            return lambda out: merge.mixed(out[at], tags[0], s, where)
+        return lambda out: merge.mixed(out[at], OPS["select"](current_trace().bring(test), *tags), s, where)
 
     def operand(self, run, x, s):
         with run.trace:
@@ -174,7 +199,8 @@ class Merger:
         n = int(sides[0] is None)
         first, s = leaves[n], merge.spec(leaves[n])
         kind = merge.type_of(s)
-        readonly = isinstance(first, TracedArray) and not first.writeable
+        closed = [isinstance(leaf, TracedArray) and not leaf.writeable for leaf in leaves]
+        readonly = closed[n]
         own = [side is not None and self.private(k, side) for k, side in enumerate(sides)]
         if None in sides:
             if not own[n]:
@@ -183,15 +209,16 @@ class Merger:
             at = self.one(n)(self.operand(self.leaving[n].run, first, s), name)
             return lambda out: TracedArray(new(out[at], [first], readonly), (), kind, shadow(first))
         mixed = strides(leaves[0]) != strides(leaves[1])
-        seen = None if mixed else shadow(leaves[0])
+        seen = None if mixed else shadow(leaves[int(closed[0])])
         at = self.row(self.operand(self.a, leaves[0], s), self.operand(self.b, leaves[1], s), name)
-        if all(own):
+        if all(own) and closed[0] == closed[1]:
             mixed = mixed and len(kind.shape) > 1
             return lambda out: handle([(None, new(out[at], leaves, readonly), ())], kind, mixed=mixed, seen=seen)
         parts = [None if mine else way.parts(side, name) for mine, way, side in zip(own, self.leaving, sides)]
 
         def plan(out):
-            made = [[(None, new(out[at], [leaf]), ())] if p is None else resolved(p, out) for p, leaf in zip(parts, leaves)]
+            fresh = zip(parts, leaves, closed)
+            made = [[(None, new(out[at], [leaf], shut), ())] if p is None else resolved(p, out) for p, leaf, shut in fresh]
             bring, test, tests = current_trace().bring, self.test, [[t for t, _, _ in side] for side in made]
             for n, side in enumerate(tests):  # each side's own tests, where that side was taken
                 here = bring(test) if n == 0 else OPS["not"](bring(test))
@@ -234,6 +261,11 @@ class Merger:
             return Code(at(out), may, found)
 
         return plan
+
+
+def told(leaf):
+    """Whether an array's memory says by itself whether it may be written."""
+    return leaf.storage.readonly or leaf.writeable
 
 
 def resolved(parts, out):

@@ -8,9 +8,12 @@ trade places) the loop is refused.
 
 import numpy as np
 
+from ...ir.core import Lit
+from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from .. import pytree
-from ..array import TracedArray
+from ..array import TracedArray, TracedScalar
+from ..assume import capturing
 from ..errors import CannotRoll, message, shown
 from ..frames import locate
 from ..layout import depends
@@ -18,14 +21,16 @@ from ..ranges import interval
 from ..storage import UNKNOWN, Blend, Storage, current_trace
 from ..unmerged import Unmerged
 from . import codes, counts, merge, selections, visits
-from .branch import choose, decided
+from .branch import choose, decided, either_way
 from .builtins import truth
 from .emission import Emission
+from .raised import answers, thrown
 from .run import Run
 from .sharing import arrays
 from .state import UNBOUND, note
 
 PASSES = 12
+FAR = 2**57  # what counters are first taken to reach; none does
 
 
 class Lying:
@@ -44,26 +49,35 @@ class Lying:
 
 
 class Carried:
-    """A place whose value goes from trip to trip: the structure of the value and a spec a leaf."""
+    """A place whose value goes from trip to trip: the structure of the value and a spec a leaf.
 
-    def __init__(self, value, tree, specs):
-        self.tree, self.specs, self.order = tree, specs, pytree.key_order(value)
+    whole: these specs. specs: of the values that the loop carries for them, two for a number of several kinds.
+    """
+
+    def __init__(self, value, tree, whole):
+        self.tree, self.whole, self.order = tree, whole, pytree.key_order(value)
+        self.specs = [p for s in whole for p in merge.part_specs(s)]
         self.values = None  # the placeholders of the present pass
         self.memory = None  # Storage of each placeholder that is an array
-        self.guesses = [counts.guess(x) for x in pytree.leaves(value)]  # what those that are Python ints are taken to be
-        self.shown = [(None, None) for _ in specs]  # what has been shown of them
-        self.firsts = [Lying(x) if isinstance(x, TracedArray | np.ndarray) else None for x in pytree.leaves(value)]
+        leaves = self.leaves(value)
+        self.guesses = [counts.guess(x) for x in leaves]  # what those that are Python ints are taken to be
+        self.shown = [(None, None) for _ in self.specs]  # what has been shown of them
+        self.firsts = [Lying(x) if isinstance(x, TracedArray | np.ndarray) else None for x in leaves]
         self.parted = set()  # those that lie in memory otherwise after a trip
-        self.shared = selections.keys(pytree.leaves(value))  # what leaves have in common with those of other places
+        self.shared = selections.keys(leaves)  # what leaves have in common with those of other places
+
+    def leaves(self, value):
+        """A value of the place as the loop carries it, leaf by leaf."""
+        return [p for x, s in zip(pytree.leaves(value), self.whole) for p in merge.parts(x, s)]
 
     def placeholders(self, trace, name, shared):
         fresh = [trace.param(merge.type_of(s), name) if k is None or k not in shared else shared[k] for s, k in zip(self.specs, self.shared)]
         self.values = [v if k is None else shared.setdefault(k, v) for v, k in zip(fresh, self.shared)]
-        leaves = [self.array(n, v, trace) if s[0] == "array" else merge.made(v, s) for n, (v, s) in enumerate(zip(self.values, self.specs))]
-        self.memory = [x.storage if isinstance(x, TracedArray) else None for x in leaves]
+        held = [self.array(n, v, trace) if s[0] == "array" else v for n, (v, s) in enumerate(zip(self.values, self.specs))]
+        self.memory = [x.storage if isinstance(x, TracedArray) else None for x in held]
         trace.standing.update(m for m in self.memory if m is not None)
+        leaves = merge.assembled(held, self.whole, lambda x, s: x if s[0] == "array" else merge.made(x, s))
         return pytree.unflatten(self.tree, leaves, self.order)
-
 
     def array(self, n, value, trace):
         """A placeholder, which lies in memory and may be written as what the place held before the loop."""
@@ -107,12 +121,26 @@ class Roll:
                 if visits.needed(self, run):
                     return self.emitted(run)
                 run.close()
-            except CannotRoll:
-                pass
+            except Exception as error:
+                if not isinstance(error, CannotRoll) and not answers(error):
+                    raise
             self.carried, self.stores, self.rounds = {}, [], 0
-        code = self.emitted(self.settle())
-        visits.keep(self)
-        return code
+        try:
+            code = self.emitted(self.settle())
+        except Exception as error:
+            if self.surely or self.carried or self.stores or not answers(error):
+                raise
+            raised = error
+        else:
+            visits.keep(self)
+            return code
+        return self.ends(raised)
+
+    def ends(self, error):
+        """The loop whose first trip, if there is one, raises."""
+        going = truth(self.going) if self.limit is None else TracedScalar(OPS["gt"](self.limit, Lit(0, COUNTER)), bool)
+        with capturing(going):
+            return either_way(going, lambda: thrown(error), lambda: None, self.slots, self.site.middle | self.site.head, self.loop.held)
 
     def emitted(self, run):
         emission = Emission(self, run)
@@ -130,10 +158,7 @@ class Roll:
             run.close()
         else:
             raise self.refused("what it carries does not settle")
-        if not self.check_kinds(run):
-            return run
-        run.close()
-        return self.passed()
+        return run
 
     def passed(self):
         """One trip on placeholders for all that is carried so far."""
@@ -210,7 +235,7 @@ class Roll:
         for slot in [*self.slots, *(s for s in run.heap if s not in self.slots), *(s for s in self.carried if s.kind != "cell")]:
             after = run.after(slot)
             if slot in self.carried:
-                more |= self.widen(slot, after)
+                more |= self.widen(slot, after, run)
             elif self.begins(slot, run, after):
                 more |= self.carry(slot, self.first(slot, run), after, run)
         more = more or selections.parted(self.carried, run.after)
@@ -256,49 +281,23 @@ class Roll:
         if merge.equal(x, y) and a[0] == "object":
             return a
         found = merge.join(a, b, x, y)
-        if found is None:
+        if found is None or merge.inexact(x, found, FAR) or merge.inexact(y, found, FAR):
             raise self.refused(f"{slot.name} changes from {merge.spelled(a)} to {merge.spelled(b)}")
         return found
 
-    def widen(self, slot, after):
+    def widen(self, slot, after, run):
         c = self.carried[slot]
         self.must_be_bound(slot, after)
         ys, other = pytree.flatten(after)
         if other != c.tree:
             raise self.refused(f"{slot.name} changes its structure from {c.tree} to {other}")
-        specs = [self.joined(slot, s, merge.spec(y), None, y) for s, y in zip(c.specs, ys)]
-        changed = specs != c.specs
-        c.specs = specs
-        for n, y in enumerate(ys):
+        specs = [self.joined(slot, s, merge.spec(y), None, y) for s, y in zip(c.whole, ys)]
+        changed = False
+        for n, y in enumerate(c.leaves(after) if specs == c.whole else ()):
             changed |= c.differ(n, y)
-            if specs[n][0] == "array" and n < len(c.memory or ()) and c.memory[n] is not None and c.memory[n].readonly == Lying(y).writeable:
+            if c.specs[n][0] == "array" and n < len(c.memory or ()) and c.memory[n] is not None and c.memory[n].readonly == Lying(y).writeable:
                 raise self.refused(f"{slot.name} may be written before a trip or after it, not both")
-        return changed
-
-    def check_kinds(self, run):
-        """Numbers of another kind before the first trip than after it must make no difference to it -> whether there are any."""
-        narrow = {}
-        for slot, c in self.carried.items():
-            xs = pytree.leaves(self.first(slot, run))
-            firsts = [merge.spec(x) for x in xs]
-            if firsts != c.specs:
-                narrow[slot] = c.specs, firsts
-        if not narrow:
-            return False
-        wide = self.signature(run)
-        for slot, (_, firsts) in narrow.items():
-            self.carried[slot].specs = firsts
-        again = self.passed()
-        exact = wide == self.signature(again)
-        for slot, (specs, _) in narrow.items():
-            ys = pytree.leaves(again.after(slot))
-            same = [merge.join(s, merge.spec(y), None, y) == s for s, y in zip(specs, ys)]
-            widths = all(a[0] == b[0] == "weak" for a, b in zip(*narrow[slot]) if a != b)
-            if not all(same) or not (exact or widths):
-                raise self.refused(f"{slot.name} is another kind of number in the first trip than in later ones")
-            self.carried[slot].specs = specs
-        again.close()
+        if specs == c.whole:
+            return changed
+        self.start(slot, self.first(slot, run), c.tree, specs)
         return True
-
-    def signature(self, run):
-        return [(e.op.name, tuple(r.type for r in e.results)) for e in run.trace.build.eqns if e.op.name != "cast"]

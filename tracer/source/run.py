@@ -89,6 +89,15 @@ class Run:
         with self.trace:
             return self.trace.bring(self.ended(storage))
 
+    def check(self, ok, error, text):
+        """Have the end of the body check that `ok` holds."""
+        status = self.trace.root.status
+        before, status.value = status.value, self.ended(status)
+        with self.trace:
+            self.trace.check(ok, error, text)
+        self.writes[status], status.value = status.value, before
+        self.trace.journal = {}
+
     def ended(self, storage):
         """What a memory holds at the end of the body."""
         if isinstance(storage, Blend | Shared):

@@ -3,7 +3,6 @@
 It is assumed that they do, and found out after each trip: those whose masks have parted get masks of their own.
 """
 
-from .. import pytree
 from ..array import Traced
 from ..extents.bounded import Mask
 from ..ranges import original
@@ -32,7 +31,7 @@ def parted(carried, after):
     """Whether leaves that shared a value differ after a trip; they share it no more. after: Slot -> what it holds then."""
     groups = {}
     for slot, c in carried.items():
-        for x, key in zip(pytree.leaves(after(slot)), c.shared):
+        for x, key in zip(c.leaves(after(slot)), c.shared):
             if key is not None:
                 groups.setdefault(key, []).append(identity(x))
     gone = {mask for (mask, _), values in groups.items() if any(v is not values[0] and not same(v, values[0]) for v in values)}

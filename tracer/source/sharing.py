@@ -28,7 +28,7 @@ class Sharing:
     def __init__(self, roll, run, leaving):
         self.roll, self.run, self.leaving = roll, run, leaving
         self.carried = [(slot, n, m) for slot, c in roll.carried.items() for n, m in enumerate(c.memory) if m is not None]
-        self.reach = {m: memories(pytree.leaves(run.after(slot))[n].storage) for slot, n, m in self.carried}
+        self.reach = {m: memories(roll.carried[slot].leaves(run.after(slot))[n].storage) for slot, n, m in self.carried}
         self.stands = {m: set(self.visible(slot, n)) for slot, n, m in self.carried}
         while True:
             more = {m: found | set().union(*(self.from_outside(b) for b in self.reach[m])) for m, found in self.stands.items()}
@@ -44,7 +44,7 @@ class Sharing:
         """The memories a place had before the loop, if anybody else sees them."""
         if self.alone(slot):
             return []
-        x = pytree.leaves(self.roll.first(slot, self.run))[n]
+        x = self.roll.carried[slot].leaves(self.roll.first(slot, self.run))[n]
         if isinstance(x, TracedArray):
             return memories(x.storage)
         return [s for _, s, _ in self.leaving.choices(x)] if isinstance(x, np.ndarray) else []

@@ -3,7 +3,6 @@
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
-from .. import pytree
 from ..storage import Shared, current_trace, either
 from ..views import Index
 
@@ -18,7 +17,7 @@ class Tags:
         self.run, self.roll = emission.run, emission.roll
         self.windows, self.numbers, self.rows, self.unknown = [], {}, {}, set()
         self.firsts = {m: self.initial(slot, n) for slot, n, m in self.sharing.carried}
-        self.ends = {m: self.leaving.choices(pytree.leaves(self.run.after(slot))[n]) for slot, n, m in self.sharing.carried}
+        self.ends = {m: self.leaving.choices(self.roll.carried[slot].leaves(self.run.after(slot))[n]) for slot, n, m in self.sharing.carried}
         self.may = {m: {number for _, number in first} - {0} for m, first in self.firsts.items()}
         settled = None
         while settled != (self.may, self.unknown):
@@ -41,7 +40,7 @@ class Tags:
         """[(test, number)] of what a place held before the loop."""
         if self.sharing.alone(slot):
             return [(None, 0)]
-        x = pytree.leaves(self.roll.first(slot, self.run))[n]
+        x = self.roll.carried[slot].leaves(self.roll.first(slot, self.run))[n]
         found = [(test, self.number(s, chain)) for test, s, chain in self.leaving.choices(x)]
         if any(number is None for _, number in found):
             self.unknown.add(self.roll.carried[slot].memory[n])

@@ -25,7 +25,7 @@ def place(roll, storage):
 
 def keep(roll):
     """Note what a captured loop carries."""
-    carried = {key(slot): (c.tree, c.specs) for slot, c in roll.carried.items()}
+    carried = {key(slot): (c.tree, c.whole) for slot, c in roll.carried.items()}
     roll.loop.memory["solution"] = carried, [p for p in (place(roll, s) for s in roll.stores) if p is not None]
     roll.loop.memory["failed"] = 0
 
@@ -54,7 +54,7 @@ def begin(roll):
 
 def needed(roll, run):
     """Whether a trip changes all that is carried."""
-    changed = [not all(map(stays, pytree.leaves(run.after(slot)), c.values, c.memory)) for slot, c in roll.carried.items()]
+    changed = [not all(map(stays, c.leaves(run.after(slot)), c.values, c.memory)) for slot, c in roll.carried.items()]
     return all(changed) and all(s in run.writes for s in roll.stores)
 
 
