@@ -96,7 +96,7 @@ class Handover:
     def made(self, x, key):
         self.options = []
         number = self.number(x.storage, x.chain)
-        frozen = (FREEZE,) if x.chain and key[1] in (x.storage.frozen or ()) else ()
+        frozen = (FREEZE,) if x.chain and x.storage.frozen and not x.writeable else ()
         outs = []
         for option in self.options:
             if option is None:
@@ -189,10 +189,15 @@ def ambiguous(outs, values, leaves, after):
 def apart(x):
     """Whether the elements of an ndarray surely lie apart in memory."""
     if x.flags.c_contiguous:
-        return True
+        return True  # steps of axes of one element are any
     end = x.itemsize
     for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape) if n != 1):
         if step < end and n:
             return False
         end += step * (n - 1)
     return True
+
+
+def writeable(x):
+    """Whether an ndarray may be written as one."""
+    return x.flags.writeable and apart(x)
