@@ -200,7 +200,8 @@ def twice(a, b):
 def conversions(x):
     y = np.array(x, copy=False), np.require(x), x.astype(float, copy=False), np.real(x), np.nan_to_num(x, copy=False), np.asanyarray(x)
     z = np.asarray(x), np.ascontiguousarray(x), np.atleast_1d(x), np.ravel(x), x.reshape(x.shape), np.squeeze(x), np.copy(x), x.view(), x[...]
-    return *y, *z, np.broadcast_arrays(x, x)[0], np.diagonal(x.reshape(2, 3)), np.split(x, 2)[1], np.flip(x), np.lib.stride_tricks.sliding_window_view(x, 3)
+    w = np.broadcast_arrays(x, x)[0], np.diagonal(x.reshape(2, 3)), np.split(x, 2)[1], np.flip(x)
+    return *y, *z, *w, np.lib.stride_tricks.sliding_window_view(x, 3)
 
 
 def repeated(a):

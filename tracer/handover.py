@@ -77,6 +77,7 @@ class Handover:
 
     def __init__(self, arrays, trace, values):
         self.trace, self.values, self.outs, self.places, self.starts = trace, values, {}, {}, {}
+        self.views = {}  # (memory, ids of a chain) -> its Out
         self.shown = {}  # memory of the program's own -> the arrays that show it
         for x in arrays:
             for base in memories(x.storage):
@@ -106,8 +107,7 @@ class Handover:
                 candidates = tuple([self.existing(s, ()) for s in option.others])
                 outs.append(Out("unsure", ARRAY, found.index, found.chain, candidates))
             else:
-                out = self.existing(*option)
-                outs.append(Out(out.how, ARRAY, out.index, (*out.chain, *frozen)))
+                outs.append(self.existing(*option, frozen))
         return outs[0] if len(outs) == 1 else Out("chosen", ARRAY, self.add(number), (), tuple(outs))
 
     def number(self, storage, chain):
@@ -133,9 +133,14 @@ class Handover:
         """Whether anybody sees a memory but the one array that may be in it."""
         return storage.origin is not None or type(storage) is not Plain and len(self.shown.get(storage, ())) > 1
 
-    def existing(self, storage, chain):
-        """A view of an argument, of an outside array, or of a memory that several results show."""
-        chain = tuple([self.located(step) for step in chain])
+    def existing(self, storage, chain, frozen=()):
+        """A view of an argument, of an outside array, or of a memory that several results show; one Out for one view."""
+        key = storage, *map(id, chain)
+        if key not in self.views:
+            self.views[key] = self.view(storage, (*[self.located(step) for step in chain], *frozen))
+        return self.views[key]
+
+    def view(self, storage, chain):
         if storage.origin is not None:
             return Out("argument", ARRAY, storage.origin, chain)
         if storage not in self.places:
