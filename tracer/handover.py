@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.core import Lit, Value
 from ..ir.ops.control import COUNTER
 from .storage import Blend, Plain, Shared, either, memories
-from .views import Index, Repeat, dynamic
+from .views import Index, Repeat, dynamic, spelled
 
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
@@ -47,6 +47,15 @@ class Located:
         """The key of NumPy's for these starts."""
         starts = iter(starts)
         return tuple([k if n is None else slice(s := next(starts), s + n) if isinstance(k, slice) else next(starts) for k, n in self.key])
+
+
+    def text(self, x, values):
+        """For a reader: `values` are the names of the program's results."""
+        starts, parts = iter([values[p] for p in self.places]), []
+        for k, n in self.key:
+            start = next(starts) if n is not None else None
+            parts.append(spelled(k) if n is None else f"{start}:{start} + {n}" if isinstance(k, slice) else start)
+        return f"{x}[{', '.join(parts)}]"
 
 
 class Freeze:
