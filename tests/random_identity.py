@@ -61,14 +61,16 @@ class Writer:
 
     def test(self):
         n = self.r.choice((-2.5, -0.5, 0.5, 1.5))
-        return self.r.choice((f"t > {n}", f"{self.any()}.sum() > {n}", f"{self.full()}.sum() > {self.full()}.sum()", f"{self.any()}.max() > {n + 2}",
-                              f"{self.full()} is {self.full()}", f"{self.part()}.base is {self.full()}", f"np.shares_memory({self.any()}, {self.any()})"))  # fmt: skip
+        x, y = self.any(), self.any()
+        asked = f"{self.full()} is {self.full()}", f"{self.part()}.base is {self.full()}", f"np.shares_memory({x}, {y})"
+        return self.r.choice((f"t > {n}", f"{x}.sum() > {n}", f"{self.full()}.sum() > {self.full()}.sum()", f"{x}.max() > {n + 2}", *asked))
 
     def made(self):
         """Text of an array of 4 rows."""
         x = self.full()
-        return self.r.choice((x, x, x, f"{x}[::-1]", f"{x}[:]", f"np.asarray({x})", f"{x}.copy()", f"{x} * 0.5", f"np.maximum({x}, 0.0)", f"{x} + {self.full()}",
-                              f"({x} if {self.test()} else {self.full()})", 'd["k"]', "o.x", f"{x}.reshape({x}.shape)", "l[0]"))  # fmt: skip
+        new = f"{x}.copy()", f"{x} * 0.5", f"np.maximum({x}, 0.0)", f"{x} + {self.full()}"
+        seen = f"{x}[::-1]", f"{x}[:]", f"np.asarray({x})", f"{x}.reshape({x}.shape)"
+        return self.r.choice((x, x, x, *new, *seen, f"({x} if {self.test()} else {self.full()})", 'd["k"]', "o.x", "l[0]"))
 
     def window(self):
         """Text of an array of 3 rows."""
@@ -107,7 +109,8 @@ class Writer:
 
     def result(self):
         x, y, z = self.full(), self.full(), self.any()
-        return self.r.choice((f"{x}, {y}, {z}", f"{x}, {z}, {x}", f"{z}, d, o.x", f"[{x}, {y}], {z}, l", f"{x}, {self.part()}[1:], p", f"{x}, {y}, d['k']"))
+        held = f"{z}, d, o.x", f"[{x}, {y}], {z}, l", f"{x}, {y}, d['k']"
+        return self.r.choice((f"{x}, {y}, {z}", f"{x}, {z}, {x}", f"{x}, {self.part()}[1:], p", *held))
 
 
 def draw(rng):

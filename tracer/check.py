@@ -17,6 +17,7 @@ from ..ir.ops.control import groups
 from ..ir.pipeline import PIPELINE
 from ..ir.pipeline import run as optimise
 from . import pytree, rules
+from .aliases import Aliases
 from .array import Traced
 from .assume import Choices, acts
 from .capture import capture
@@ -45,22 +46,18 @@ def checked(compiled, function):
 class Outcome:
     """What a call left: its result or error, the arrays of its arguments, all that is outside; and who shares memory with whom."""
 
-    def __init__(self, function, args, kwargs, watched):
+    def __init__(self, function, args, kwargs, watched, existing):
+        """existing: [(name, array)] of those that are there before the call."""
         self.error = self.result = None
         try:
             self.result = function(*args, **kwargs)
         except Exception as error:
             self.error = error
-        leaves = pytree.leaves((args, kwargs))
-        self.shares = [
-            tuple(i for i, y in enumerate(leaves) if isinstance(y, np.ndarray) and np.may_share_memory(x, y))
-            for x in pytree.leaves(self.result)
-            if isinstance(x, np.ndarray)
-        ]
         self.after = Snapshot(*watched)
         self.structure = pytree.structure(self.result)
         self.held = [(n, np.array(x)) for n, x in named("result", self.result) if kind_of_type(type(x)) is not None]
         self.objects = [(n, x) for n, x in named("result", self.result)]
+        self.aliases = Aliases(existing, self.objects)
 
 
 def named(name, tree):
@@ -76,13 +73,16 @@ class Comparison:
         found = Reach(function)
         self.watched = [args, kwargs, *found.objects], list(found.slots)
         self.before = Snapshot(*self.watched)
+        names = dict(zip(map(id, pytree.leaves((args, kwargs))), names_of(compiled.signature, args, kwargs)))
+        arrays = [x for x, _ in self.before.held.values() if isinstance(x, np.ndarray)]
+        self.existing = [(f"the argument {names[id(x)]}" if id(x) in names else f"array {n} outside", x) for n, x in enumerate(arrays)]
 
     def run(self):
         try:
-            plain = Outcome(self.function, self.args, self.kwargs, self.watched)
+            plain = Outcome(self.function, self.args, self.kwargs, self.watched, self.existing)
         finally:
             self.before.restore()
-        ours = Outcome(self.compiled.front.call, self.args, self.kwargs, self.watched)
+        ours = Outcome(self.compiled.front.call, self.args, self.kwargs, self.watched, self.existing)
         if isinstance(ours.error, WengertError) and plain.error is None:
             raise ours.error  # a refusal, no difference
         found = self.compare(plain, ours)
@@ -110,10 +110,11 @@ class Comparison:
             found = difference(x, y)
             if found:
                 return f"{name} {found}"
-        if any(set(x) - set(y) for x, y in zip(ours.shares, plain.shares)):  # less is shared where data decides what a result is
-            return "its result shares memory with an argument, and plain Python's does not"
+        found = ours.aliases.differ(plain.aliases)
+        if found:
+            return found
         names = {id(x): n for n, x in zip(names_of(self.compiled.signature, self.args, self.kwargs), pytree.leaves((self.args, self.kwargs)))}
-        return ours.after.differs(plain.after, names)
+        return ours.after.differs(plain.after, names, {id(x) for _, x in self.existing})
 
     # -- where -------------------------------------------------------------------------------------
     def explained(self, found, plain):

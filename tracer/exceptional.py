@@ -4,7 +4,7 @@ import numpy as np
 
 from ..ir.core import Lit, Value
 from ..ir.ops import OPS
-from .errors import UnsupportedError, UnsupportedError, message
+from .errors import UnsupportedError, message
 from .frames import locate
 from .overflow import between
 from .ranges import interval

@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.core import Lit, Value
 from ..ir.ops.control import COUNTER
 from .storage import Blend, Plain, Shared, either, memories
-from .views import Index, Repeat, dynamic
+from .views import Index, Repeat, dynamic, spelled
 
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
@@ -49,6 +49,15 @@ class Located:
         return tuple([k if n is None else slice(s := next(starts), s + n) if isinstance(k, slice) else next(starts) for k, n in self.key])
 
 
+    def text(self, x, values):
+        """For a reader: `values` are the names of the program's results."""
+        starts, parts = iter([values[p] for p in self.places]), []
+        for k, n in self.key:
+            start = next(starts) if n is not None else None
+            parts.append(spelled(k) if n is None else f"{start}:{start} + {n}" if isinstance(k, slice) else start)
+        return f"{x}[{', '.join(parts)}]"
+
+
 class Freeze:
     """No view: the array itself, which may not be written from then on."""
 
@@ -77,6 +86,7 @@ class Handover:
 
     def __init__(self, arrays, trace, values):
         self.trace, self.values, self.outs, self.places, self.starts = trace, values, {}, {}, {}
+        self.views = {}  # (memory, ids of a chain) -> its Out
         self.shown = {}  # memory of the program's own -> the arrays that show it
         for x in arrays:
             for base in memories(x.storage):
@@ -96,7 +106,7 @@ class Handover:
     def made(self, x, key):
         self.options = []
         number = self.number(x.storage, x.chain)
-        frozen = (FREEZE,) if x.chain and key[1] in (x.storage.frozen or ()) else ()
+        frozen = (FREEZE,) if x.chain and x.storage.frozen and not x.writeable else ()
         outs = []
         for option in self.options:
             if option is None:
@@ -106,8 +116,7 @@ class Handover:
                 candidates = tuple([self.existing(s, ()) for s in option.others])
                 outs.append(Out("unsure", ARRAY, found.index, found.chain, candidates))
             else:
-                out = self.existing(*option)
-                outs.append(Out(out.how, ARRAY, out.index, (*out.chain, *frozen)))
+                outs.append(self.existing(*option, frozen))
         return outs[0] if len(outs) == 1 else Out("chosen", ARRAY, self.add(number), (), tuple(outs))
 
     def number(self, storage, chain):
@@ -133,9 +142,14 @@ class Handover:
         """Whether anybody sees a memory but the one array that may be in it."""
         return storage.origin is not None or type(storage) is not Plain and len(self.shown.get(storage, ())) > 1
 
-    def existing(self, storage, chain):
-        """A view of an argument, of an outside array, or of a memory that several results show."""
-        chain = tuple([self.located(step) for step in chain])
+    def existing(self, storage, chain, frozen=()):
+        """A view of an argument, of an outside array, or of a memory that several results show; one Out for one view."""
+        key = storage, *map(id, chain)
+        if key not in self.views:
+            self.views[key] = self.view(storage, (*[self.located(step) for step in chain], *frozen))
+        return self.views[key]
+
+    def view(self, storage, chain):
         if storage.origin is not None:
             return Out("argument", ARRAY, storage.origin, chain)
         if storage not in self.places:
@@ -189,10 +203,15 @@ def ambiguous(outs, values, leaves, after):
 def apart(x):
     """Whether the elements of an ndarray surely lie apart in memory."""
     if x.flags.c_contiguous:
-        return True
+        return True  # steps of axes of one element are any
     end = x.itemsize
     for step, n in sorted((abs(step), n) for step, n in zip(x.strides, x.shape) if n != 1):
         if step < end and n:
             return False
         end += step * (n - 1)
     return True
+
+
+def writeable(x):
+    """Whether an ndarray may be written as one."""
+    return x.flags.writeable and apart(x)

@@ -184,7 +184,7 @@ class Compiled:
             return captured.func
         return optimise(captured.func, exact=self.exact, rules=rules.applying(exact=self.exact), known=captured.bounded)
 
-    def captured(self, args, kwargs):
+    def captured(self, args, kwargs, objects=False):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
@@ -192,7 +192,7 @@ class Compiled:
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
         with checkpoints.room(self.memory, None), exactly(self.exact):
-            found = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic))
+            found = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic), objects=objects)
         return found, names, kinds
 
     def explain(self):

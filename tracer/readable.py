@@ -12,6 +12,7 @@ from . import pytree, rules
 from .assume import Assumption
 from .capture import ARRAY, SCALAR
 from .errors import UnsupportedError, message, shown
+from .handover import FREEZE, Located
 from .jit import jit
 from .status import BITS
 from .world import Read
@@ -49,7 +50,7 @@ def source(function, *args, **kwargs):
     <BLANKLINE>
     """
     compiled = getattr(function, "compiled", None) or jit(function).compiled
-    captured, names, kinds = compiled.captured(args, kwargs)
+    captured, names, kinds = compiled.captured(args, kwargs, objects=True)
     return Standalone(compiled, captured, names, kinds, args, kwargs).text()
 
 
@@ -117,10 +118,18 @@ class Standalone:
     # -- results -----------------------------------------------------------------------------------
     def leaf(self, out):
         """The text of one leaf of the result."""
+        if out.how == "chosen":
+            texts, which = [self.leaf(part) for part in out.object], self.values[out.index]
+            return Text("(" + "".join(f"{t} if {which} == {n} else " for n, t in enumerate(texts[:-1])) + f"{texts[-1]})")
+        if out.how == "unsure" or FREEZE in out.chain:
+            said = "one of several arrays, as data decided in a loop" if out.how == "unsure" else "an array that may not be written"
+            self._refuse(f"returns {said}", "Return a copy: x.copy().")
+        starts = [self.values[i] for i in range(self.captured.values)]
+        step_of = lambda x, step: step.text(x, starts) if type(step) is Located else step.text(x)
         if out.how == "argument":
-            return Text(functools.reduce(lambda x, step: step.text(x), out.chain, self.pieces.params[out.index]))
+            return Text(functools.reduce(step_of, out.chain, self.pieces.params[out.index]))
         if out.how == "value":
-            text = functools.reduce(lambda x, step: step.text(x), out.chain, self.values[out.index])
+            text = functools.reduce(step_of, out.chain, self.values[out.index])
             return Text(text if out.kind is ARRAY else f"{text}[()]" if out.kind is SCALAR else f"{out.kind.__name__}({text})")
         if out.how == "copy":
             return Text(f"np.array({out.object.tolist()!r}, np.{out.object.dtype.name})")
@@ -131,7 +140,8 @@ class Standalone:
     def own(self):
         """-> (statements that give what is returned and stored memory of its own, before any store; the texts of all results)."""
         captured, lines, texts = self.captured, [], list(self.pieces.results)
-        arrays = {o.index for o in captured.outs if o.how == "value" and o.kind is ARRAY}
+        leaves = [part for o in captured.outs for part in (o.object if o.how == "chosen" else (o,))]
+        arrays = {o.index for o in leaves if o.how == "value" and o.kind is ARRAY}
         several = len(captured.writes) > 1
         for i, value in enumerate(self.func.results[: captured.values + len(captured.writes)]):
             needed = i in arrays or bool(captured.writes) if i < captured.values else several

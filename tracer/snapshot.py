@@ -17,6 +17,7 @@ class Snapshot:
 
     def __init__(self, roots, slots=()):
         self.slots = [(slot, slot.get()) for slot in slots]
+        self.frozen = set()  # ids of arrays that may not be written
         self.held = {}  # id -> (object, what it held)
         self.random = random.getstate(), np.random.get_state(legacy=False)
         todo = list(roots)
@@ -26,6 +27,7 @@ class Snapshot:
                 continue
             if isinstance(x, np.ndarray):
                 self.held[id(x)] = x, x.copy()
+                self.frozen |= {id(x)} if not x.flags.writeable else set()
                 todo += x.ravel().tolist() if x.dtype == object else []
             elif isinstance(x, np.random.Generator):
                 self.held[id(x)] = x, x.bit_generator.state
@@ -57,6 +59,8 @@ class Snapshot:
                 slot.set(value)
         for x, held in self.held.values():
             if isinstance(x, np.ndarray):
+                if not x.flags.writeable and id(x) not in self.frozen:
+                    x.flags.writeable = True
                 if x.flags.writeable and x.tobytes() != held.tobytes():
                     x[...] = held
             elif isinstance(x, np.random.Generator):
@@ -74,10 +78,13 @@ class Snapshot:
                 x.clear()
                 x.update(held)
 
-    def differs(self, other, names):
-        """The first array or attribute that holds something else than in `other`, in words; None where none does."""
+    def differs(self, other, names, existing=frozenset()):
+        """The first array or attribute that holds something else than in `other`, in words; None where none does.
+
+        existing: ids of arrays of which a place must hold the very one that it holds in `other`.
+        """
         for (slot, x), (_, y) in zip(self.slots, other.slots):
-            found = _leaf(x, y)
+            found = _leaf(x, y, existing)
             if found:
                 return f"afterwards {slot.name} {found}"
         for key, (x, held) in self.held.items():
@@ -92,14 +99,14 @@ class Snapshot:
                 for k in {**held, **was}:
                     if k not in held or k not in was:
                         return f"afterwards {shown(k)} is set in one of them only"
-                    found = _leaf(held[k], was[k])
+                    found = _leaf(held[k], was[k], existing)
                     if found:
                         return f"afterwards {shown(k)} {found}"
             elif isinstance(x, list | collections.deque) and held is not None:
                 if len(held) != len(was):
                     return f"afterwards a list has {len(held)} items, where plain Python leaves {len(was)}"
                 for i, (p, q) in enumerate(zip(held, was)):
-                    found = _leaf(p, q)
+                    found = _leaf(p, q, existing)
                     if found:
                         return f"afterwards item {i} of a list {found}"
             elif isinstance(x, np.random.Generator | np.random.RandomState | random.Random) and repr(held) != repr(was):
@@ -107,7 +114,9 @@ class Snapshot:
         return None
 
 
-def _leaf(x, y):
+def _leaf(x, y, existing):
+    if x is not y and isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and (id(x) in existing or id(y) in existing):
+        return "is another array than plain Python leaves there"
     if isinstance(x, np.ndarray | int | float | complex | np.generic) or isinstance(y, np.ndarray | int | float | complex | np.generic):
         return kinds_differ(x, y) or difference(x, y)
     return None

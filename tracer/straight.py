@@ -17,7 +17,7 @@ import numpy as np
 
 from ..backends.numpy import NUMPY, PYTHON, ZERO, Held, Statements
 from .capture import ARRAY, SCALAR
-from .handover import Located, apart, follow
+from .handover import Located, follow, writeable
 from .written import listed, made
 
 MISS = object()  # instead of a result: the call is another's, or has failed
@@ -111,7 +111,7 @@ class _Lines:
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
-        self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "apart": apart, "copied": np.array, "fits": fits, "alone": alone}
+        self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "writeable": writeable, "copied": np.array, "fits": fits, "alone": alone}
         self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
@@ -211,8 +211,7 @@ class _Lines:
         for k in captured.writes:
             mine = self.leaves[k]
             self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
-            if k not in captured.layout:
-                self.tests.append(f"({mine}.flags.c_contiguous or apart({mine}))")
+            self.tests.append(f"({mine}.flags.carray or writeable({mine}))")
         several, new = len(captured.writes) > 1, {}
         for n, k in enumerate(captured.writes, captured.values):
             text = self.results[n][0].text

@@ -77,14 +77,16 @@ class Version:
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
         status = self.status(raw)
+        if any(asked(leaves, i, what) != answer for i, what, answer in captured.relied):
+            return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
         if status:
             raise failure(captured.checks, status)[1]
+        if not all(leaves[i].flags.writeable for i in captured.writes):
+            return again("an argument that is written is read-only")
         if captured.writes and overlapping(leaves, captured):
             return again("an argument that is written shares memory with another array")
         if any(isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned) for x in map(leaves.__getitem__, captured.layout)):
             return again("an argument is not in row-major order, which decides what is a view of it")
-        if any(asked(leaves, i, what) != answer for i, what, answer in captured.relied):
-            return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
         if self.unsure and ambiguous(captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))):
             return again("which of several arrays a result is cannot be told")
@@ -143,4 +145,6 @@ def asked(leaves, i, what):
 
 def overlapping(leaves, captured):
     """Whether an array about to be written shares memory with another array the program read, or elements of it with each other."""
-    return not all(apart(leaves[i]) for i in captured.writes) or any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
+    if not all(apart(leaves[i]) for i in captured.writes):
+        return True
+    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))

@@ -64,10 +64,14 @@ class Statements:
         return space[name]
 
 
+QUIET = {"writeable"}  # functions of ours that only look at arguments
+
+
 def silent(function, plain):
-    """Whether a function can cause no warning of NumPy's: it calls nothing, and adds and multiplies only `plain` names, Python's floats."""
+    """Whether a function can cause no warning of NumPy's: it calls nothing of NumPy's, and adds and multiplies only `plain` names."""
     nodes = list(ast.walk(function))
-    if any(isinstance(n, ast.Call) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult) for n in nodes):
+    called = lambda n: isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in QUIET)
+    if any(called(n) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult) for n in nodes):
         return False
     inside = [x for n in nodes if isinstance(n, ast.BinOp) for x in (n.left, n.right)]
     return all(isinstance(x, ast.BinOp | ast.Constant) or isinstance(x, ast.Name) and x.id in plain for x in inside)

@@ -218,6 +218,8 @@ def out_said(out):
         raise Unsaid("it returns a view")
     if out.how == "object":
         return ["object", described(out.object)]
+    if out.how in ("chosen", "unsure"):
+        return [out.how, [out_said(o) for o in out.object], out.index]
     if out.how not in ("value", "argument"):
         raise Unsaid("it returns an object from outside")
     return [out.how, next(name for name, kind in KINDS.items() if kind is out.kind), out.index]
@@ -227,6 +229,8 @@ def out_again(said):
     if said[0] == "object":
         return Out("object", object=plain(said[1]))
     how, kind, index = said
+    if how in ("chosen", "unsure"):
+        return Out(how, ARRAY, index, (), tuple(map(out_again, kind)))
     return Out(how, KINDS[kind], index)
 
 
@@ -234,6 +238,7 @@ def refuse(version):
     """Unsaid for traces that do what a file does not tell of."""
     captured = version.captured
     for found, why in (
+        (captured.relied, "it asks of an argument whether it may be written, or is a view"),
         (version.rules, "rules of the user's were in force"),
         (version.assumed or version.tree, "data chooses between several programs by value"),
         (captured.outside.draws, "it draws random numbers"),

@@ -29,7 +29,8 @@ def blank(a, dtype, order, shape, fill):
     shape = x.shape if shape is None else (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     dtype = x.dtype if dtype is None else checked(np.dtype(dtype))
     shadow = np.empty_like(x.shadow, dtype, order, shape=shape)
-    return laid_out(fitted(operand_as(fill, dtype) if type(fill) is int else value_of(fill, dtype), shape), shadow, x if order in ("K", "k", "A", "a") else None)
+    value = fitted(operand_as(fill, dtype) if type(fill) is int else value_of(fill, dtype), shape)
+    return laid_out(value, shadow, x if order in ("K", "k", "A", "a") else None)
 
 
 @implements(np.zeros_like)

@@ -20,7 +20,6 @@ OUTSIDE = {
 
 BYTES = {
     ("byteswap", "getfield", "setfield"): ("is about the bytes of numbers", "x.view(dtype) sees them as other numbers."),
-    ("setflags",): ("changes what may be written", "np.broadcast_to(x, x.shape) is a view that may not."),
 }
 
 

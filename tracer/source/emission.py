@@ -48,9 +48,9 @@ class Emission:
         roll, run = self.roll, self.run
         self.sharing = Sharing(roll, run, self.leaving)
         self.sharing.check()
-        self.tags = Tags(self)
         finals = self.finals()
         self.bases(finals)
+        self.tags = Tags(self)
         idle = self.idle()
         for slot, c in roll.carried.items():
             firsts, lasts = c.leaves(roll.first(slot, run)), c.leaves(run.after(slot))
@@ -214,7 +214,7 @@ class Emission:
                 raise self.roll.refused(f"{name} shares an array with another name after a trip, and there may be none")
             parts = self.leaving.parts(choices, name)
             return lambda out: handle(resolved(parts, out), x.type, seen=x._shadow)
-        told = None if common else self.told(choices, memory)
+        told = self.told(choices, memory)
         if told is not None:
             return self.tagged(x, told, carried or self.result_row(x, name))
         sources = [self.leaving.memory(b, name) for b in common]
@@ -233,10 +233,12 @@ class Emission:
 
     def tagged(self, x, told, at):
         row, may = told
+        windows = [(n, *self.tags.windows[n - 1]) for n in sorted(may)]
+        windows = [(Lit(n, COUNTER), self.leaving.memory(memory, None), self.leaving.chain(chain)) for n, memory, chain in windows]
 
         def plan(out):
             which = out[row]
-            choices = [(OPS["eq"](which, Lit(n, COUNTER)), *self.tags.windows[n - 1]) for n in sorted(may)]
+            choices = [(OPS["eq"](which, n), memory(out), chain(out)) for n, memory, chain in windows]
             own = Storage(out[at()], current_trace())
             return handle([*choices, (None, own, ())], x.type, out[at()], mixed=any(chain for _, _, chain in choices))
 

@@ -3,14 +3,17 @@
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
-from ..storage import Shared, current_trace, either
-from ..views import Index
+from ..storage import Shared, Storage, current_trace, either
+from ..views import dynamic
 
 WINDOWS = 12  # so many windows of outer arrays are told apart
 
 
 class Tags:
-    """windows: (memory, chain) of every number from 1; 0 is memory of the loop's own."""
+    """windows: (memory, chain) of every number from 1; 0 is memory of the loop's own that no other place shows.
+
+    Memory that the last trip made, and that several places show after it, has numbers too; in a trip after that it is as any other of the loop's own.
+    """
 
     def __init__(self, emission):
         self.emission, self.sharing, self.leaving = emission, emission.sharing, emission.leaving
@@ -26,7 +29,9 @@ class Tags:
 
     def number(self, memory, chain):
         """The number of a window; None where it cannot be told apart."""
-        if isinstance(memory, Shared) or any(isinstance(s, Index) and s.dynamic for s in chain):
+        if self.run.owns(memory) and not (type(memory) is Storage and self.emission.shown.get(memory, 0) > 1):
+            return None if isinstance(memory, Shared) else 0
+        if isinstance(memory, Shared) or dynamic(chain):
             return None
         key = memory, tuple(map(id, chain))
         if key not in self.numbers:
@@ -51,18 +56,21 @@ class Tags:
         memory, steps = self.windows[number - 1]
         return self.number(memory, (*steps, *chain)) if chain else number
 
+    def mine(self, number):
+        """Whether a number is of memory that a trip made."""
+        return self.run.owns(self.windows[number - 1][0])
+
     def numbered(self, choices, placeholder=None):
         """All the numbers that choices at the end of a trip may have."""
         found = set()
         for _, base, chain in choices:
             if base in self.may:
-                found |= {self.composed(n, chain) for n in self.may[base]}
+                found |= {self.composed(n, chain) for n in self.may[base] if not self.mine(n)}
                 if base in self.unknown:
                     found.add(None)
-            elif not self.run.owns(base):
+            else:
                 found.add(self.number(base, chain))
-            elif isinstance(base, Shared):
-                found.add(None)
+        found.discard(0)
         if None in found and placeholder is not None:
             self.unknown.add(placeholder)
         return found - {None} if placeholder is not None else found
@@ -88,11 +96,14 @@ class Tags:
             for test, base, chain in reversed(choices):
                 if base in self.may:
                     x = self.emission.params[rows[base]] if base in rows else Lit(0, COUNTER)
+                    held, own = x, {n for n in self.may[base] if self.mine(n)}
+                    for n in sorted(own) if base in rows and not chain else ():
+                        x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(0, COUNTER), x)
                     if chain and base in rows:
-                        held, x = x, Lit(0, COUNTER)
-                        for n in sorted(self.may[base]):
+                        x = Lit(0, COUNTER)
+                        for n in sorted(self.may[base] - own):
                             x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(self.composed(n, chain), COUNTER), x)
                 else:
-                    x = Lit(0 if self.run.owns(base) else self.number(base, chain), COUNTER)
+                    x = Lit(self.number(base, chain), COUNTER)
                 value = x if value is None else either(bring(test), x, value)
             return value
