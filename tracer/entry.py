@@ -80,6 +80,8 @@ class Entry:
             raw = self.launch(here, everything)
         except Untraced:
             return self.first(*leaves, given=given)
+        except dispatch.Forked as why:
+            return self.plainly(leaves, why.reason, given)
         return self.finish(here, raw, everything, given)
 
     # -- making traces -----------------------------------------------------------------------------
@@ -87,6 +89,13 @@ class Entry:
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         if aside.is_answering():
             return meanwhile.answer(self, World, leaves, given)
+        try:
+            return self.begun(leaves, given)
+        except dispatch.Forked as why:
+            return self.plainly(leaves, why.reason, given)
+
+    def begun(self, leaves, given):
+        """The same, where nothing is made on another thread."""
         with self.compiled.lock, progress.line(self.compiled.name):
             version, fresh = self.prepare(leaves)
             here = self.current
@@ -276,6 +285,8 @@ class Entry:
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, everything):
         """The raw results for arguments and inputs."""
+        if dispatch.Process.forked:
+            return engine.without_xla(here, everything)
         if dispatch.config.jax_enable_x64:
             return here.call(*self.placed(everything))
         with dispatch.SCOPE:

@@ -109,6 +109,8 @@ class Front:
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
         if entry.places is None or len(entry.leaves) > WIDEST:
             return
+        if dispatch.Process.forked and not all(v.engine for v in entry.current.versions):
+            return
         if self.variadic and self.count < len(entry.places[0]):
             self.widen(entry)
         if self.count and len(entry.places[0]) > self.count:
@@ -128,6 +130,7 @@ class Front:
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
+        dispatch.Process.told.add(self)
         self.hot = dict([(entry.current, lines), *others][:HOT])
         self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
         if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule

@@ -16,6 +16,7 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
+from ..forked import Forked, Process, platform
 from ..native import asked, unless_failed
 from .lower import lower
 
@@ -119,7 +120,7 @@ def _on_host(array):
 
 def on_host():
     """Whether programs run on the CPU unless told otherwise."""
-    return jax.default_backend() == "cpu"
+    return platform() == "cpu"
 
 
 def is_device_array(x):
