@@ -287,10 +287,12 @@ class Entry:
         """The raw results for arguments and inputs."""
         if dispatch.Process.forked:
             return engine.without_xla(here, everything)
-        if dispatch.config.jax_enable_x64:
-            return here.call(*self.placed(everything))
-        with dispatch.SCOPE:
-            return here.call(*self.placed(everything))
+        with dispatch.wide():
+            try:
+                raw = here.call(*self.placed(everything))
+            except RuntimeError as failure:
+                raise dispatch.original(failure) from None
+        return raw if not here.endures or isinstance(raw, Chosen) else dispatch.heard(raw, self.compiled.name)
 
     def types_of(self, leaves):
         return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))

@@ -30,7 +30,7 @@ from .handover import follow
 from .raising import Raising
 from .returned import asked, returned
 from .straight import MISS
-from .tree import Untraced
+from .tree import Trees, Untraced
 from .world import LARGEST, STALE, Read, namer
 from .written import alike, listed
 
@@ -225,6 +225,9 @@ class Front:
                     known = len(versions) == 1
                     asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
+        if here.endures and not isinstance(here.call, Trees):
+            self.space |= {"heard": dispatch.heard, "original": dispatch.original, f"name_{k}": entry.compiled.name}
+            lines.append(f"heard(raw, name_{k})")
         otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', everything, *given])})"
         named, failed = namer(f"r{k}", self.space), []
         made = lambda raising: [returned(v, entry, names, named, otherwise, raising) for v in versions]
@@ -244,4 +247,6 @@ class Front:
             lines += asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"])
             failed = ["except FAILURES:", f"    return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
         lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join([*names, *given])})"]
+        if here.endures:
+            lines += ["except RuntimeError as failure:", "    raise original(failure) from None"]
         return [*lines, *failed, *result]

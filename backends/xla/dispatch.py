@@ -18,7 +18,9 @@ from ...ir.exactness import exactly
 from ...ir.types import Tensor
 from ..forked import Forked, Process, platform
 from ..native import asked, unless_failed
+from .hosted import endures, original
 from .lower import lower
+from .waiting import dear, heard
 
 WIDE = ("int64", "uint64", "float64", "complex128")
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -55,7 +57,7 @@ def program(find, name, native=True, exact=False, raising=False):
     def run(*leaves):
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
         with exactly(exact), contextlib.nullcontext() if native else asked(None):
-            out = lower(func, [leaves[i] for i in places])
+            out = dear(func, leaves, lower(func, [leaves[i] for i in places]))
         if raising:
             *out, status = out
             out[bearer(func)] = unless_failed(out[bearer(func)], status)
