@@ -16,11 +16,10 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
-from ..forked import Forked, Process, platform
+from ..forked import platform
 from ..native import asked, unless_failed
-from .hosted import endures, original
 from .lower import lower
-from .waiting import dear, heard
+from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
 COMPILED = "/jax/core/compile/backend_compile_duration"
