@@ -112,15 +112,27 @@ STEPS = {  # name -> (type, the next value by the last and a parameter)
 }
 
 
-def deep(name, n, checks=False):
+def one_of(steps):
+    """The steps in turn."""
+    return lambda x, p, k: steps[k % len(steps)](x, p)
+
+
+PROGRAMS = {  # name -> (type, the next value by the last, a parameter and the number of the step)
+    "vectors": (VECTOR, one_of([step for t, step in STEPS.values() if t is VECTOR])),
+    "numbers": (NUMBER, one_of([step for t, step in STEPS.values() if t is NUMBER])),
+    **{name: (STEPS[name][0], one_of([STEPS[name][1]])) for name in ("sums", "wholes", "truths", "products", "running")},
+}
+
+
+def deep(name, n, checks=True):
     """A function of `n` steps. checks: its last result is a status of a check a step."""
-    t, step = STEPS[name]
+    t, step = PROGRAMS[name]
     build = Builder("deep")
     x, p = build.param(t, "x"), build.param(t, "p")
     with build:
         status = Lit(0, WHOLE)
         for k in range(n):
-            x = step(x, p)
+            x = step(x, p, k)
             if checks:
                 one = x if not t.shape else op.reshape(op.slice(x, start=(0,) * t.ndim, stop=(1,) * t.ndim, stride=(1,) * t.ndim), shape=())
                 good = one if t is TRUTH else op.lt(one, lit(5, one))

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from ..backends import native
+from ..backends import forked, native
 from ..backends.numpy import TEXTS, by_python, fused, has_statements, plain, views, with_loops
-from ..backends.xla import dispatch
+from ..backends.xla import dispatch, waiting
 from ..ir.exactness import exactly
 from ..ir.op import OPS
 from . import straight
@@ -57,12 +57,12 @@ def without_xla(here, leaves):
         out = run(*leaves)
         if out is not straight.MISS:
             return out
-    raise dispatch.Forked
+    raise forked.Forked
 
 
 def asked(entry):
     """The engine that the user asks for, or None."""
-    return "numpy" if dispatch.Process.forked else entry.compiled.engine or CHOICE
+    return "numpy" if forked.Process.forked else entry.compiled.engine or CHOICE
 
 
 def eligible(entry, here, version):
@@ -83,7 +83,7 @@ def settle(entry, here, version, everything):
         with dispatch.wide():
             raw = program(*everything)
             if version.endures and not isinstance(raw, Chosen):
-                dispatch.heard(raw, entry.compiled.name)
+                waiting.heard(raw, entry.compiled.name)
         raw = raw.raw if isinstance(raw, Chosen) else raw
         return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
 

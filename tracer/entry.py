@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 from ..autodiff import checkpoints
-from ..backends.xla import dispatch
+from ..backends import forked
+from ..backends.xla import dispatch, hosted, waiting
 from ..ir import collector
 from ..ir.core import Func
 from ..ir.exactness import exactly
@@ -80,7 +81,7 @@ class Entry:
             raw = self.launch(here, everything)
         except Untraced:
             return self.first(*leaves, given=given)
-        except dispatch.Forked as why:
+        except forked.Forked as why:
             return self.plainly(leaves, why.reason, given)
         return self.finish(here, raw, everything, given)
 
@@ -91,7 +92,7 @@ class Entry:
             return meanwhile.answer(self, World, leaves, given)
         try:
             return self.begun(leaves, given)
-        except dispatch.Forked as why:
+        except forked.Forked as why:
             return self.plainly(leaves, why.reason, given)
 
     def begun(self, leaves, given):
@@ -285,14 +286,14 @@ class Entry:
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, everything):
         """The raw results for arguments and inputs."""
-        if dispatch.Process.forked:
+        if forked.Process.forked:
             return engine.without_xla(here, everything)
         with dispatch.wide():
             try:
                 raw = here.call(*self.placed(everything))
             except RuntimeError as failure:
-                raise dispatch.original(failure) from None
-        return raw if not here.endures or isinstance(raw, Chosen) else dispatch.heard(raw, self.compiled.name)
+                raise hosted.original(failure) from None
+        return raw if not here.endures or isinstance(raw, Chosen) else waiting.heard(raw, self.compiled.name)
 
     def types_of(self, leaves):
         return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))

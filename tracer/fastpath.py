@@ -21,7 +21,8 @@ import types
 
 import numpy as np
 
-from ..backends.xla import dispatch
+from ..backends import forked
+from ..backends.xla import dispatch, hosted, waiting
 from ..ir.types import SHORT
 from . import rules
 from .capture import ARRAY, SCALAR
@@ -109,7 +110,7 @@ class Front:
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
         if entry.places is None or len(entry.leaves) > WIDEST:
             return
-        if dispatch.Process.forked and not all(v.engine for v in entry.current.versions):
+        if forked.Process.forked and not all(v.engine for v in entry.current.versions):
             return
         if self.variadic and self.count < len(entry.places[0]):
             self.widen(entry)
@@ -130,7 +131,7 @@ class Front:
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
-        dispatch.Process.told.add(self)
+        forked.Process.told.add(self)
         self.hot = dict([(entry.current, lines), *others][:HOT])
         self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
         if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
@@ -226,7 +227,7 @@ class Front:
                     asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         if here.endures and not isinstance(here.call, Trees):
-            self.space |= {"heard": dispatch.heard, "original": dispatch.original, f"name_{k}": entry.compiled.name}
+            self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": entry.compiled.name}
             lines.append(f"heard(raw, name_{k})")
         otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', everything, *given])})"
         named, failed = namer(f"r{k}", self.space), []

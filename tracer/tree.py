@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..backends.xla import dispatch
+from ..backends.xla import waiting
 from . import status
 from .assume import Assumption
 from .errors import UnsupportedError, message
@@ -70,7 +70,7 @@ class Tree:
         while True:
             raw = version.program(*leaves)
             if version.endures:
-                dispatch.heard(raw, version.captured.func.name)
+                waiting.heard(raw, version.captured.func.name)
             results = raw if isinstance(raw, tuple) else (raw,)
             number = int(np.asarray(results[-1])) if version.captured.checks else 0
             check = status.failure(version.captured.checks, number)[0] if number else None
