@@ -44,7 +44,7 @@ def run(path, code):
 
 @pytest.mark.parametrize("options, later", [("engine='numpy'", 3), ("", 3), ("engine='xla'", 0), ("engine='xla', native=False", 0)])
 def test_loops_are_interrupted(said, options, later):
-    """Those without a bound, those of so many trips, and those in others; what they store is not left half done. XLA goes on, with few threads."""
+    """Those without a bound, those of so many trips, and those in others; what they store is not left half done. XLA goes on."""
     found = said(f"""
     def endless(x, w):
         while x < 1e300:
