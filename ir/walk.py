@@ -4,6 +4,7 @@ from .ops import OPS
 from .pattern import made_by
 
 AND = OPS["and"]
+FEW = 64  # truths that are looked at for one: a chain of them is asked about as a whole, again at each of its parts
 
 
 def operands_first(values, below):
@@ -25,13 +26,13 @@ def operands_first(values, below):
 
 
 def conjuncts(truth):
-    """The truths whose `and` a truth is, each once."""
+    """Truths whose `and` a truth is, each once: all of them where they are not more than a few `and`s."""
     found, met, pending = [], set(), [truth]
     while pending:
         x = pending.pop()
         if x not in met:
             met.add(x)
-            if parts := made_by(x, AND):
+            if len(met) <= FEW and (parts := made_by(x, AND)):
                 pending += parts[::-1]
             else:
                 found.append(x)

@@ -51,38 +51,88 @@ def branch(x, p):
     return op.cond(op.cast(at(x, lit(0, I0)), dtype=I), x, p, branches=(side(lambda x, p: x * p), side(lambda x, p: x + p * x)))[0] + x
 
 
+def casts(x, p):
+    return op.cast(op.cast(op.floor(x), dtype=I) + op.cast(op.trunc(op.clamp(lit(0, x), x, lit(9, x))), dtype=I), dtype=F) + p
+
+
+def rows(x, p):
+    index = op.reshape(op.iota(shape=(N,), axis=0, dtype=I), shape=(N, 1))
+    return op.gather(x, index, sizes=(1,), offset_dims=(), collapsed=(0,), start_index_map=(0,), mode="clip") + x * p
+
+
+def moves(x, p):
+    turned = op.transpose(op.reshape(x, shape=(2, 3)), perm=(1, 0))
+    return op.reverse(op.reshape(turned, shape=(N,)), axes=(0,)) + x * p
+
+
+def parts(x, p):
+    cut = lambda start, stop: op.slice(x, start=(start,), stop=(stop,), stride=(1,))
+    return op.concatenate(cut(2, 6), cut(0, 2), axis=0) * x + p
+
+
+def choices(x, p):
+    return op.select(op.lt(x, p), x * p, op.select(op.and_(op.gt(x, p), op.ne(p, x)), x + p, op.neg(x)))
+
+
+def extremes(x, p):
+    return op.maximum(op.minimum(x, p), op.maximum(x, p * x)) + op.clamp(lit(0, x), x, lit(9, x))
+
+
+def reductions(x, p):
+    return spread(op.reduce_sum(x * x, axes=(0,))) + x * spread(op.reduce_max(x, axes=(0,))) + p
+
+
+def elements(x, p):
+    return x + spread(at(x, op.cast(at(p, I0), dtype=I)) * at(x, op.argmax(x, axis=0)))
+
+
+def products(x, p):
+    return op.dot_general(x, x, contract=((1,), (0,)), batch=((), ())) + op.transpose(x, perm=(1, 0)) + p
+
+
 I0 = Lit(0, WHOLE)
 STEPS = {  # name -> (type, the next value by the last and a parameter)
-    "sums of products": (VECTOR, lambda x, p: x * x + x * p),
+    "sums": (VECTOR, lambda x, p: x * x + x * p),
     "numbers": (NUMBER, lambda x, p: x * x + x * p),
     "wholes": (WHOLE, wholes),
     "truths": (TRUTH, tests),
-    "choices": (VECTOR, lambda x, p: op.select(op.lt(x, p), x * p, op.select(op.and_(op.gt(x, p), op.ne(p, x)), x + p, op.neg(x)))),
-    "extremes": (VECTOR, lambda x, p: op.maximum(op.minimum(x, p), op.maximum(x, p * x)) + op.clamp(lit(0, x), x, lit(9, x))),
-    "casts": (NUMBER, lambda x, p: op.cast(op.cast(op.floor(x), dtype=I) + op.cast(op.trunc(op.clamp(lit(0, x), x, lit(9, x))), dtype=I), dtype=F) + p),
-    "spread": (VECTOR, lambda x, p: spread(op.reduce_sum(x * x, axes=(0,))) + x * spread(op.reduce_max(x, axes=(0,))) + p),
-    "rows": (VECTOR, lambda x, p: op.gather(x, op.reshape(op.iota(shape=(N,), axis=0, dtype=I), shape=(N, 1)), sizes=(1,), offset_dims=(), collapsed=(0,),
-                                            start_index_map=(0,), mode="clip") + x * p),
-    "elements": (VECTOR, lambda x, p: x + spread(at(x, op.cast(at(p, I0), dtype=I)) * at(x, op.argmax(x, axis=0)))),
-    "moves": (VECTOR, lambda x, p: op.reverse(op.reshape(op.transpose(op.reshape(x, shape=(2, 3)), perm=(1, 0)), shape=(N,)), axes=(0,)) + x * p),
-    "parts": (VECTOR, lambda x, p: op.concatenate(op.slice(x, start=(2,), stop=(6,), stride=(1,)), op.slice(x, start=(0,), stop=(2,), stride=(1,)), axis=0) * x + p),
+    "choices": (VECTOR, choices),
+    "extremes": (VECTOR, extremes),
+    "casts": (NUMBER, casts),
+    "reductions": (VECTOR, reductions),
+    "rows": (VECTOR, rows),
+    "elements": (VECTOR, elements),
+    "moves": (VECTOR, moves),
+    "parts": (VECTOR, parts),
     "stores": (VECTOR, store),
-    "products": (MATRIX, lambda x, p: op.dot_general(x, x, contract=((1,), (0,)), batch=((), ())) + op.transpose(x, perm=(1, 0)) + p),
+    "products": (MATRIX, products),
     "running": (VECTOR, lambda x, p: op.cumsum(x * p, axis=0, reverse=False) + x),
-    "transcendental": (VECTOR, lambda x, p: op.exp(x) * op.tanh(x) + op.log1p(op.exp(x)) * op.sqrt(p) + x),
+    "functions": (VECTOR, lambda x, p: op.exp(x) * op.tanh(x) + op.log1p(op.exp(x)) * op.sqrt(p) + x),
     "branches": (VECTOR, branch),
-}  # fmt: skip
+}
 
 
-def deep(name, n, checks=False):
+def one_of(steps):
+    """The steps in turn."""
+    return lambda x, p, k: steps[k % len(steps)](x, p)
+
+
+PROGRAMS = {  # name -> (type, the next value by the last, a parameter and the number of the step)
+    "vectors": (VECTOR, one_of([step for t, step in STEPS.values() if t is VECTOR])),
+    "numbers": (NUMBER, one_of([step for t, step in STEPS.values() if t is NUMBER])),
+    **{name: (STEPS[name][0], one_of([STEPS[name][1]])) for name in ("sums", "wholes", "truths", "products", "running")},
+}
+
+
+def deep(name, n, checks=True):
     """A function of `n` steps. checks: its last result is a status of a check a step."""
-    t, step = STEPS[name]
+    t, step = PROGRAMS[name]
     build = Builder("deep")
     x, p = build.param(t, "x"), build.param(t, "p")
     with build:
         status = Lit(0, WHOLE)
         for k in range(n):
-            x = step(x, p)
+            x = step(x, p, k)
             if checks:
                 one = x if not t.shape else op.reshape(op.slice(x, start=(0,) * t.ndim, stop=(1,) * t.ndim, stride=(1,) * t.ndim), shape=())
                 good = one if t is TRUTH else op.lt(one, lit(5, one))

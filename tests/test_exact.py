@@ -59,8 +59,40 @@ def test_many_passes_change_no_bit(kind, written):
     assert {seed: text for seed, text in found.items() if text not in ("agree", "raises")} == {}
 
 
-def test_complex_products():
-    w, v = X + 1j * Y, Y - 1j * Z
-    got = jit(lambda w, v: w * v + v, exact=True)(w, v)
-    want = (X * Y - Y * -Z) + Y + 1j * ((X * -Z + Y * Y) - Z)
-    assert np.array_equal(got, want)
+def test_complex_arithmetic_has_the_bits_of_NumPy():
+    """Arrays, which NumPy multiplies by other instructions than numbers, and numbers; in rows of loops and by themselves."""
+
+    def rows(w, v):
+        for i in range(1, 5):
+            w[i] = w[i - 1] * v[i] / v[0] + v[i] * v[1]
+        return w
+
+    def numbers(w, v):
+        s = w[0]
+        for i in range(1, 200):
+            s = s * w[i] / (v[i] + w[3]) + w[i]
+        return s, w[3] * v[4], w[5] / v[6], w[7] ** 2
+
+    def arrays(w, v):
+        powers = [w**n for n in (-2, -1, 2, 3, 4, 5)]
+        return [w * v, w / v, w * v + v, w * v[0], w / v[0], 2.5 * w, w * np.conj(v), np.square(w), 1 / w, w * v - w / v, v * (w * v), *powers]
+
+    for dtype in ("c16", "c8"):
+        w, v = (X + 1j * Y).astype(dtype), (Y - 1j * Z).astype(dtype)
+        big = w[:1000].reshape(40, 25), v[:1000].reshape(40, 25)
+        for f, args in ((arrays, (w, v)), (arrays, (big[0].T, big[1].T)), (numbers, (w, v)), (rows, big)):
+            for engine in ("xla",) if f is arrays else ("xla", "numpy"):
+                ours, theirs = ([a.copy() for a in args] for _ in range(2))
+                got, want = jit(f, exact=True, engine=engine)(*ours), f(*theirs)
+                for k, (a, b) in enumerate(zip(got, want, strict=True)):
+                    assert a.dtype == b.dtype and np.array_equal(a, b), (f.__name__, k, dtype, engine)
+
+
+def test_complex_quotients_at_the_edges():
+    x = np.array([complex(a, b) for a in (0.0, 1.0, -2.0, np.inf, np.nan) for b in (0.0, -0.0, 3.0, -np.inf)])
+    w, v = (a.ravel() for a in np.meshgrid(x, x))
+    with np.errstate(all="ignore"):
+        for f in (lambda w, v: w / v, lambda w, v: w * v, lambda w, v: 1 / v):
+            got, want = jit(f, exact=True, engine="xla")(w, v), f(w, v)
+            for a, b in ((got.real, want.real), (got.imag, want.imag)):
+                assert np.array_equal(a, b, equal_nan=True)

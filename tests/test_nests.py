@@ -501,3 +501,14 @@ def test_nothing_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         checked(running, X * np.inf, 0.0)
+
+
+@pytest.mark.parametrize("first, then", [(a + n, b + n) for n in "1248" for a, b in ("iu", "ui")])
+def test_machine_code_is_shared_by_signed_and_unsigned(first, then):
+    def copied(x):
+        for i in range(1, len(x)):
+            x[i] = x[i - 1]
+        return x
+
+    for dtype in (first, then, first):
+        checked(copied, np.arange(40, dtype=dtype))

@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 from ..autodiff import checkpoints
-from ..backends.xla import dispatch
+from ..backends import forked
+from ..backends.xla import dispatch, hosted, waiting
 from ..ir import collector
 from ..ir.core import Func
 from ..ir.exactness import exactly
@@ -80,6 +81,8 @@ class Entry:
             raw = self.launch(here, everything)
         except Untraced:
             return self.first(*leaves, given=given)
+        except forked.Forked as why:
+            return self.plainly(leaves, why.reason, given)
         return self.finish(here, raw, everything, given)
 
     # -- making traces -----------------------------------------------------------------------------
@@ -87,6 +90,13 @@ class Entry:
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
         if aside.is_answering():
             return meanwhile.answer(self, World, leaves, given)
+        try:
+            return self.begun(leaves, given)
+        except forked.Forked as why:
+            return self.plainly(leaves, why.reason, given)
+
+    def begun(self, leaves, given):
+        """The same, where nothing is made on another thread."""
         with self.compiled.lock, progress.line(self.compiled.name):
             version, fresh = self.prepare(leaves)
             here = self.current
@@ -276,10 +286,14 @@ class Entry:
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, everything):
         """The raw results for arguments and inputs."""
-        if dispatch.config.jax_enable_x64:
-            return here.call(*self.placed(everything))
-        with dispatch.SCOPE:
-            return here.call(*self.placed(everything))
+        if forked.Process.forked:
+            return engine.without_xla(here, everything)
+        with dispatch.wide():
+            try:
+                raw = here.call(*self.placed(everything))
+            except RuntimeError as failure:
+                raise hosted.original(failure) from None
+        return raw if not here.endures or isinstance(raw, Chosen) else waiting.heard(raw, self.compiled.name)
 
     def types_of(self, leaves):
         return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))

@@ -20,7 +20,8 @@ import types
 
 import numpy as np
 
-from ..backends.xla import dispatch
+from ..backends import forked
+from ..backends.xla import dispatch, hosted, waiting
 from ..ir.parameters import declared
 from ..ir.types import SHORT
 from . import rules
@@ -30,7 +31,7 @@ from .handover import follow
 from .raising import Raising
 from .returned import asked, returned
 from .straight import MISS
-from .tree import Untraced
+from .tree import Trees, Untraced
 from .world import LARGEST, STALE, Read, namer
 from .written import alike, listed
 
@@ -109,6 +110,8 @@ class Front:
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
         if entry.places is None or len(entry.leaves) > WIDEST:
             return
+        if forked.Process.forked and not all(v.engine for v in entry.current.versions):
+            return
         if self.variadic and self.count < len(entry.places[0]):
             self.widen(entry)
         if self.count and len(entry.places[0]) > self.count:
@@ -128,6 +131,7 @@ class Front:
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
+        forked.Process.told.add(self)
         self.hot = dict([(entry.current, lines), *others][:HOT])
         self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
         if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
@@ -222,6 +226,9 @@ class Front:
                     known = len(versions) == 1
                     asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
+        if here.endures and not isinstance(here.call, Trees):
+            self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": entry.compiled.name}
+            lines.append(f"heard(raw, name_{k})")
         otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', everything, *given])})"
         named, failed = namer(f"r{k}", self.space), []
         made = lambda raising: [returned(v, entry, names, named, otherwise, raising) for v in versions]
@@ -241,4 +248,6 @@ class Front:
             lines += asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"])
             failed = ["except FAILURES:", f"    return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
         lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join([*names, *given])})"]
+        if here.endures:
+            lines += ["except RuntimeError as failure:", "    raise original(failure) from None"]
         return [*lines, *failed, *result]

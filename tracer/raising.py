@@ -58,5 +58,5 @@ def with_status(call):
 
 def eligible(version):
     """Whether a version has checks, and does nothing but give results."""
-    special = version.tree is not None or version.effects or version.captured.outside.draws or version.engine or version.chain
+    special = version.tree is not None or version.effects or version.captured.outside.draws or version.engine or version.chain or version.endures
     return bool(version.captured.checks) and not special and version.func.count() <= MOST

@@ -23,6 +23,7 @@ class World:
         self.plain = None  # the kind of the one result, where all versions have just that
         self.draws = None  # of the one version that is here, where it draws random numbers
         self.call = self.base = dispatch.program(self.find, compiled.name, **self.options)
+        self.endures = False  # whether calls are waited for with signals heard
         self.raising = None  # the program that raises where a check has failed, where there is one
 
     @property
@@ -102,6 +103,7 @@ class World:
         self.guard = world.Guard(self.reads.values())
         kinds = {v.plain for v in self.versions}
         self.plain = kinds.pop() if len(kinds) == 1 else None
+        self.endures = any(v.endures for v in self.versions)
         self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..backends.xla import waiting
 from . import status
 from .assume import Assumption
 from .errors import UnsupportedError, message
@@ -68,6 +69,8 @@ class Tree:
         version, tried = self.current if self.current.fits(types) else first, set()
         while True:
             raw = version.program(*leaves)
+            if version.endures:
+                waiting.heard(raw, version.captured.func.name)
             results = raw if isinstance(raw, tuple) else (raw,)
             number = int(np.asarray(results[-1])) if version.captured.checks else 0
             check = status.failure(version.captured.checks, number)[0] if number else None

@@ -171,8 +171,10 @@ def other_than_0(status):
         else:
             condition, one, other = x.eqn.operands
             one, unknown = found[one], found[other]
-            conditions = [c for c in map(plain, conjuncts(condition)) if not (one is YES and says_0(c, other))]  # where the other is not 0, it says so itself
-            found[x] = chosen(both(conditions), one, unknown)
+            conditions = map(plain, conjuncts(condition))
+            if one is YES:  # where the other is not 0, it says so itself
+                conditions = (c for c in conditions if not says_0(c, other))
+            found[x] = chosen(both([*conditions]), one, unknown)
     return found[status]
 
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from ..backends.numpy import LARGEST
-from ..backends.xla import dispatch
+from ..backends.xla import dispatch, hosted
 from . import pytree
 from .assume import acts
 from .capture import ARRAY, SCALAR
@@ -48,6 +48,7 @@ class Version:
         # which results are an argument, or another result
         self.shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
         self.unsure = any(part.how == "unsure" for out in outs for part in (out, *(out.object if out.how == "chosen" else ())))
+        self.endures = hosted.endures(func)  # whether calls are waited for with signals heard
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
     @functools.cached_property

@@ -152,8 +152,9 @@ def laid_out():
 def entry(types, unlocked, long=False):
     """Text of the function that calls @nest on Python's objects. types: one for each pointer that @nest takes, arrays' and numbers'.
 
-    unlocked: whether other threads of Python's may run meanwhile; long: whether @nest tells that a signal's handler has raised. Its first
-    argument is an array of addresses, two for each object: ndarray and the dtype, or the types that a number may be of.
+    unlocked: whether other threads of Python's may run meanwhile; long: whether @nest tells that a signal's handler has raised.
+    Its first argument is an array of addresses, two for each object:
+    ndarray and the dtype, or the types that a number may be of.
     """
     shapes, tests, places = [], [], []
     for n, (t, array) in enumerate(types):

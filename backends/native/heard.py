@@ -59,6 +59,11 @@ def is_long(attrs):
     return unbounded(attrs) or loop_work(attrs) >= LONG
 
 
+def endures(func):
+    """Whether a function has a loop that may run for long."""
+    return any(is_long(eqn.attrs) for eqn in loops(func))
+
+
 def asks(attrs):
     """Whether a loop in a long nest asks at each of its trips whether it is time; one that is over soon leaves that to the loop around it."""
     return is_long(attrs) or loop_work(attrs) > PERIOD or any(True for _ in loops(attrs["body"]))

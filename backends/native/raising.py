@@ -5,6 +5,7 @@ import functools
 import jax
 import numpy as np
 
+from ..forked import platform
 from .ffi import handler, refusal, target
 from .run import SETTINGS
 
@@ -39,7 +40,7 @@ def text():
 
 def can_raise():
     """Whether programs that are lowered now can have it: where they run on the CPU and may have machine code of ours."""
-    return SETTINGS.least is not None and jax.default_backend() == "cpu" and refusal() is None
+    return SETTINGS.least is not None and platform() == "cpu" and refusal() is None
 
 
 def unless_failed(x, status):

@@ -9,6 +9,7 @@ from jax import lax
 
 from ...ir.ops.control import loop
 from ...ir.types import Tensor
+from ..forked import platform
 from . import direct
 from .ffi import refusal, target
 from .lacking import tell
@@ -51,7 +52,7 @@ def called(types, attrs):
 
 def here(func):
     """Whether all outermost loops of a function become nests where it is lowered now."""
-    if SETTINGS.least is None or jax.default_backend() != "cpu":
+    if SETTINGS.least is None or platform() != "cpu":
         return False
     return all(taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs)[0] is not None for eqn in func.eqns if eqn.op is loop)
 
@@ -61,7 +62,7 @@ def lowered(op, operands, attrs, other):
 
     Where programs run on something else by default, XLA has them all: nothing is compiled that is not run.
     """
-    if SETTINGS.least is None or jax.default_backend() != "cpu":
+    if SETTINGS.least is None or platform() != "cpu":
         return None
     types = [Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in operands]
     nest, reason = taken(op, types, attrs, SETTINGS.least)

@@ -47,7 +47,8 @@ def call_nest(writer, eqn):
         else:
             t = eqn.results[k].type
             kept = t.shape and (k in reads or not isinstance(eqn.operands[first + k], Lit))
-            homes[k] = stored(writer, eqn.operands[first + k], named, nest.hearing is None) if kept else named("state" if t.shape else "number", empty(t))
+            given_to = eqn.operands[first + k]
+            homes[k] = stored(writer, given_to, named, nest.hearing is None) if kept else named("state" if t.shape else "number", empty(t))
             given.append(homes[k])
     call, again, listed = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again"), ", ".join(given)
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]

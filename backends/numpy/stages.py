@@ -12,6 +12,7 @@ from ...ir.ops.control import COUNTER, loop
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.shape import broadcast, iota, reshape, reverse, slice_, transpose
 from ...ir.passes import dce
+from ...ir.walk import operands_first
 from .. import native
 from .looped import FUSED, looped
 from .nests import nest_of
@@ -80,26 +81,25 @@ class Plan:
             for x in eqn.operands:
                 late[x] = min(late.get(x, self.last), self.stage[eqn])
         rest = [eqn for eqn in func.eqns if not free(eqn)]
-        group = lambda kind, k: [e for e in rest if (e in inside) is kind and self.stage[e] == k]
-        self.outer, self.inner = ([group(kind, k) for k in range(self.last + 1)] for kind in (False, True))
+        parts = {(kind, k): [] for kind in (False, True) for k in range(self.last + 1)}
+        for eqn in rest:
+            parts[eqn in inside, self.stage[eqn]].append(eqn)
+        self.outer, self.inner = ([parts[kind, k] for k in range(self.last + 1)] for kind in (False, True))
+        self.read = {x for r in func.results for x in sources(r)}  # by others than equations of the same nest
+        makers = {r: self.stage[eqn] for eqn in rest if eqn in inside for r in eqn.results}
+        for eqn in rest:
+            own = self.stage[eqn] if eqn in inside else None
+            self.read.update(x for y in eqn.operands for x in sources(y) if makers.get(x, own) != own)
 
     def left(self, stage):
         """What the nest of a stage leaves for others: its values that they read, if only through equations that are free."""
-        eqns = set(self.inner[stage])
-        read = {x for eqn in self.func.eqns if eqn not in eqns and not free(eqn) for x in eqn.operands}
-        made, reading = [r for eqn in self.inner[stage] for r in eqn.results], set()
-        for x in (*read, *self.func.results):
-            reading.update(sources(x))
-        return [r for r in made if r in reading]
+        return [r for eqn in self.inner[stage] for r in eqn.results if r in self.read]
 
 
 def sources(x):
     """The values that a value is moved elements of."""
-    if isinstance(x, Value) and x.eqn is not None and free(x.eqn):
-        for y in x.eqn.operands:
-            yield from sources(y)
-    else:
-        yield x
+    found = operands_first([x], lambda x: x.eqn.operands if isinstance(x, Value) and x.eqn is not None and free(x.eqn) else ())
+    return [y for y in found if not (isinstance(y, Value) and y.eqn is not None and free(y.eqn))]
 
 
 class Writer:

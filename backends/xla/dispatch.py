@@ -16,8 +16,10 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
+from ..forked import platform
 from ..native import asked, unless_failed
 from .lower import lower
+from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -54,7 +56,7 @@ def program(find, name, native=True, exact=False, raising=False):
     def run(*leaves):
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
         with exactly(exact), contextlib.nullcontext() if native else asked(None):
-            out = lower(func, [leaves[i] for i in places])
+            out = dear(func, leaves, lower(func, [leaves[i] for i in places]))
         if raising:
             *out, status = out
             out[bearer(func)] = unless_failed(out[bearer(func)], status)
@@ -119,7 +121,7 @@ def _on_host(array):
 
 def on_host():
     """Whether programs run on the CPU unless told otherwise."""
-    return jax.default_backend() == "cpu"
+    return platform() == "cpu"
 
 
 def is_device_array(x):

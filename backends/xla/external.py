@@ -137,6 +137,8 @@ class HostFunction(Foreign):
     It has no derivative: it stands in functions that bring a rule.
     """
 
+    on_host = True
+
     def __init__(self, function, given, name):
         self.function, self.given, self.__name__, self.known = function, given, name, {}
 

@@ -1,7 +1,8 @@
 """Forms for one platform or another."""
 
-import jax
 from jax import lax
+
+from ..forked import platform
 
 
 def by_platform(*operands, cpu, default):
@@ -10,6 +11,6 @@ def by_platform(*operands, cpu, default):
     Where programs run on the CPU unless told otherwise, `default` is not even traced: to trace and to lower a choice takes as long as ten
     operations. A program that is moved elsewhere from there runs as it does on the CPU.
     """
-    if jax.default_backend() == "cpu":
+    if platform() == "cpu":
         return cpu(*operands)
     return lax.platform_dependent(*operands, cpu=cpu, default=default)

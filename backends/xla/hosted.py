@@ -1,0 +1,51 @@
+"""Python that XLA calls: what it raises, a KeyboardInterrupt among it, comes out of the program as itself.
+
+XLA knows errors by their text alone, so the text says which exception it was.
+"""
+
+import itertools
+import re
+
+from ...ir.core import has
+from ...ir.ops import OPS
+from .. import native
+
+KEPT = 16  # exceptions that nobody has asked for yet
+RAISED, NUMBERS = {}, itertools.count()
+CALLS = {OPS[name] for name in ("host", "pointwise")}
+
+
+class Raised(Exception):
+    """Stands for an exception of Python's within XLA."""
+
+
+def told(function):
+    """`function`, for XLA to call."""
+
+    def run(*operands):
+        try:
+            return function(*operands)
+        except BaseException as error:
+            number = next(NUMBERS)
+            RAISED[number] = error
+            while len(RAISED) > KEPT:
+                RAISED.pop(min(RAISED), None)
+            raise Raised(f"<exception {number} of Python's>") from error
+
+    return run
+
+
+def original(failure):
+    """The exception of Python's that a failure of XLA's stands for, or the failure."""
+    found = re.search(r"<exception (\d+) of Python's>", str(failure))
+    return RAISED.pop(int(found[1]), failure) if found else failure
+
+
+def calls_python(func):
+    """Whether a program runs Python."""
+    return has(func, lambda eqn: eqn.op in CALLS or getattr(eqn.attrs.get("function"), "on_host", False))
+
+
+def endures(func):
+    """Whether a program may run for long, so that it is waited for with signals heard."""
+    return native.endures(func) or calls_python(func)
