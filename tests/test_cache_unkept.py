@@ -15,7 +15,7 @@ from wengert.tracer.cache.store import Store
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("import time\ndef f(x):\n    return x * time.localtime().tm_year", "it calls localtime"),
+        ("import time\ndef f(x):\n    return x * time.gmtime(0).tm_year", "it calls gmtime"),
         ("from time import localtime\ndef f(x):\n    return x * localtime().tm_year", "localtime"),
         ("from time import time\ndef f(x):\n    return x * time()", "draws"),
         ("import numpy as np\ndef f(x):\n    return x + np.random.rand()", "draws"),

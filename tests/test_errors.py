@@ -1,5 +1,6 @@
 """Every message a user can meet, in golden text: the situation, the user's line, and what to write instead."""
 
+import contextlib
 import os
 import queue
 import random
@@ -119,7 +120,8 @@ def shapes(x, y):
 
 
 def leak(x):
-    kept.put(x * 2)
+    with contextlib.ExitStack() as stack:
+        stack.callback(kept.put, x * 2)
     return x
 
 

@@ -1,6 +1,7 @@
 """What is called while a function is traced: pure, asked at every call, called at every call, or refused. The world changes between calls."""
 
 import bisect
+import collections
 import contextlib
 import contextvars
 import copy
@@ -26,8 +27,10 @@ import uuid
 import warnings
 from unittest import mock
 
+import jax
 import numpy as np
 import pytest
+import random_outside
 import scipy.interpolate
 import scipy.optimize
 import scipy.sparse
@@ -131,6 +134,9 @@ ASKED = {
     "list.sort": (lambda x: x * in_order([3.0, 1.0])[0], patched(sys.modules[__name__], "FACTOR", lambda k: -float(k))),
     "max by a function": (lambda x: x * max([3.0, 1.0], key=scaled), patched(sys.modules[__name__], "FACTOR", lambda k: -float(k))),
     "accumulate": (lambda x: x * list(itertools.accumulate([1.0, 2.0], lambda a, b: a + b * FACTOR))[1], set_factor),
+    "accumulate by a function": (lambda x: x * list(itertools.accumulate([1.0, 2.0], added))[1], set_factor),
+    "defaultdict": (lambda x: x * collections.defaultdict(current)["a"], set_factor),
+    "ExitStack": (lambda x: x * called_at_exit(), set_factor),
     "map": (lambda x: x * list(map(scaled, [3.0]))[0], set_factor),
     "re.sub": (lambda x: x * float(re.sub("a", lambda m: str(FACTOR), "a")), set_factor),
     "bisect": (lambda x: x * (1 + bisect.bisect([1.0, 2.0, 3.0], 5.0, key=scaled)), set_factor),
@@ -148,6 +154,21 @@ def load_or_none(name):
         return np.load(name)
     except FileNotFoundError:
         return ()
+
+
+def added(a, b):
+    return a + b * FACTOR
+
+
+def current():
+    return FACTOR
+
+
+def called_at_exit():
+    out = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(lambda: out.append(current()))
+    return out[0]
 
 
 def in_order(xs):
@@ -226,6 +247,12 @@ def test_a_file_that_is_gone():
 
 
 # what is refused, each with its line: no later call would hear of it
+def within(x, manager, f):
+    with manager:
+        f("text")
+    return x
+
+
 REFUSED = [
     lambda x: x * time.localtime().tm_sec,
     lambda x: x * len(time.strftime("%S")),
@@ -246,6 +273,10 @@ REFUSED = [
     lambda x: x * np.load(["a.npy", "c.npy"][int(x[0])]),
     lambda x: x * mock.Mock(return_value=2.0)(),
     lambda x: (np.savetxt("c.txt", x), np.loadtxt("c.txt"))[1],
+    lambda x: within(x, contextlib.redirect_stdout(io.StringIO()), print),
+    lambda x: within(x, np.printoptions(precision=2), print),
+    lambda x: within(x, warnings.catch_warnings(), warnings.warn),
+    lambda x: within(x, contextlib.chdir("."), len),
 ]
 
 
@@ -270,6 +301,24 @@ PURE = [
 ]
 
 
+def twice(x):
+    return x * 2
+
+
+class Model:
+    __call__ = jit(lambda self, x: x * 2.0)
+
+
+class Named:
+    @staticmethod
+    def __call__(x):
+        return x * 2.0
+
+
+MODEL, NAMED, DOUBLED = Model(), Named(), jit(lambda x: x * 2.0)
+PURE += [MODEL, NAMED, DOUBLED, lambda x: MODEL(x), lambda x: NAMED(x), lambda x: DOUBLED(x), lambda x: x * np.asarray(jax.jit(twice)(2.0))]
+
+
 @pytest.mark.as_numpy
 @pytest.mark.parametrize("f", PURE)
 def test_pure_functions_are_called_as_they_are(f):
@@ -283,7 +332,7 @@ def test_pure_functions_are_called_as_they_are(f):
 
 def warns(x):
     if np.any(x > 5):
-        warnings.warn(f"large {x.max()}", RuntimeWarning)
+        warnings.warn(f"large {x.max()}", RuntimeWarning, stacklevel=1)
     return x
 
 
@@ -408,3 +457,20 @@ def test_programs_that_take_long_call_python_with_all_bits():
     g(a)
     value, count, number = said.getvalue().split()
     assert abs(float(value) - squared(a, 20)[0, 0]) < 1e-12 and int(count) == 2**60 + 90000 and abs(complex(number).imag - float(value)) < 1e-15
+
+
+# -- drawn -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.as_numpy
+def test_drawn_programs():
+    said = [random_outside.differences(random_outside.draw(random.Random(seed))) for seed in range(12)]
+    assert [text for text in said if text is not None and not text.startswith("refused: ")] == []
+    assert said.count(None) >= 9
+
+
+@pytest.mark.slow
+@pytest.mark.as_numpy
+def test_many_drawn_programs():
+    said = {seed: random_outside.differences(random_outside.draw(random.Random(seed))) for seed in range(1000, 1300)}
+    assert {seed: text for seed, text in said.items() if text is not None and not text.startswith("refused: ")} == {}

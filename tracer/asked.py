@@ -71,7 +71,9 @@ class Asked(Read):
 
 def kept(x):
     """Arguments as they are now: containers are copied."""
-    return copy.deepcopy(x) if isinstance(x, list | set) else type(x)(map(kept, x)) if type(x) is tuple else {k: kept(v) for k, v in x.items()} if type(x) is dict else x
+    if type(x) is dict:
+        return {k: kept(v) for k, v in x.items()}
+    return copy.deepcopy(x) if isinstance(x, list | set) else tuple(map(kept, x)) if type(x) is tuple else x
 
 
 class Unlike(Exception):

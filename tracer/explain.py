@@ -44,7 +44,8 @@ def _version(number, entry, world, version):
     lines.append(f"    because      {version.reason}")
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
-    reads = [r for r in version.captured.outside.reads.values() if not (r.value is MISSING and r.kind == "item" and r.parent is None) and not expected(r)]
+    reads = [r for r in version.captured.outside.reads.values() if not expected(r)]
+    reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
     lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
     lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]
     draws = version.captured.outside.draws.list

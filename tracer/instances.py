@@ -170,7 +170,8 @@ class Family:
     def refuse(self, captured, side):
         """UnsupportedError for a side that is no expression of its parameters."""
         outs, outside = captured.outs, captured.outside
-        data = [r.name for r in outside.reads.values() if r.value is not MISSING and r.value is not None and not isinstance(r.value, NAMED) and not expected(r)]
+        data = [r for r in outside.reads.values() if r.value is not MISSING and r.value is not None and not expected(r)]
+        data = [r.name for r in data if not isinstance(r.value, NAMED)]
         read = data[0] if data else "an array"
         for found, what, hint in (
             (outside.draws, "draws random numbers", "Pass them as a parameter."),

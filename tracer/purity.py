@@ -6,6 +6,7 @@ leave the world alone. Each family here does, for the reason that stands beside 
 program can repeat (REFUSED). What no table names is refused too: nobody knows what it does.
 """
 
+import inspect
 import sys
 import types
 
@@ -22,7 +23,7 @@ HOLDERS = "collections _collections collections.abc _collections_abc types typin
 HOLDERS += " _weakref _weakrefset contextlib contextvars _contextvars string.templatelib reprlib"  # make objects, and work on those they are given
 TEXT = "re _sre re._parser re._compiler string _string textwrap difflib unicodedata html html.entities urllib.parse fnmatch shlex keyword token"
 TEXT += " json json.decoder json.encoder json.scanner _json ast _ast csv _csv pprint binascii base64 zlib struct _struct stringprep"
-TEXT += " hashlib _hashlib hmac _md5 _sha1 _sha2 _sha3 _blake2 _codecs codecs encodings"  # of their characters and bytes
+TEXT += " pickle _pickle hashlib _hashlib hmac _md5 _sha1 _sha2 _sha3 _blake2 _codecs codecs encodings"  # of their characters and bytes
 DATES = "datetime _datetime _pydatetime calendar _strptime zoneinfo uuid ipaddress colorsys"  # but for those below, of the numbers they are given
 TOLD = "inspect traceback linecache errno stat tokenize"  # tell of the objects they are given, which stay as they are
 # Python's `with`: compiled code gives none of NumPy's warnings, asks no errstate, and is one thread's while it is traced
@@ -64,10 +65,14 @@ _READS = {
     "_contextvars": "ContextVar.get",
     "decimal": "getcontext",
     "locale": "getlocale localeconv getpreferredencoding getdefaultlocale setlocale strcoll strxfrm currency format_string str atof",
-    "platform": "system node release version machine processor python_version platform uname architecture",
+    "platform": "system node release version machine processor platform uname architecture python_version python_version_tuple "
+    "python_implementation python_build python_compiler libc_ver freedesktop_os_release",
+    "gc": "isenabled get_count get_threshold",
+    "shutil": "which disk_usage get_terminal_size",
     "getpass": "getuser",
-    "socket": "gethostname",
+    "_socket": "gethostname",
     "logging": "Logger.isEnabledFor Logger.getEffectiveLevel Logger.hasHandlers",
+    "weakref": "ReferenceType.__call__",
     "tempfile": "gettempdir",
     "threading": "get_ident get_native_id current_thread main_thread",
     "_thread": "get_ident get_native_id",
@@ -87,9 +92,10 @@ _REFUSED = {
     "uuid": "uuid1 uuid4 getnode",
     "datetime": "datetime.now datetime.utcnow datetime.today date.today",
     "time": "localtime gmtime ctime asctime strftime",
+    "contextlib": "chdir chdir.__enter__ chdir.__exit__",
     "inspect": "currentframe stack trace",
     "numpy": "memmap test",
-    "json": "load dump",
+    **dict.fromkeys(("json", "pickle", "_pickle"), "load dump Pickler Unpickler"),
     "pprint": "pprint pp PrettyPrinter.pprint",
     "threading": "Thread Timer active_count enumerate settrace setprofile",
     "_thread": "start_new_thread",
@@ -115,8 +121,8 @@ _ACTS = {
     + " ".join(f"Logger.{n}" for n in "debug info warning warn error critical fatal log setLevel addHandler removeHandler".split()),
     "gc": "collect enable disable freeze",
     "sys": "setrecursionlimit setswitchinterval",
-    "_io": " ".join(f"{c}.{n}" for c in ("TextIOWrapper", "BufferedWriter", "BufferedRandom", "FileIO") for n in ("write", "writelines", "flush", "close"))
-    + " _IOBase.writelines _IOBase.flush",
+    "_io": " ".join(f"{c}.{n}" for c in ("TextIOWrapper", "BufferedWriter", "BufferedRandom", "FileIO") for n in ("write", "flush", "close"))
+    + " _IOBase.writelines _IOBase.flush TextIOWrapper.writelines",
     **dict.fromkeys(("pathlib", "pathlib._local"), "Path.write_text Path.write_bytes Path.mkdir Path.unlink Path.rmdir Path.touch Path.chmod"),
 }
 # those whose result is a number that the program then has; all others give None, or what nobody needs
@@ -134,7 +140,8 @@ def place_of(f):
     if kind is types.MethodType:
         f, kind = f.__func__, type(f.__func__)
     if kind is types.FunctionType:
-        return f.__globals__.get("__name__") or "", f.__code__.co_qualname
+        ours = f.__code__.co_filename.startswith("<wengert")  # in front of a compiled function
+        return "wengert" if ours else f.__globals__.get("__name__") or "", f.__code__.co_qualname
     if kind is types.BuiltinFunctionType:
         owner, name = f.__self__, f.__name__
         if owner is None or isinstance(owner, types.ModuleType):
@@ -147,8 +154,13 @@ def place_of(f):
         return f.__module__ or "", f.__qualname__
     if isinstance(f, types.ModuleType):
         return "builtins", "module"
-    found = getattr(f, "__module__", None) or kind.__module__, getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or kind.__qualname__
-    return tuple(str(x) for x in found)
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None)
+    if not isinstance(name, str):
+        run = inspect.getattr_static(kind, "__call__", None)
+        return place_of(run) if type(run) is types.FunctionType else home(kind, "__call__")
+    if kind.__module__.startswith(("jax", "jaxlib")):  # under the name of the function that it compiles
+        return kind.__module__, name
+    return getattr(f, "__module__", None) or kind.__module__, name
 
 
 DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType)

@@ -6,6 +6,8 @@ cells, the dictionaries of globals, and what places named before it hold.
 
 import builtins
 import os
+import sys
+import types
 
 import numpy as np
 
@@ -14,11 +16,12 @@ from ...ir.text import parse, show
 from ...ir.types import IRTypeError, type_of
 from .. import errors, pytree
 from ..capture import ARRAY, SCALAR, Captured, Out
-from ..outside import Outside
+from ..outside import Outside, expected
+from ..purity import is_foreign
 from ..scan import Line
 from ..status import Check
 from ..version import Version
-from ..world import MISSING, Guard, Read
+from ..world import MISSING, SCALARS, Guard, Read
 from .described import Unsaid, described, follow, leads, plain
 from .watch import hidden
 
@@ -86,6 +89,8 @@ class Ways:
             self.reach(inside, [*way, step])
 
     def to(self, x, name):
+        if id(x) not in self.found and isinstance(x, types.ModuleType) and sys.modules.get(x.__name__) is x:
+            return ["module", x.__name__]
         if id(x) not in self.found:
             raise Unsaid(f"{name} is reached in a way that is not known")
         return self.found[id(x)]
@@ -94,6 +99,8 @@ class Ways:
 def at(way, roots, reads):
     """The object at the end of a way."""
     kind, number, *steps = way
+    if kind == "module":
+        return sys.modules.get(number)
     return follow(roots[number] if kind == "root" else reads[number].value, steps)
 
 
@@ -107,6 +114,11 @@ def said_of(read):
         return ["same"]
     if read.how != "value" or read.kind == "contents" and not isinstance(read.value, int | tuple):
         raise Unsaid(f"{read.name} is relied on by all that it holds")
+    if type(read) is not Read:
+        raise Unsaid(f"{read.name} is asked at every call")
+    homes = type(read.value).__module__, getattr(read.value, "__module__", None) or "builtins"
+    if expected(read) and not isinstance(read.value, SCALARS) and all(map(is_foreign, homes)):  # what is called, the watch has seen
+        return ["library", *homes, getattr(read.value, "__qualname__", None)]
     return ["value", described(read.value)]
 
 

@@ -31,7 +31,7 @@ from .builtins import REPLACED, replaces
 from .convert import CELL, belongs, convert, is_builtin, is_user
 from .dispatching import dispatched
 from .expressions import HOOK
-from .foreign import ADVICE, calling, foreign, hooked
+from .foreign import ADVICE, calling, foreign, hooked, note_functions
 from .library import called, through, traced_through
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
@@ -80,6 +80,8 @@ def call(f):
         return functools.partial(_uncached, f)
     if kind in GETTERS:
         return functools.partial(GETTERS[kind], f.__reduce__()[1])
+    if kind is operator.methodcaller and current_trace() is not None:
+        return functools.partial(_method_called, f)
     found = called(f)
     if found is not None:
         return found
@@ -88,7 +90,7 @@ def call(f):
         return types.MethodType(user(run), f)
     if type(run) is types.FunctionType and traced_through(run.__code__):
         return types.MethodType(through(run), f)
-    return libraries(f, f)
+    return libraries(f, f) if type(run) in (types.FunctionType, types.WrapperDescriptorType) else f
 
 
 def libraries(f, found):
@@ -117,6 +119,13 @@ def _attributes(names, owner):
 def _items(keys, owner):
     found = [CELL.cell_contents.item(owner, k) for k in keys]
     return tuple(found) if len(found) > 1 else found[0]
+
+
+def _method_called(f, owner):
+    made, given = f.__reduce__()
+    keywords = made.keywords if isinstance(made, functools.partial) else {}
+    name, *args = (*(made.args if isinstance(made, functools.partial) else ()), *given)
+    return call(getattr_(owner, name))(*args, **keywords)
 
 
 GETTERS = {operator.attrgetter: _attributes, operator.itemgetter: _items}
@@ -214,7 +223,13 @@ def _class(f):
         return functools.partial(_construct, f, init)
     if is_foreign(f.__module__ or "") and not issubclass(f, np.generic) and (found := foreign(f)) is not f:
         return found
-    return f if is_builtin(f) and f not in CONTAINERS else lambda *args, **kwargs: own(f(*args, **kwargs))
+    return f if is_builtin(f) and f not in CONTAINERS else functools.partial(_made, f)
+
+
+def _made(f, /, *args, **kwargs):
+    if current_trace() is not None and is_foreign(f.__module__):
+        note_functions(args, kwargs)
+    return own(f(*args, **kwargs))
 
 
 def _construct(f, init, /, *args, **kwargs):

@@ -24,15 +24,18 @@ from ..numpy_api.handles import is_traced
 from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, place_of, verdict
 from ..storage import current_trace
 from .convert import CELL, is_user
-from .printing import Later, Text, open_, worded
+from .printing import Later, Text, open_, refuse_within, worded
 from .state import inside
 
 ADVICE = "Call it outside, and pass what it gives as an argument."
-THERE = {"ContextVar.get", "getcontext", "ReferenceType", "ref", "current_thread", "main_thread"}  # give an object that was there
+THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}  # give an object that was there
 TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}  # how many arguments make a clock's function one of them alone
-CALLING = ("builtins", "itertools", "functools", "_functools", "heapq", "_heapq", "bisect", "_bisect", "re", "statistics", "numpy", "scipy")
+CALLING = ("builtins", "itertools", "functools", "_functools", "heapq", "_heapq", "bisect", "_bisect", "re", "statistics", "contextlib")
+CALLING += ("numpy", "scipy")
 NUMBERS = ("scipy", "re", "bisect", "_bisect")  # of those, they that call with plain numbers or text from C
 OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change in place
+APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")  # what of these is asked, no ACTS change
+QUIET = ("logging", "warnings", "_warnings", "time", "gc")  # ACTS that change nothing that is asked
 STREAMS = {"stdout", "stderr"}
 _verdicts = {}
 
@@ -52,7 +55,7 @@ def judged(f):
     if f.__class__ is types.FunctionType:
         known = _verdicts.get(f.__code__)
         if known is None:
-            known = _verdicts[f.__code__] = PURE if f.__code__.co_filename.startswith("<wengert") else verdict(f)
+            known = _verdicts[f.__code__] = verdict(f)
         return known
     return verdict(f)
 
@@ -81,9 +84,13 @@ def note_wrapped(f):
 def of_owner(f):
     """A pure function, its functions hooked; of an outside object that may change in place, asked at every call."""
     owner = f.__self__ if type(f) in (types.MethodType, types.BuiltinFunctionType) else f
+    unseen = isinstance(owner, types.GeneratorType) or isinstance(owner, np.ufunc) and owner.__name__.endswith("(vectorized)")  # code without hooks
+    if unseen and current_trace().root.outside.knows(owner):
+        return functools.partial(refused, f, REFUSED)
     if changes(owner):
         return functools.partial(ask, f)
-    if place_of(f)[0].partition(".")[0] in CALLING and not isinstance(f, type):
+    home = place_of(f)[0]
+    if home.partition(".")[0] in CALLING and (not isinstance(f, type) or home == "itertools"):
         return functools.partial(calling, f)
     return f
 
@@ -144,7 +151,7 @@ def refused(f, found, /, *args, **kwargs):
     name = place_of(f)[1]
     if TIMELESS.get(name, 99) <= len(args):
         return f(*args, **kwargs) if name != "localtime" else ask(f, *args)
-    what = "gives another answer each time, or acts on the world" if found == REFUSED else "is not known to give the same each time, and to do nothing else"
+    what = "gives another answer each time, or acts on the world" if found == REFUSED else "is not known to give the same each time, and no more"
     raise UnsupportedError(message(f"{name_of(f)}() {what}; traced, it would be called once for all calls", locate(), ADVICE))
 
 
@@ -162,7 +169,7 @@ def ask(f, /, *args, **kwargs):
         raise UnsupportedError(message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE))
     if any(hasattr(x, "read") and not isinstance(x, type) for x in given):
         raise UnsupportedError(message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE))
-    if outside.acted is not None:
+    if outside.acted is not None and place_of(f)[0].partition(".")[0] not in APART:
         text = f"{name}() is called after {outside.acted}, which may change what it gives: all that a program reads, it reads before it runs"
         raise UnsupportedError(message(text, locate(), "Call it first, or outside."))
     refuse_written(outside, getattr(f, "__self__", f), name)
@@ -185,7 +192,7 @@ def ask(f, /, *args, **kwargs):
         return outside.enter(read) if read.how == "input" else read.value
     outside.meet(read)
     if fresh and read.how == "value":
-        text = f"{name}() gives an array of {read.value.dtype} and shape {read.value.shape}, which is compared at every call, and is too large for that"
+        text = f"{name}() gives {read.value.dtype} in shape {read.value.shape}, which is compared at every call, and is too large for that"
         raise UnsupportedError(message(text, locate(), ADVICE))
     return outside.enter(read)
 
@@ -217,38 +224,41 @@ class Act:
         return () if self.kind is None else (np.asarray(out, WEAK_DTYPES[self.kind]),)
 
 
+def note_functions(args, kwargs):
+    """Rely on what functions of the user's read that an object of C's is made of, which will call them."""
+    for x in (*args, *kwargs.values()):
+        if is_users(x):
+            current_trace().root.outside.function(x.__func__ if type(x) is types.MethodType else x, False)
+
+
 def act(f, /, *args, **kwargs):
     """A call that acts on the world: the program makes it, in order with all others."""
-    name = place_of(f)[1].rpartition(".")[2]
-    prepared = PREPARED.get(place_of(f))
-    if prepared is not None:
-        f, args, kwargs = prepared(f, args, kwargs)
-    return emitted(f, args, kwargs, int if name in COUNTS else None)
-
-
-def emitted(f, args, kwargs, kind):
-    trace = current_trace()
+    trace, place = current_trace(), place_of(f)
+    refuse_within(trace, place[1].rpartition(".")[2] or place[1])
     aside.refuse(f"it calls {name_of(f)}()")
-    args = [worded(x, ("__str__", "__repr__")) if not isinstance(x, Traced | Text) and isinstance(x, BaseException) is False and is_spoken(x) else x for x in args]
+    if place[0] not in QUIET:
+        trace.root.outside.acted = f"{name_of(f)}()"
+    if place in PREPARED:
+        f, args, kwargs = PREPARED[place](f, args, kwargs)
+    args = [worded(x, ("__str__", "__repr__")) if is_spoken(x) else x for x in args]
     open_([*args, *kwargs.values()])
-    trace.root.outside.acted = f"{name_of(f)}()"
-    later = Later((list(args), kwargs))
-    owner = getattr(f, "__self__", None)
-    stream = next((n for n in STREAMS if owner is getattr(sys, n) and owner is not None), None)
-    if stream is not None:
-        method = f.__name__
-
-        def f(*args, **kwargs):
-            return getattr(getattr(sys, stream), method)(*args, **kwargs)
-
+    later, kind = Later((list(args), kwargs)), int if place[1].rpartition(".")[2] in COUNTS else None
     results = () if kind is None else (Tensor((), WEAK_DTYPES[kind]),)
-    attrs = {"function": Act(f, later.plan, kind), "results": results, "ordered": True}
+    attrs = {"function": Act(streaming(f), later.plan, kind), "results": results, "ordered": True}
     out = trace.build.emit(OPS["host"], later.operands, OPS["host"].complete(attrs))
     return None if kind is None else TracedScalar(out[0], kind)
 
 
+def streaming(f):
+    """A method of what is written to by sys.stdout or sys.stderr, of what that is when it is called."""
+    owner = getattr(f, "__self__", None)
+    stream = next((n for n in STREAMS if owner is not None and owner is getattr(sys, n)), None)
+    return f if stream is None else lambda *args, **kwargs: getattr(getattr(sys, stream), f.__name__)(*args, **kwargs)
+
+
 def is_spoken(x):
-    return type(x).__module__ not in ("builtins", "numpy", "pathlib", "logging")
+    """Whether the text of an argument is the user's affair, whose class says it."""
+    return not isinstance(x, Traced | Text | BaseException) and type(x).__module__ not in ("builtins", "numpy", "pathlib", "logging")
 
 
 def caller(level):

@@ -19,7 +19,7 @@ from .builtins import truth
 from .calls import ENVIRONMENT, call, environment
 from .convert import is_builtin, is_user
 from .foreign import ask, changes
-from .printing import percent
+from .printing import passing, percent
 from .sequences import contains
 
 OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
@@ -157,18 +157,23 @@ def handled(types=BaseException):
 class Manager:
     """A context manager whose methods have hooks, and which does not suppress what says that tracing cannot go on."""
 
-    __slots__ = ("real", "around")
+    __slots__ = ("real", "around", "passing")
 
     def __init__(self, real):
-        self.real = real
+        self.real, self.passing = real, passing(real)
         self.around = trying(lambda: real._exceptions if type(real) is contextlib.suppress else ())
 
     def __enter__(self):
         self.around.__enter__()
-        return call(type(self.real).__enter__)(self.real)
+        entered = call(type(self.real).__enter__)(self.real)
+        if self.passing is not None and current_trace() is not None:
+            current_trace().root.within.append(self.passing)
+        return entered
 
     def __exit__(self, kind, error, traceback):
         self.around.__exit__()
+        if self.passing is not None and current_trace() is not None:
+            current_trace().root.within.remove(self.passing)
         left = call(type(self.real).__exit__)(self.real, kind, error, traceback)
         return False if isinstance(error, REFUSALS) else left
 

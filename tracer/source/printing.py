@@ -193,11 +193,31 @@ class Print:
         return ()
 
 
+# what a `with` changes while the function is traced, that is no more when the program runs -> the calls that this matters to
+PASSING = {"redirect_stdout": ("print", "write", "writelines"), "redirect_stderr": ("print", "write", "writelines"), "catch_warnings": ("warn",)}
+PASSING |= {"printoptions": ("print", "write")}
+
+
+def refuse_within(trace, name):
+    """Refuse a call that the program makes when the `with` around it has ended."""
+    around = next((w for w in trace.root.within if name in PASSING[w]), None)
+    if around is not None:
+        text = f"{name}() is called by the running program, and the `with {around}(...)` around it holds while it is traced"
+        raise UnsupportedError(message(text, locate(), "Put the `with` around the call of the compiled function."))
+
+
+def passing(real):
+    """What a context manager is among PASSING, or None."""
+    name = getattr(getattr(real, "func", None), "__name__", None) or type(real).__name__
+    return name if name in PASSING else None
+
+
 @replaces(print)
 def print_(*args, sep=" ", end="\n", file=None, flush=False):
     trace = current_trace()
     if trace is None:
         return builtins.print(*args, sep=sep, end=end, file=file, flush=flush)
+    refuse_within(trace, "print")
     file = "stdout" if file is None or file is sys.stdout else "stderr" if file is sys.stderr else file
     args = [worded(x, SPOKEN) for x in args]
     open_(args)
