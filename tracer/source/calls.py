@@ -73,6 +73,8 @@ def call(f):
         trace = current_trace()
         outside = trace is not None and trace.root.outside.knows(f)
         args, keywords = (live(f, "args"), live(f, "keywords")) if outside else (f.args, f.keywords)
+        if outside:
+            trace.root.outside.partial(f)
         return f if inner is f.func and args is f.args and keywords is f.keywords else functools.partial(inner, *args, **keywords)
     if isinstance(f, type):
         return REPLACED.get(f) or _class(f)
