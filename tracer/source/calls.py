@@ -108,6 +108,8 @@ def scipys(f):
 def _uncached(f, /, *args, **kwargs):
     """A call of a function behind functools.cache, which must not keep what is traced."""
     held = [c.cell_contents for c in getattr(f.__wrapped__, "__closure__", None) or () if c != EMPTY]
+    if type(f.__wrapped__) is types.FunctionType and is_user(f.__wrapped__.__code__):
+        current_trace().root.outside.function(f.__wrapped__, False)  # which may have run at another call
     return call(f.__wrapped__)(*args, **kwargs) if is_traced([*args, *kwargs.values(), *held]) else f(*args, **kwargs)
 
 

@@ -66,7 +66,8 @@ def handed(f, /, *args, **kwargs):
     """f(*args, **kwargs) of code without hooks."""
     if current_trace() is None:
         return f(*args, **kwargs)
-    given = [x for x in (*args, *kwargs.values(), getattr(f, "__self__", None), f) if type(x) not in PLAIN and not isinstance(x, Traced)]
+    real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
+    given = [x for x in (*args, *kwargs.values(), getattr(real, "__self__", None), f) if type(x) not in PLAIN and not isinstance(x, Traced)]
     given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not is_fixed(x)]
     given += [x for x in args if type(x) is np.ndarray and x.dtype.hasobject]
     return seen(given, f, args, kwargs) if given else f(*args, **kwargs)
