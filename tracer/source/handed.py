@@ -11,12 +11,13 @@ import types
 
 import numpy as np
 
-from ..array import Traced
+from ...ir.types import SHORT
+from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import internal, locate
 from ..holding import is_fixed
 from ..storage import current_trace
-from .calls import call, listed
+from .calls import NUMPYS, call, listed
 from .convert import belongs, is_user
 from .expressions import HOOK
 from .foreign import calling
@@ -28,6 +29,8 @@ SHALLOW |= {globals, locals, eval, exec, breakpoint, __import__, sys._getframe} 
 FRAMES = ("warnings", "logging", "inspect", "traceback")  # modules whose functions look at it too
 HOLDING = {"append", "insert", "add", "appendleft", "setdefault", "pop", "popleft", "clear", "copy", "keys", "values", "items"}
 PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type, np.ndarray, types.FunctionType, types.ModuleType, slice, range))
+FINE = PLAIN - {np.ndarray} | {TracedArray, TracedScalar, *(np.dtype(n).type for n in SHORT)}
+FREE = (types.ModuleType, type(None), str)  # what builtin functions are of that are nobody's
 
 
 def called(f):
@@ -35,7 +38,17 @@ def called(f):
     made = call(f)
     if current_trace() is None or not watched(f, made):
         return made
-    return functools.partial(handed, made)
+    real = made.args[0] if type(made) is functools.partial and made.func in HANDING else made
+    free = type(real) in NUMPYS or type(real) is types.BuiltinFunctionType and type(real.__self__) in FREE
+    return functools.partial(handed_freely if free else handed, made)
+
+
+def handed_freely(f, /, *args, **kwargs):
+    """`handed`, of what is no object's method."""
+    for x in args:
+        if type(x) not in FINE:
+            return handed(f, *args, **kwargs)
+    return handed(f, *args, **kwargs) if kwargs else f(*args)
 
 
 def watched(f, made):
