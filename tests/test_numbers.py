@@ -36,7 +36,8 @@ RESULTS = [
     lambda w, n: np.add(w, n, dtype="i2"),
     lambda w, n: np.clip(w, 0, n), lambda w, n: np.clip(w, n, 120), lambda w, n: w.clip(n), lambda w, n: np.where(w > 1, w, n),
     lambda w, n: np.full(2, n, "u2"), lambda w, n: np.full_like(w, n), lambda w, n: np.array([n, 1], "i1"),
-    lambda w, n: np.array([n, w[0]]), lambda w, n: np.append(w, n), lambda w, n: np.insert(w, 0, n), lambda w, n: np.max(w, initial=n), lambda w, n: np.sum(w, initial=n),
+    lambda w, n: np.array([n, w[0]]), lambda w, n: np.append(w, n), lambda w, n: np.insert(w, 0, n), lambda w, n: np.max(w, initial=n),
+    lambda w, n: np.sum(w, initial=n),
     lambda w, n: np.pad(w, 1, constant_values=n),
     lambda w, n: np.isin(w, n), lambda w, n: np.int8(n), lambda w, n: np.uint64(n), lambda w, n: np.select([w > 1], [w], n),
     lambda w, n: np.isclose(w, n),
@@ -130,7 +131,8 @@ def test_literals_that_do_not_fit_fail_where_data_come_there():
 
 FLOATS = [
     lambda x: 0.0**x, lambda x: x**400, lambda x: x**2, lambda x: x**-1, lambda x: x**x, lambda x: 10.0**x, int, round, math.floor,
-    lambda x: x * 1e308, lambda x: complex(x, 0) ** -1, lambda x: complex(x, 1) ** 3, lambda x: abs(complex(x, x)), lambda x: np.int8(x), lambda x: int(min(x, 1e6)) ** -2,
+    lambda x: x * 1e308, lambda x: complex(x, 0) ** -1, lambda x: complex(x, 1) ** 3, lambda x: abs(complex(x, x)), lambda x: np.int8(x),
+    lambda x: int(min(x, 1e6)) ** -2,
     lambda x: np.array([x], "u1"), lambda x: math.hypot(x, 1e200), lambda x: 1 / complex(x, 0),
 ]  # fmt: skip
 

@@ -21,6 +21,7 @@ from .containers import Containers
 from .effects import Original
 from .errors import LeakError, UnsupportedError, message
 from .handover import ARRAY, SCALAR, Handover, Out
+from .held import SEEN
 from .outside import Outside
 from .source import hooks
 from .source.printing import Text
@@ -137,7 +138,9 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects):
         if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
             trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
-        args, kwargs = pytree.unflatten(tree, [handles.get(id(x), x) for x in leaves], order)
+        leaves = [handles.get(id(x), x) for x in leaves]
+        leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves] if parent is None else leaves
+        args, kwargs = pytree.unflatten(tree, leaves, order)
         del leaves
         containers = Containers(args, kwargs, outside)
         result = hooks.call(function)(*args, **kwargs)

@@ -25,6 +25,7 @@ from .causes import explained
 from .draws import put_back, states
 from .errors import ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
 from .frames import without_internals
+from .held import SEEN
 from .ints import fit
 from .outside import Outside, changing
 from .signature import kind_for
@@ -60,6 +61,7 @@ class Entry:
         self.current = None
         self.jobs = {}  # programs asked for that are not in use, under `jit(tier=)`
         self.postponed = False  # whether the generated function in front is to know of it at the next call
+        self.equal = ()  # objects among the static leaves that may stand for others
         self.promoted = ()  # names of the ints among the dynamic leaves
         self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
@@ -167,6 +169,7 @@ class Entry:
         if fresh:
             reason = self._reason(types, here)
             version = self.stored(types, reason) or self.trace(kinds, types, reason, leaves)
+            self.tell_apart(version)
             if here is None or version.captured.outside.draws:
                 here = World(self.compiled, version.rules)
                 self.worlds.append(here)
@@ -178,6 +181,12 @@ class Entry:
         if here.draws is None:
             self.compiled.front.install(self)
         return version, fresh
+
+    def tell_apart(self, version):
+        """Let no other object stand for an equal one among the arguments, where it is stored to or handed on."""
+        given = {id(out.object) for out in version.captured.outs if out.how == "object"}
+        for key in self.equal:
+            key.alone = key.alone or bool(version.captured.stores) or id(key.object) in given
 
     def _reason(self, types, here):
         """Why there must be a new trace."""
@@ -261,6 +270,9 @@ class Entry:
             made.append(Outside(len(kinds), promoted, frozen=final))
             known = [(self.compiled.name, self.compiled.function), *self.static.items()]
             made[-1].names.update((id(x), (x, name)) for name, x in known)
+            for name, x in self.static.items():
+                if type(x) in SEEN:
+                    made[-1].read("itself", x, None, name)
             return made[-1]
 
         try:

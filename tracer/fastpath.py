@@ -41,6 +41,7 @@ MANY = 64  # leaves beyond which it is generated for a second call only: that ta
 NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # signatures, and states of the outside values, that are tested inline
 FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
+NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
 
 
@@ -70,9 +71,8 @@ class Front:
         self.count = 0 if self.variadic or count > MANY else count
         self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
         self.bare = 0 < self.count == len(self.named) == len(parameters)  # whether there are no other keywords
-        self.numbers = itertools.count()
         self.hot = {}  # World -> its lines, the one met last in front
-        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": STALE}
+        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": (*STALE, NameError)}
         self.space |= {"narrow": NARROW, "x64": dispatch.X64, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
         self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
         self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
@@ -119,7 +119,7 @@ class Front:
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
         if entry.postponed:
             return
-        k = next(self.numbers)
+        k = next(NUMBERS)
         leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
         held = lambda i, text: [self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)]
         named = namer(f"c{k}", self.space)

@@ -21,10 +21,11 @@ from .cache.keep import cache_for
 from .capture import capture
 from .check import checked
 from .entry import Entry
-from .errors import LeakError, UnsupportedError, WengertError, message, shown
+from .errors import LeakError, UnsupportedError, WengertError, message, shown, warn_fallback
 from .explain import explanation
 from .fastpath import Front, named_of
-from .signature import check_hashable, kind_for, kind_of_type, names_of
+from .held import Alike, is_memory, key_of
+from .signature import kind_for, kind_of_type, names_of
 from .source import hooks
 from .storage import current_trace
 from .world import small
@@ -34,7 +35,7 @@ from .written import places
 class Route:
     """What the types of the leaves decide: which leaves are static, and the entries by their values."""
 
-    __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain")
+    __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain", "memory")
 
     def __init__(self, types, promoted=(), plain=None):
         kinds = [kind_of_type(t) for t in types]
@@ -42,6 +43,7 @@ class Route:
         self.static = [i for i, k in enumerate(kinds) if k is None and i not in self.promoted]
         self.dynamic = [i for i, k in enumerate(kinds) if k is not None or i in self.promoted]
         self.inside = Traced in kinds  # called while another function is traced
+        self.memory = [i for i in self.static if is_memory(types[i])]
         self.entries = {}
         self.plain = plain or self  # the route on which no int is traced
         self.fixed = set()  # ints that a trace must know
@@ -76,6 +78,9 @@ class Compiled:
 
     def slow(self, args, kwargs):
         """Any call; the function is simply traced through where its arguments are traced, or what it reads from around it is."""
+        now = self.front.call.__dict__.get("compiled", self)
+        if now is not self:  # the function in front was made another's, as IPython's autoreload does
+            return now.slow(args, kwargs)
         try:
             return self.route(args, kwargs)
         except LeakError:
@@ -85,7 +90,12 @@ class Compiled:
 
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
-        leaves, tree = pytree.flatten((args, kwargs))
+        try:
+            leaves, tree = pytree.flatten((args, kwargs))
+        except (SystemError, RecursionError) as error:
+            if not isinstance(error.__cause__ or error, RecursionError):
+                raise
+            return self.plainly("its arguments are nested too deeply, or contain themselves", "Pass shallow containers.", args, kwargs)
         types = tuple(map(type, leaves))
         built = tree, types, pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
         route = self.routes.get(built)
@@ -98,16 +108,25 @@ class Compiled:
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
-        static = tuple([leaves[i] for i in route.static])
-        try:
-            entry = route.entries.get(static)
-        except (TypeError, ValueError):
-            for i, n in enumerate(names_of(self.signature, args, kwargs)):
-                if i in route.static:
-                    check_hashable(leaves[i], n)
-            raise
-        entry = entry or self.enter(route, static, leaves, built, args, kwargs)
+        if route.memory:
+            return self.uncaptured(route, leaves, args, kwargs)
+        static = tuple([key_of(leaves[i]) for i in route.static])
+        entry = route.entries.get(static) or self.enter(route, static, leaves, built, args, kwargs)
         return entry.run([leaves[i] for i in entry.dynamic], (args, kwargs))
+
+    def uncaptured(self, route, leaves, args, kwargs):
+        """A call with memory of another library's among its arguments: by plain Python."""
+        names = names_of(self.signature, args, kwargs)
+        found = " and ".join(f"argument {names[i]} is a {type(leaves[i]).__name__}" for i in route.memory)
+        text = f"{found}, memory that another library owns, which is neither traced nor compared"
+        return self.plainly(text, "Pass np.asarray(x).", args, kwargs)
+
+    def plainly(self, text, hint, args, kwargs):
+        """A call that cannot be captured for its arguments, by the user's own function."""
+        if self.plain is None:
+            raise UnsupportedError(message(text, None, hint))
+        warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}", stacklevel=6)
+        return self.plain(*args, **kwargs)
 
     def enter(self, route, static, leaves, built, args, kwargs):
         """The entry of a signature that has none yet."""
@@ -119,6 +138,7 @@ class Compiled:
                 names = names_of(self.signature, args, kwargs)
                 entry = self.entry(self, leaves, built, route.dynamic, names, places((args, kwargs), leaves))
                 entry.promoted = [names[i] for i in sorted(route.promoted)]
+                entry.equal = [key for key in static if type(key) is Alike]
                 self.entries[built, route.promoted, static] = route.entries[static] = entry
             return route.entries[static]
 
@@ -126,7 +146,7 @@ class Compiled:
         """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must know it."""
         for i in () if is_answering() else route.changing(static):
             wider = Route(built[1], {*route.promoted, i}, route.plain)
-            key = tuple([leaves[j] for j in wider.static])
+            key = tuple([key_of(leaves[j]) for j in wider.static])
             try:
                 entry = self.enter(wider, key, leaves, built, args, kwargs)
                 if self.entry is Entry:
@@ -152,7 +172,7 @@ class Compiled:
         full = entry.filled(leaves)
         args, kwargs = (tuple(full), {}) if entry.flat else given
         route = self.routes[entry.built].plain
-        static = tuple([full[i] for i in route.static])
+        static = tuple([key_of(full[i]) for i in route.static])
         with self.lock:
             if static not in route.entries:
                 found = self.entry(self, full, entry.built, route.dynamic, names_of(self.signature, args, kwargs), None)
@@ -172,7 +192,7 @@ class Compiled:
         if last.built[2] != entry.built[2]:
             return "keys in another order"
         for name, value in entry.static.items():
-            if name in last.static and last.static[name] != value:
+            if name in last.static and key_of(last.static[name]) != key_of(value):
                 return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
         return "new argument types"
 

@@ -10,6 +10,7 @@ import gc
 import types
 
 from .array import Traced
+from .holding import slots
 
 HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made in Python
 MANY = 10_000  # objects that are looked through
@@ -28,19 +29,6 @@ def is_plain(kind):
 def base_of(kind):
     """The first class of C's among the bases, which says how instances lie in memory."""
     return next(c for c in kind.__mro__ if not c.__flags__ & HEAP)
-
-
-@functools.lru_cache(1024)
-def slots(kind):
-    """The attributes that the classes of an instance keep in slots."""
-    found = []
-    for c in kind.__mro__:
-        names = vars(c).get("__slots__", ())
-        for name in (names,) if isinstance(names, str) else names:
-            if name not in ("__dict__", "__weakref__"):
-                private = name.startswith("__") and not name.endswith("__")
-                found.append(f"_{c.__name__.lstrip('_')}{name}" if private else name)
-    return tuple(found)
 
 
 def attributes(x):

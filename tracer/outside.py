@@ -10,7 +10,6 @@ import builtins
 import collections
 import copy
 import functools
-import sys
 import types
 import weakref
 
@@ -24,7 +23,9 @@ from .draws import Draw, Draws
 from .effects import Call, Contents, Original
 from .errors import UnsupportedError, message, shown
 from .frames import locate
+from .holding import CODE
 from .made import hidden, is_plain
+from .reliance import OURS, Reliance, library
 from .scan import names
 from .source.state import SEEN_THROUGH, UNBOUND, Slot, inside
 from .storage import Storage, current_trace
@@ -32,18 +33,9 @@ from .world import MISSING, SCALARS, Read, contents, small, within
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
-LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.stdlib_module_names} - {"__main__"}
-FIXED = ("jax", "jaxlib", "wengert")  # modules whose functions nobody exchanges
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
-OPEN = (types.SimpleNamespace,)  # classes of the standard library that hold the user's own state
 FEW = 64  # items of a container that code without hooks may read
 RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
-
-
-def library(kind):
-    """Whether a class or module is nobody's own state."""
-    name = str(kind.__name__ if isinstance(kind, types.ModuleType) else kind.__module__).partition(".")[0]
-    return name in LIBRARIES and kind not in OPEN and name != "argparse"
 
 
 def expected(read):
@@ -58,7 +50,7 @@ def changing(value):
     return type(value) in NUMBERS or isinstance(value, np.generic) and value.dtype.name in SHORT and value.dtype.kind in "iufc"
 
 
-class Outside:
+class Outside(Reliance):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: whether small arrays are relied on instead of taken in."""
 
@@ -81,6 +73,7 @@ class Outside:
         self.written = ()
         self.draws = Draws()
         self.asked, self.acted = 0, None  # how many calls have asked the world; what the program calls that acts on it, last
+        super().__init__()
 
     # -- reading -----------------------------------------------------------------------------------
     def read(self, kind, owner, key, name, source=None, parent=None):
@@ -88,7 +81,7 @@ class Outside:
         found = self.reads.get(place)
         if found is None:
             found = self.reads[place] = Read(kind, owner, key, name, source or locate(), parent)
-            if kind != "contents":
+            if kind not in ("contents", "state"):
                 self.meet(found)
         return found
 
@@ -106,6 +99,8 @@ class Outside:
                 text = f"{read.name} is a {kind.__name__}, a subclass of ndarray, and too large to be compared at every call"
                 raise UnsupportedError(message(text, locate(), "Make np.asarray(x) of it outside."))
             read.how, read.other = ("contents", value.copy()) if value.size <= RELIED_ON and not value.dtype.hasobject else ("value", None)
+            if value.dtype.hasobject:
+                self.names.setdefault(id(value), (value, read.name))
         elif kind in SEEN_THROUGH:
             first = self.containers.setdefault(id(value), (value, read))[1]
             read.how, read.other = ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
@@ -157,6 +152,13 @@ class Outside:
         found = self.mirrors.get(id(container))
         if found is not None:
             return found[1]
+        try:
+            return self.copied(container)
+        except RecursionError:
+            text = f"{self.containers[id(container)][1].name:.100}, a {type(container).__name__} from outside, is nested too deeply"
+            raise UnsupportedError(message(text, locate(), "Hold its items in one list, or in an array.")) from None
+
+    def copied(self, container):
         read, kind = self.containers[id(container)][1], type(container)
         within(container, read.name)
         self.read("contents", None, None, f"the contents of {read.name}", parent=read)
@@ -191,6 +193,7 @@ class Outside:
     def function(self, f, hooked):
         """Note what a function that is called names outside itself."""
         code, closure = f.__code__, f.__closure__ or ()
+        self.function_itself(f)
         key = code, id(f.__globals__), *map(id, closure)
         if key in self.functions:
             return
@@ -245,28 +248,30 @@ class Outside:
             return getattr(self.array(owner) if id(owner) in self.paths else owner, key)
         if kind in SEEN_THROUGH:
             return self.method(owner, key) if id(owner) in self.containers else getattr(owner, key)
-        if isinstance(owner, types.FunctionType):
-            return getattr(owner, key)
-        if library(owner if isinstance(owner, types.ModuleType | type) else kind) and not self.own_state(owner, key):
+        if not self.noted(owner, key) and not self.own_state(owner, key):
             return getattr(owner, key)
         made = self.made.get(id(owner))
         if made is not None and made() is owner or Slot("attribute", owner, key, "") in self.heap:
             return getattr(owner, key)
         name = f"{self.called(owner)}.{key}"
         fixed = next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), MISSING) if not isinstance(owner, type | types.ModuleType) else MISSING
-        if isinstance(fixed, types.FunctionType | staticmethod) and key not in getattr(owner, "__dict__", ()):
-            self.read("attribute", kind, key, f"{kind.__name__}.{key}")
-            return getattr(owner, key)
+        if isinstance(fixed, types.FunctionType | classmethod) and type(value := getattr(owner, key)) is types.MethodType:
+            bound = self.read("attribute", owner, key, name)
+            bound.how, bound.other = "free", None
+            self.read("attribute", None, "__func__", f"{kind.__name__}.{key}", parent=bound)
+            return value
         value = getattr(owner, key, MISSING)
         if value is MISSING or getattr(owner, key, MISSING) is value or isinstance(value, (*SCALARS, np.ndarray)):
             read = self.read("attribute", owner, key, name)
             return getattr(owner, key) if value is MISSING else self.enter(read, whole)
+        if not isinstance(value, (types.MethodType, *CODE)):
+            self.rely(owner)
         return value
 
     def own_state(self, owner, key):
         """Whether what a library's module or object holds under a name may be exchanged: it is then guarded like any other."""
         if isinstance(owner, types.ModuleType):
-            return owner.__name__.partition(".")[0] not in FIXED and key not in REBOUND and key in vars(owner)
+            return owner.__name__.partition(".")[0] not in OURS and key not in REBOUND and key in vars(owner)
         return self.knows(owner) and not isinstance(owner, type) and isinstance(held := getattr(owner, "__dict__", None), dict) and key in held
 
     def knows(self, x):

@@ -86,17 +86,3 @@ def names_of(function_signature, args, kwargs):
             head = str(first.key)
         names.append(head + pytree.path_text(rest))
     return names
-
-
-def check_hashable(leaf, name):
-    """A static leaf must be able to be part of a key."""
-    try:
-        hash(leaf)
-    except (TypeError, ValueError):  # ValueError: a memoryview that can be written
-        raise UnsupportedError(
-            message(
-                f"argument {name} is a {type(leaf).__name__}, which can be neither traced nor hashed",
-                None,
-                "Pass arrays, numbers, containers of them (dict, list, tuple, registered dataclasses), or hashable objects.",
-            )
-        ) from None

@@ -12,6 +12,7 @@ import os
 import numpy as np
 
 from .errors import UnsupportedError
+from .holding import parts
 
 MISSING = object()
 LIMIT = 1000  # items of a container that are guarded one by one
@@ -59,6 +60,10 @@ class Read:
                 return holder.cell_contents
             if self.kind == "contents":
                 return contents(holder)
+            if self.kind == "state":
+                return state(holder)
+            if self.kind == "itself":
+                return holder
             return holder[self.key]
         except (KeyError, IndexError, ValueError, TypeError):
             return MISSING
@@ -80,8 +85,10 @@ class Read:
             return f"{holder}.{self.key}" if str(self.key).isidentifier() else f"getattr({holder}, {self.key!r})"
         if self.kind == "cell":
             return f"{holder}.cell_contents"
-        if self.kind == "contents":
-            return f"contents({holder})"
+        if self.kind == "itself":
+            return holder
+        if self.kind in ("contents", "state"):
+            return f"{self.kind}({holder})"
         return f"{holder}[{self.key!r}]" if type(self.key) in (str, int) else f"{holder}[{named(self.key)}]"
 
     def test(self, named, quick=False):
@@ -105,6 +112,8 @@ class Read:
             return f"{kind} and -{LARGEST} <= {text} < {LARGEST}" if type(value) is int else kind
         if self.kind == "contents":
             return self.test_contents(named)
+        if self.kind == "state":
+            return f"{text} == {named(value)}"
         if quick:
             return f"{text} is {named(value)}"
         if type(value) in SCALARS[1:6] and value == value and value != 0:
@@ -130,6 +139,8 @@ class Read:
             what = f"the same object as {self.other.name}"
         elif self.kind == "contents":
             what = "its length" if isinstance(value, int) else "its keys"
+        elif self.kind == "state":
+            what = "as found"
         else:
             what = self.shown() if self.how == "value" else type(value).__name__
         return f"{self.name} = {what} ({os.path.basename(self.file)}:{self.line})"
@@ -139,6 +150,8 @@ class Read:
         value = now[0] if now else self.value
         if value is MISSING:
             return "missing"
+        if self.kind == "state":
+            return "otherwise" if now else "as found"
         return f"{value!r:.40}" if isinstance(value, (*SCALARS, np.generic)) or self.kind == "contents" else f"this {type(value).__name__}"
 
     def __str__(self):
@@ -157,6 +170,11 @@ def contents(container):
     if isinstance(container, (list, tuple)):
         return len(container)
     return tuple(snapshot(x) for x in container)
+
+
+def state(x):
+    """What an object holds, to be compared: numbers and strings by type and value, all else by identity."""
+    return type(x), *map(snapshot, parts(x))
 
 
 def alike(array, contents):
@@ -178,7 +196,7 @@ class Guard:
 
     def inline(self, k, space, quick=False):
         """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`."""
-        space |= {"snapshot": snapshot, "contents": contents, "alike": alike}
+        space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state}
         found = [r.test(namer(f"g{k}", space), quick) for r in self.reads]
         return [t for t in found if t is not None]
 

@@ -5,6 +5,7 @@ cells, the dictionaries of globals, and what places named before it hold.
 """
 
 import builtins
+import functools
 import os
 import sys
 import types
@@ -25,6 +26,7 @@ from ..world import MISSING, SCALARS, Guard, Read
 from .described import Unsaid, described, follow, leads, plain
 from .watch import hidden
 
+FUNCTION = ("__code__", "__defaults__", "__kwdefaults__", "func", "args", "keywords")
 KNOWN = (*vars(builtins).values(), *vars(errors).values(), np.linalg.LinAlgError, np.exceptions.AxisError)
 RAISED = {e.__name__: e for e in KNOWN if isinstance(e, type) and issubclass(e, Exception)}
 KINDS = {ARRAY: ARRAY, SCALAR: SCALAR} | {t.__name__: t for t in (float, complex, int, bool)}  # of results, by name
@@ -112,6 +114,9 @@ def said_of(read):
         return ["kind", type(read.value).__module__, type(read.value).__qualname__]
     if read.how == "same":
         return ["same"]
+    held = read if read.kind != "state" or read.parent is None else read.parent
+    if held.key in FUNCTION and held.parent is None and isinstance(held.owner, types.FunctionType | functools.partial):
+        return ["function"]  # by which it is described
     if read.how != "value" or read.kind == "contents" and not isinstance(read.value, int | tuple):
         raise Unsaid(f"{read.name} is relied on by all that it holds")
     if type(read) is not Read:

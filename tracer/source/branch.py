@@ -1,5 +1,7 @@
 """`if`, and every other choice: taken as Python does where the test is known, captured as a `cond` where data decides."""
 
+import types
+
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..array import Traced
@@ -17,11 +19,17 @@ from .rewrite import SITES
 from .run import Run, closed, emit
 from .state import CONTAINERS, cells
 
+ASKED = types.CellType()  # how the truth of an object is asked for; filled by `hooks`
+
 
 def decided(test):
     """Whether a test holds, as a bool; None where only the running program knows, and the choice is not made by value."""
     if not isinstance(test, Traced):
-        return bool(test)
+        if type(test) is bool:
+            return test
+        test = ASKED.cell_contents(test)
+        if not isinstance(test, Traced):
+            return bool(test)
     if test.type.size == 1 and test.known() is None:
         return by_value(test)
     return bool(test)

@@ -73,6 +73,8 @@ def call(f):
         trace = current_trace()
         outside = trace is not None and trace.root.outside.knows(f)
         args, keywords = (live(f, "args"), live(f, "keywords")) if outside else (f.args, f.keywords)
+        if outside:
+            trace.root.outside.partial(f)
         return f if inner is f.func and args is f.args and keywords is f.keywords else functools.partial(inner, *args, **keywords)
     if isinstance(f, type):
         return REPLACED.get(f) or _class(f)
@@ -108,6 +110,8 @@ def scipys(f):
 def _uncached(f, /, *args, **kwargs):
     """A call of a function behind functools.cache, which must not keep what is traced."""
     held = [c.cell_contents for c in getattr(f.__wrapped__, "__closure__", None) or () if c != EMPTY]
+    if type(f.__wrapped__) is types.FunctionType and is_user(f.__wrapped__.__code__):
+        current_trace().root.outside.function(f.__wrapped__, False)  # which may have run at another call
     return call(f.__wrapped__)(*args, **kwargs) if is_traced([*args, *kwargs.values(), *held]) else f(*args, **kwargs)
 
 

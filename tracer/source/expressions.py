@@ -101,6 +101,8 @@ class Expressions(ast.NodeTransformer):
         node.func = at(hook("call", f if isinstance(f, ast.Name) else self.visit(f)), f)
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [self.generic_visit(k) for k in node.keywords]
+        for k in node.keywords:
+            k.value = k.value if k.arg else at(hook("mapped", k.value), k.value)
         if isinstance(f, ast.Attribute) and f.lineno != f.end_lineno:  # the call of a method is on the line of its name
             node.lineno, node.col_offset = f.end_lineno, max(f.end_col_offset - len(f.attr), 0)
         return node
@@ -109,6 +111,18 @@ class Expressions(ast.NodeTransformer):
         if node.id not in self.outer or not isinstance(node.ctx, ast.Load):
             return node
         return at(hook("outer", node), node)
+
+    def visit_Starred(self, node):
+        node.value = self.visit(node.value)
+        if isinstance(node.ctx, ast.Load):
+            node.value = at(hook("iterated", node.value), node.value)
+        return node
+
+    def visit_comprehension(self, node):
+        self.generic_visit(node)
+        node.iter = at(hook("iterated", node.iter), node.iter)
+        node.ifs = [at(hook("asked", test), test) for test in node.ifs]
+        return node
 
     def visit_Attribute(self, node):
         node.value = self.part(node.value)
@@ -200,6 +214,8 @@ class Expressions(ast.NodeTransformer):
 
     def _made(self, node):
         self.generic_visit(node)
+        if isinstance(node, ast.Dict):
+            node.values = [v if k else at(hook("mapped", v), v) for k, v in zip(node.keys, node.values)]
         return at(hook("own", node), node) if isinstance(getattr(node, "ctx", None), ast.Load | None) else node
 
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made

@@ -5,7 +5,6 @@
 """
 
 import functools
-import io
 import logging
 import sys
 import types
@@ -98,7 +97,7 @@ def of_owner(f):
 def changes(x):
     """Whether x is an object of a library, from outside, that may hold something else at the next call."""
     kind = type(x)
-    return (kind.__module__.startswith(OWNED) or kind in (io.StringIO, io.BytesIO)) and current_trace().root.outside.knows(x)
+    return kind.__module__.startswith(OWNED) and current_trace().root.outside.knows(x)
 
 
 def calling(f, /, *args, **kwargs):

@@ -16,13 +16,16 @@ from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import alternatives, codes, copying, state
-from .branch import branch, choose, decided
+from .branch import ASKED, branch, choose, decided
 from .builtins import REPLACED, truth
-from .calls import ENVIRONMENT, call, environment, listed
+from .calls import ENVIRONMENT, environment, listed
 from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
 from .frame import hooked
+from .handed import handed
 from .loops import each, repeat
+from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
+from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
 from .printing import percent, text
 from .state import SEEN_THROUGH
@@ -43,6 +46,7 @@ def outer(value):
 
 
 SEEN = {np.ndarray, *SEEN_THROUGH}
+QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are taken as they stand
 
 
 def attribute(owner, key, whole=True):
@@ -54,6 +58,7 @@ def attribute(owner, key, whole=True):
     if key == "bit_generator" and issubclass(kind, GENERATORS):
         refuse_state(key)
     if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
+        trace.root.outside.read("attribute", kind, key, f"{kind.__name__}.{key}")
         return call(found.fget)(owner)
     if found is not None and key not in getattr(owner, "__dict__", ()) and changes(owner) and not callable(found):
         return ask(getattr, owner, key)
@@ -91,7 +96,11 @@ def item(owner, key, whole=True):
     if trace is not None and changes(owner) and not is_traced(key):
         return ask(operator.getitem, owner, key)
     found = _method(kind, "__getitem__")
-    return found(owner, key) if found else owner[key]
+    if found:
+        return found(owner, key)
+    if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
+        return owner[keyed(key)]
+    return handed(operator.getitem, owner, keyed(key))
 
 
 def item_of(owner, key):
@@ -140,8 +149,10 @@ def set_item(value, owner, key):
     found = _method(kind, "__setitem__")
     if found:
         found(owner, key, value)
-    else:
-        state.set_item(owner, key, value)
+        return
+    if kind not in QUICK:
+        refuse_store(owner, "an item is stored")
+    state.set_item(owner, keyed(key), value)
 
 
 def set_attribute(value, owner, key):
@@ -161,7 +172,13 @@ def delete_item(owner, key):
         owner = trace.root.outside.mirror(owner)
     if state.inside():
         state.refuse(owner, f"an item of a {type(owner).__name__} is deleted")
-    del owner[key]
+    found = _method(type(owner), "__delitem__")
+    if found:
+        found(owner, key)
+        return
+    if type(owner) not in QUICK:
+        refuse_store(owner, "an item is deleted")
+    del owner[keyed(key)]
 
 
 def delete_attribute(owner, key):
@@ -177,17 +194,19 @@ def delete_attribute(owner, key):
 
 def both(a, b):
     """`a and b`."""
-    known = decided(a)
+    test = asked(a)
+    known = decided(test)
     if known is None:
-        return choose(a, b, lambda: a)
+        return choose(test, b, lambda: a)
     return b() if known else a
 
 
 def either(a, b):
     """`a or b`."""
-    known = decided(a)
+    test = asked(a)
+    known = decided(test)
     if known is None:
-        return choose(a, lambda: a, b)
+        return choose(test, lambda: a, b)
     return a if known else b()
 
 
@@ -200,6 +219,7 @@ def one_thing(x):
 
 def negated(a):
     """`not a`."""
+    a = asked(a)
     known = decided(a)
     return TracedScalar(OPS["not"](truth(a).value), bool) if known is None else not known
 
@@ -213,6 +233,7 @@ def chain(left, *steps):
 
 def asserted(test, *text):
     """Whether an assertion holds, so far as is known; on data it is checked when the program runs."""
+    test = asked(test)
     known = decided(test)
     if known is not None:
         return known
@@ -220,6 +241,22 @@ def asserted(test, *text):
     return True
 
 
+def over(iterable, *parts):
+    """`for item in iterable`."""
+    return each(iterated(iterable), *parts)
+
+
+def on(test, *parts):
+    """`if test`."""
+    return branch(asked(test), *parts)
+
+
+def choice(test, *parts):
+    """`a if test else b`."""
+    return choose(asked(test), *parts)
+
+
+ASKED.cell_contents = asked
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
 state.TRANSPARENT |= {f.__code__ for f in copying.READING}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
@@ -228,10 +265,10 @@ _stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__"
 state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
-    call=call, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
+    call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
     set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
-    one_thing=one_thing, chain=chain, choose=choose, asserted=asserted,
-    text=alternatives.parted(text), own=state.own, branch=branch, each=each, repeat=repeat,
+    one_thing=one_thing, chain=chain, choose=choice, asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
+    text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
     handled=handled, manager=manager, trying=trying, **HOOKS,
 )  # fmt: skip

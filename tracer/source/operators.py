@@ -4,7 +4,6 @@ import contextlib
 import functools
 import operator
 import sys
-import types
 
 import numpy as np
 
@@ -16,24 +15,19 @@ from ..identity import same_object
 from ..storage import current_trace
 from .branch import decided
 from .builtins import truth
-from .calls import ENVIRONMENT, call, environment
-from .convert import is_builtin, is_user
+from .calls import ENVIRONMENT, environment
+from .convert import is_builtin
 from .foreign import ask, changes
+from .handed import called as call
+from .handed import handed
+from .objects import is_quick, iterated, special
 from .printing import passing, percent
 from .sequences import contains
 
+SIMPLE = frozenset((str, bytes, range, np.ndarray, TracedArray, dict, set))  # whose members are compared by nobody else
 OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
 REFUSALS = (ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError)  # about the tracing, not about the program
 HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
-
-
-def special(kind, name):
-    """The user's own function behind an operator of a type; None for all other types."""
-    for owner in kind.__mro__:
-        if name in owner.__dict__:
-            found = owner.__dict__[name]
-            return found if type(found) is types.FunctionType and is_user(found.__code__) else None
-    return None
 
 
 def binary(plain, name, mirror):
@@ -48,7 +42,7 @@ def binary(plain, name, mirror):
         if first is None and second is None:
             if current_trace() is not None and (changes(a) or changes(b)):
                 return at_once(plain, a, b)
-            return plain(a, b)
+            return handed(plain, a, b)
         if second is not None and issubclass(right, left) and getattr(right, mirror) is not getattr(left, mirror, None):
             found = call(second)(b, a)
             if found is not NotImplemented:
@@ -61,7 +55,7 @@ def binary(plain, name, mirror):
             found = own(a, b) if own is not None else NotImplemented
         if found is NotImplemented and second is not None:
             found = call(second)(b, a)
-        return plain(a, b) if found is NotImplemented else found
+        return handed(plain, a, b) if found is NotImplemented else found
 
     return stand_in
 
@@ -97,7 +91,7 @@ def inplace(plain, name, otherwise):
             return plain(a, b) if type(b) in OWN else plain(a, b) if hasattr(kind, name) else otherwise(a, b)
         own = special(kind, name)
         if own is None:
-            return plain(a, b) if hasattr(kind, name) else otherwise(a, b)
+            return handed(plain, a, b) if hasattr(kind, name) else otherwise(a, b)
         found = call(own)(a, b)
         return otherwise(a, b) if found is NotImplemented else found
 
@@ -107,7 +101,7 @@ def inplace(plain, name, otherwise):
 def unary(plain, name):
     def stand_in(a):
         own = None if type(a) in OWN else special(type(a), name)
-        return plain(a) if own is None else call(own)(a)
+        return handed(plain, a) if own is None else call(own)(a)
 
     return stand_in
 
@@ -118,7 +112,9 @@ def contained(a, b):
         return environment(a, None) is not None
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
-        return contains(a, b)
+        if type(b) not in OWN and special(type(b), "__iter__") and not hasattr(type(b), "__contains__"):
+            b = [*iterated(b)]
+        return contains(a, b) if type(a) in OWN and type(b) in SIMPLE and is_quick(b) else handed(contains, a, b)
     found = call(own)(b, a)
     known = decided(found)
     return truth(found) if known is None else known
@@ -142,7 +138,7 @@ for _node, _pair in {"Lt": "lt gt", "LtE": "le ge", "Gt": "gt lt", "GtE": "ge le
 for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
     HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
 for _name in ("Mod", "IMod"):  # of strings it is formatting
-    HOOKS[_name] = functools.partial(lambda numbers, a, b: percent(a, b) if type(a) is str else numbers(a, b), HOOKS[_name])
+    HOOKS[_name] = functools.partial(lambda numbers, a, b: handed(percent, a, b) if type(a) is str else numbers(a, b), HOOKS[_name])
 HOOKS |= {"In": contained, "NotIn": missing, "Is": is_same, "IsNot": is_other}
 
 

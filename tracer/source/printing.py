@@ -81,9 +81,12 @@ def worded(x, methods):
         return x
     for name in methods:
         found = next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None)
-        if isinstance(found, types.FunctionType) and is_user(found.__code__) and not found.__code__.co_filename.startswith("<"):
-            return CELL.cell_contents.call(found)(x)
+        if isinstance(found, types.FunctionType) and is_user(found.__code__):
+            if not found.__code__.co_filename.startswith("<"):
+                return CELL.cell_contents.call(found)(x)
+            current_trace().root.outside.function(found, False)
     refuse_object(x)
+    current_trace().root.outside.rely(x)
     return x
 
 

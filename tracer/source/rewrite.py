@@ -179,6 +179,8 @@ class Statements(Expressions):
 
     def on_Assign(self, s):
         value = self.visit(s.value)
+        if any(isinstance(t, ast.Tuple | ast.List) for t in s.targets) and not isinstance(value, ast.Tuple | ast.List):
+            value = at(hook("iterated", value), value) if len(s.targets) == 1 else value
         if all(isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context) for t in s.targets for n in ast.walk(t)):
             s.value = value
             return [s]
@@ -285,7 +287,7 @@ class Statements(Expressions):
     on_TryStar = on_Try
 
     def on_Match(self, s):
-        s.subject = at(hook("one_thing", self.visit(s.subject)), s.subject)
+        s.subject = at(hook("matched", self.visit(s.subject)), s.subject)
         for case in s.cases:
             case.guard = case.guard and self.visit(case.guard)
             case.body = self.block(case.body, tail=False)

@@ -1,0 +1,144 @@
+"""Calls of code without hooks: what it is given from outside is relied on as a whole, and what it runs of the user's is seen.
+
+`called` is what a call in captured code goes through. Captured functions note what they read themselves. Anything else, of C or of
+a library or without source, is watched while it runs: Python functions of the user's that it calls back read unseen, so the names
+they read outside are relied on; and where it changes an object from outside, the trace ends, for it would be changed once.
+"""
+
+import functools
+import sys
+import types
+
+import numpy as np
+
+from ...ir.types import SHORT
+from ..array import Traced, TracedArray, TracedScalar
+from ..errors import UnsupportedError, message
+from ..frames import internal, locate
+from ..holding import is_fixed
+from ..storage import current_trace
+from .calls import NUMPYS, call, listed
+from .convert import belongs, is_user
+from .expressions import HOOK
+from .foreign import calling
+
+HANDING = (listed, calling)  # stand-ins that call what they are given with the same
+COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
+SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}  # tell nothing of what is in
+SHALLOW |= {globals, locals, eval, exec, breakpoint, __import__, sys._getframe}  # or look at the frame that calls them
+FRAMES = ("warnings", "logging", "inspect", "traceback")  # modules whose functions look at it too
+HOLDING = {"append", "insert", "add", "appendleft", "setdefault", "pop", "popleft", "clear", "copy", "keys", "values", "items"}
+PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type, np.ndarray, types.FunctionType, types.ModuleType, slice, range))
+FINE = PLAIN - {np.ndarray} | {TracedArray, TracedScalar, *(np.dtype(n).type for n in SHORT)}
+FREE = (types.ModuleType, type(None), str)  # what builtin functions are of that are nobody's
+
+
+def called(f):
+    """What to call in place of f, its arguments looked at where that is code without hooks."""
+    made = call(f)
+    if current_trace() is None or not watched(f, made):
+        return made
+    real = made.args[0] if type(made) is functools.partial and made.func in HANDING else made
+    free = type(real) in NUMPYS or type(real) is types.BuiltinFunctionType and type(real.__self__) in FREE
+    return functools.partial(handed_freely if free else handed, made)
+
+
+def handed_freely(f, /, *args, **kwargs):
+    """`handed`, of what is no object's method."""
+    for x in args:
+        if type(x) not in FINE:
+            return handed(f, *args, **kwargs)
+    return handed(f, *args, **kwargs) if kwargs else f(*args)
+
+
+def watched(f, made):
+    """Whether what a call comes to is code that may read its arguments unseen."""
+    kind = type(made)
+    while kind is functools.partial:
+        if made.func not in HANDING and internal(getattr(made.func, "__code__", COMPILED)):
+            return False
+        made = made.args[0] if made.func in HANDING else made.func
+        kind = type(made)
+    if kind is types.MethodType:
+        made = made.__func__
+        kind = type(made)
+    if kind is types.FunctionType:
+        if HOOK in made.__code__.co_freevars or made.__module__ in FRAMES:
+            return False
+    elif kind is types.BuiltinFunctionType:
+        owner = made.__self__
+        if type(owner) in (list, dict, set) and made.__name__ in HOLDING or type(owner) is str:
+            return type(owner) is str
+    try:
+        return f not in SHALLOW
+    except TypeError:  # not hashable
+        return True
+
+
+def handed(f, /, *args, **kwargs):
+    """f(*args, **kwargs) of code without hooks."""
+    if current_trace() is None:
+        return f(*args, **kwargs)
+    real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
+    given = [x for x in (*args, *kwargs.values(), getattr(real, "__self__", None), f) if type(x) not in PLAIN and not isinstance(x, Traced)]
+    given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not is_fixed(x)]
+    given += [x for x in args if type(x) is np.ndarray and x.dtype.hasobject]
+    return seen(given, f, args, kwargs) if given else f(*args, **kwargs)
+
+
+def relied(*objects):
+    """Rely on objects that code without hooks is about to look at."""
+    trace = current_trace()
+    if trace is not None:
+        trace.root.outside.rely(*objects)
+
+
+def seen(given, f, args, kwargs):
+    """The call, with all that `given` leads to relied on.
+
+    What fills in what it has put off until then is called once more: what changes nothing then is the same at every call.
+    """
+    outside = current_trace().root.outside
+    reads = outside.rely(*given)
+    if not reads:
+        return f(*args, **kwargs)
+    for again in (True, False):
+        with Net() as net:
+            out = f(*args, **kwargs)
+        for code, space, local in net.frames:
+            outside.ran(code, space, local)
+        changed = outside.changed(reads)
+        if not changed:
+            return out
+        if again:
+            outside.forget(changed)
+            reads = outside.rely(*given)
+    name = getattr(f, "__name__", type(f).__name__)
+    text = f"{name}() changes {changed[0].name}, unseen by the tracer; traced, it would do so once, and not at every call"
+    raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
+
+
+class Net:
+    """Sees the user's Python functions that run without hooks meanwhile, in this thread."""
+
+    def __init__(self):
+        self.frames, self.known = [], set()
+
+    def __enter__(self):
+        self.before = sys.getprofile()
+        sys.setprofile(self.profile)
+        return self
+
+    def __exit__(self, *error):
+        sys.setprofile(self.before)
+
+    def profile(self, frame, event, argument):
+        """As sys.setprofile calls it."""
+        if self.before is not None:
+            self.before(frame, event, argument)
+        if event != "call" or id(frame.f_code) in self.known:
+            return
+        code = frame.f_code
+        self.known.add(id(code))
+        if is_user(code) and not internal(code) and not belongs(code) and HOOK not in code.co_freevars:
+            self.frames.append((code, frame.f_globals, dict(frame.f_locals)))
