@@ -11,6 +11,7 @@ import random_extents
 import random_flow
 import random_gradients
 import random_histories
+import random_identity
 import random_numpy
 import random_strangers
 import random_types
@@ -56,6 +57,7 @@ FAMILIES = {
     "types": random_types.run,
     "strangers": random_strangers.run,
     "histories": random_histories.run,
+    "identity": run_of(random_identity),
     "flow": flow(False),
     "wide": flow(True),
     "extents": of_outcome(random_extents.outcome, lambda seed: random_extents.Program(seed).text, 3),
