@@ -23,8 +23,13 @@ FULL, PART = ("a", "b", "c", "p", "q"), ("v", "w")  # names of arrays of 4 rows,
 class Case:
     """text: of the program; sets: seeds of the arguments it is called with."""
 
+    calls = 4
+
     def __init__(self, text, shape, sets):
         self.text, self.shape, self.sets = text, shape, sets
+
+    def __str__(self):
+        return f"{self.text}# arguments of shape {self.shape}, seeds {self.sets}"
 
     def arguments(self, seed):
         r = np.random.default_rng(seed)
@@ -142,7 +147,7 @@ def pattern(arguments, result):
 
 
 def differences(case, **options):
-    """How a program's results differ from plain Python's, "refused" where they are not to be had, or ""."""
+    """How a program's results differ from plain Python's, "refused: why" where they are not to be had, else None."""
     f = case.function()
     compiled = jit(f, **options)
     for seed in (*case.sets, case.sets[0]):
@@ -158,15 +163,15 @@ def differences(case, **options):
                 got = compiled(*mine)
             PLAIN.extend(str(x.message) for x in said if x.category is Fallback)
         except WengertError as raised:
-            return "" if error is not None and isinstance(raised, type(error)) else f"refused: {raised}"
+            return None if error is not None and isinstance(raised, type(error)) else f"refused: {raised}"
         except Exception as raised:
-            return "" if error is not None and type(raised) is type(error) else f"{raised!r}, where Python gives {error!r}"
+            return None if error is not None and type(raised) is type(error) else f"{raised!r}, where Python gives {error!r}"
         if error is not None:
             return f"no {error!r}"
         for (what, i, x), (_, _, y) in zip(pattern(mine, got), pattern(plain, want), strict=True):
             if x != y:
                 return f"{what} of array {i} is {x}, where Python gives {y}, with arguments {seed}"
-    return ""
+    return None
 
 
 def main():
@@ -180,7 +185,7 @@ def main():
     tally = collections.Counter()
     for seed in range(given.first, given.last):
         found = differences(draw(random.Random(seed)), engine=given.engine, exact=given.exact)
-        kind = "refused" if found.startswith("refused") else "different" if found else "agree"
+        kind = "agree" if found is None else "refused" if found.startswith("refused") else "different"
         tally[kind] += 1
         if kind == "different" or kind == "refused" and given.refused:
             print(seed, " ".join(found.split())[:300], flush=True)
