@@ -114,3 +114,38 @@ def test_complex_scalars_of_NumPy_are_their_real_part_to_int_and_float():
         for number in (int, float):
             check_same(lambda x, number=number: (number(x), number(x) * np.float32(2)), x)
             check_same(lambda x, number=number: number(x[0]), np.array([x], complex))
+
+
+@pytest.mark.as_numpy
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+def test_an_element_takes_no_array_with_axes(dtype):
+    """NumPy 2.4 raises where there is one number in it, too, but among booleans."""
+
+    def store(index):
+        def f(x, y):
+            x[index(x)] = y
+            return x
+
+        return f
+
+    def flat(x, y):
+        x.flat[1] = y
+        return x
+
+    x, y = np.zeros(3, dtype), np.ones(1, dtype)
+    for index in (lambda x: 1, lambda x: x.argmin(), lambda x: np.array(1), lambda x: (1, ...), lambda x: slice(1, 2), lambda x: [1]):
+        for value in (y, y.reshape(1, 1), y[0], y.reshape(())):
+            check_same(store(index), x, value)
+    for f in (flat, store(lambda x: (0, 0)), lambda x, y: x.__setitem__(1, [5.0]), lambda x, y: x.__setitem__(1, [y[0]])):
+        check_same(f, x.reshape(3, 1) if f is not flat else x, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*was not taken to be")
+def test_arguments_that_are_one_array():
+    table, x, y = np.ones(2), np.ones(2), np.arange(2.0)
+    f, g = jit(lambda a, b: a * (2 if a is b else 3)), jit(lambda a: a is table)
+    for a, b in ((x, y), (x, x), (y, x), (y, y)):
+        assert np.array_equal(f(a, b), a * (2 if a is b else 3))
+    assert [g(a) for a in (x, table, x, table)] == [False, True, False, True]
+    h = jit(lambda p: p[0] is not p[1])
+    assert [h([x, x]), h([x, y]), h([x, x])] == [False, True, False]

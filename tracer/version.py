@@ -84,7 +84,7 @@ class Version:
         if any(isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned) for x in map(leaves.__getitem__, captured.layout)):
             return again("an argument is not in row-major order, which decides what is a view of it")
         if any(asked(leaves, i, what) != answer for i, what, answer in captured.relied):
-            return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
+            return again("an array is another, a view of it, shares memory with it, or is read-only, which the program asks, and was not taken to be")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
         if self.unsure and ambiguous(captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))):
             return again("which of several arrays a result is cannot be told")
@@ -136,6 +136,8 @@ class Version:
 def asked(leaves, i, what):
     """What a trace relied on of an argument."""
     x = leaves[i]
+    if what[0] == "other than":
+        return x is not leaves[what[1]]
     if not isinstance(x, np.ndarray):
         return what != "writeable"
     return x.flags.writeable if what == "writeable" else x.base is None if what == "owner" else not np.may_share_memory(x, leaves[what[1]])

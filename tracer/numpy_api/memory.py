@@ -115,6 +115,8 @@ class Flat:
         if isinstance(key, tuple) and not key:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
         line, values, key = self._line(), ravel(value), place(key, self.base.size)
+        if isinstance(key, int | np.integer | TracedScalar) and self.base.dtype.kind != "b" and getattr(value, "ndim", 0):
+            raise ValueError(message("Error setting single item of array.", locate()))
         places = line[key]
         if type(value) in (int, float, complex):
             line[key] = value
