@@ -1,12 +1,15 @@
 """A sample of every family of drawn programs, what their comparisons see, and what their draws have found."""
 
+import importlib.util
+import pathlib
+
 import numpy as np
 import pytest
 import random_histories
 import random_strangers
 import random_types
 from compare import check_same
-from draws import Left, apart, on, reason
+from draws import ENGINES, Left, apart, on, reason
 from families import FAMILIES
 
 from wengert import jit
@@ -67,6 +70,24 @@ def test_what_a_call_leaves():
     assert apart(left((a,), a), left(None, a, error=ValueError()), (a,)).startswith("gives")
     assert apart(left(None, a, error=UnsupportedError("no\n  at x:1")), left((a,), a), (a,)) == "refused: no"
     assert reason(UnsupportedError("x is f64[3] at <types 12>:7 and 'b' 12\nmore")) == "x is _ at _ and '_' N"
+
+
+def test_the_table_of_trust():
+    """The script that runs all families: whose turn it is, one program, and what is printed."""
+    spec = importlib.util.spec_from_file_location("trust", pathlib.Path(__file__).parent.parent / "benchmarks" / "trust.py")
+    trust = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(trust)
+    assert sum(trust.SHARES.values()) == 100 and {*trust.SHARES} == {*ENGINES} and {*trust.TIME} <= {*FAMILIES}
+    tally = trust.Tally(["calls", "types"], 7)
+    jobs = [tally.job() for _ in range(300)]
+    assert {engine for _, _, engine, _ in jobs} == {*ENGINES} and {exact for *_, exact in jobs} == {True, False}
+    assert [seed for _, seed, _, _ in jobs] == list(range(7, 307)) and {family for family, *_ in jobs} == {"calls", "types"}
+    tally.take(("calls", 7, "numpy", False), *trust.answer(("calls", 7, "numpy", False), 0))
+    tally.take(("types", 8, "xla", True), "refused", "why it is", "", 3, 0, 0.5)
+    tally.take(("types", 9, "xla", True), "different", "what differs", "def f():", 2, 0, 0.5)
+    text = "\n".join(tally.report())
+    assert "types       2      5      0      0        1          0     0          1" in text and "  1  types: why it is" in text
+    assert "different: --family 'types' --seed 9 --engine xla --exact\nwhat differs\ndef f():" in text
 
 
 # -- what the draws have found ----------------------------------------------------------------------
