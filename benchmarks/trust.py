@@ -16,6 +16,7 @@ import argparse
 import collections
 import multiprocessing
 import multiprocessing.connection
+import os
 import pathlib
 import resource
 import secrets
@@ -86,7 +87,8 @@ class Worker:
         self.pipe.send(job)
 
     def overdue(self):
-        return self.job is not None and time.monotonic() - self.since > 2 * self.patience + 30
+        waits = 3 + os.getloadavg()[0] / os.cpu_count()  # for a processor
+        return self.job is not None and time.monotonic() - self.since > waits * self.patience
 
     def stop(self):
         self.process.kill()

@@ -1,12 +1,15 @@
 """A sample of every family of drawn programs, what their comparisons see, and what their draws have found."""
 
+import importlib.util
+import pathlib
+
 import numpy as np
 import pytest
 import random_histories
 import random_strangers
 import random_types
 from compare import check_same
-from draws import Left, apart, on, reason
+from draws import ENGINES, Left, apart, on, reason
 from families import FAMILIES
 
 from wengert import jit
@@ -69,6 +72,24 @@ def test_what_a_call_leaves():
     assert reason(UnsupportedError("x is f64[3] at <types 12>:7 and 'b' 12\nmore")) == "x is _ at _ and '_' N"
 
 
+def test_the_table_of_trust():
+    """The script that runs all families: whose turn it is, one program, and what is printed."""
+    spec = importlib.util.spec_from_file_location("trust", pathlib.Path(__file__).parent.parent / "benchmarks" / "trust.py")
+    trust = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(trust)
+    assert sum(trust.SHARES.values()) == 100 and {*trust.SHARES} == {*ENGINES} and {*trust.TIME} <= {*FAMILIES}
+    tally = trust.Tally(["calls", "types"], 7)
+    jobs = [tally.job() for _ in range(300)]
+    assert {engine for _, _, engine, _ in jobs} == {*ENGINES} and {exact for *_, exact in jobs} == {True, False}
+    assert [seed for _, seed, _, _ in jobs] == list(range(7, 307)) and {family for family, *_ in jobs} == {"calls", "types"}
+    tally.take(("calls", 7, "numpy", False), *trust.answer(("calls", 7, "numpy", False), 0))
+    tally.take(("types", 8, "xla", True), "refused", "why it is", "", 3, 0, 0.5)
+    tally.take(("types", 9, "xla", True), "different", "what differs", "def f():", 2, 0, 0.5)
+    text = "\n".join(tally.report())
+    assert "types       2      5      0      0        1          0     0          1" in text and "  1  types: why it is" in text
+    assert "different: --family 'types' --seed 9 --engine xla --exact\nwhat differs\ndef f():" in text
+
+
 # -- what the draws have found ----------------------------------------------------------------------
 
 
@@ -114,3 +135,38 @@ def test_complex_scalars_of_NumPy_are_their_real_part_to_int_and_float():
         for number in (int, float):
             check_same(lambda x, number=number: (number(x), number(x) * np.float32(2)), x)
             check_same(lambda x, number=number: number(x[0]), np.array([x], complex))
+
+
+@pytest.mark.as_numpy
+@pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16"])
+def test_an_element_takes_no_array_with_axes(dtype):
+    """NumPy 2.4 raises where there is one number in it, too, but among booleans."""
+
+    def store(index):
+        def f(x, y):
+            x[index(x)] = y
+            return x
+
+        return f
+
+    def flat(x, y):
+        x.flat[1] = y
+        return x
+
+    x, y = np.zeros(3, dtype), np.ones(1, dtype)
+    for index in (lambda x: 1, lambda x: x.argmin(), lambda x: np.array(1), lambda x: (1, ...), lambda x: slice(1, 2), lambda x: [1]):
+        for value in (y, y.reshape(1, 1), y[0], y.reshape(())):
+            check_same(store(index), x, value)
+    for f in (flat, store(lambda x: (0, 0)), lambda x, y: x.__setitem__(1, [5.0]), lambda x, y: x.__setitem__(1, [y[0]])):
+        check_same(f, x.reshape(3, 1) if f is not flat else x, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*was not taken to be")
+def test_arguments_that_are_one_array():
+    table, x, y = np.ones(2), np.ones(2), np.arange(2.0)
+    f, g = jit(lambda a, b: a * (2 if a is b else 3)), jit(lambda a: a is table)
+    for a, b in ((x, y), (x, x), (y, x), (y, y)):
+        assert np.array_equal(f(a, b), a * (2 if a is b else 3))
+    assert [g(a) for a in (x, table, x, table)] == [False, True, False, True]
+    h = jit(lambda p: p[0] is not p[1])
+    assert [h([x, x]), h([x, y]), h([x, x])] == [False, True, False]

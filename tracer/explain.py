@@ -1,5 +1,7 @@
 """What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
 
+import types
+
 from ..backends import native
 from ..backends.numpy import by_python
 from ..backends.xla.materialize import cut
@@ -44,7 +46,7 @@ def _version(number, entry, world, version):
     lines.append(f"    because      {version.reason}")
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
-    reads = [r for r in version.captured.outside.reads.values() if not expected(r)]
+    reads = [r for r in version.captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
     reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
     lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
     lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]

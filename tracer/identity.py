@@ -1,7 +1,7 @@
 """Questions about arrays as objects: is it that one, whose memory is it, who shares it, may it be written.
 
 Where data chose what an array is, the answers are values of the program. Of arguments the trace relies on what a call can tell
-(`Captured.relied`): that an array is no view of another, that two of them lie apart.
+(`Captured.relied`): that an array is no view of another, that two of them are not one, that two of them lie apart.
 """
 
 import functools
@@ -24,6 +24,9 @@ def same_object(x, y):
     x, y = met(x), met(y)
     if not (type(x) is type(y) is TracedArray):
         return x is y
+    for i in arguments(x):
+        for j in arguments(y) - {i}:
+            rely(i, ("other than", j), True)
     return answer(x, y, lambda a, b: a[0] is b[0] and len(a[1]) == len(b[1]) and all(p is q for p, q in zip(a[1], b[1])))
 
 

@@ -57,13 +57,26 @@ def setitem(x, key, value):
     if all(is_basic(k) for k in key):
         step = basic(x, key)
         view = x.window(step)
+        if not view.shape and Ellipsis not in [k for k in key if not isinstance(k, TracedScalar)]:
+            one_number(value, x.dtype)
         view.write(fitted(operand, view.shape))
         return
     view, pairs, place = advanced(x, key)
     shape = broadcast_shapes([shape_of(i) for _, i in pairs])
     rest = [n for a, n in enumerate(view.shape) if a not in [a for a, _ in pairs]]
     target = (*rest[:place], *shape, *rest[place:])
+    if not target and Ellipsis not in [k for k in key if not isinstance(k, Traced | np.ndarray)]:
+        one_number(value, x.dtype)
     view.write(put_arrays(view.value, pairs, fitted(operand, target, MISMATCH), at=place))
+
+
+def one_number(value, dtype):
+    """An element takes a number alone: no list and no array with axes, however few numbers these hold; booleans take their truth."""
+    listed = isinstance(value, list | tuple)
+    if dtype.kind != "b" and (listed or getattr(value, "ndim", 0)):
+        error = TypeError if dtype.kind == "c" or listed and dtype.kind in "iu" else ShapeError
+        what = f"a {type(value).__name__}" if listed else f"an array of shape {value.shape}"
+        raise error(message(f"{what} is stored into one element of an array, which takes a number", locate(), "Store one of it: y[0], or y.item()."))
 
 
 def stored(value, dtype):

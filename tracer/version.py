@@ -139,6 +139,8 @@ class Version:
 def asked(leaves, i, what):
     """What a trace relied on of an argument."""
     x = leaves[i]
+    if what[0] == "other than":
+        return x is not leaves[what[1]]
     if not isinstance(x, np.ndarray):
         return what != "writeable"
     return x.flags.writeable if what == "writeable" else x.base is None if what == "owner" else not np.may_share_memory(x, leaves[what[1]])

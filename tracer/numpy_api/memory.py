@@ -117,6 +117,8 @@ class Flat:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
         line, key = self._line(), place(key, self.base.size)
         values = ravel(fresh(stored(value, self.base.dtype)) if isinstance(value, list | tuple) else value)
+        if isinstance(key, int | np.integer | TracedScalar) and self.base.dtype.kind != "b" and getattr(value, "ndim", 0):
+            raise ValueError(message("Error setting single item of array.", locate()))
         places = line[key]
         if weak_kind(value) is not None:
             line[key] = value
