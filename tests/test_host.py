@@ -396,3 +396,13 @@ def test_draws_in_a_function_that_is_differentiated():
         for slope in found:
             agree(slope, np.cos(x * z) * z * np.random.rand())
     assert "= host" not in str(grad(sampled).ir(x))
+
+
+@pytest.mark.parametrize("i", [np.array([0, 1]), np.int64(1)])
+def test_output_before_an_index_is_checked(i, capsys):
+    def f(x, i):
+        print("looking")
+        return x[i] + 1.0
+
+    agree(jit(f)(X, i), X[i] + 1.0)
+    assert capsys.readouterr().out == "looking\n"

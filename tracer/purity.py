@@ -6,6 +6,7 @@ leave the world alone. Each family here does, for the reason that stands beside 
 program can repeat (REFUSED). What no table names is refused too: nobody knows what it does.
 """
 
+import functools
 import inspect
 import sys
 import types
@@ -174,7 +175,13 @@ def home(kind, name):
 
 def verdict(f):
     """Which of the kinds above a function, class or method of a library is of."""
-    module, name = place_of(f)
+    found = listed(*place_of(f))
+    return PURE if found == UNKNOWN and isinstance(f, type) and issubclass(f, BaseException) else found
+
+
+@functools.lru_cache(4096)
+def listed(module, name):
+    """Likewise for a module and a name in it."""
     for found, table in TABLES.items():
         names = table.get(module)
         if names and (name in names or name.rpartition(".")[2] in names and module in FLAT):
@@ -189,8 +196,6 @@ def verdict(f):
     if top == "scipy" and name.rpartition(".")[2] in DRAWING:
         return REFUSED
     if module in MODULES or name in NAMES.get(module, ()):
-        return PURE
-    if isinstance(f, type) and issubclass(f, BaseException):
         return PURE
     if module.startswith(PACKAGES) and any(module == p or module.startswith(p + ".") for p in PACKAGES):
         return PURE

@@ -42,7 +42,7 @@ def decided(func, least=0):
             if eqn.op is SOLVE and eqn.operands[0] in known.values():
                 a, b = (env.get(x, x) for x in eqn.operands)
                 env[eqn.results[0]] = solved(a, b, **eqn.attrs)
-            elif eqn.results[0] in rows:
+            elif eqn.results and eqn.results[0] in rows:
                 x, i, size = rows[eqn.results[0]][1]
                 env[eqn.results[0]] = taken(eqn, env.get(x, x), env.get(i, i), size)
             else:
