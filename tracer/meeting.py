@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from ..ir.ops import OPS
-from . import overflow
+from . import exceptional, overflow
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, bring, wrap
 from .emit import cast_to
 from .mixed import Mixed, dtype_of, has_mixed, mixed_in, number_of, replaced
@@ -88,11 +88,16 @@ def meet(ufunc, inputs, python):
         return Traced.apart(Traced.operators if python else ufunc, (ufunc, *inputs) if python else inputs)
     tags, values, found = made
     ways = {p.python for p in found.values()}
+    python = of(tags, [kinds for kinds, p in found.items() if p.python]) if len(ways) > 1 and ufunc in RAISING else None
     if ways == {True}:
-        overflow.errors(ufunc, values)
-    elif True in ways and ufunc in RAISING:
-        Traced.where_only(of(tags, [kinds for kinds, p in found.items() if p.python]), lambda: overflow.errors(ufunc, [bring(v) for v in values]))
+        exceptional.before(ufunc, values)
+    elif python is not None:
+        Traced.where_only(python, lambda: exceptional.before(ufunc, [bring(v) for v in values]))
     value = rule_of(ufunc)(*values)
+    if ways == {True}:
+        exceptional.after(ufunc, values, value)
+    elif python is not None and ufunc is np.power:
+        Traced.where_only(python, lambda: exceptional.after(ufunc, [bring(v) for v in values], bring(value)))
     if results == {("weak", int)}:
         overflow.checked(ufunc, values, value)
     value = cast_to(value, dtype_of(next(iter(results))))
