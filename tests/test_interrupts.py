@@ -65,8 +65,8 @@ def test_loops_are_interrupted(said, options, later):
         return w
 
     out, w, row = [], np.ones(2), np.ones(9)
-    calls = [(endless, (1e301, w), (0.5, w)), (many, (0.5, 3), (0.5, 10**13)), (nested, (row, 3), (row.copy(), 10**12))]
-    for f, small, large in calls[:{later} or 1]:
+    cases = [(endless, (1e301, w), (0.5, w)), (many, (0.5, 3), (0.5, 10**13)), (nested, (row, 3), (row.copy(), 10**12))]
+    for f, small, large in cases[:{later} or 1]:
         g = jit(f, {options})
         g(*[x.copy() if isinstance(x, np.ndarray) else x for x in small])
         before = [x.tolist() if isinstance(x, np.ndarray) else x for x in large]
