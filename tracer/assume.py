@@ -72,6 +72,7 @@ class Choices:
         """A trace starts, or starts again."""
         self.numbers = {}  # predicate -> number of the choice
         self.taken = []
+        self.acted = None  # (how many choices had been made, where) when the program first acts on the world
         self.again = self.error = None  # whether to begin again, or what to raise: an `except:` of the user's does not stop either
         self.open = None  # number of the choice that is being captured as a `cond`
         self.seen = None  # value -> its contents in this call, as far as worked out
@@ -305,16 +306,16 @@ def attempts(made, once):
         made.begin()
 
 
-def refuse_effects(captured, taken):
-    """A program that acts on the world must not run only to find out that it was the wrong one."""
-    if not taken:
+def refuse_effects(captured, made):
+    """A program must not have acted on the world when it finds out that it is the wrong one: choices made by value come before all acts."""
+    if not made.taken:
         return
-    acting = next(acts(captured.func), None)
-    if acting is not None or captured.outside.draws:
-        acting = f"acts on the world ({acting.source})" if acting is not None else "draws random numbers or asks for the time"
-        text = f"this decision on data is made by value, in a function that also {acting}"
+    late = made.taken[made.acted[0]:] if made.acted is not None else ()
+    if late or captured.outside.draws:
+        what = f"has acted on the world before it ({made.acted[1]})" if late else "draws random numbers or asks for the time"
+        text = f"this decision on data is made by value, in a function that {what}"
         hint = "Let both sides give values of one structure, type and shape: then they are captured together."
-        raise UnsupportedError(message(text, taken[0].source, hint))
+        raise UnsupportedError(message(text, (late or made.taken)[0].source, hint))
 
 
 def acts(func):

@@ -14,7 +14,6 @@ import time
 import numpy as np
 
 from ..ir.core import Value
-from ..ir.ops import OPS
 from ..ir.types import SHORT, Tensor, type_of
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from .errors import UnsupportedError, message, shown
@@ -191,9 +190,9 @@ class Draws:
     def finish(self, eqns):
         """Refuse a clock that the program reads before it computes more: that might as well be computed before."""
         for n, e in enumerate(eqns) if self.call is not None else ():
-            found = e.attrs.get("function") if e.op.name == "host" else None
-            if isinstance(found, Late) and found.draw.function in CLOCKS and work(eqns[n + 1 :]):
-                refuse_clock(found.draw.function, e.source)
+            found = next(clocks(e), None)
+            if found is not None and work(eqns[n + 1 :]):
+                refuse_clock(*found)
             for region in e.regions():
                 self.finish(region.eqns)
 
@@ -249,8 +248,7 @@ class Draws:
                 operands.append(x.value)
         result = () if sample is None else (checked(sample),)
         late = Late(self, draw, tuple(places), result)
-        attrs = {"function": late, "results": result, "ordered": True}
-        out = trace.build.emit(OPS["host"], [trace.bring(self.call), *operands, *behind], OPS["host"].complete(attrs))
+        out = trace.act(late, [trace.bring(self.call), *operands, *behind], result)
         return None if sample is None else wrapped(out[0], sample)
 
     # -- at each call ------------------------------------------------------------------------------
@@ -278,6 +276,16 @@ class Draws:
         if self.call is not None:
             self.environments[number] = env
         return env, number
+
+
+def clocks(e):
+    """The clocks that an equation, or what is in its bodies, reads, and where."""
+    found = e.attrs.get("function") if e.op.name == "host" else None
+    if isinstance(found, Late) and found.draw.function in CLOCKS:
+        yield found.draw.function, e.source
+    for region in e.regions():
+        for inside in region.eqns:
+            yield from clocks(inside)
 
 
 def refuse_clock(f, source):

@@ -217,7 +217,7 @@ class Entry:
         if not self.numpy:  # jax would copy them at each call
             for k in captured.constants:
                 captured.inputs[k] = dispatch.held(captured.inputs[k], self.compiled.device)
-        refuse_effects(captured, choices.taken)
+        refuse_effects(captured, choices)
         traced = time.perf_counter()
         progress.phase("optimising", captured.func.count())
         applying = rules.applying(stated, self.compiled.exact)

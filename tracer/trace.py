@@ -217,6 +217,25 @@ class Trace:
         """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never end."""
         return passed(self.bring(self.root.status.value))
 
+    def act(self, function, operands, results=()):
+        """Have the running program call Python, which acts on the world, in order with its other acts -> the results.
+
+        Python does not come here if a check before has failed, and nor does the program.
+        """
+        going, made = self.passed(), self.root.choices
+        if made is not None and made.acted is None:
+            made.acted = len(made.taken), locate()
+        attrs = OPS["host"].complete({"function": function, "results": tuple(results), "ordered": True})
+        if isinstance(going, Lit):
+            return self.build.emit(OPS["host"], operands, attrs)
+        branches = []
+        for name in ("failed", "acts"):
+            with Builder(name) as build:
+                params = [build.param(x.type) for x in operands]
+                out = build.emit(OPS["host"], params, attrs) if name == "acts" else [Lit(0, t) for t in results]
+            branches.append(build.finish(out))
+        return OPS["cond"](going, *operands, branches=tuple(branches))
+
     def _failed(self, error, text, value=None):
         for around in reversed(self.root.trying) if error not in UNSEEN else ():
             (error, text), was = around(error, text), error

@@ -12,7 +12,6 @@ import warnings
 
 import numpy as np
 
-from ...ir.ops import OPS
 from ...ir.types import Tensor
 from .. import aside
 from ..array import WEAK_DTYPES, Traced, TracedScalar
@@ -243,8 +242,7 @@ def act(f, /, *args, **kwargs):
     open_([*args, *kwargs.values()])
     later, kind = Later((list(args), kwargs)), int if place[1].rpartition(".")[2] in COUNTS else None
     results = () if kind is None else (Tensor((), WEAK_DTYPES[kind]),)
-    attrs = {"function": Act(streaming(f), later.plan, kind), "results": results, "ordered": True}
-    out = trace.build.emit(OPS["host"], later.operands, OPS["host"].complete(attrs))
+    out = trace.act(Act(streaming(f), later.plan, kind), later.operands, results)
     return None if kind is None else TracedScalar(out[0], kind)
 
 

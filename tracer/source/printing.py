@@ -7,7 +7,6 @@ import types
 
 import numpy as np
 
-from ...ir.ops import OPS
 from .. import pytree
 from ..array import Traced, TracedArray
 from ..errors import UnsupportedError, message
@@ -225,6 +224,5 @@ def print_(*args, sep=" ", end="\n", file=None, flush=False):
     args = [worded(x, SPOKEN) for x in args]
     open_(args)
     later = Later(args)
-    attrs = {"function": Print(later.plan, sep, end, file, flush), "results": (), "ordered": True}
-    trace.build.emit(OPS["host"], later.operands, OPS["host"].complete(attrs))
+    trace.act(Print(later.plan, sep, end, file, flush), later.operands)
     return None
