@@ -12,7 +12,11 @@ import random_flow
 import random_gradients
 import random_histories
 import random_identity
+import random_merges
+import random_numbers
 import random_numpy
+import random_objects
+import random_outside
 import random_strangers
 import random_types
 from calls import names
@@ -56,6 +60,10 @@ FAMILIES = {
     "strangers": random_strangers.run,
     "histories": random_histories.run,
     "identity": run_of(random_identity),
+    "numbers": run_of(random_numbers),
+    "merges": run_of(random_merges),
+    "objects": run_of(random_objects),
+    "outside": run_of(random_outside),
     "flow": flow(False),
     "wide": flow(True),
     "extents": of_outcome(random_extents.outcome, lambda seed: random_extents.Program(seed).text, 3),
