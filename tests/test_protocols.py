@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from compare import agree, check_same
 
-from wengert import WengertError, jit
+from wengert import Fallback, WengertError, jit
 
 
 class Maker:
@@ -95,10 +95,16 @@ def test_subclasses_are_refused(f):
 LARGE = np.zeros(1 << 15).view(Own)
 
 
-@pytest.mark.parametrize("x", [MATRIX, MASKED, SUB, memoryview(bytearray(3)), NUMBERS], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("x", [MATRIX, MASKED, SUB], ids=lambda x: type(x).__name__)
 def test_arguments_that_are_no_plain_arrays(x):
     with pytest.raises(WengertError, match="argument x"):
         jit(lambda x: np.asarray(x) * 2)(x)
+
+
+@pytest.mark.parametrize("x", [memoryview(bytearray(3)), NUMBERS], ids=lambda x: type(x).__name__)
+def test_arguments_that_are_memory_are_left_to_python(x):
+    with pytest.warns(Fallback, match="argument x"):
+        agree(jit(lambda x: np.asarray(x) * 2)(x), np.asarray(x) * 2)
 
 
 def test_memory_shared_through_a_protocol():
