@@ -29,7 +29,6 @@ from .source import hooks
 from .world import MISSING
 
 NAMED = python.ModuleType, python.FunctionType, python.BuiltinFunctionType, type, np.ufunc, python.MethodType
-PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function
 FITTING = {OPS[n] for n in ("broadcast", "reshape", "cast", "transpose")}  # what is there or not, as shapes and dtypes have it
 SLACK = 4  # equations of that kind by which a pattern may be deeper than any we have seen of it
 TRIED = 2000  # sets of types for one equation
@@ -171,7 +170,7 @@ class Family:
     def refuse(self, captured, side):
         """UnsupportedError for a side that is no expression of its parameters."""
         outs, outside = captured.outs, captured.outside
-        reads = [r for r in outside.reads.values() if r.kind != "state" and r.key not in PARTS and not expected(r)]
+        reads = [r for r in outside.reads.values() if not expected(r)]
         data = [r.name for r in reads if r.value is not MISSING and r.value is not None and not isinstance(r.value, NAMED)]
         read = data[0] if data else "an array"
         for found, what, hint in (

@@ -25,7 +25,7 @@ from .errors import UnsupportedError, message, shown
 from .frames import locate
 from .holding import CODE
 from .made import hidden, is_plain
-from .reliance import OURS, Reliance, library
+from .reliance import OURS, PARTS, Reliance, library
 from .scan import names
 from .source.state import SEEN_THROUGH, UNBOUND, Slot, inside
 from .storage import Storage, current_trace
@@ -39,7 +39,10 @@ RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
 
 
 def expected(read):
-    """Whether a place is what a library's module holds under a name, which is guarded though hardly anyone exchanges it."""
+    """Whether a place is what a library's module holds under a name, or a part of a function: guarded, though hardly anyone exchanges it."""
+    held = read.parent if read.kind == "state" and read.parent is not None else read
+    if isinstance(held.owner, types.FunctionType) and held.key in PARTS:
+        return True
     return isinstance(read.owner, types.ModuleType) and read.kind == "attribute" and library(read.owner) and not isinstance(read.value, list | dict)
 
 

@@ -23,6 +23,7 @@ OURS = ("wengert", "jax", "jaxlib")
 OPEN = (types.SimpleNamespace,)  # classes of the standard library that hold the user's own state
 LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.stdlib_module_names} - {"__main__"}
 PLAIN = (list, tuple, dict, set, frozenset)  # of which the trace sees copies, or which it has made itself
+PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function
 ADVICE = "Read what it needs in a function that is captured, or pass it as an argument."
 
 
@@ -100,7 +101,7 @@ class Reliance:
         """Rely on the code and the defaults of a function, which may be exchanged."""
         if ("attribute", id(f), "__code__") in self.reads:
             return
-        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+        for name in PARTS:
             if getattr(f, name) is not None:
                 read = self.read("attribute", f, name, f"{f.__name__}.{name}")
                 read.how, read.other = "value", None
