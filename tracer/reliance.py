@@ -164,7 +164,7 @@ class Reliance:
             if of_user(c):
                 for key, value in vars(c).items():
                     if not key.startswith(("__", "_abc_")) and not isinstance(value, (*CODE, types.FunctionType)):
-                        self.rely(self.read("attribute", c, key, f"{c.__name__}.{key}").value)
+                        self.rely(self.read("attribute", kind, key, f"{kind.__name__}.{key}").value)
 
 
 def flattened(x):
