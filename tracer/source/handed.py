@@ -17,12 +17,12 @@ from ..errors import UnsupportedError, message
 from ..frames import internal, locate
 from ..holding import is_fixed
 from ..storage import current_trace
-from .calls import NUMPYS, call, listed
+from .calls import NUMPYS, _made, call, listed
 from .convert import belongs, is_user
 from .expressions import HOOK
 from .foreign import calling
 
-HANDING = (listed, calling)  # stand-ins that call what they are given with the same
+HANDING = (listed, calling, _made)  # stand-ins that call what they are given with the same
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}  # tell nothing of what is in
 SHALLOW |= {globals, locals, eval, exec, breakpoint, __import__, sys._getframe}  # or look at the frame that calls them

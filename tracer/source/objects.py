@@ -10,6 +10,7 @@ import math
 import operator
 import sys
 import types
+import weakref
 
 import numpy as np
 
@@ -139,7 +140,11 @@ def keyed(key):
 
 def called(f):
     """What to call in place of f, where that asks an object: the object's own method, with hooks."""
-    if current_trace() is None or type(f) not in ASKING:
+    if current_trace() is None:
+        return plainly(f)
+    if type(f) is weakref.ref:  # is relied on by whether it is dead: to know its object would keep that alive
+        return functools.partial(handed, f)
+    if type(f) not in ASKING:
         return plainly(f)
     try:
         name = FIRST.get(f)
