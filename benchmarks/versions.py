@@ -1,6 +1,6 @@
 """The README's two commands, to the letter, on every Python that is here, with the oldest and the newest packages that pyproject.toml allows.
 
-    python benchmarks/versions.py [ROW ...] [--quick] [--seconds N] [--workers N] [--home DIRECTORY] [--python PATH ...]
+    python benchmarks/versions.py [ROW ...] [--quick | --tests NAME,...] [--seconds N] [--workers N] [--home DIRECTORY] [--python PATH ...]
 
 A ROW is such as 3.12, 3.12-oldest or newest; without one, all run. For each, what git knows of this checkout is copied into a folder whose
 name is no name of Python's, `python3` is made the interpreter of the row, and the commands run there as a newcomer would run them: pip makes the
@@ -134,7 +134,8 @@ class Row:
             tests = re.sub(r"-n \d+", f"-n {self.given.workers}", tests)
         found = self.home / "tests.xml"
         found.unlink(missing_ok=True)
-        only = " ".join(f"tests/test_{name}.py" for name in QUICK) if self.given.quick else ""
+        names = QUICK if self.given.quick else self.given.tests.split(",") if self.given.tests else []
+        only = " ".join(f"tests/test_{name}.py" for name in names)
         status, seconds, printed = self.command(tests, PYTEST_ADDOPTS=f"--junit-xml={found} {only}")
         self.probe()
         return [*self.versions(), main, *self.counts(found, status, printed), f"{seconds:.0f}"]
@@ -171,6 +172,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", metavar="ROW")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--tests", help="test files to run, such as main,jit, if not all")
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--workers", help="how many processes run tests, if not as many as the README says")
     parser.add_argument("--home", type=pathlib.Path)

@@ -56,7 +56,7 @@ def compiler(monkeypatch):
     jax.monitoring.register_event_duration_secs_listener(compiled)
     yield made
     made.wait()
-    jax.monitoring.unregister_event_duration_listener(compiled)
+    getattr(jax.monitoring, "unregister_event_duration_listener", id)(compiled)  # jax 0.8.0 has none
     assert set(made.threads) <= {"wengert compiler"}
 
 

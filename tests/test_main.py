@@ -110,6 +110,13 @@ def test_specs():
     assert nested["w"][0].shape == (2,) and nested["n"] == (1, None)
 
 
+def test_the_import_says_nothing():
+    """Whatever warns is an error here: of what Python, NumPy and jax are about to take away, nothing is used. Without asserts it works as well."""
+    program = "import numpy as np, wengert; print(wengert.jit(lambda x: (x * 2).sum(), engine='numpy')(np.ones(3)))"
+    run = subprocess.run([sys.executable, "-O", "-W", "error", "-c", program], capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "6.0\n", "")
+
+
 # -- the job ---------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..storage import current_trace
 from .handles import handle, is_traced
-from .linalg import inv, lstsq
+from .linalg import inv, lstsq, matrices, real_eigvals
 from .products import convolve, dot
 from .registry import implements
 
@@ -90,7 +90,7 @@ def roots(p):
     if not n:
         return handle(np.zeros(zeros))
     companion = np.concatenate((np.reshape(-p[1:] / p[0], (1, n)), np.eye(n, dtype=p.dtype)[:-1]))
-    found = np.linalg.eigvals(companion)
+    found = real_eigvals(matrices(companion))
     return np.concatenate((found, np.zeros(zeros, found.dtype)))
 
 
