@@ -12,7 +12,11 @@ import random_flow
 import random_gradients
 import random_histories
 import random_identity
+import random_merges
+import random_numbers
 import random_numpy
+import random_objects
+import random_outside
 import random_strangers
 import random_types
 from calls import names
@@ -40,6 +44,14 @@ def call(seed, engine):
     return Found(verdict, f"{name}: {reason(why)}" if verdict == "refused" else why, text, 2 if straight else 1, 1)
 
 
+def number(seed, engine):
+    """Numbers of all kinds meeting in one expression or store."""
+    case = random_numbers.draw(random.Random(seed))
+    verdict, why = random_numbers.judged(case)
+    verdict = "explained" if verdict == "other error" else verdict
+    return Found(verdict, reason(why) if verdict == "refused" else why, f"{case.source}{case.arguments}", 2)
+
+
 def flow(wide):
     return of_outcome(lambda seed: random_flow.outcome(seed, wide), lambda seed: random_flow.Program(seed, wide).text, 3)
 
@@ -56,6 +68,10 @@ FAMILIES = {
     "strangers": random_strangers.run,
     "histories": random_histories.run,
     "identity": run_of(random_identity),
+    "numbers": number,
+    "merges": run_of(random_merges),
+    "objects": run_of(random_objects),
+    "outside": run_of(random_outside),
     "flow": flow(False),
     "wide": flow(True),
     "extents": of_outcome(random_extents.outcome, lambda seed: random_extents.Program(seed).text, 3),
