@@ -80,6 +80,14 @@ def same(ufunc, inputs, python):
     return tags, values, found
 
 
+def checked_where(where, checks):
+    """Have the program make checks where a truth holds; None: always, False: never."""
+    if where is None:
+        checks()
+    elif where is not False:
+        Traced.where_only(where, checks)
+
+
 def meet(ufunc, inputs, python):
     """A ufunc, or with `python` the operator, on inputs of which some are Mixed."""
     made = same(ufunc, inputs, python)
@@ -88,16 +96,10 @@ def meet(ufunc, inputs, python):
         return Traced.apart(Traced.operators if python else ufunc, (ufunc, *inputs) if python else inputs)
     tags, values, found = made
     ways = {p.python for p in found.values()}
-    python = of(tags, [kinds for kinds, p in found.items() if p.python]) if len(ways) > 1 and ufunc in RAISING else None
-    if ways == {True}:
-        exceptional.before(ufunc, values)
-    elif python is not None:
-        Traced.where_only(python, lambda: exceptional.before(ufunc, [bring(v) for v in values]))
+    where = None if ways == {True} else of(tags, [kinds for kinds, p in found.items() if p.python]) if True in ways and ufunc in RAISING else False
+    checked_where(where, lambda: exceptional.before(ufunc, [bring(v) for v in values]))
     value = rule_of(ufunc)(*values)
-    if ways == {True}:
-        exceptional.after(ufunc, values, value)
-    elif python is not None and ufunc is np.power:
-        Traced.where_only(python, lambda: exceptional.after(ufunc, [bring(v) for v in values], bring(value)))
+    checked_where(where, lambda: exceptional.after(ufunc, [bring(v) for v in values], bring(value)))
     if results == {("weak", int)}:
         overflow.checked(ufunc, values, value)
     value = cast_to(value, dtype_of(next(iter(results))))
