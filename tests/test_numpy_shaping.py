@@ -477,11 +477,11 @@ def test_checks_inside_a_line_reach_the_caller():
     check_same(lambda x, i: np.apply_along_axis(lambda r: np.take(r, i), 0, x), drawn(float, (2, 3)), np.int64(2))
 
 
-@pytest.mark.parametrize("name", ["array_str", "savez", "busday_count"])
+@pytest.mark.parametrize("name", ["array_str", "busday_count"])
 def test_refusals_name_the_reason(name):
     function = getattr(np, name)
-    with pytest.raises(UnsupportedError, match=f"np.{name} "):
-        jit(lambda x: function(*{"busday_count": (x, x), "savez": ("file", x)}.get(name, (x,))))(drawn(float, 3))
+    with pytest.raises(UnsupportedError, match=rf"np.{name}\b"):
+        jit(lambda x: function(*{"busday_count": (x, x)}.get(name, (x,))))(drawn(float, 3))
 
 
 @pytest.mark.parametrize("dtype", by_xla(["float64"], *DTYPES))

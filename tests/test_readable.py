@@ -129,7 +129,7 @@ def test_errors_of_the_data():
     [
         (lambda x: print(x), "calls Python"),
         (lambda x: x + np.random.rand(), "random"),
-        (lambda x: int, "returns type"),
+        (lambda x: int, "returns the class int"),
         (lambda x, kept=[0]: kept.append(x), "stores to"),
     ],
 )

@@ -190,7 +190,9 @@ class Flags:
 
 
 def set_flags(x, write=None, align=None, uic=None):
-    """`x.setflags(...)`."""
+    """`x.setflags(...)`, which does nothing to NumPy's scalars."""
+    if isinstance(x, TracedScalar):
+        return
     if align is not None and not align or uic:
         raise UnsupportedError(message("setflags(align=..., uic=...) is not captured", locate()))
     if write is not None:

@@ -118,6 +118,9 @@ def seen(given, f, args, kwargs):
     raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
 
 
+RUNNING = (handed, handed_freely, seen)  # which run the call itself
+
+
 class Net:
     """Sees the user's Python functions that run without hooks meanwhile, in this thread."""
 
