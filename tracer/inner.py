@@ -8,6 +8,7 @@ from .array import Traced, TracedScalar, bring, fresh
 from .capture import ARRAY, SCALAR, capture, kind_of
 from .errors import DerivativeError, message
 from .frames import locate
+from .mixed import Mixed
 from .promote import operand_as, read, result_dtype
 from .signature import names_of
 from .storage import current_trace
@@ -108,7 +109,7 @@ def traced(leaf, name):
 
 def like_type(leaf, type, what, source=None):
     """A tangent or cotangent leaf as a value of `type`, or an error that states both types, at `source` or the line now running."""
-    operand, key = read(leaf)
+    operand, key = read(leaf.widest() if isinstance(leaf, Mixed) else leaf)
     dtype = result_dtype([key])
     weak = key in (bool, int, float, complex)
     if weak and np.can_cast(dtype, type.dtype, "same_kind"):

@@ -53,6 +53,10 @@ class Mixed(TracedScalar):
         """The number as it is where it is of this kind."""
         return TracedScalar(cast_to(bring(self._value), dtype_of(kind)), kind[1] if kind[0] == "weak" else None)
 
+    def widest(self):
+        """The number as what is returned: of the widest of its kinds."""
+        return TracedScalar(self.value, self.joined[1] if self.joined[0] == "weak" else None)
+
     def but(self, kind):
         """The number where it is not of this kind."""
         rest = [k for k in self.kinds if k != kind]
