@@ -166,3 +166,17 @@ def test_random_numbers(part):
     for seed in range(part * 25, part * 25 + 25):
         found = random_numbers.differences(random_numbers.draw(random.Random(70000 + seed)), engine="numpy")
         assert found is None, f"seed {70000 + seed}\n{found}"
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_ints_are_compared_with_floats_exactly(engine):
+    def f(a, x):
+        n = int(a)
+        return n < x, n <= x, n > x, n >= x, n == x, n != x, x < n, x <= n, x > n, x >= n, x == n, x != n
+
+    compiled = jit(f, engine=engine)
+    ints = [0, 1, -1, 2**53, 2**53 + 1, -(2**53) - 1, 2**62 + 1, 2**63 - 1, -(2**63)]
+    floats = [0.0, -0.5, 0.5, 1.0, 2.0**53, 2.0**53 + 2, 2.0**62, 2.0**63, -(2.0**63), 1e300, -1e300, np.inf, -np.inf, np.nan]
+    for n in ints:
+        for x in floats:
+            assert compiled(np.int64(n), x) == f(n, x), (n, x)

@@ -15,6 +15,7 @@ from .extents.bounded import Bounded, mentioned
 from .frames import locate
 from .layout import laid_as
 from .mixed import Mixed, has_mixed
+from .ordering import compared
 from .promote import (
     COMPARISONS,
     CONNECTIVES,
@@ -188,6 +189,10 @@ def operate(ufunc, *inputs):
     work = WEAK_DTYPES[max([*kinds, python] if python is not bool else kinds, key=PYTHON_NUMBERS.index)]
     if work.kind == "b" and python is int:
         work = WEAK_DTYPES[int]
+    if python is bool:
+        found = compared(ufunc, kinds, [operand_as(read(x)[0], WEAK_DTYPES[kind]) for x, kind in zip(inputs, kinds)])
+        if found is not None:
+            return TracedScalar(found, bool)
     values = [operand_as(read(x)[0], work) for x in inputs]
     if ufunc is np.power and python is int:
         turned = exceptional.exponent_of(values[1])
