@@ -1,0 +1,98 @@
+"""What a program does to the world stands where Python does it: nothing acts behind a check that has failed."""
+
+import numpy as np
+import pytest
+from numpy.polynomial import polynomial
+
+from wengert import UnsupportedError, jit
+
+X = np.ones(3)
+
+
+def printed(x, i):
+    print("before", x[0])
+    y = x[i]
+    print("behind", y)
+    return y
+
+
+def in_loops(x, i):
+    for k in range(3):
+        print("trip", k)
+        if k == 1:
+            x[i] = 2.0
+        for j in range(2):
+            print("inner", j)
+    return x
+
+
+def asserted(x, i):
+    for v in x:
+        assert v * i < 5, "too much"
+        print(v)
+    return x
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+@pytest.mark.parametrize("function", [printed, in_loops, asserted])
+def test_nothing_is_printed_behind_an_error(function, engine, capsys):
+    compiled = jit(function, engine=engine)
+    for i in (1, 7, 2):
+        outcomes = []
+        for f in (function, compiled):
+            try:
+                outcomes.append(f(X.copy(), np.int64(i)).tolist())
+            except (IndexError, AssertionError) as error:
+                outcomes.append(type(error))
+            outcomes.append(capsys.readouterr().out)
+        assert outcomes[:2] == outcomes[2:]
+
+
+def drawing(x, i):
+    y = x[i]
+    for _ in range(3):
+        y = y + np.random.normal()
+    return y
+
+
+@pytest.mark.parametrize("engine", ["numpy", "xla"])
+def test_nothing_is_drawn_behind_an_error(engine):
+    compiled = jit(drawing, engine=engine)
+    for i in (1, 7, 0):
+        states = []
+        for f in (drawing, compiled):
+            np.random.seed(0)
+            try:
+                states.append(f(X, np.int64(i)))
+            except IndexError:
+                states.append("IndexError")
+            states.append(np.random.random())
+        assert states[:2] == pytest.approx(states[2:])
+
+
+def chosen(x):
+    kind = "large" if x.sum() > 5 else "small"  # by value: no program has both
+    print(kind, x[0])
+    return x * len(kind)
+
+
+def test_what_acts_behind_a_choice_by_value_acts_once(capsys):
+    compiled = jit(chosen)
+    for x in (X, 2 * X, X, 3 * X):
+        want, said = chosen(x), capsys.readouterr().out
+        np.testing.assert_array_equal(compiled(x), want)
+        assert capsys.readouterr().out == said
+
+
+def test_a_choice_by_value_behind_what_acts_is_refused():
+    def f(x):
+        print(x[0])
+        return x * len("large" if x.sum() > 5 else "small")
+
+    with pytest.raises(UnsupportedError, match="has acted on the world before it"):
+        jit(f)(X)
+
+
+def test_a_library_that_may_warn_is_captured():
+    x = np.linspace(0, 1, 9)
+    np.testing.assert_allclose(jit(lambda x, y: polynomial.polyfit(x, y, 2))(x, x * x + 1), [1, 0, 1], atol=1e-12)
