@@ -477,6 +477,12 @@ def test_checks_inside_a_line_reach_the_caller():
     check_same(lambda x, i: np.apply_along_axis(lambda r: np.take(r, i), 0, x), drawn(float, (2, 3)), np.int64(2))
 
 
+def test_grids_of_traced_ends_are_refused():
+    with pytest.raises(UnsupportedError, match="np.mgrid of a range with traced ends"):
+        jit(lambda n: np.mgrid[0:n, 0:3])(np.int64(3))
+    check_same(lambda n: np.ogrid[0:n], 3)
+
+
 @pytest.mark.parametrize("name", ["array_str", "busday_count"])
 def test_refusals_name_the_reason(name):
     function = getattr(np, name)

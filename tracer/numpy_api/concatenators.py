@@ -1,4 +1,4 @@
-"""np.r_[...] and np.c_[...] of traced values: ranges, numbers and arrays one after another."""
+"""np.r_[...] and np.c_[...] of traced values: ranges, numbers and arrays one after another. Grids of traced ends are refused."""
 
 import numpy as np
 
@@ -11,11 +11,16 @@ from ..promote import read, result_dtype
 from .handles import cast_like, is_traced, value_of
 from .registry import call_function
 
-CONCATENATORS = type(np.r_), type(np.c_)
+GRIDS = type(np.mgrid), type(np.ogrid)
+CONCATENATORS = type(np.r_), type(np.c_), *GRIDS
 
 
 def concatenated(maker, key):
     """`maker[key]` for np.r_ and np.c_, whose attributes say along which axis, and with how many, what is given is joined."""
+    if isinstance(maker, GRIDS):
+        name = "mgrid" if type(maker) is GRIDS[0] else "ogrid"
+        hint = "Pass the ends as ints, which are static; or write np.meshgrid(np.arange(n), np.arange(m), indexing='ij')."
+        raise UnsupportedError(message(f"np.{name} of a range with traced ends", locate(), hint))
     axis, ndmin, place = maker.axis, maker.ndmin, maker.trans1d
     items = list(key) if isinstance(key, tuple) else [key]
     if items and isinstance(items[0], str):
