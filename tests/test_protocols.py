@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from compare import agree, check_same
 
-from wengert import Fallback, WengertError, jit
+from wengert import Fallback, UnsupportedError, WengertError, jit
 
 
 class Maker:
@@ -185,3 +185,22 @@ def test_numpys_own_python_functions():
         warnings.simplefilter("ignore")
         check_same(f, np.array([0.5, -1.0]), np.array([1.0, 2.0, 3.0]))
         check_same(f, np.array([0.5, 1.0]), np.array([1.0, 2.0, 0.0]))
+
+
+NAMES = "shape ndim dtype value weak T real is_integer __floor__ __len__ __iter__ __array__ __index__ __getitem__ item sum bit_length".split()
+
+
+@pytest.mark.parametrize("x", [1.0, 1j, np.float64(1), np.int32(3), np.ones(3), np.array(2.0)], ids=repr)
+def test_traced_values_have_the_attributes_of_what_they_stand_for(x):
+    def shape(x):
+        try:
+            return x.shape
+        except AttributeError as error:
+            return str(error)
+
+    has = lambda x: [hasattr(x, name) for name in NAMES]
+    assert jit(has)(x) == has(x) and jit(shape)(x) == shape(x)
+    assert jit(lambda x: getattr(x, "ndim", 7))(x) == getattr(x, "ndim", 7)
+    hard = "__array_interface__" if hasattr(x, "dtype") else "__getnewargs__"
+    with pytest.raises(UnsupportedError, match="is not captured"):  # never the default in place of what is there
+        jit(lambda x: getattr(x, hard, None))(x)

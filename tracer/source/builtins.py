@@ -214,6 +214,11 @@ def sample(x):
     return x.weak() if x.weak else x.dtype.type(0)
 
 
+def lacks(x, name):
+    """Whether what a traced value stands for has no such attribute, whatever the traced value has."""
+    return type(x) in (TracedArray, TracedScalar) and not builtins.hasattr(sample(x), name)
+
+
 @replaces(isinstance)
 def isinstance_(x, kinds, /):
     if builtins.type(x) is Unmerged:

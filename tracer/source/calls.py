@@ -14,7 +14,7 @@ import numpy as np
 
 from ...ir.core import Builder
 from ...ir.types import SHORT
-from ..array import Traced, TracedScalar, answers, fresh
+from ..array import Traced, TracedArray, TracedScalar, answers, fresh
 from ..assume import number, remember
 from ..draws import drawing
 from ..emit import constant_of, counted
@@ -27,7 +27,7 @@ from ..promote import is_device_array
 from ..purity import is_foreign
 from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
-from .builtins import REPLACED, replaces
+from .builtins import REPLACED, lacks, replaces, sample
 from .convert import CELL, belongs, convert, is_builtin, is_user
 from .dispatching import dispatched
 from .expressions import HOOK
@@ -430,7 +430,13 @@ def next_(iterator, *default):
 @replaces(getattr)
 def getattr_(owner, name, *default):
     trace = current_trace()
-    if trace is None or isinstance(owner, Traced) or not isinstance(name, str):
+    if trace is None or not isinstance(name, str):
+        return builtins.getattr(owner, name, *default)
+    if isinstance(owner, Traced):
+        if lacks(owner, name):
+            return builtins.getattr(sample(owner), name, *default)
+        if default and not builtins.hasattr(owner, name):
+            raise UnsupportedError(message(f"{type(sample(owner)).__name__}.{name} is not captured on traced values", locate()))
         return builtins.getattr(owner, name, *default)
     try:
         return CELL.cell_contents.attribute(owner, name)
@@ -442,6 +448,8 @@ def getattr_(owner, name, *default):
 
 @replaces(hasattr)
 def hasattr_(owner, name):
+    if current_trace() is not None and type(owner) in (TracedArray, TracedScalar):
+        return not lacks(owner, name)
     return getattr_(owner, name, UNBOUND) is not UNBOUND
 
 

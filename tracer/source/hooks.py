@@ -17,7 +17,7 @@ from ..storage import current_trace
 from ..unmerged import Unmerged
 from . import alternatives, codes, copying, state
 from .branch import ASKED, branch, choose, decided
-from .builtins import REPLACED, truth
+from .builtins import REPLACED, lacks, sample, truth
 from .calls import ENVIRONMENT, environment, listed
 from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
@@ -53,7 +53,7 @@ def attribute(owner, key, whole=True):
     """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is wanted."""
     trace, kind = current_trace(), type(owner)
     if trace is None or issubclass(kind, Traced) or kind is Unmerged:
-        return getattr(owner, key)
+        return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     found = getattr(kind, key, None) if not issubclass(kind, type) else None
     if key == "bit_generator" and issubclass(kind, GENERATORS):
         refuse_state(key)
