@@ -96,3 +96,27 @@ def test_a_choice_by_value_behind_what_acts_is_refused():
 def test_a_library_that_may_warn_is_captured():
     x = np.linspace(0, 1, 9)
     np.testing.assert_allclose(jit(lambda x, y: polynomial.polyfit(x, y, 2))(x, x * x + 1), [1, 0, 1], atol=1e-12)
+
+
+def seldom(x, n):
+    for i in range(n):
+        x = 0.5 * x
+        if i % 50 == 0:
+            print(i, x)
+        if x < 1e-30:
+            np.random.random()
+    while x < 1.0:
+        x = x * 4.0
+        if x > 1e-20:
+            print("up")
+    return x
+
+
+@pytest.mark.parametrize("options", [{}, {"engine": "numpy"}, {"engine": "xla"}], ids=str)
+def test_what_acts_now_and_then_in_a_loop(options, capsys):
+    compiled = jit(seldom, **options)
+    for n in (150, 120):
+        np.random.seed(0)
+        want, said, state = seldom(1.0, n), capsys.readouterr().out, np.random.random()
+        np.random.seed(0)
+        assert (compiled(1.0, n), capsys.readouterr().out, np.random.random()) == (want, said, state)

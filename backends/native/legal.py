@@ -2,6 +2,7 @@
 
 import functools
 
+from ...ir.core import regions
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
 from .build import has_symbol
@@ -50,6 +51,8 @@ def made(op, types, attrs, exact):
 def emitted(op, types, attrs, exact):
     """The nest of a loop, which nothing of this machine has been asked for yet, or the reason why it has none."""
     attrs = dict(attrs)
+    if any(eqn.effect for region in regions(attrs) for eqn in region.eqns):
+        return "it acts on the world"
     try:
         return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact, long=is_long(attrs))
     except Refused as why:
