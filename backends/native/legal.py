@@ -51,8 +51,9 @@ def made(op, types, attrs, exact):
 def emitted(op, types, attrs, exact):
     """The nest of a loop, which nothing of this machine has been asked for yet, or the reason why it has none."""
     attrs = dict(attrs)
-    if any(eqn.effect for region in regions(attrs) for eqn in region.eqns):
-        return "it acts on the world"
+    acting = next((eqn for region in regions(attrs) for eqn in region.eqns if eqn.effect), None)
+    if acting is not None:
+        return f"{acting.op.name} may have an effect"
     try:
         return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact, long=is_long(attrs))
     except Refused as why:
