@@ -180,3 +180,26 @@ def test_ints_are_compared_with_floats_exactly(engine):
     for n in ints:
         for x in floats:
             assert compiled(np.int64(n), x) == f(n, x), (n, x)
+
+
+def test_scalars_are_cast_where_arrays_say_the_places():
+    """And asked to fit where slices and ints do, as NumPy does."""
+    forms = [
+        lambda y, v, m, i: y.__setitem__(m, v), lambda y, v, m, i: y.__setitem__(i, v), lambda y, v, m, i: y.__setitem__(slice(2), v),
+        lambda y, v, m, i: y.__setitem__(1, v),
+    ]  # fmt: skip
+    numbers = [np.int16(300), np.float64(2.5), np.uint64(2**63), 300, 2.5, np.bool_(True)]
+    for f in forms:
+        compiled = jit(f)
+        for dtype in ("i1", "u1", "i4"):
+            for v in numbers:
+                for m in (np.array([True, False, True]), np.zeros(3, bool)):
+                    left = []
+                    for g in (f, compiled):
+                        y = np.zeros(3, dtype)
+                        try:
+                            g(y, v, m, np.flatnonzero(m))
+                        except (OverflowError, ValueError) as error:
+                            left.append(isinstance(error, OverflowError))
+                        left.append(y.tolist())
+                    assert left[: len(left) // 2] == left[len(left) // 2 :], (dtype, v, m)

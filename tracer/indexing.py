@@ -53,8 +53,9 @@ def setitem(x, key, value):
     key = as_tuple(key)
     if not x.writeable:
         x.write(x.value)  # raises as NumPy does
-    operand = stored(value, x.dtype)
-    if all(is_basic(k) for k in key):
+    whole = all(is_basic(k) for k in key)
+    operand = stored(value, x.dtype, whole)
+    if whole:
         step = basic(x, key)
         view = x.window(step)
         if not view.shape and Ellipsis not in [k for k in key if not isinstance(k, TracedScalar)]:
@@ -79,14 +80,19 @@ def one_number(value, dtype):
         raise error(message(f"{what} is stored into one element of an array, which takes a number", locate(), "Store one of it: y[0], or y.item()."))
 
 
-def stored(value, dtype):
-    """The operand that `value` becomes where it is stored into an array of this dtype; raises what does not fit."""
+def stored(value, dtype, whole=True):
+    """The operand that `value` becomes where it is stored into an array of this dtype; raises what does not fit.
+
+    whole: whether no array says the places, for there NumPy's scalars are cast like the elements of arrays.
+    """
     operand, kind = read(value)
     if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and dtype.kind not in "bc":
         # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
         raise (TypeError if kind is complex else UnsupportedError)(
             message(f"a complex value cannot be stored in an array of {dtype}", locate(), "Store its .real, or make the array complex.")
         )
+    if not whole and (isinstance(value, np.generic) or type(value) is TracedScalar and value.weak is None):
+        return cast_to(operand, dtype)
     if dtype.kind in "iu" and isinstance(value, list | tuple):
         whole_parts(value, dtype)
     elif dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):

@@ -13,7 +13,7 @@ from ..errors import ShapeError, UnsupportedError, message
 from ..frames import locate
 from ..promote import read
 from .align import chosen, inside, met, moved, parts, valid
-from .bounded import Bounded, Span, made
+from .bounded import Bounded, Chosen, Span, made
 from .numbers import bounded, compare, either, negated, number, operand, require
 from .windows import WHOLE, element, expanded, is_traced_slice, view
 
@@ -73,7 +73,8 @@ def assign(target, value):
 def fitted(value, type, extents):
     """`value` cast, moved and broadcast to where it goes."""
     shape, own = parts(value) if isinstance(value, Traced | np.ndarray) else ((), ())
-    v = plain.stored(value.array if isinstance(value, Bounded) else value, type.dtype)
+    by_mask = any(isinstance(e, Chosen) for e in extents)
+    v = plain.stored(value.array if isinstance(value, Bounded) else value, type.dtype, not by_mask)
     own = list(own) if own else [None] * v.type.ndim
     while len(own) > len(extents) and own[0] is None and v.type.shape[0] == 1:
         v, own = reshape_to(v, v.type.shape[1:]), own[1:]
