@@ -80,6 +80,87 @@ def test_loops_are_interrupted(said, options, later):
     assert found == [["KeyboardInterrupt", True, True, True]] * (later or 1)
 
 
+def test_programs_of_xla_are_interrupted_on_its_threads_and_on_ours(said):
+    """Where all is small XLA runs native loops on the thread that calls it, which hears signals; where not, Python waits. JAX may call too."""
+    found = said("""
+    import jax, jax.numpy as jnp
+
+    def count(x, n):
+        s = x.sum() * 0
+        while s < n:
+            s = s + 1
+        return s
+
+    def several(x, n):
+        s = t = x.sum() * 0
+        for i in range(2):
+            if x[i] > 0:
+                while s < n:
+                    s = s + 1
+        while t < n:
+            t = t + 2
+        return s, t, x * 2
+
+    out = []
+    small = jit(count)
+    small(jnp.ones(4), 7.0)
+    out.append([*interrupted(lambda: jax.jit(lambda x: small(x, 1e13))(jnp.ones(4)), 1.5), float(small(jnp.ones(4), 7.0)) == 7])
+    for f, size in [(count, 4), (several, 4), (count, 5000)]:
+        g, x = jit(f), jnp.ones(size)
+        told = lambda n: [np.asarray(y).tolist() for y in jax.tree.leaves(g(x, n))]
+        told(7.0)
+        how = interrupted(lambda: g(x, 1e13), 0.2)
+        out.append([*how, size > 9 or told(7.0) == [np.asarray(y).tolist() for y in jax.tree.leaves(f(np.ones(size), 7.0))]])
+    print(json.dumps(out), flush=True)
+    os._exit(0)  # XLA goes on
+    """)
+    assert found == [["KeyboardInterrupt", True, True]] * 4
+
+
+@pytest.mark.parametrize("options", ["", "engine='xla'"])
+def test_handlers_of_signals_may_do_anything(said, options):
+    """What they raise is raised as they raised it; one that raises nothing stops nothing, and may run programs; other threads hear none."""
+    found = said(f"""
+    import jax, jax.numpy as jnp, threading
+    jax.config.update("jax_enable_x64", True)
+
+    def count(x, n):
+        s = x.sum() * 0
+        while s < n:
+            s = s + 1
+        return s
+
+    g, x, out, seen = jit(count, {options}), np.ones(4) if {options!r} else jnp.ones(4), [], []
+    g(x, 7.0)
+
+    def quiet(*_):
+        seen.append([float(g(x, 5.0)), float(jnp.sum(jnp.ones((50, 50)) @ jnp.ones(50)))])
+
+    def chained(*_):
+        try:
+            raise KeyError
+        except KeyError as error:
+            raise LookupError("of a handler") from error
+
+    def timed(handler, call):
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        try:
+            return float(call())
+        except LookupError as error:
+            return [str(error), type(error.__cause__).__name__, type(error.__context__).__name__]
+
+    out += [timed(quiet, lambda: g(x, 2e8)), seen, timed(chained, lambda: g(x, 1e13)), float(g(x, 7.0))]
+    thread = threading.Thread(target=lambda: out.append(float(g(x, 2e8))))
+    thread.start()
+    out += [timed(chained, lambda: g(x, 1e13))]
+    thread.join()
+    print(json.dumps(out))
+    """)
+    chained = ["of a handler", "KeyError", "KeyError"]
+    assert found[:4] == [2e8, [[5, 2500]], chained, 7] and sorted(found[4:], key=str) == [2e8, chained]
+
+
 def test_python_that_xla_calls_raises_what_it_raises(said):
     found = said("""
     class Slow:

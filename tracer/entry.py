@@ -303,7 +303,7 @@ class Entry:
         with dispatch.wide():
             try:
                 raw = here.call(*self.placed(everything))
-            except RuntimeError as failure:
+            except dispatch.FAILURES as failure:
                 raise hosted.original(failure) from None
         return raw if not here.endures or isinstance(raw, Chosen) else waiting.heard(raw, self.compiled.name)
 

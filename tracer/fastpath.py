@@ -249,5 +249,5 @@ class Front:
             failed = ["except FAILURES:", f"    return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
         lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join([*names, *given])})"]
         if here.endures:
-            lines += ["except RuntimeError as failure:", "    raise original(failure) from None"]
+            lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
         return [*lines, *failed, *result]

@@ -9,6 +9,9 @@ from .direct import again, builtin
 from .heard import endures
 from .legal import LEAST, forms, taken
 from .raising import can_raise, unless_failed
-from .run import allowed, asked, called, here, lowered
+from .run import allowed, asked, called, here, listens, lowered
 
-__all__ = ["LEAST", "again", "allowed", "asked", "builtin", "called", "can_raise", "endures", "forms", "here", "lowered", "taken", "unless_failed"]
+__all__ = [
+    "LEAST", "again", "allowed", "asked", "builtin", "called", "can_raise", "endures",
+    "forms", "here", "listens", "lowered", "taken", "unless_failed",
+]  # fmt: skip

@@ -90,7 +90,7 @@ def refusal():
 
 
 def handler(buffers, long=False, then=None):
-    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes; long: it could hear signals.
+    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes; long: it hears signals.
 
     then: instructions instead, that end in a branch to %done or return an error; the pointers are %p0, %p1, ...
     """
@@ -101,10 +101,45 @@ def handler(buffers, long=False, then=None):
         lines += [f"  %p{n}.2 = getelementptr ptr, ptr %p{n}.1, i64 {k}", f"  %p{n}.3 = load ptr, ptr %p{n}.2"]
         lines += [f"  %p{n}.4 = getelementptr i8, ptr %p{n}.3, i64 {DATA}", f"  %p{n} = load ptr, ptr %p{n}.4"]
     given = ", ".join(f"ptr %p{n}" for n in range(len(buffers)))
-    call = f"call i1 @nest({given}, i1 false)" if long else f"call void @nest({given})"
-    then = then or f"  {call}\n  br label %done"
+    then = then or (HEARS.format(given=given) + FAIL if long else f"  call void @nest({given})\n  br label %done")
     major, minor = version()
-    return HANDLER.format(major=major, minor=minor, loads="\n".join(lines), then=then)
+    said = message("wengert: interrupted") if long else ""
+    return said + HANDLER.format(major=major, minor=minor, loads="\n".join(lines), then=then)
+
+
+# XLA_FFI_Error_Create is the first function in XLA_FFI_Api; 9 is XLA_FFI_Error_Code_FAILED_PRECONDITION
+FAIL = """
+fail:
+  %api_at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api_at
+  %create_at = getelementptr i8, ptr %api, i64 48
+  %create = load ptr, ptr %create_at
+  %what = alloca [4 x i64]
+  store i64 32, ptr %what
+  %extensions = getelementptr i8, ptr %what, i64 8
+  store ptr null, ptr %extensions
+  %message = getelementptr i8, ptr %what, i64 16
+  store ptr @message, ptr %message
+  %code = getelementptr i8, ptr %what, i64 24
+  store i32 9, ptr %code
+  %error = call ptr %create(ptr %what)
+  ret ptr %error
+"""
+
+HEARS = """
+  %thread = call ptr @PyGILState_GetThisThreadState()
+  %hear = icmp ne ptr %thread, null
+  %stop = call i1 @nest({given}, i1 %hear)
+  br i1 %stop, label %stopped, label %done
+stopped:
+  call void @postpone()
+  br label %fail
+"""
+
+
+def message(text):
+    """What `FAIL` says."""
+    return f'@message = private constant [{len(text) + 1} x i8] c"{text}\\00"\n'
 
 
 REGISTERED = set()  # names of targets

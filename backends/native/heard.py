@@ -1,6 +1,7 @@
 """Nests that may run for long hear Ctrl-C: every so much work they ask Python whether a signal has come, and return at once where its handler raised.
 
-Only nests that Python calls itself do (`direct.py`), which leaves the exception to it; programs of XLA's are waited for in Python instead.
+One that Python calls itself (`direct.py`) leaves the exception to it. One that XLA calls on a thread of Python's lets the program fail (`ffi.py`),
+and the exception is raised where Python runs next; on threads of XLA's own it hears nothing, and Python waits for the program instead.
 What such a nest carries is never memory of an argument, so that arguments are as they were.
 """
 
@@ -10,7 +11,10 @@ PERIOD = 1 << 25  # work between two questions: equations run, rows counted by t
 LONG = 1 << 27  # work from which a nest is long
 UNKNOWN = 100  # trips that a loop without a bound is taken to make
 ROW = 16  # elements of a row that are as much work as an equation
-SYMBOLS = "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals"
+SYMBOLS = (
+    "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyGILState_GetThisThreadState", "PyErr_Fetch", "PyErr_NormalizeException",
+    "PyException_SetTraceback", "PyException_GetTraceback", "PyErr_Restore", "Py_AddPendingCall", "PyErr_SetInterrupt", "PyObject_Type", "Py_DecRef",
+)  # fmt: skip
 
 TEXT = """
 declare i32 @PyGILState_Ensure()
@@ -22,6 +26,55 @@ define internal i1 @heard() noinline cold {
   call void @PyGILState_Release(i32 %state)
   %stop = icmp ne i32 %found, 0
   ret i1 %stop
+}"""
+
+# what a handler has raised is taken out of the thread, which goes back to XLA, and raised again by a call that Python makes as soon as it runs;
+# if there is no room for such a call, SIGINT comes once more
+POSTPONED = """
+declare ptr @PyGILState_GetThisThreadState()
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_NormalizeException(ptr, ptr, ptr)
+declare i32 @PyException_SetTraceback(ptr, ptr)
+declare ptr @PyException_GetTraceback(ptr)
+declare void @PyErr_Restore(ptr, ptr, ptr)
+declare i32 @Py_AddPendingCall(ptr, ptr)
+declare void @PyErr_SetInterrupt()
+declare ptr @PyObject_Type(ptr)
+declare void @Py_DecRef(ptr)
+define internal i32 @raise(ptr %error) {
+  %type = call ptr @PyObject_Type(ptr %error)
+  %trace = call ptr @PyException_GetTraceback(ptr %error)
+  call void @PyErr_Restore(ptr %type, ptr %error, ptr %trace)
+  ret i32 -1
+}
+define internal void @postpone() noinline cold {
+entry:
+  %type.at = alloca ptr
+  %error.at = alloca ptr
+  %trace.at = alloca ptr
+  %state = call i32 @PyGILState_Ensure()
+  call void @PyErr_Fetch(ptr %type.at, ptr %error.at, ptr %trace.at)
+  call void @PyErr_NormalizeException(ptr %type.at, ptr %error.at, ptr %trace.at)
+  %type = load ptr, ptr %type.at
+  call void @Py_DecRef(ptr %type)
+  %error = load ptr, ptr %error.at
+  %trace = load ptr, ptr %trace.at
+  %untraced = icmp eq ptr %trace, null
+  br i1 %untraced, label %hand, label %traced
+traced:
+  %set = call i32 @PyException_SetTraceback(ptr %error, ptr %trace)
+  call void @Py_DecRef(ptr %trace)
+  br label %hand
+hand:
+  %full = call i32 @Py_AddPendingCall(ptr @raise, ptr %error)
+  %failed = icmp ne i32 %full, 0
+  br i1 %failed, label %again, label %done
+again:
+  call void @PyErr_SetInterrupt()
+  br label %done
+done:
+  call void @PyGILState_Release(i32 %state)
+  ret void
 }"""
 
 

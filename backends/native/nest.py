@@ -7,8 +7,8 @@ from . import direct
 from .code import Code, Index, memory_type, number
 from .control import copy
 from .ffi import handler
+from .heard import POSTPONED, Hearing
 from .heard import TEXT as HEARD
-from .heard import Hearing
 from .region import Region, supported
 from .values import Cell, Memory, Register
 
@@ -103,7 +103,7 @@ class Nest:
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
         entries = [handler(self.buffers, self.hearing is not None)]
         entries += [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
-        entries += [HEARD] if self.hearing is not None else []
+        entries += [HEARD, POSTPONED] if self.hearing is not None else []
         return "\n".join([*self.constants, *declared, body, *entries, self.attributes(), *self.code.notes(), ""])
 
     def kinds(self):

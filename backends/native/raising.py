@@ -6,36 +6,18 @@ import jax
 import numpy as np
 
 from ..forked import platform
-from .ffi import handler, refusal, target
+from .ffi import FAIL, handler, message, refusal, target
 from .run import SETTINGS
 
-# XLA_FFI_Error_Create is the first function in XLA_FFI_Api; 9 is XLA_FFI_Error_Code_FAILED_PRECONDITION
 LOOK = """
   %status = load i64, ptr %p0
   %failed = icmp ne i64 %status, 0
-  br i1 %failed, label %fail, label %done
-fail:
-  %api_at = getelementptr i8, ptr %frame, i64 16
-  %api = load ptr, ptr %api_at
-  %create_at = getelementptr i8, ptr %api, i64 48
-  %create = load ptr, ptr %create_at
-  %what = alloca [4 x i64]
-  store i64 32, ptr %what
-  %extensions = getelementptr i8, ptr %what, i64 8
-  store ptr null, ptr %extensions
-  %message = getelementptr i8, ptr %what, i64 16
-  store ptr @message, ptr %message
-  %code = getelementptr i8, ptr %what, i64 24
-  store i32 9, ptr %code
-  %error = call ptr %create(ptr %what)
-  ret ptr %error
-"""
-MESSAGE = '@message = private constant [15 x i8] c"a check failed\\00"\n'
+  br i1 %failed, label %fail, label %done"""
 
 
 @functools.cache
 def text():
-    return MESSAGE + handler([("argument", 1)], then=LOOK)
+    return message("a check failed") + handler([("argument", 1)], then=LOOK + FAIL)
 
 
 def can_raise():

@@ -7,13 +7,18 @@ import jax
 import numpy as np
 from jax import lax
 
+from ...ir.ops import OPS
 from ...ir.ops.control import loop
 from ...ir.types import Tensor
 from ..forked import platform
 from . import direct
 from .ffi import refusal, target
+from .heard import is_long
 from .lacking import tell
 from .legal import LEAST, taken
+
+SMALL = 512  # bytes of a buffer up to which XLA runs operations one by one
+PLAIN = {OPS[name] for name in ("reshape", "broadcast", "transpose", "slice", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod")}
 
 
 class Settings(threading.local):
@@ -55,6 +60,29 @@ def here(func):
     if SETTINGS.least is None or platform() != "cpu":
         return False
     return all(taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs)[0] is not None for eqn in func.eqns if eqn.op is loop)
+
+
+def listens(func):
+    """Whether XLA runs a program on the thread that calls it where it takes it for cheap, and all loops that may run for long are nests there.
+
+    One by one on one thread XLA runs what has small buffers alone, but for operations that bring threads of their own.
+    """
+    return platform() == "cpu" and SETTINGS.least is not None and all(map(one_by_one, func.eqns))
+
+
+def one_by_one(eqn):
+    types, more = [x.type for x in (*eqn.operands, *eqn.results)], []
+    if eqn.op is loop:
+        nest = taken(eqn.op, types[: len(eqn.operands)], eqn.attrs, SETTINGS.least)[0]
+        if is_long(eqn.attrs) if nest is None else is_long(eqn.attrs) and nest.hearing is None:
+            return False
+        more = [] if nest is None else nest.extra
+    if any(t.size * t.dtype.itemsize > SMALL for t in (*types, *more)):
+        return False
+    if eqn.op is loop and nest is not None:
+        return True
+    regions = list(eqn.regions())
+    return all(one_by_one(e) for region in regions for e in region.eqns) if regions else "elementwise" in eqn.op.traits or eqn.op in PLAIN
 
 
 def lowered(op, operands, attrs, other):

@@ -1,7 +1,8 @@
 """Waiting for programs that may run for long with Python's signals heard: Ctrl-C raises KeyboardInterrupt where the program was called.
 
 XLA runs what it takes for cheap before the call returns, and loops count as one trip to it, so nothing could be heard meanwhile: programs
-with loops that nothing bounds are made to look dear. What is interrupted goes on in XLA's threads, which cannot be stopped.
+with loops that nothing bounds are made to look dear, but for those whose loops hear signals themselves. What is interrupted goes on in XLA's
+threads, which cannot be stopped.
 """
 
 import atexit
@@ -26,7 +27,7 @@ def dear(func, leaves, out):
     """The results of a program, one of them behind so much work that XLA does not run it before the call returns."""
     known = next((x for x in leaves if x.size), None)
     sizes = {k: r.type.size for k, r in enumerate(func.results) if r not in func.params}
-    if known is None or not sizes or platform() != "cpu" or not native.endures(func) or calls_python(func):
+    if known is None or not sizes or platform() != "cpu" or not native.endures(func) or calls_python(func) or native.listens(func):
         return out
     k = min(sizes, key=sizes.get)
     first = lax.stop_gradient(lax.reshape(known, (known.size,))[0])
@@ -40,9 +41,10 @@ def dear(func, leaves, out):
 def heard(raw, name="a compiled function"):
     """Results of a program when they are there; signals are heard meanwhile."""
     results = [x for x in (raw if isinstance(raw, tuple) else (raw,)) if hasattr(x, "is_ready")]
-    begun, main = time.perf_counter(), threading.current_thread() is threading.main_thread()
+    waits = not all(x.is_ready() for x in results) and threading.current_thread() is threading.main_thread()
+    begun = time.perf_counter() if waits else 0.0
     try:
-        while main and not all(x.is_ready() for x in results):
+        while waits and not all(x.is_ready() for x in results):
             passed = time.perf_counter() - begun
             time.sleep(0 if passed < AT_ONCE else min(SHARE * passed, LONGEST))
     except BaseException as error:  # whatever the handler of a signal raises
