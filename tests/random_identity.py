@@ -148,12 +148,14 @@ class Keeper(Writer):
             yield f"{pad}    {self.r.choice(('break', f'return {self.result()}'))}"
 
     def text(self):
-        lines = ["def f(a, b, c, t, i):", "    p, q, v, w = a * 1.5, b * 2.0, a[1:], c[:-1] * 1.0", "    d, l, o, k = {'k': a}, [b, c * 3.0], Box(), 0"]
+        lines = ["def f(a, b, c, t, i):", "    p, q, v, w = a * 1.5, b * 2.0, a[1:], c[:-1] * 1.0"]
+        lines.append("    d, l, o, k = {'k': a}, [b, c * 3.0], Box(), 0")
         lines += ["    o.x = c * 1.5", *self.r.sample(("    a = a * 1.0", "    b = b * 1.0", "    c = c * 1.0"), self.r.randint(1, 3))]
         trip = list(self.trip("        ", "k"))
         lines += ["    for k in range(7):", *trip] if self.r.random() < 0.5 else ["    while k < i * 2 + 4:", *trip, "        k += 1"]
         for _ in range(self.r.randint(1, 3)):
-            lines.append("    " + self.r.choice((f"{self.any()}[0] = 9.0", f"{self.full()} += 1.0", f"l[{self.r.randrange(2)}][2] = 5.0", "o.x[1] = 3.0")))
+            stores = f"{self.any()}[0] = 9.0", f"{self.full()} += 1.0", f"l[{self.r.randrange(2)}][2] = 5.0", "o.x[1] = 3.0"
+            lines.append("    " + self.r.choice(stores))
         return "\n".join([*lines, f"    return {self.result()}, {self.full()} is {self.full()}", ""])
 
 

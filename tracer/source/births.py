@@ -10,17 +10,20 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from ..array import TracedArray
-from ..storage import Shared, memories
+from ..storage import Shared
 from .leaving import handle, new
 from .tags import LOST, OWN
 
 
 class Member:
-    """An array that a place holds after a loop. memory: its placeholder, if it is carried; others: the outside memories it may be."""
+    """An array that a place holds after a loop. memory: its placeholder, if it is carried; others: the outside memories it may be.
+
+    near: the members that may show memory with it; kin: the group of all that follow from these.
+    """
 
     def __init__(self, x, memory, choices, others):
         self.x, self.memory, self.choices, self.others = x, memory, choices, others
-        self.kin = [self]
+        self.kin, self.near = [self], set()
 
 
 class Births:
@@ -37,6 +40,8 @@ class Births:
         for x, y in dict.fromkeys(pairs):
             if not aliases.meet(x.choices, y.choices):
                 continue
+            x.near.add(y)
+            y.near.add(x)
             if x.kin is not y.kin:
                 x.kin += y.kin
                 for m in y.kin:
@@ -66,7 +71,7 @@ class Births:
                 m.row, m.may = self.emission.told(m.choices, m.memory) or (None, set())
             kin.sort(key=lambda m: (m.row is None, any(tags.windows[n][1] for n in tags.own(m.may)), len(m.may)))
             for n, m in enumerate(kin):
-                m.before, m.array = kin[:n], None
+                m.before, m.array = [b for b in kin[:n] if b in m.near], None
                 m.windows = [(Lit(k, COUNTER), *tags.windows[k]) for k in sorted(m.may - tags.own(m.may) - {LOST})]
                 m.windows = [(k, leaving.memory(memory, None), leaving.chain(chain)) for k, memory, chain in m.windows]
             if any(map(self.vague, kin)) or sum(m.row is None for m in kin) > 1:

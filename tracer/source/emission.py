@@ -114,14 +114,16 @@ class Emission:
 
     def before(self, slot, n):
         """The memories that others see, of which a place still holds one if there is no trip."""
-        return () if self.roll.surely or self.roll.first(slot, self.run) is UNBOUND or slot not in self.roll.carried else self.sharing.visible(slot, n)
+        if self.roll.surely or slot not in self.roll.carried or self.roll.first(slot, self.run) is UNBOUND:
+            return ()
+        return self.sharing.visible(slot, n)
 
     def others(self, x, memory, before):
         """The memories from before the loop that an array may be after it, if the trips do not all end on the same ones."""
         bases, sharing = memories(x.storage), self.sharing
         kept = [b for b in bases if b in sharing.stands]
         others = list(dict.fromkeys([*before, *(s for b in kept for s in sharing.stands[b])]))
-        if kept or before or memory is not None and not self.roll.surely:  # it may be what it was before the loop: then it may be any array from outside
+        if kept or before or memory is not None and not self.roll.surely:  # it may be what it was before the loop: then any array from outside
             others += [b for b in bases if not self.run.owns(b) and b not in others]
         return others
 

@@ -3,7 +3,7 @@
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
-from ..storage import Shared, Storage, current_trace, either
+from ..storage import Shared, current_trace, either
 from ..views import dynamic
 
 WINDOWS = 12  # so many windows of outer arrays are told apart, and so many of the loop's own
