@@ -1,6 +1,6 @@
 """Random programs that assign, swap, view, store, branch and loop over a few arrays, and return several: who is whose memory afterwards.
 
-    python tests/random_identity.py 0 1000 [--engine xla] [--exact]
+    python tests/random_identity.py 0 1000 [--engine xla] [--exact] [--kept]
 
 Results and arguments are compared with plain Python's: values, which of them are one object, which share memory, whose view each is,
 what may be written.
@@ -118,9 +118,50 @@ class Writer:
         return self.r.choice((f"{x}, {y}, {z}", f"{x}, {z}, {x}", f"{x}, {self.part()}[1:], p", *held))
 
 
-def draw(rng):
+class Keeper(Writer):
+    """Programs of longer loops that make arrays, and keep under several names what trips chosen by data made."""
+
+    def kept(self):
+        """Text that binds names, of arrays of 4 rows or of windows of those, to what others hold."""
+        x, y, z = self.full(), self.full(), self.full()
+        whole = f"{x} = {y}", f"{x} = {y}; {z} = {y}", f"{x}, {y} = {y}, {x}", f"l[0] = {x}; l[1] = {y}", f"{x} = l[0]", f"o.x = {x}", f"{x} = o.x"
+        return self.r.choice((*whole, *whole, f"v = {x}[1:]", f"w = {x}[1:]", "v = w", f"v = {x}[1:]; {y} = {x}"))
+
+    def trip(self, pad, k):
+        for _ in range(self.r.randint(2, 5)):
+            r = self.r.random()
+            if r < 0.3:
+                yield f"{pad}{self.full()} = {self.full()} * 0.5 + {k}"
+            elif r < 0.36:
+                yield f"{pad}{self.any()}[1] += 1.0"
+            elif r < 0.5:
+                yield pad + self.kept()
+            else:
+                n = self.r.choice((-1.0, 0.0, 1.0, 2.5))
+                yield f"{pad}if {self.r.choice((f'{self.full()}.sum() > {n}', f't > {n} + {k} - 3', f'{k} == i + 2', f'{k} < i * 3'))}:"
+                yield f"{pad}    {self.kept()}"
+                if self.r.random() < 0.3:
+                    yield f"{pad}else:"
+                    yield f"{pad}    {self.kept()}"
+        if self.r.random() < 0.1:
+            yield f"{pad}if {self.full()}[0].sum() > {k} + 2:"
+            yield f"{pad}    {self.r.choice(('break', f'return {self.result()}'))}"
+
+    def text(self):
+        lines = ["def f(a, b, c, t, i):", "    p, q, v, w = a * 1.5, b * 2.0, a[1:], c[:-1] * 1.0"]
+        lines.append("    d, l, o, k = {'k': a}, [b, c * 3.0], Box(), 0")
+        lines += ["    o.x = c * 1.5", *self.r.sample(("    a = a * 1.0", "    b = b * 1.0", "    c = c * 1.0"), self.r.randint(1, 3))]
+        trip = list(self.trip("        ", "k"))
+        lines += ["    for k in range(7):", *trip] if self.r.random() < 0.5 else ["    while k < i * 2 + 4:", *trip, "        k += 1"]
+        for _ in range(self.r.randint(1, 3)):
+            stores = f"{self.any()}[0] = 9.0", f"{self.full()} += 1.0", f"l[{self.r.randrange(2)}][2] = 5.0", "o.x[1] = 3.0"
+            lines.append("    " + self.r.choice(stores))
+        return "\n".join([*lines, f"    return {self.result()}, {self.full()} is {self.full()}", ""])
+
+
+def draw(rng, writer=Writer):
     """A program and what it is called with; rng: a random.Random."""
-    text = Writer(rng).text()
+    text = writer(rng).text()
     return Case(text, rng.choice(((4,), (4, 2))), [rng.randrange(10**6) for _ in range(3)])
 
 
@@ -168,6 +209,9 @@ def differences(case, **options):
             return None if error is not None and type(raised) is type(error) else f"{raised!r}, where Python gives {error!r}"
         if error is not None:
             return f"no {error!r}"
+        told = [[x for x in r if isinstance(x, bool)] if isinstance(r, tuple) else [] for r in (got, want)]
+        if told[0] != told[1]:
+            return f"{told[0]} is answered, where Python answers {told[1]}, with arguments {seed}"
         for (what, i, x), (_, _, y) in zip(pattern(mine, got), pattern(plain, want), strict=True):
             if x != y:
                 return f"{what} of array {i} is {x}, where Python gives {y}, with arguments {seed}"
@@ -181,10 +225,11 @@ def main():
     parser.add_argument("--engine", default="numpy")
     parser.add_argument("--exact", action="store_true")
     parser.add_argument("--refused", action="store_true")
+    parser.add_argument("--kept", action="store_true", help="programs of longer loops that keep what earlier trips made")
     given = parser.parse_args()
     tally = collections.Counter()
     for seed in range(given.first, given.last):
-        found = differences(draw(random.Random(seed)), engine=given.engine, exact=given.exact)
+        found = differences(draw(random.Random(seed), Keeper if given.kept else Writer), engine=given.engine, exact=given.exact)
         kind = "agree" if found is None else "refused" if found.startswith("refused") else "different"
         tally[kind] += 1
         if kind == "different" or kind == "refused" and given.refused:

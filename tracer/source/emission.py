@@ -13,6 +13,7 @@ from ..status import passed
 from ..storage import Shared, Storage, current_trace, memories
 from ..unmerged import Unmerged
 from . import codes, counts, merge
+from .births import Births, Member
 from .builtins import truth
 from .codes import Code
 from .joint import resolved
@@ -20,7 +21,7 @@ from .leaving import Leaving, handle, new
 from .run import closed, emit
 from .sharing import Sharing, arrays
 from .state import UNBOUND
-from .tags import Tags
+from .tags import LOST, Tags
 
 
 def also(a, b):
@@ -34,7 +35,7 @@ class Emission:
     def __init__(self, roll, run):
         self.roll, self.run = roll, run
         self.params, self.inits, self.results, self.names = [], [], [], []
-        self.plans, self.sharing, self.tags = [], None, None
+        self.plans, self.sharing, self.tags, self.births = [], None, None, None
         self.leaving = Leaving(run, lambda value, name: self.row(Value(value.type), Lit(0, value.type), value, name))
 
     def row(self, param, init, result, name=None):
@@ -49,7 +50,7 @@ class Emission:
         self.sharing = Sharing(roll, run, self.leaving)
         self.sharing.check()
         finals = self.finals()
-        self.bases(finals)
+        self.births = Births(self, self.members(finals))
         self.tags = Tags(self)
         idle = self.idle()
         for slot, c in roll.carried.items():
@@ -63,6 +64,7 @@ class Emission:
         stores = [(s, self.row(p, current_trace().bring(s.value), run.written(s), roll.hint_of(s))) for s, p in roll.phis.items()]
         going = self.going()
         code = self.code()
+        self.births.finish()
         out = self.loop(going)
         for s, at in stores:
             s.write(out[at])
@@ -76,7 +78,7 @@ class Emission:
     def close(self):
         """Let go of all it holds."""
         self.run.close()
-        for part in (self.sharing, self.leaving, self.tags, self):
+        for part in (self.sharing, self.leaving, self.tags, self.births, self):
             if part is not None:
                 vars(part).clear()
 
@@ -94,13 +96,36 @@ class Emission:
                 out.append((slot, after))
         return out
 
-    def bases(self, finals):
-        """How many arrays show a memory after the loop."""
-        self.shown = {}
-        value = None if self.run.code is None else self.run.code.value
-        for leaf in [x for v in (*(after for slot, after in finals if self.read(slot)), value) for x in arrays(v)]:
-            for base in memories(leaf.storage):
-                self.shown[base] = self.shown.get(base, 0) + 1
+    def members(self, finals):
+        """The arrays that places hold after the loop."""
+        found, value = {}, None if self.run.code is None else self.run.code.value
+        for slot, after in finals:
+            c = self.roll.carried.get(slot)
+            leaves = arrays(after) if c is None or after is UNBOUND or isinstance(after, Unmerged) else c.leaves(after)
+            for n, x in enumerate(leaves if self.read(slot) else ()):
+                if isinstance(x, TracedArray):
+                    self.member(found, x, c.memory[n] if c is not None else None, self.before(slot, n))
+        for x in arrays(value):
+            self.member(found, x, None, ())
+        return found
+
+    def member(self, found, x, memory, before):
+        found[memory, id(x)] = Member(x, memory, self.leaving.choices(x), self.others(x, memory, before))
+
+    def before(self, slot, n):
+        """The memories that others see, of which a place still holds one if there is no trip."""
+        if self.roll.surely or slot not in self.roll.carried or self.roll.first(slot, self.run) is UNBOUND:
+            return ()
+        return self.sharing.visible(slot, n)
+
+    def others(self, x, memory, before):
+        """The memories from before the loop that an array may be after it, if the trips do not all end on the same ones."""
+        bases, sharing = memories(x.storage), self.sharing
+        kept = [b for b in bases if b in sharing.stands]
+        others = list(dict.fromkeys([*before, *(s for b in kept for s in sharing.stands[b])]))
+        if kept or before or memory is not None and not self.roll.surely:  # it may be what it was before the loop: then any array from outside
+            others += [b for b in bases if not self.run.owns(b) and b not in others]
+        return others
 
     def read(self, slot):
         """Whether a place may be read after the loop."""
@@ -131,10 +156,9 @@ class Emission:
     def leaf(self, slot, x, s, n):
         roll, run = self.roll, self.run
         if isinstance(x, TracedArray):
-            before = () if roll.surely or roll.first(slot, run) is UNBOUND else self.sharing.visible(slot, n)
             carried = lambda: self.params.index(roll.carried[slot].values[n])
             memory = roll.carried[slot].memory[n] if slot in roll.carried else None
-            return self.array(x, slot.name, carried if slot in roll.carried else None, before, memory)
+            return self.array(x, slot.name, carried if slot in roll.carried else None, memory)
         if s[0] == "object" or slot not in roll.carried and not isinstance(x, TracedScalar):
             if slot not in roll.carried and not roll.surely and roll.first(slot, run) is not UNBOUND:
                 return lambda out: Unmerged(f"{slot.name} is what it was, or {shown(x)}, as data decides at {roll.where}")
@@ -197,29 +221,23 @@ class Emission:
     def fresh(self, s):
         return Value(merge.type_of(s))
 
-    def array(self, x, name, carried=None, before=(), memory=None):
+    def array(self, x, name, carried=None, memory=None):
         """A plan for an array that a place holds after the last trip. carried: -> its row, if it goes from trip to trip."""
-        run, sharing = self.run, self.sharing
-        choices = self.leaving.choices(x)
-        bases = memories(x.storage)
-        kept = [b for b in bases if b in sharing.stands]
-        others = list(dict.fromkeys([*before, *(s for b in kept for s in sharing.stands[b])]))
-        if kept or before:  # it may be what it was before the loop: then it may be any array from outside
-            others += [b for b in bases if not run.owns(b) and b not in others]
-        common = [b for b in bases if run.owns(b) and self.shown.get(b, 0) > 1]
-        if not others and not common and all(run.owns(b) and type(b) is Storage for b in bases):
+        member = self.births.members[memory, id(x)]
+        plan = self.births.plan(member, name, carried)
+        if plan is not None:
+            return plan
+        others, choices = member.others, member.choices
+        if not others and len(member.kin) == 1 and all(self.run.owns(b) and type(b) is Storage for b in memories(x.storage)):
             return self.own(x, name, carried)
         if not others:
-            if carried is not None and not self.roll.surely and common:
-                raise self.roll.refused(f"{name} shares an array with another name after a trip, and there may be none")
             parts = self.leaving.parts(choices, name)
             return lambda out: handle(resolved(parts, out), x.type, seen=x._shadow)
         told = self.told(choices, memory)
         if told is not None:
             return self.tagged(x, told, carried or self.result_row(x, name))
-        sources = [self.leaving.memory(b, name) for b in common]
         at = carried or self.result_row(x, name)
-        return lambda out: TracedArray(Shared(out[at()], [*others, *(s(out) for s in sources)]), (), x.type, x._shadow)
+        return lambda out: TracedArray(Shared(out[at()], others), (), x.type, x._shadow)
 
     def told(self, choices, memory):
         """(row of the number that says which window it is, the numbers it can be); None where no number says."""
@@ -233,7 +251,7 @@ class Emission:
 
     def tagged(self, x, told, at):
         row, may = told
-        windows = [(n, *self.tags.windows[n - 1]) for n in sorted(may)]
+        windows = [(n, *self.tags.windows[n]) for n in sorted(may - self.tags.own(may) - {LOST})]
         windows = [(Lit(n, COUNTER), self.leaving.memory(memory, None), self.leaving.chain(chain)) for n, memory, chain in windows]
 
         def plan(out):

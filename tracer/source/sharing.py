@@ -14,6 +14,7 @@ from ..extents.bounded import Bounded
 from ..storage import Storage, memories
 from ..unmerged import Unmerged
 from . import merge
+from .aliases import Aliases
 from .state import UNBOUND
 
 
@@ -28,6 +29,8 @@ class Sharing:
     def __init__(self, roll, run, leaving):
         self.roll, self.run, self.leaving = roll, run, leaving
         self.carried = [(slot, n, m) for slot, c in roll.carried.items() for n, m in enumerate(c.memory) if m is not None]
+        ends = {m: leaving.choices(roll.carried[slot].leaves(run.after(slot))[n]) for slot, n, m in self.carried}
+        self.aliases = Aliases(ends, run.owns)
         self.reach = {m: memories(roll.carried[slot].leaves(run.after(slot))[n].storage) for slot, n, m in self.carried}
         self.stands = {m: set(self.visible(slot, n)) for slot, n, m in self.carried}
         while True:
@@ -73,18 +76,15 @@ class Sharing:
     def check(self):
         """Refuse what memory of its own for each trip cannot show."""
         roll, run = self.roll, self.run
-        holders = {}
-        for slot, _, m in self.carried:
-            for base in self.reach[m]:
-                holders.setdefault(base, []).append((slot, m))
         for slot, _, m in self.carried:
             if any(s in roll.phis for s in self.stands[m]):
                 raise roll.refused(f"{slot.name} may be an array that the loop writes")
             if self.written(slot, m) and self.stands[m]:
                 raise roll.refused(f"{slot.name} is written in place while other names may hold the same array, then bound to another")
-        for base, places in holders.items():
-            if len(places) > 1 and run.owns(base) and any(self.written(slot, m) for slot, m in places):
-                names = " and ".join(sorted({slot.name for slot, _ in places}))
+        places = {m: slot for slot, _, m in self.carried}
+        for p, q in self.aliases.pairs:
+            if self.written(places[p], p):
+                names = " and ".join(sorted({places[p].name, places[q].name}))
                 raise roll.refused(f"{names} share an array after a trip, and it is written in place")
         seen = set()
         for slot in [*roll.carried, *(s for s in run.heap if s not in roll.carried)]:

@@ -3,48 +3,67 @@
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
-from ..storage import Shared, Storage, current_trace, either
+from ..storage import Shared, current_trace, either
 from ..views import dynamic
 
-WINDOWS = 12  # so many windows of outer arrays are told apart
+WINDOWS = 12  # so many windows of outer arrays are told apart, and so many of the loop's own
+OWN = 16  # from here on are the numbers of windows of the loop's own
+STEP = 32  # what a trip adds to them
+LOST = -1  # a window of the loop's own beyond those
 
 
 class Tags:
-    """windows: (memory, chain) of every number from 1; 0 is memory of the loop's own that no other place shows.
+    """windows: number -> (memory, chain); 0 is memory of the loop's own that no other place shows.
 
-    Memory that the last trip made, and that several places show after it, has numbers too; in a trip after that it is as any other of the loop's own.
+    Of memory of the loop's own that several places may show after it (`Births`), the number says in which trip it was made: STEP is added
+    for the first trip, twice STEP for the second. To what a name alone held before the loop nothing is added: its window is of the placeholder.
     """
 
     def __init__(self, emission):
         self.emission, self.sharing, self.leaving = emission, emission.sharing, emission.leaving
         self.run, self.roll = emission.run, emission.roll
-        self.windows, self.numbers, self.rows, self.unknown = [], {}, {}, set()
+        self.windows, self.numbers, self.rows, self.unknown, self.lost = {}, {}, {}, set(), set()
         self.firsts = {m: self.initial(slot, n) for slot, n, m in self.sharing.carried}
         self.ends = {m: self.leaving.choices(self.roll.carried[slot].leaves(self.run.after(slot))[n]) for slot, n, m in self.sharing.carried}
         self.may = {m: {number for _, number in first} - {0} for m, first in self.firsts.items()}
         settled = None
-        while settled != (self.may, self.unknown):
-            settled = self.may, set(self.unknown)
+        while settled != (self.may, self.unknown, self.lost):
+            settled = self.may, set(self.unknown), set(self.lost)
             self.may = {m: self.may[m] | self.numbered(self.ends[m], m) for m in self.may}
 
     def number(self, memory, chain):
-        """The number of a window; None where it cannot be told apart."""
-        if self.run.owns(memory) and not (type(memory) is Storage and self.emission.shown.get(memory, 0) > 1):
+        """The number of a window; None where it cannot be told apart, LOST if it is one of the loop's own."""
+        mine = self.run.owns(memory)
+        if mine and memory not in self.emission.births.numbered:
             return None if isinstance(memory, Shared) else 0
+        vague = LOST if mine else None
         if isinstance(memory, Shared) or dynamic(chain):
-            return None
+            return None if isinstance(memory, Shared) else vague
         key = memory, tuple(map(id, chain))
         if key not in self.numbers:
-            if len(self.windows) == WINDOWS:
-                return None
-            self.windows.append((memory, chain))
-            self.numbers[key] = len(self.windows)
+            at = OWN if mine else 1
+            n = next((n for n in range(at, at + WINDOWS) if n not in self.windows), None)
+            if n is None:
+                return vague
+            self.windows[n], self.numbers[key] = (memory, chain), n
         return self.numbers[key]
+
+    def own(self, numbers):
+        """Those of the loop's own memory."""
+        return {n for n in numbers if n >= OWN}
+
+    def common(self, xs, ys):
+        """The pairs of numbers of the loop's own that are of one memory."""
+        return [(k, n) for k in sorted(self.own(xs)) for n in sorted(self.own(ys)) if self.windows[k][0] is self.windows[n][0]]
+
+    def window(self, birth):
+        """The number of the window, of one with the trip in which it was made."""
+        return OPS["and"](birth, Lit(STEP - 1, COUNTER))
 
     def initial(self, slot, n):
         """[(test, number)] of what a place held before the loop."""
         if self.sharing.alone(slot):
-            return [(None, 0)]
+            return [(None, self.number(self.roll.carried[slot].memory[n], ()))]
         x = self.roll.carried[slot].leaves(self.roll.first(slot, self.run))[n]
         found = [(test, self.number(s, chain)) for test, s, chain in self.leaving.choices(x)]
         if any(number is None for _, number in found):
@@ -53,27 +72,24 @@ class Tags:
         return found
 
     def composed(self, number, chain):
-        memory, steps = self.windows[number - 1]
+        memory, steps = self.windows[number]
         return self.number(memory, (*steps, *chain)) if chain else number
-
-    def mine(self, number):
-        """Whether a number is of memory that a trip made."""
-        return self.run.owns(self.windows[number - 1][0])
 
     def numbered(self, choices, placeholder=None):
         """All the numbers that choices at the end of a trip may have."""
         found = set()
         for _, base, chain in choices:
             if base in self.may:
-                found |= {self.composed(n, chain) for n in self.may[base] if not self.mine(n)}
-                if base in self.unknown:
-                    found.add(None)
+                found |= {self.composed(n, chain) for n in self.may[base]}
+                found |= {what for what, bases in ((None, self.unknown), (LOST, self.lost)) if base in bases}
             else:
                 found.add(self.number(base, chain))
         found.discard(0)
         if None in found and placeholder is not None:
             self.unknown.add(placeholder)
-        return found - {None} if placeholder is not None else found
+        if LOST in found and placeholder is not None:
+            self.lost.add(placeholder)
+        return found - {None, LOST} if placeholder is not None else found
 
     def carried(self, memory):
         """The row of a placeholder's number."""
@@ -95,15 +111,19 @@ class Tags:
             value = None
             for test, base, chain in reversed(choices):
                 if base in self.may:
-                    x = self.emission.params[rows[base]] if base in rows else Lit(0, COUNTER)
-                    held, own = x, {n for n in self.may[base] if self.mine(n)}
-                    for n in sorted(own) if base in rows and not chain else ():
-                        x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(0, COUNTER), x)
+                    x = held = self.emission.params[rows[base]] if base in rows else Lit(0, COUNTER)
                     if chain and base in rows:
                         x = Lit(0, COUNTER)
-                        for n in sorted(self.may[base] - own):
-                            x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(self.composed(n, chain), COUNTER), x)
+                        for n in sorted(self.may[base]):
+                            to = max(self.composed(n, chain), 0)
+                            if n < OWN:
+                                x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(to, COUNTER), x)
+                            elif to:
+                                x = either(OPS["eq"](self.window(held), Lit(n, COUNTER)), OPS["add"](held, Lit(to - n, COUNTER)), x)
                 else:
-                    x = Lit(self.number(base, chain), COUNTER)
+                    n = max(self.number(base, chain), 0)
+                    x = Lit(n, COUNTER)
+                    if n >= OWN:
+                        x = OPS["add"](OPS["mul"](self.roll.counter, Lit(STEP, COUNTER)), Lit(STEP + n, COUNTER))
                 value = x if value is None else either(bring(test), x, value)
             return value
