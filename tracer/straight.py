@@ -112,7 +112,7 @@ class _Lines:
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
         self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "writeable": writeable, "copied": np.array, "fits": fits, "alone": alone}
-        self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
+        self.space |= {"len": len, "shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
             known = types[place] if place < len(types) else None
@@ -131,7 +131,8 @@ class _Lines:
         """What is held of a leaf; its tests."""
         a, type = f"a{place}", p.type
         self.space |= {f"s{place}": type.shape, f"d{place}": type.dtype, f"n{place}": type.dtype.type}
-        exact = f"{a}.shape == s{place} and {a}.dtype is d{place}"
+        shape = f"{a}.ndim == 1 and len({a}) == {type.shape[0]}" if known is np.ndarray and len(type.shape) == 1 else f"{a}.shape == s{place}"
+        exact = f"{shape} and {a}.dtype is d{place}"  # no tuple is made of the length of a vector
         if known is np.ndarray:
             self.tests.append(exact)
             return Held(a, type.shape, frozenset([ZERO]))
