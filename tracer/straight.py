@@ -112,7 +112,7 @@ class _Lines:
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
         self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "writeable": writeable, "copied": np.array, "fits": fits, "alone": alone}
-        self.space |= {"len": len, "shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
+        self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
             known = types[place] if place < len(types) else None
