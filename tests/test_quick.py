@@ -20,11 +20,11 @@ def f(x): return deep(x) * math.sin(0.5) + np.sqrt(TABLE["a"]["b"][1]) + np.abs(
 """
 CHANGES = [
     "S = 5.0", "S = np.float64(3.0)", "del helper", "helper = lambda x: x", "TABLE = {'a': {'b': [1.0, 7.0]}, 'c': 4.0}", "TABLE['c'] = 9",
-    "TABLE['a'] = {'b': [1.0, 5.0]}", "TABLE['a']['b'] = [1.0, 6.0, 2.0]", "TABLE['a']['b'][1] = 8.0", "TABLE['a']['b'].append(1.0)", "del TABLE['c']",
-    "helper.__defaults__ = (4.0,)", "helper.__kwdefaults__ = {'m': 1.0, 'n': 1}", "helper.__kwdefaults__['m'] = 8.0", "helper.__kwdefaults__['n'] = 1.0",
-    "del helper.__kwdefaults__['n']", "helper.__kwdefaults__.update(n=np.int8(1))", "helper.__code__ = (lambda x, k=1.0, *, m=1.0, n=2: x * m).__code__",
-    "deep.__code__ = (lambda x: x - 1.0).__code__", "math = types.SimpleNamespace(sin=lambda x: x)", "shared.rate = 2.0",
-    "del shared.rate", "shared = types.SimpleNamespace(rate=3.0)",
+    "TABLE['a'] = {'b': [1.0, 5.0]}", "TABLE['a']['b'] = [1.0, 6.0, 2.0]", "TABLE['a']['b'][1] = 8.0", "TABLE['a']['b'].append(1.0)",
+    "del TABLE['c']", "helper.__defaults__ = (4.0,)", "helper.__kwdefaults__ = {'m': 1.0, 'n': 1}", "helper.__kwdefaults__['m'] = 8.0",
+    "helper.__kwdefaults__['n'] = 1.0", "del helper.__kwdefaults__['n']", "helper.__kwdefaults__.update(n=np.int8(1))",
+    "helper.__code__ = (lambda x, k=1.0, *, m=1.0, n=2: x * m).__code__", "deep.__code__ = (lambda x: x - 1.0).__code__",
+    "math = types.SimpleNamespace(sin=lambda x: x)", "shared.rate = 2.0", "del shared.rate", "shared = types.SimpleNamespace(rate=3.0)",
     "f.__code__ = deep.__code__",
 ]  # fmt: skip
 
