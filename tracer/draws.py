@@ -6,6 +6,7 @@ or branch, and any that comes after such a one, is made by the running program, 
 copies of the generators are drawn from: the generators themselves stay where they are.
 """
 
+import builtins
 import copy
 import itertools
 import random
@@ -29,6 +30,7 @@ BITS = (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philo
 FUNCTIONS = {np.random.seed: LEGACY.seed, np.random.sample: LEGACY.random_sample, np.random.ranf: LEGACY.random_sample}
 CLOCKS = [f"{n}{unit}" for n in ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime") for unit in ("", "_ns")]
 CLOCKS = {getattr(time, n) for n in CLOCKS if hasattr(time, n)}
+COMMON = frozenset(x for x in vars(builtins).values() if callable(x))  # that are called most; none of them draws
 LOOPS = ("loop", "map", "call", "external")  # of which equations say not how much they compute
 LITTLE = 256  # elements that are computed in no time
 REORDERS = ("permutation", "shuffle", "choice")
@@ -40,6 +42,8 @@ COUNT = Tensor((), np.dtype(np.int64))
 def drawing(f):
     """What stands in, while tracing, for a function that draws; None for all others."""
     try:
+        if f in COMMON:
+            return None
         f = FUNCTIONS.get(f, f)
         if f in MAKERS:
             return lambda *args, **kwargs: draws().make(f, args, kwargs)

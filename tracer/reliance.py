@@ -9,7 +9,7 @@ import types
 
 import numpy as np
 
-from .array import Traced
+from .array import Traced, TracedArray, TracedScalar
 from .errors import UnsupportedError, message
 from .frames import internal, locate
 from .holding import CODE, Unknown, is_advanced, is_fixed, parts
@@ -23,6 +23,7 @@ OURS = ("wengert", "jax", "jaxlib")
 OPEN = (types.SimpleNamespace,)  # classes of the standard library that hold the user's own state
 LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.stdlib_module_names} - {"__main__"}
 PLAIN = (list, tuple, dict, set, frozenset)  # of which the trace sees copies, or which it has made itself
+SIMPLE = frozenset((bool, int, float, complex, str, bytes, type(None), TracedArray, TracedScalar))  # of which nothing need be asked: fixed, or traced
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function
 ADVICE = "Read what it needs in a function that is captured, or pass it as an argument."
 
@@ -49,7 +50,7 @@ class Reliance:
         todo, seen, found = [(x, False) for x in given], set(), []
         while todo:
             x, outside = todo.pop()
-            if id(x) in seen or is_fixed(x) or isinstance(x, Traced) or type(x).__module__.partition(".")[0] in OURS:
+            if type(x) in SIMPLE or id(x) in seen or is_fixed(x) or isinstance(x, Traced) or type(x).__module__.partition(".")[0] in OURS:
                 continue
             seen.add(id(x))
             if len(seen) > MOST:
@@ -128,6 +129,13 @@ class Reliance:
         """Whether a container is one met outside, not the trace's copy of it."""
         return id(x) in self.containers and self.containers[id(x)][0] is x
 
+    def is_simple(self, x):
+        """Whether a container is the trace's own, and holds nothing that would have to be relied on."""
+        kind = type(x)
+        if kind not in PLAIN or self.outer(x) or not SIMPLE.issuperset(map(type, x)):
+            return False
+        return kind is not dict or SIMPLE.issuperset(map(type, x.values()))
+
     def is_inside(self, x, held, outside):
         """Whether an object is the trace's own: made in it, or the result of a call that may hold what is traced."""
         made = self.made.get(id(x))
@@ -170,4 +178,6 @@ class Reliance:
 def flattened(x):
     """What a plain container holds, without copies for those that hold nothing of interest."""
     items = [*x, *x.values()] if isinstance(x, dict) else x
+    if type(x) in PLAIN and SIMPLE.issuperset(map(type, items)):
+        return []
     return [v for v in items if not isinstance(v, Traced) and not is_fixed(v)]

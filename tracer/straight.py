@@ -131,7 +131,8 @@ class _Lines:
         """What is held of a leaf; its tests."""
         a, type = f"a{place}", p.type
         self.space |= {f"s{place}": type.shape, f"d{place}": type.dtype, f"n{place}": type.dtype.type}
-        exact = f"{a}.shape == s{place} and {a}.dtype is d{place}"
+        shape = f"{a}.ndim == 1 and len({a}) == {type.shape[0]}" if known is np.ndarray and len(type.shape) == 1 else f"{a}.shape == s{place}"
+        exact = f"{shape} and {a}.dtype is d{place}"  # no tuple is made of the length of a vector
         if known is np.ndarray:
             self.tests.append(exact)
             return Held(a, type.shape, frozenset([ZERO]))

@@ -13,6 +13,7 @@ import numpy as np
 
 from .errors import UnsupportedError
 from .holding import parts
+from .quick import Quick
 
 MISSING = object()
 LIMIT = 1000  # items of a container that are guarded one by one
@@ -78,9 +79,9 @@ class Read:
         else:
             holder[self.key] = value
 
-    def text(self, named):
-        """The place as a Python expression; `named(object)` gives an object a name in it."""
-        holder = named(self.owner) if self.parent is None else self.parent.text(named)
+    def text(self, named, holder=None):
+        """The place as a Python expression; `named(object)` gives an object a name in it. holder: the text of what it is in."""
+        holder = holder or (named(self.owner) if self.parent is None else self.parent.text(named))
         if self.kind == "attribute":
             return f"{holder}.{self.key}" if str(self.key).isidentifier() else f"getattr({holder}, {self.key!r})"
         if self.kind == "cell":
@@ -91,10 +92,10 @@ class Read:
             return f"{self.kind}({holder})"
         return f"{holder}[{self.key!r}]" if type(self.key) in (str, int) else f"{holder}[{named(self.key)}]"
 
-    def test(self, named, quick=False):
+    def test(self, named, quick=None):
         """Python text that is true while the guard holds, or None where there is nothing to test.
 
-        quick: false too for a number that is equal, but another object.
+        quick: a `Quick` that says how places are written; the test is then false too for a number that is equal, but another object.
         """
         value = self.value
         if self.how == "free":
@@ -102,28 +103,29 @@ class Read:
         if value is MISSING:
             absent = self.parent is None and self.kind in ("item",)
             return f"{named(self.key)} not in {named(self.owner)}" if absent else f"{named(self)}.get() is {named(MISSING)}"
-        text = self.text(named)
+        text = self.text(named) if quick is None else quick.text(self)
         if self.how == "same":
-            return f"{text} is {self.other.text(named)}"
+            return f"{text} is {self.other.text(named) if quick is None else quick.text(self.other)}"
         if self.how == "contents":
             return f"alike({text}, {named(self.other)})"
         if self.how != "value":
-            kind = f"type({text}) is {named(type(value))}"
-            return f"{kind} and -{LARGEST} <= {text} < {LARGEST}" if type(value) is int else kind
+            read = text if quick is None else quick.kept(self, text)
+            kind = f"type({read}) is {named(type(value))}"
+            return f"{kind} and -{LARGEST} <= {quick.text(self) if quick else text} < {LARGEST}" if type(value) is int else kind
         if self.kind == "contents":
-            return self.test_contents(named)
+            return self.test_contents(named, self.parent.text(named) if quick is None else quick.text(self.parent))
         if self.kind == "state":
-            return f"{text} == {named(value)}"
-        if quick:
-            return f"{text} is {named(value)}"
+            return quick and quick.keywords(self) or f"{text} == {named(value)}"
+        if quick is not None:
+            return f"{quick.kept(self, text)} is {named(value)}"
         if type(value) in SCALARS[1:6] and value == value and value != 0:
             return f"((x := {text}) is {named(value)} or type(x) is {named(type(value))} and x == {named(value)})"
         if isinstance(value, (*SCALARS[1:6], np.generic)):
             return f"((x := {text}) is {named(value)} or snapshot(x) == {named(snapshot(value))})"
         return f"{text} is {named(value)}"
 
-    def test_contents(self, named):
-        holder, value = self.parent.text(named), self.value
+    def test_contents(self, named, holder):
+        value = self.value
         if isinstance(value, int):
             return f"len({holder}) == {value}"
         if isinstance(self.parent.value, dict) and all(type(k) is str for k in value):
@@ -195,9 +197,14 @@ class Guard:
         self._test = space["test"]
 
     def inline(self, k, space, quick=False):
-        """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`."""
+        """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`.
+
+        quick: they are to be joined in this order, and write what they find at places that others lie in to locals.
+        """
         space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state}
-        found = [r.test(namer(f"g{k}", space), quick) for r in self.reads]
+        named = namer(f"g{k}", space)
+        quick = Quick(self.reads, named) if quick else None
+        found = [r.test(named, quick) for r in self.reads]
         return [t for t in found if t is not None]
 
     def holds(self):

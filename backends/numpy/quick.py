@@ -64,7 +64,7 @@ class Statements:
         return space[name]
 
 
-QUIET = {"writeable"}  # functions of ours that only look at arguments
+QUIET = {"writeable", "len"}  # functions that only look at arguments
 
 
 def silent(function, plain):

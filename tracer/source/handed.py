@@ -77,11 +77,13 @@ def watched(f, made):
 
 def handed(f, /, *args, **kwargs):
     """f(*args, **kwargs) of code without hooks."""
-    if current_trace() is None:
+    trace = current_trace()
+    if trace is None:
         return f(*args, **kwargs)
     real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
-    given = [x for x in (*args, *kwargs.values(), getattr(real, "__self__", None), f) if type(x) not in PLAIN and not isinstance(x, Traced)]
-    given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not is_fixed(x)]
+    given = [x for x in (*args, *kwargs.values(), getattr(real, "__self__", None), real) if type(x) not in PLAIN and not isinstance(x, Traced)]
+    simple = trace.root.outside.is_simple
+    given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not simple(x) and not is_fixed(x)]
     given += [x for x in args if type(x) is np.ndarray and x.dtype.hasobject]
     return seen(given, f, args, kwargs) if given else f(*args, **kwargs)
 
