@@ -95,7 +95,7 @@ def test_no_call_reaches_xla(said, before):  # noqa: F811
                 code = 9
             os._exit(code)
         children[child] = name
-    results, end = {{}}, time.time() + 30
+    results, end = {{}}, time.time() + 20
     while children and time.time() < end:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid:
@@ -119,9 +119,11 @@ def test_pools(said, pool):  # noqa: F811
         + f"""
     def late(signum, frame):
         print(json.dumps("hangs"), flush=True)
+        for child in multiprocessing.active_children():
+            child.kill()
         os._exit(0)
     signal.signal(signal.SIGALRM, late)
-    signal.alarm(40)
+    signal.alarm(20)
     found = [v.item() for v in {pool}(work, [x, x * 2, np.ones(3)])]
     print(json.dumps(found), flush=True)
     os._exit(0)
