@@ -224,7 +224,8 @@ class Front:
                 if len(arrays) <= FEW:
                     self.space |= {f"{n}_{k}": dtype for n, dtype in arrays}
                     known = len(versions) == 1
-                    asks.insert(0, " and ".join(f"({n}.dtype is {n}_{k} or {n}.dtype == {n}_{k})" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
+                    same = "({n}.dtype is {n}_{k} or {n}.dtype == {n}_{k})" if known else "{n}.dtype.char in narrow"
+                    asks.insert(0, " and ".join(same.format(n=n, k=k) for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         if here.endures and not isinstance(here.call, Trees):
             self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": entry.compiled.name}
