@@ -16,7 +16,16 @@ class Process:
 class Forked(Exception):
     """XLA was asked for in a process that has none."""
 
+    def __str__(self):
+        return self.reason
+
     reason = "this process was forked from one in which XLA had started its threads, which are not here (start it by multiprocessing's 'spawn')"
+
+
+def refuse():
+    """Raise Forked where XLA cannot run: whatever hands a call to XLA or has it compile asks first."""
+    if Process.forked:
+        raise Forked
 
 
 def platform():

@@ -15,6 +15,7 @@ import types
 
 import numpy as np
 
+from ..backends import forked
 from ..backends.xla import dispatch
 from ..ir.types import type_of
 from . import aside, engine, progress, rules
@@ -107,7 +108,14 @@ class Background(Entry):
         self.answers_with = "generated NumPy" if transform is not None and transform.plain is None else "plain Python"
 
     def first(self, *leaves, given=None):
-        """A call that the path of `run` does not answer: by a program that is finished by now, or without one."""
+        """A call that the path of `run` does not answer."""
+        try:
+            return self.begun(leaves, given)
+        except forked.Forked as why:
+            return self.without_xla(leaves, why, given)
+
+    def begun(self, leaves, given):
+        """The same: by a program that is finished by now, or without one."""
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
         types, missing, tried = tuple(k.type for k in kinds), None, []
         while (here := self.ready(types, missing, tried)) is not None:

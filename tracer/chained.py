@@ -2,6 +2,7 @@
 
 from ..autodiff.split import sources
 from ..autodiff.stretches import work
+from ..backends import forked
 from ..backends.xla import dispatch
 from ..backends.xla.chain import Chain, is_traced
 from ..backends.xla.lower import marks
@@ -17,6 +18,8 @@ ENOUGH = 1 << 22  # operations a piece, from which calling it costs little besid
 
 def settle(entry, here, version):
     """Run a new version in pieces from now on, if that saves much of what XLA would compile, on the CPU: it may round other pieces otherwise."""
+    if forked.Process.forked:
+        return
     special = entry.compiled.exact or version.engine or version.tree is not None or version.effects or isinstance(here.call, Trees)
     if special or entry.compiled.device is not None or not dispatch.on_host():
         return

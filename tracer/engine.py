@@ -47,6 +47,7 @@ class Engines:
             out = run(*leaves)
             if out is not straight.MISS:
                 return out
+        forked.refuse()
         with dispatch.wide():
             return self.program(*leaves)
 

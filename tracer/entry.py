@@ -67,25 +67,26 @@ class Entry:
 
     def run(self, leaves, given=None):
         """The call, on any thread: guard, program, result; a trace first where there is none."""
-        here = self.current
-        if here is None or not here.holds():
-            return self.first(*leaves, given=given)
-        if here.draws is not None:
-            return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
-        if self.postponed:
-            self.compiled.front.install(self, again=True)
-        everything = [*leaves, *here.gather()]
-        for straight in here.straight:
-            out = straight(*everything)
-            if out is not MISS:
-                return out
         try:
-            raw = self.launch(here, everything)
-        except Untraced:
-            return self.first(*leaves, given=given)
+            here = self.current
+            if here is None or not here.holds():
+                return self.first(*leaves, given=given)
+            if here.draws is not None:
+                return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
+            if self.postponed:
+                self.compiled.front.install(self, again=True)
+            everything = [*leaves, *here.gather()]
+            for straight in here.straight:
+                out = straight(*everything)
+                if out is not MISS:
+                    return out
+            try:
+                raw = self.launch(here, everything)
+            except Untraced:
+                return self.first(*leaves, given=given)
+            return self.finish(here, raw, everything, given)
         except forked.Forked as why:
-            return self.plainly(leaves, why.reason, given)
-        return self.finish(here, raw, everything, given)
+            return self.without_xla(leaves, why, given)
 
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves, given=None):
@@ -95,7 +96,14 @@ class Entry:
         try:
             return self.begun(leaves, given)
         except forked.Forked as why:
-            return self.plainly(leaves, why.reason, given)
+            return self.without_xla(leaves, why, given)
+
+    def without_xla(self, leaves, why, given):
+        """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python has not, else plainly."""
+        if self.compiled.plain is None and self.numpy and (found := meanwhile.interpreted(self, World, leaves)) is not None:
+            here, version, everything = found
+            return self.settle(here, version, meanwhile.results(version, everything), everything, given)
+        return self.plainly(leaves, why.reason, given)
 
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""

@@ -72,7 +72,7 @@ class Front:
         self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
         self.bare = 0 < self.count == len(self.named) == len(parameters)  # whether there are no other keywords
         self.hot = {}  # World -> its lines, the one met last in front
-        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": Untraced, "Stale": (*STALE, NameError)}
+        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": (Untraced, forked.Forked), "Stale": (*STALE, NameError)}
         self.space |= {"narrow": NARROW, "x64": dispatch.X64, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
         self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
         self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
@@ -224,7 +224,8 @@ class Front:
                 if len(arrays) <= FEW:
                     self.space |= {f"{n}_{k}": dtype for n, dtype in arrays}
                     known = len(versions) == 1
-                    asks.insert(0, " and ".join(f"{n}.dtype is {n}_{k}" if known else f"{n}.dtype.char in narrow" for n, _ in arrays) or "True")
+                    same = "({n}.dtype is {n}_{k} or {n}.dtype == {n}_{k})" if known else "{n}.dtype.char in narrow"
+                    asks.insert(0, " and ".join(same.format(n=n, k=k) for n, _ in arrays) or "True")
             lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
         if here.endures and not isinstance(here.call, Trees):
             self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": entry.compiled.name}

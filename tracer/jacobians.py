@@ -117,7 +117,8 @@ def _linearized(function, signature, primals):
     check_floating(inner, selected)
     late, residuals, results = _halved(inner, selected)
     seeds = {i: inner.leaves[i].type for i in selected}
-    push = Pullback(late, seeds, [o.kind or ARRAY for o in inner.captured.outs], inner.captured.tree, "tangent")
+    captured = inner.captured
+    push = Pullback(late, seeds, [o.kind or ARRAY for o in captured.outs], captured.tree, captured.order, "tangent")
     return inner.returned(results), push, [wrapped(r, ARRAY) for r in residuals]
 
 
@@ -167,8 +168,8 @@ def _jacobian(function, argnums, holomorphic, name, mode):
         rows = []
         for row in blocks:
             at, parts = iter(row), []
-            for span, tree in spans:
-                parts.append(pytree.unflatten(tree, [wrapped(x, ARRAY if x.type.shape else SCALAR) for _, x in zip(span, at)]))
+            for span, made in spans:
+                parts.append(made([wrapped(x, ARRAY if x.type.shape else SCALAR) for _, x in zip(span, at)]))
             rows.append(parts[0] if single else tuple(parts))
         return inner.captured.rebuild(rows)
 

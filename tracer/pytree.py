@@ -1,12 +1,13 @@
 """Nested containers of arrays; the one module of this folder that meets jax, for its registry of node types."""
 
+from collections import OrderedDict, defaultdict
+
 from jax import tree_util
 
 flatten = tree_util.tree_flatten
 flatten_with_path = tree_util.tree_flatten_with_path
 structure = tree_util.tree_structure
 leaves = tree_util.tree_leaves
-map = tree_util.tree_map
 register = tree_util.register_pytree_node
 
 
@@ -15,9 +16,17 @@ def path_text(path):
     return tree_util.keystr(path)
 
 
+def map(function, tree, *others):
+    """The containers of `tree` around what `function` gives for its leaves and those of the others, dicts in the order of `tree`."""
+    return _reorder(tree_util.tree_map(function, tree, *others), key_order(tree))
+
+
 def is_leaf(tree):
     """Whether a structure is one leaf and nothing around it."""
     return tree_util.treedef_is_leaf(tree) and tree.num_leaves == 1
+
+
+DICTS = dict, OrderedDict, defaultdict  # of which jax keeps the order of the second
 
 
 def unflatten(tree, leaves, order=None):
@@ -28,10 +37,10 @@ def unflatten(tree, leaves, order=None):
 
 def key_order(x):
     """The insertion orders of the dicts in x, or None where sorting the keys changes nothing: jax sorts them, NumPy programs do not."""
-    if type(x) is dict:
+    if type(x) in DICTS:
         inside = {k: key_order(v) for k, v in x.items()}
         try:
-            in_order = list(x) == sorted(x)
+            in_order = type(x) is OrderedDict or list(x) == sorted(x)
         except TypeError:
             in_order = False
         return None if in_order and all(o is None for o in inside.values()) else inside
@@ -65,5 +74,9 @@ def _reorder(x, order):
         return x
     if type(x) is dict:
         return {k: _reorder(x[k], o) for k, o in order.items()}
+    if type(x) is OrderedDict:
+        return OrderedDict((k, _reorder(x[k], o)) for k, o in order.items())
+    if type(x) is defaultdict:
+        return defaultdict(x.default_factory, ((k, _reorder(x[k], o)) for k, o in order.items()))
     items = [_reorder(v, o) for v, o in zip(x, order)]
     return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)

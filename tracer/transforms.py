@@ -103,18 +103,19 @@ def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
     cotangents = dict(zip(selected, slopes))
     inner.settle(results)
     value = inner.returned(results)
-    slopes = tuple(pytree.unflatten(tree, [wrapped(cotangents[i], kind_of(inner.leaves[i]).kind) for i in span]) for span, tree in spans)
+    slopes = tuple([made([wrapped(cotangents[i], kind_of(inner.leaves[i]).kind) for i in span]) for span, made in spans])
     return value, slopes[0] if single else slopes
 
 
 def selection(signature, argnums, args, kwargs):
-    """-> (leaf indices to differentiate, [(leaf indices, structure) per argument], whether one argument was asked)."""
+    """-> (leaf indices to differentiate, [(leaf indices, a function that makes its containers) per argument], whether one was asked)."""
     single = isinstance(argnums, int | str)
     wanted = (argnums,) if single else tuple(argnums)
     ranges, start = {}, 0
     for key, value in [*enumerate(args), *kwargs.items()]:
         leaves, tree = pytree.flatten(value)
-        ranges[key] = (range(start, start + len(leaves)), tree)
+        made = functools.partial(pytree.unflatten, tree, order=pytree.key_order(value))
+        ranges[key] = (range(start, start + len(leaves)), made)
         start += len(leaves)
     # kwargs are flattened in sorted order by the registry
     start = sum(len(r) for k, (r, _) in ranges.items() if isinstance(k, int))
@@ -231,15 +232,16 @@ def vjp(function, *primals, has_aux=False):
 class Pullback:
     """The linear half of a derivative: IR from (cotangents, residuals) to the cotangents of the primals, or from tangents to tangents."""
 
-    def __init__(self, func, seeds, kinds, tree, what="cotangent"):
-        self.func, self.seeds, self.kinds, self.tree, self.what = func, seeds, kinds, tree, what  # seeds: leaf -> its type
+    def __init__(self, func, seeds, kinds, tree, order, what="cotangent"):
+        """seeds: leaf -> its type; tree, order: of what it gives, the order being that of the keys of dicts."""
+        self.func, self.seeds, self.kinds, self.tree, self.order, self.what = func, seeds, kinds, tree, order, what
         self.compiled = wrapper(Compiled(self.run, name="pullback"), self.run)
 
     def run(self, cotangents, residuals):
         """Inline the backward half in the current trace."""
         given = [like_type(cotangents[i], t, self.what) for i, t in self.seeds.items()]
         results = current_trace().build.inline(self.func, [*given, *(traced(r, "residual").value for r in residuals)])
-        return pytree.unflatten(self.tree, [wrapped(g, k) for g, k in zip(results, self.kinds)])
+        return pytree.unflatten(self.tree, [wrapped(g, k) for g, k in zip(results, self.kinds)], self.order)
 
 
 def _vjp(function, signature, primals, has_aux):
@@ -259,7 +261,7 @@ def _vjp(function, signature, primals, has_aux):
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)
     residuals = [fresh(r) for r in results[len(inner.func.results) :]]
-    back = Pullback(rest, seeds, [kind_of(x).kind for x in inner.leaves], tree)
+    back = Pullback(rest, seeds, [kind_of(x).kind for x in inner.leaves], tree, pytree.key_order(primals))
     return inner.returned(results), main_tree, back, residuals
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 import types
 
+from ..backends import forked
 from . import aside, progress
 from .cache.watch import Watch
 from .frames import internal
@@ -99,7 +100,7 @@ class Worker:
         """In a new process: none of the threads is here, XLA's own not either. Where programs were being made, none is made any more."""
         begun = self.thread is not None
         self.__init__()
-        self.closed = begun
+        self.closed = begun or forked.Process.started
 
 
 WORKER = Worker()

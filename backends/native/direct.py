@@ -8,10 +8,12 @@ argument is asked for its type, dtype, shape and layout; where one is not as it 
 
 import ctypes
 import functools
+import pickle
 import sys
 
 import numpy as np
 
+from ...ir.types import SHORT
 from .build import LOCK, address, has_symbol, kept
 from .ffi import refusal as of_ffi
 from .heard import SYMBOLS as OF_SIGNALS
@@ -19,6 +21,7 @@ from .heard import SYMBOLS as OF_SIGNALS
 HEAD = object.__basicsize__  # bytes of an object before what is its own
 TYPE = HEAD - 8  # where the type of an object stands
 RANK, SHAPE, DTYPE, FLAGS = HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an array, whose first field is its data
+KIND = HEAD + 8  # in a dtype, of which several may be equal: its kind, character, byte order, flags and number, 8 bytes
 READY = 0x1 | 0x100  # C-contiguous and aligned
 FASTCALL = 0x80
 UNLOCKED = 2000  # work from which other threads may run meanwhile: below, to take the lock again may cost more than the nest
@@ -37,7 +40,11 @@ ndarray:
   %dtype = load ptr, ptr %dtype.at
   %dtype.wanted.at = getelementptr ptr, ptr %types, i64 1
   %dtype.wanted = load ptr, ptr %dtype.wanted.at
-  %dtype.is = icmp eq ptr %dtype, %dtype.wanted
+  %kind.at = getelementptr i8, ptr %dtype, i64 {KIND}
+  %kind = load i64, ptr %kind.at
+  %kind.wanted.at = getelementptr i8, ptr %dtype.wanted, i64 {KIND}
+  %kind.wanted = load i64, ptr %kind.wanted.at
+  %dtype.is = icmp eq i64 %kind, %kind.wanted
   %flags.at = getelementptr i8, ptr %x, i64 {FLAGS}
   %flags = load i32, ptr %flags.at
   %flags.wanted = and i32 %flags, {READY}
@@ -138,6 +145,11 @@ def laid_out():
     pointer, x = ctypes.c_void_p, np.arange(12.0).reshape(3, 4)
     found = at(x, HEAD, pointer), at(x, TYPE, pointer), at(x, DTYPE, pointer), at(x, RANK, ctypes.c_int32), x.dtype is np.dtype(np.float64)
     if found != (x.ctypes.data, id(np.ndarray), id(x.dtype), 2, True) or [*(ctypes.c_int64 * 2).from_address(at(x, SHAPE, pointer))] != [3, 4]:
+        return False
+    kinds = {at(t, KIND, ctypes.c_int64): t for t in map(np.dtype, SHORT)}
+    if len(kinds) != len(SHORT) or at(pickle.loads(pickle.dumps(x)).dtype, KIND, ctypes.c_int64) != at(x.dtype, KIND, ctypes.c_int64):
+        return False
+    if at(x.dtype.newbyteorder(), KIND, ctypes.c_int64) in kinds:
         return False
     memory = np.zeros(48, np.uint8)
     aside = memory[1 - memory.ctypes.data % 8 :][:40].view(np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...ir.core import Lit
+from ..forked import refuse
 from ..native import asked
 from .dispatch import CLOCK, wide
 from .lower import lower
@@ -44,6 +45,7 @@ class Chain:
         self.steps = [(*step, gone) for step, gone in zip(steps, over)]
 
     def __call__(self, *leaves):
+        refuse()
         with wide():
             if not self.ready:
                 self.compile(leaves)

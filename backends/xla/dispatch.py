@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
-from ..forked import platform
+from ..forked import platform, refuse
 from ..native import asked, unless_failed
 from .lower import lower
 from .waiting import dear
@@ -54,6 +54,7 @@ def program(find, name, native=True, exact=False, raising=False):
     """
 
     def run(*leaves):
+        refuse()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
         with exactly(exact), contextlib.nullcontext() if native else asked(None):
             out = dear(func, leaves, lower(func, [leaves[i] for i in places]))
@@ -81,6 +82,7 @@ def ahead(program, leaves, device=None, short=False):
 
     leaves: (type, the type of Python's numbers that comes there or None) each; short: for calls without 64-bit types too.
     """
+    refuse()
     place = None if device is None else jax.sharding.SingleDeviceSharding(device)
 
     def stand_in(type, number):
@@ -200,6 +202,7 @@ def put(leaves, device):
 
 def held(array, device=None):
     """An ndarray that never changes as a jax array, whatever is being traced."""
+    refuse()
     with wide(), jax.ensure_compile_time_eval():
         return jax.device_put(array, device)
 
