@@ -23,6 +23,8 @@ from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
 from .frame import hooked
 from .handed import RUNNING, handed
+from .importing import imported, importing
+from .kinds import ANSWERING
 from .loops import each, repeat
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
@@ -261,7 +263,7 @@ def choice(test, *parts):
 
 ASKED.cell_contents = asked
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
-state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING)}
+state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()
 _stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))
@@ -273,5 +275,5 @@ CELL.cell_contents = types.SimpleNamespace(
     one_thing=one_thing, chain=chain, choose=choice, asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
-    handled=handled, manager=manager, trying=trying, **HOOKS,
+    handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
 )  # fmt: skip
