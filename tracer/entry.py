@@ -103,7 +103,7 @@ class Entry:
         if self.compiled.plain is None and self.numpy and (found := meanwhile.interpreted(self, World, leaves)) is not None:
             here, version, everything = found
             return self.settle(here, version, meanwhile.results(version, everything), everything, given)
-        return self.plainly(leaves, why.reason, given)
+        return self.plainly(leaves, why.reason, given, hint="")
 
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""
@@ -364,10 +364,10 @@ class Entry:
         taken = [everything[p] for p in version.places]
         return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given)
 
-    def plainly(self, leaves, reason, given=None):
+    def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y)."):
         """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
-            raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
+            raise UnsupportedError(message(reason, None, hint))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
         return self.uncaptured(leaves, given)
 
