@@ -38,6 +38,7 @@ def chosen(x):
     return [x, 1]
 
 warnings.simplefilter("ignore")
+device = jnp.zeros(2)
 xla(np.ones((3, 3)))  # so XLA is there
 """
 
@@ -58,6 +59,9 @@ CALLS = {
     "of numbers": "jit(lambda x: x + 1)(np.float32(2)).item(), 3.0",
     "of a lane": "vmap(lambda x: x.sum())(foreign(y)).tolist(), [3.0, 3.0]",
     "backwards": "vjp(lambda x: x * x, foreign(x))[1](x)[0].tolist(), [2.0, 2.0]",
+    "jax arrays": "jit(lambda x: np.sin(x) * 0)(device).tolist(), [0.0, 0.0]",
+    "jax arrays in the background": "jit(lambda x: np.sin(x) * 0, tier='background')(device).tolist(), [0.0, 0.0]",
+    "a slope that draws": "'forked' in caught(lambda: grad(lambda x: x * random.random())(2.0)), True",
     "linear": "linearize(lambda x: x * x, foreign(x))[1](x).tolist(), [2.0, 2.0]",
     "in pieces": "piled(np.ones((64, 64))).tolist(), [3.0]",
 }

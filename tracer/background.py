@@ -136,6 +136,7 @@ class Background(Entry):
 
     def waits(self, job, leaves, given):
         """The call of jax arrays, on which plain Python does not do what a program does: it waits for the compiler."""
+        forked.refuse()
         with job.lock, progress.line(self.compiled.name):
             if job.state is not READY:
                 job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)

@@ -103,14 +103,14 @@ class Entry:
         except replaced.Replaced as why:
             if self.compiled.plain is None:
                 raise
-            return self.plainly(leaves, str(why).rstrip("."), given, 8)
+            return self.plainly(leaves, str(why).rstrip("."), given, level=8)
 
     def without_xla(self, leaves, why, given):
         """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python has not, else plainly."""
         if self.compiled.plain is None and self.numpy and (found := meanwhile.interpreted(self, World, leaves)) is not None:
             here, version, everything = found
             return self.settle(here, version, meanwhile.results(version, everything), everything, given)
-        return self.plainly(leaves, why.reason, given)
+        return self.plainly(leaves, why.reason, given, hint="")
 
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""
@@ -375,10 +375,10 @@ class Entry:
         taken = [everything[p] for p in version.places]
         return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given)
 
-    def plainly(self, leaves, reason, given=None, level=5):
+    def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y).", level=5):
         """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
-            raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
+            raise UnsupportedError(message(reason, None, hint))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=level)
         return self.uncaptured(leaves, given)
 
