@@ -4,6 +4,7 @@ XLA knows errors by their text alone, so the text says which exception it was.
 """
 
 import itertools
+import logging
 import re
 
 from ...ir.core import has
@@ -17,6 +18,16 @@ CALLS = {OPS[name] for name in ("host", "pointwise")}
 
 class Raised(Exception):
     """Stands for an exception of Python's within XLA."""
+
+
+class Quiet(logging.Filter):
+    """Leaves out what jax logs of an exception that comes out of the program as itself."""
+
+    def filter(self, record):
+        return not (record.exc_info and isinstance(record.exc_info[1], Raised))
+
+
+logging.getLogger("jax._src.callback").addFilter(Quiet())
 
 
 def told(function):

@@ -32,6 +32,7 @@ from .convert import CELL, belongs, convert, is_builtin, is_user
 from .dispatching import dispatched
 from .expressions import HOOK
 from .foreign import ADVICE, calling, foreign, hooked, note_functions
+from .held_state import stream_of
 from .library import called, through, traced_through
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
@@ -61,6 +62,8 @@ def call(f):
         return user(f) if is_user(f.__code__) else REPLACED.get(f) or dispatched(f) or libraries(f, scipys(through(f)))
     if kind is types.MethodType:
         g = f.__func__
+        if stream_of(f) is not None and current_trace() is not None:
+            return foreign(f)
         if type(f.__self__) is ENVIRONMENT and current_trace() is not None:
             return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
         if type(g) is types.FunctionType and is_user(g.__code__):

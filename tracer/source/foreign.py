@@ -5,6 +5,7 @@
 """
 
 import functools
+import io
 import logging
 import sys
 import types
@@ -17,11 +18,12 @@ from .. import aside
 from ..array import WEAK_DTYPES, Traced, TracedScalar
 from ..asked import Asked, Unlike
 from ..errors import ConcretizationError, UnsupportedError, message
-from ..frames import internal, locate
+from ..frames import PART, internal, locate
 from ..numpy_api.handles import is_traced
 from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, place_of, verdict
 from ..storage import current_trace
 from .convert import CELL, is_user
+from .held_state import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
 from .printing import Later, Text, open_, refuse_within, worded
 from .state import inside
 
@@ -34,7 +36,7 @@ NUMBERS = ("scipy", "re", "bisect", "_bisect")  # of those, they that call with 
 OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change in place
 APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")  # what of these is asked, no ACTS change
 QUIET = ("logging", "warnings", "_warnings", "time", "gc")  # ACTS that change nothing that is asked
-STREAMS = {"stdout", "stderr"}
+BUFFERS = (io.StringIO, io.BytesIO)
 _verdicts = {}
 
 
@@ -60,8 +62,13 @@ def judged(f):
 
 def foreign(f):
     """What to call, while tracing, in place of a function, method or class that has no hooks."""
+    if stream_of(f) is not None:
+        return functools.partial(act, f)
     found = judged(f)
     if found == PURE:
+        held = holding(f)
+        if held is not None:
+            return functools.partial(held, f)
         note_wrapped(f)
         return of_owner(f)
     if found == READS:
@@ -69,6 +76,27 @@ def foreign(f):
     if found == ACTS:
         return functools.partial(act, f)
     return functools.partial(refused, f, found)
+
+
+def holding(f):
+    """What calls a function or method of locks, buffers in memory, or the flags that ask for exceptions; None for all others."""
+    if type(f) is types.FunctionType and f in ASKING:
+        return raising
+    if isinstance(getattr(f, "__self__", None), BUFFERS):
+        return of_buffer
+    return keep if makes(f) else of_lock if is_lock(f) else None
+
+
+def of_buffer(f, /, *args, **kwargs):
+    """A method of a StringIO or BytesIO: of one from outside at every call, of the function's own at once."""
+    if is_own(f.__self__):
+        if is_traced([*args, *kwargs.values()]) or any(isinstance(x, Text) for x in args):
+            text = "text of traced values is written to a buffer that the function makes, and is known only when the program runs"
+            raise UnsupportedError(message(text, locate(), "Print it, or pass the buffer as an argument."))
+        return f(*args, **kwargs)
+    if f.__name__ in WRITING:
+        return act(f, *args, **kwargs)
+    return ask(f, *args, **kwargs) if f.__name__ in TELLING else refused(f, REFUSED, *args, **kwargs)
 
 
 def note_wrapped(f):
@@ -213,13 +241,13 @@ def refuse_written(outside, owner, name):
 class Act:
     """One call of the running program."""
 
-    def __init__(self, f, plan, kind):
-        self.f, self.plan, self.kind, self.__name__ = f, plan, kind, getattr(f, "__name__", type(f).__name__)
+    def __init__(self, f, plan, kind, name):
+        self.f, self.plan, self.kind, self.__name__ = f, plan, kind, name
 
     def __call__(self, *given):
         args, kwargs = self.plan(given)
         out = self.f(*args, **kwargs)
-        return () if self.kind is None else (np.asarray(out, WEAK_DTYPES[self.kind]),)
+        return () if self.kind is None else (np.asarray(0 if out is None else out, WEAK_DTYPES[self.kind]),)
 
 
 def note_functions(args, kwargs):
@@ -236,21 +264,22 @@ def act(f, /, *args, **kwargs):
     aside.refuse(f"it calls {name_of(f)}()")
     if place[0] not in QUIET:
         trace.root.outside.acted = f"{name_of(f)}()"
+    spoken = name_of(f)
     if place in PREPARED:
         f, args, kwargs = PREPARED[place](f, args, kwargs)
     args = [worded(x, ("__str__", "__repr__")) if is_spoken(x) else x for x in args]
     open_([*args, *kwargs.values()])
-    later, kind = Later((list(args), kwargs)), int if place[1].rpartition(".")[2] in COUNTS else None
+    stream = stream_of(f)
+    counts = place[1].rpartition(".")[2] in COUNTS and (stream is None or isinstance(f.__self__, io.TextIOBase))
+    later, kind = Later((list(args), kwargs)), int if counts else None
     results = () if kind is None else (Tensor((), WEAK_DTYPES[kind]),)
-    out = trace.act(Act(streaming(f), later.plan, kind), later.operands, results)
+    out = trace.act(Act(f if stream is None else writer(stream, f.__name__), later.plan, kind, spoken), later.operands, results)
     return None if kind is None else TracedScalar(out[0], kind)
 
 
-def streaming(f):
-    """A method of what is written to by sys.stdout or sys.stderr, of what that is when it is called."""
-    owner = getattr(f, "__self__", None)
-    stream = next((n for n in STREAMS if owner is not None and owner is getattr(sys, n)), None)
-    return f if stream is None else lambda *args, **kwargs: getattr(getattr(sys, stream), f.__name__)(*args, **kwargs)
+def writer(stream, name):
+    """A method of what sys.stdout or sys.stderr is when it is called."""
+    return lambda *args, **kwargs: getattr(getattr(sys, stream), name)(*args, **kwargs)
 
 
 def is_spoken(x):
@@ -261,18 +290,22 @@ def is_spoken(x):
 def caller(level):
     """-> (file, line, globals) of the user's function that is running, or of one that called it."""
     frame = sys._getframe(1)
-    found = None
+    found, part = None, False
     while frame is not None:
         if not internal(frame.f_code):
-            found, level = frame, level - 1
-            if level <= 0:
+            if not part:
+                if found is not None and level <= 0:
+                    break
+                found, level = frame, level - 1
+            part = frame.f_code.co_qualname.endswith(PART)  # a part of a function: the rest of it comes next
+            if level <= 0 and not part:
                 break
         frame = frame.f_back
     return found.f_code.co_filename, found.f_lineno, found.f_globals
 
 
 def warning(f, args, kwargs):
-    """`warnings.warn`, of the line where it stands."""
+    """`warnings.warn`, of the line where it stands; what was shown there is kept where Python keeps it."""
 
     def bound(message, category=None, stacklevel=1, source=None, **more):
         return message, category, stacklevel
@@ -281,12 +314,20 @@ def warning(f, args, kwargs):
     file, line, space = caller(level)
     if isinstance(text, Warning):
         category = type(text)
+    return functools.partial(warn, category or UserWarning, file, line, space), (text,), {}
+
+
+def warn(category, file, line, space, text):
     registry = space.setdefault("__warningregistry__", {})
-    return warn, (text, category or UserWarning, file, line, space.get("__name__") or "<string>"), {"registry": registry}
+    warnings.warn_explicit(text, category, file, line, space.get("__name__") or "<string>", registry)
 
 
-def warn(text, category, file, line, module, registry):
-    warnings.warn_explicit(text, category, file, line, module, registry)
+def explicit(f, args, kwargs):
+    """`warnings.warn_explicit`, whose registry and globals are the caller's objects."""
+    names = "message category filename lineno module registry module_globals source".split()
+    given = dict(zip(names, args)) | kwargs
+    whole = {k: given.pop(k) for k in ("registry", "module_globals", "source") if k in given}
+    return functools.partial(f, **whole), (), given
 
 
 def record(f, args, kwargs):
@@ -299,7 +340,7 @@ def record(f, args, kwargs):
         raise UnsupportedError(message("a traced function logs the state of the interpreter", locate(), "Log the values alone."))
     file, line, space = caller(kwargs.get("stacklevel", 1))
     text, *values = args
-    return log, (logger, level, file, line, text, tuple(values)), {"extra": kwargs.get("extra")}
+    return functools.partial(log, logger, level, file, line), (text, tuple(values)), {"extra": kwargs.get("extra")}
 
 
 def log(logger, level, file, line, text, values, extra):
@@ -313,4 +354,5 @@ def log(logger, level, file, line, text, values, extra):
 
 LEVELS = ("debug", "info", "warning", "warn", "error", "critical", "fatal", "log")
 PREPARED = {(m, "warn"): warning for m in ("warnings", "_warnings")}
+PREPARED |= {(m, "warn_explicit"): explicit for m in ("warnings", "_warnings")}
 PREPARED |= {("logging", n): record for level in LEVELS for n in (level, f"Logger.{level}")}

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import operator
 import sys
+import warnings
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from .convert import is_builtin
 from .foreign import ask, changes
 from .handed import called as call
 from .handed import handed
+from .held_state import refuse_filters, refuse_manager
 from .objects import is_quick, iterated, special
 from .printing import passing, percent
 from .sequences import contains
@@ -161,7 +163,11 @@ class Manager:
 
     def __enter__(self):
         self.around.__enter__()
+        refuse_manager(self.real)
+        filters = warnings.filters[:1]
         entered = call(type(self.real).__enter__)(self.real)
+        if self.passing == "catch_warnings":
+            refuse_filters(self.real, filters)
         if self.passing is not None and current_trace() is not None:
             current_trace().root.within.append(self.passing)
         return entered

@@ -2,18 +2,19 @@
 
 import builtins
 import copy
+import io
 import sys
 import types
 
 import numpy as np
 
-from .. import pytree
 from ..array import Traced, TracedArray
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..storage import current_trace
 from .builtins import replaces
 from .convert import CELL, is_user
+from .held_state import is_own
 
 
 class Text:
@@ -60,11 +61,20 @@ def open_(x):
     """Whether something traced is in x."""
     if isinstance(x, Traced | Text):
         return True
-    leaves = pytree.leaves(x) if isinstance(x, list | tuple | dict) else [x]
+    leaves = parts(x)
     for v in leaves:
         if type(v).__module__ not in LIBRARIES and not isinstance(v, Traced | Text | type) and current_trace() is not None:
             refuse_object(v)
     return any(isinstance(v, Traced | Text) for v in leaves)
+
+
+def parts(x):
+    """What is in lists, tuples and dicts, whatever their keys are."""
+    if isinstance(x, dict):
+        return [leaf for v in x.values() for leaf in parts(v)]
+    if isinstance(x, list | tuple):
+        return [leaf for v in x for leaf in parts(v)]
+    return [x]
 
 
 def refuse_object(x):
@@ -177,6 +187,9 @@ class Later:
         if type(x) in (list, tuple):
             parts, kind = [self.planned(v) for v in x], type(x)
             return lambda given: kind([p(given) for p in parts])
+        if isinstance(x, tuple) and hasattr(x, "_fields"):
+            parts, kind = [self.planned(v) for v in x], type(x)
+            return lambda given: kind(*[p(given) for p in parts])
         x = copy.copy(x) if isinstance(x, np.ndarray | set) else x
         return lambda given: x
 
@@ -219,6 +232,11 @@ def print_(*args, sep=" ", end="\n", file=None, flush=False):
     trace = current_trace()
     if trace is None:
         return builtins.print(*args, sep=sep, end=end, file=file, flush=flush)
+    if isinstance(file, io.StringIO) and is_own(file):
+        if not open_([*args, sep, end]):
+            return builtins.print(*[worded(x, SPOKEN) for x in args], sep=sep, end=end, file=file, flush=flush)
+        text = "traced values are printed to a buffer that the function makes, and are known only when the program runs"
+        raise UnsupportedError(message(text, locate(), "Print them, or pass the buffer as an argument."))
     refuse_within(trace, "print")
     file = "stdout" if file is None or file is sys.stdout else "stderr" if file is sys.stderr else file
     args = [worded(x, SPOKEN) for x in args]
