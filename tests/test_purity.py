@@ -13,6 +13,7 @@ import json
 import locale
 import logging
 import math
+import multiprocessing
 import operator
 import os
 import pathlib
@@ -36,13 +37,16 @@ import scipy.optimize
 import scipy.sparse
 from compare import agree
 
-from wengert import ConcretizationError, UnsupportedError, grad, jit, vmap
+from wengert import ConcretizationError, Fallback, UnsupportedError, grad, jit, vmap
 
 X = np.arange(1.0, 4.0)
 CONTEXT, LOCAL, SPARSE = contextvars.ContextVar("context"), threading.local(), scipy.sparse.csr_array(np.eye(3) * 2)
 SPLINE = scipy.interpolate.CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)
 FACTOR, WEIGHTS = 2.0, np.ones(3)
 LOGGER = logging.getLogger("purity")
+LOCK, RLOCK, CONDITION, SEMAPHORE, EVENT = threading.Lock(), threading.RLock(), threading.Condition(), threading.Semaphore(2), threading.Event()
+BARRIER, SHARED, BUFFER = threading.Barrier(1), multiprocessing.get_context("spawn").Lock(), io.StringIO()
+RAISING = np.errstate(over="raise")
 
 
 @pytest.fixture(autouse=True)
@@ -201,6 +205,7 @@ def kept():
 
 
 @pytest.mark.as_numpy
+@pytest.mark.filterwarnings("ignore:.* was replaced by another function")
 @pytest.mark.parametrize("name", ASKED)
 def test_the_world_is_asked_at_every_call(name, kept):
     f, change = ASKED[name]
@@ -277,7 +282,40 @@ REFUSED = [
     lambda x: within(x, np.printoptions(precision=2), print),
     lambda x: within(x, warnings.catch_warnings(), warnings.warn),
     lambda x: within(x, contextlib.chdir("."), len),
+    *[lambda x, lock=lock: within(x, lock, len) for lock in (LOCK, RLOCK, CONDITION, SEMAPHORE, SHARED)],
+    lambda x: x * LOCK.locked(),
+    lambda x: x * LOCK.acquire(False),
+    lambda x: x * RLOCK.acquire(),
+    lambda x: x * SHARED.acquire(),
+    lambda x: x * SEMAPHORE.acquire(),
+    lambda x: (CONDITION.notify_all(), x)[1],
+    lambda x: (EVENT.set(), x)[1],
+    lambda x: x * EVENT.wait(0),
+    lambda x: x * BARRIER.wait(),
+    *[lambda x, how=how: within(x, np.errstate(divide=how), len) for how in ("raise", "call", "print", "log")],
+    lambda x: within(x, RAISING, len),
+    lambda x: within(x, np.errstate(all="raise"), len),
+    lambda x: (np.seterr(over="raise"), x)[1],
+    lambda x: (np.seterr("print"), x)[1],
+    lambda x: (warnings.simplefilter("error"), x)[1],
+    lambda x: (warnings.filterwarnings(action="error"), x)[1],
+    lambda x: within(x, warnings.catch_warnings(action="error"), len),
+    lambda x: written_to_own(x),
+    lambda x: (BUFFER.truncate(0), x)[1],
 ]
+
+
+def written_to_own(x):
+    made = io.StringIO()
+    print(x.sum(), file=made)
+    return x * len(made.getvalue())
+
+
+def locked_alone(x):
+    lock, made = threading.Lock(), io.StringIO()
+    with lock, np.errstate(all="ignore"):
+        print("ab", file=made)
+        return x * len(made.getvalue()) * (1 + lock.locked()) / 0.0
 
 
 @pytest.mark.as_numpy
@@ -298,6 +336,7 @@ PURE = [
     lambda x: x * copy.deepcopy([1.0, 2.0])[1] * math.comb(5, 2) * np.random.SeedSequence(5).entropy,
     lambda x: x * len(random.Random(3).__class__.__name__) * len(list(itertools.combinations(range(4), 2))),
     lambda x: x * len(locale.normalize("de_DE")) * sys.maxsize.bit_length(),
+    locked_alone,
 ]
 
 
@@ -384,6 +423,107 @@ def test_files_are_written_at_every_call(engine):
 def test_tracing_does_not_act():
     jit(writes).ir(X), jit(warns).ir(X * 3)
     assert not pathlib.Path("c.npy").exists() and not pathlib.Path("c.txt").exists()
+
+
+def warns_often(x):
+    for i in range(3):
+        if x.sum() > i:
+            warnings.warn("again", stacklevel=1)
+    for _ in range(2):
+        warnings.warn(f"sum {x.sum()}", UserWarning, 1)
+    warnings.warn_explicit("told", UserWarning, "told.py", 3, registry=TOLD)
+    return warns_for_caller(x)
+
+
+def warns_for_caller(x):
+    if x.sum() > 1:
+        warnings.warn("of the caller", stacklevel=2)
+    return x
+
+
+TOLD = {}
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_warnings_are_shown_once_a_line(engine, capfd):
+    told = []
+    for h in (warns_often, jit(warns_often, engine=engine)):
+        space = globals().setdefault("__warningregistry__", {})
+        space.clear(), TOLD.clear()
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            warnings.warn("first", stacklevel=1)
+            for k in (1.0, 1.0, 2.0, 1.0):
+                h(X * k)
+        told.append([(str(w.message), w.lineno, w.filename) for w in found if str(w.message) != "first"])
+    assert told[0] == told[1] and len(told[0]) == 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="again"):
+            h(X)
+    assert "callback" not in capfd.readouterr().err
+
+
+class Tee:
+    """A stream of the user's."""
+
+    def __init__(self):
+        self.said = []
+
+    def write(self, text):
+        self.said.append(text)
+
+    def flush(self):
+        pass
+
+    def getvalue(self):
+        return "".join(self.said)
+
+
+@pytest.mark.parametrize("engine", ["xla", "numpy"])
+def test_streams_are_those_of_the_call(engine, capsys):
+    def f(x):
+        sys.stdout.write(f"sum {x.sum()}\n")
+        for v in x:
+            if v > 2:
+                sys.stderr.write("large\n")
+        print({1: x[0], "a": 2}, file=BUFFER)
+        BUFFER.write(f"{x[1]};")
+        return x
+
+    g, told = jit(f, engine=engine), []
+    for h in (f, g):
+        BUFFER.seek(0), BUFFER.truncate()
+        said = []
+        for k, stream in enumerate((io.StringIO(), Tee(), io.StringIO())):
+            with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+                h(X * k)
+            said.append(stream.getvalue())
+        h(X), h(X)
+        told.append((said, *capsys.readouterr(), BUFFER.getvalue()))
+    assert told[0] == told[1]
+
+
+# -- replaced --------------------------------------------------------------------------------------
+
+
+@pytest.mark.as_numpy
+@pytest.mark.parametrize("change", [False, True])
+def test_replaced_functions_of_numpy_run_once(change, monkeypatch):
+    before, plain = jit(lambda x: np.sin(x)), np.sin
+    agree(before(1.0), plain(1.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "sin", lambda x: plain(x) + 1)
+        after = jit(lambda x: np.sin(x) * 2 if change else np.cos(x))
+        with pytest.warns(Fallback, match=r"np\.sin was replaced") as told:
+            agree(after(1.0), np.sin(1.0) * 2 if change else np.cos(1.0))
+            agree(before(1.0), plain(1.0) + 1)
+        assert {w.filename for w in told} == {__file__}
+        with pytest.raises(UnsupportedError, match="np.sin was replaced"):
+            grad(lambda x: np.sin(x))(1.0)
+    agree(before(1.0), plain(1.0))
+    agree(after(1.0), plain(1.0) * 2 if change else np.cos(1.0))
+    assert "1 trace" in after.explain()
 
 
 # -- clocks ----------------------------------------------------------------------------------------

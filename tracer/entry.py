@@ -18,7 +18,7 @@ from ..ir.core import Func
 from ..ir.exactness import exactly
 from ..ir.pipeline import run as optimise
 from ..ir.types import type_of
-from . import aside, chained, engine, meanwhile, progress, pytree, raising, rules, trial, world
+from . import aside, chained, engine, meanwhile, progress, pytree, raising, replaced, rules, trial, world
 from .assume import Choices, refuse_effects
 from .capture import capture
 from .causes import explained
@@ -96,6 +96,10 @@ class Entry:
             return self.begun(leaves, given)
         except forked.Forked as why:
             return self.plainly(leaves, why.reason, given)
+        except replaced.Replaced as why:
+            if self.compiled.plain is None:
+                raise
+            return self.plainly(leaves, str(why).rstrip("."), given, 8)
 
     def begun(self, leaves, given):
         """The same, where nothing is made on another thread."""
@@ -210,6 +214,8 @@ class Entry:
 
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
+        if current_trace() is None:
+            replaced.refuse()
         kept = []
         with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
@@ -356,11 +362,11 @@ class Entry:
         taken = [everything[p] for p in version.places]
         return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given)
 
-    def plainly(self, leaves, reason, given=None):
+    def plainly(self, leaves, reason, given=None, level=5):
         """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
-        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
+        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=level)
         return self.uncaptured(leaves, given)
 
     def uncaptured(self, leaves, given):

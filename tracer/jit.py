@@ -12,7 +12,7 @@ from ..ir.exactness import exactly
 from ..ir.parameters import declared
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
-from . import pytree, rules
+from . import pytree, replaced, rules
 from .array import Traced
 from .aside import is_answering
 from .assume import Choices
@@ -206,6 +206,7 @@ class Compiled:
 
     def captured(self, args, kwargs, objects=False):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""
+        replaced.refuse()
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]

@@ -20,7 +20,7 @@ from ..asked import Asked, Unlike
 from ..errors import ConcretizationError, UnsupportedError, message
 from ..frames import PART, internal, locate
 from ..numpy_api.handles import is_traced
-from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, place_of, verdict
+from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
 from ..storage import current_trace
 from .convert import CELL, is_user
 from .held_state import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
@@ -65,10 +65,11 @@ def foreign(f):
     if stream_of(f) is not None:
         return functools.partial(act, f)
     found = judged(f)
-    if found == PURE:
+    if found in (PURE, UNKNOWN):
         held = holding(f)
         if held is not None:
             return functools.partial(held, f)
+    if found == PURE:
         note_wrapped(f)
         return of_owner(f)
     if found == READS:

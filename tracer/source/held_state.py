@@ -19,7 +19,7 @@ from ..storage import current_trace
 STREAMS = ("stdout", "stderr")
 WRITING = {"write", "writelines", "flush"}
 TELLING = {"getvalue", "tell", "getbuffer", "readable", "writable", "seekable"}  # of a buffer in memory: what it holds, and where
-LOCKING = ("threading", "_thread", "multiprocessing.synchronize")
+LOCKING = ("threading", "_thread", "multiprocessing.synchronize", "_multiprocessing")
 LOCKS = {"lock", "LockType", "RLock", "_RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier", "Event", "SemLock", "Lock"}
 MAKING = {"allocate_lock", "Lock", "lock", "RLock", "_RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier", "Event"}
 RAISING = {"raise", "call", "print", "log", "error"}  # what NumPy or `warnings` is to do that a program does not do
@@ -68,8 +68,8 @@ def of_lock(f, /, *args, **kwargs):
     name = place_of(f)[1]
     kind, _, method = name.partition(".")
     what = "`with` a" if method in ("__enter__", "__exit__") else f"{method}() of a"
-    text = f"{what} {kind}: the lock is held, or asked, while the function is traced; the running program does not hold it"
-    raise UnsupportedError(message(text, locate(), "Put the `with` around the call of the compiled function."))
+    text = f"{what} {kind}: that would be done while the function is traced, and once; the running program does not hold it"
+    raise UnsupportedError(message(text, locate(), "Put the `with`, or the call, around the call of the compiled function."))
 
 
 def raising(f, /, *args, **kwargs):
