@@ -45,7 +45,7 @@ SPLINE = scipy.interpolate.CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)
 FACTOR, WEIGHTS = 2.0, np.ones(3)
 LOGGER = logging.getLogger("purity")
 LOCK, RLOCK, CONDITION, SEMAPHORE, EVENT = threading.Lock(), threading.RLock(), threading.Condition(), threading.Semaphore(2), threading.Event()
-BARRIER, SHARED, BUFFER = threading.Barrier(1), multiprocessing.get_context("spawn").Lock(), io.StringIO()
+ERRORS, BARRIER, SHARED, BUFFER = None, threading.Barrier(1), multiprocessing.get_context("spawn").Lock(), io.StringIO()
 RAISING = np.errstate(over="raise")
 
 
@@ -481,7 +481,7 @@ class Tee:
 
 
 @pytest.mark.parametrize("engine", ["xla", "numpy"])
-def test_streams_are_those_of_the_call(engine, capsys):
+def test_streams_are_those_of_the_call(engine, capsys, monkeypatch):
     def f(x):
         sys.stdout.write(f"sum {x.sum()}\n")
         for v in x:
@@ -489,9 +489,12 @@ def test_streams_are_those_of_the_call(engine, capsys):
                 sys.stderr.write("large\n")
         print({1: x[0], "a": 2}, file=BUFFER)
         BUFFER.write(f"{x[1]};")
+        ERRORS.write(f"{x[2]}")
+        print("to the same", file=ERRORS)
         return x
 
     g, told = jit(f, engine=engine), []
+    monkeypatch.setitem(globals(), "ERRORS", sys.stderr)
     for h in (f, g):
         BUFFER.seek(0), BUFFER.truncate()
         said = []

@@ -54,6 +54,7 @@ class Trace:
             self.choices = None  # the Choices of a trace that can make some by value
             self.copies = 1  # how often the code being run is written out, for loops that are
             self.notes = []  # what could not be captured as it stands, and what was done instead, for explain()
+            self.streams = {}  # id -> "stdout" or "stderr", as which the function has read it
             self.made = []  # locks and buffers that the function makes
             self.within = []  # the context managers being run of `printing.PASSING`
             self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach

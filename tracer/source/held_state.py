@@ -1,4 +1,4 @@
-"""What holds for a while, around the code that asks for it: locks, streams, errors that NumPy is to raise. A trace is over when the program runs.
+"""What holds for a while, around the code that asks for it: locks, streams, exceptions that NumPy is to raise. A trace is over when the program runs.
 
 A lock that a trace takes is free again when the program runs, and a program raises nothing where NumPy's flags ask for it: both are refused.
 What is written to a stream from outside is written by the running program; a stream or lock that the function makes itself is its own affair.
@@ -26,12 +26,21 @@ RAISING = {"raise", "call", "print", "log", "error"}  # what NumPy or `warnings`
 TEST = "Test for it: `if (x == 0).any(): ...`, or leave that part outside of the compiled function."
 
 
+def read_stream(name):
+    """Note that the function reads sys.stdout or sys.stderr: the object found there stands for what is there at the call."""
+    current_trace().root.streams[id(getattr(sys, name))] = name
+
+
+def stream(x):
+    """As which of Python's streams the function has read x, "stdout" or "stderr", or None."""
+    name = current_trace().root.streams.get(id(x)) if current_trace() is not None else None
+    return name if name is not None and getattr(sys, name) is x else None
+
+
 def stream_of(f):
-    """Which of Python's streams the method `f` writes to, "stdout" or "stderr", or None."""
+    """Which of Python's streams the method `f` writes to, or None."""
     owner = getattr(f, "__self__", None)
-    if owner is None or getattr(f, "__name__", None) not in WRITING:
-        return None
-    return next((n for n in STREAMS if owner is getattr(sys, n)), None)
+    return None if owner is None or getattr(f, "__name__", None) not in WRITING else stream(owner)
 
 
 def keep(f, /, *args, **kwargs):

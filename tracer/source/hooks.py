@@ -1,6 +1,7 @@
 """The hooks that rewritten code calls, gathered under the one name it knows them by."""
 
 import operator
+import sys
 import types
 
 import numpy as np
@@ -23,6 +24,7 @@ from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
 from .frame import hooked
 from .handed import RUNNING, handed
+from .held_state import STREAMS, read_stream
 from .importing import imported, importing
 from .kinds import ANSWERING
 from .loops import each, repeat
@@ -56,6 +58,8 @@ def attribute(owner, key, whole=True):
     trace, kind = current_trace(), type(owner)
     if trace is None or issubclass(kind, Traced) or kind is Unmerged:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
+    if owner is sys and key in STREAMS:
+        read_stream(key)
     found = getattr(kind, key, None) if not issubclass(kind, type) else None
     if key == "bit_generator" and issubclass(kind, GENERATORS):
         refuse_state(key)

@@ -14,7 +14,7 @@ from ..frames import locate
 from ..storage import current_trace
 from .builtins import replaces
 from .convert import CELL, is_user
-from .held_state import is_own
+from .held_state import is_own, stream
 
 
 class Text:
@@ -238,7 +238,7 @@ def print_(*args, sep=" ", end="\n", file=None, flush=False):
         text = "traced values are printed to a buffer that the function makes, and are known only when the program runs"
         raise UnsupportedError(message(text, locate(), "Print them, or pass the buffer as an argument."))
     refuse_within(trace, "print")
-    file = "stdout" if file is None or file is sys.stdout else "stderr" if file is sys.stderr else file
+    file = "stdout" if file is None else stream(file) or file
     args = [worded(x, SPOKEN) for x in args]
     open_(args)
     later = Later(args)
