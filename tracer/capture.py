@@ -27,6 +27,7 @@ from .source import hooks
 from .source.printing import Text
 from .status import PASSED
 from .storage import Storage, memories
+from .together import share
 from .trace import Trace
 from .unmerged import Unmerged
 from .views import dynamic
@@ -101,18 +102,20 @@ class Captured:
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None, once=False, objects=False):
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None, once=False, objects=False,
+            shared=()):
     """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
 
     choices: which decisions on data are made by value, and the arguments that decide.
     around:  makes the `Outside` of an attempt, where it is to be more than a plain one.
     once:    what is captured stands once in the enclosing trace.
     objects: whether the caller's side takes ndarrays, and tells which of them a result is.
+    shared:  which places of the arguments hold one list or dict, see `together`.
     """
     if parent is not None:
         trace = Trace(name, parent)
         trace.once = once and parent.once
-        return _captured(trace, function, leaves, tree, kinds, order, None, False)
+        return _captured(trace, function, leaves, tree, kinds, order, None, False, shared)
 
     def attempt():
         outside = around() if around is not None else Outside(len(kinds))
@@ -120,7 +123,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
         progress.tracing(trace)
         trace.choices = choices
         try:
-            return _captured(trace, function, leaves, tree, kinds, order, outside, objects)
+            return _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared)
         finally:
             if choices is not None:
                 choices.put_back()
@@ -129,7 +132,7 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
     return attempt() if choices is None else attempts(choices, attempt)
 
 
-def _captured(trace, function, leaves, tree, kinds, order, outside, objects):
+def _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared):
     """One attempt of `capture`, in its trace."""
     with trace:
         parent = trace.parent
@@ -141,6 +144,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects):
         leaves = [handles.get(id(x), x) for x in leaves]
         leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves] if parent is None else leaves
         args, kwargs = pytree.unflatten(tree, leaves, order)
+        args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves
         containers = Containers(args, kwargs, outside)
         result = hooks.call(function)(*args, **kwargs)
@@ -228,6 +232,7 @@ def describe(result, trace, objects):
             raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
         refuse_suspended(leaf)
         trace.root.outside.check_made(leaf)
+        trace.root.outside.check_state(leaf)
         if isinstance(leaf, Traced) and trace.parent is None:
             refuse_leaked(leaf, trace)
         if isinstance(leaf, Original):

@@ -7,14 +7,16 @@ Instances that the function has made, and containers that stand in several place
 call, and once a call, so that what is one object in Python is one object here.
 """
 
+import array
 import collections
+import copy
 
 from . import pytree
 from .errors import UnsupportedError, message
 from .made import attributes, blank, set_attributes
 
 CONTAINERS = (list, dict)
-COPIED = (set, collections.deque)  # which hold no arrays: copies of those that the trace has made are handed out
+COPIED = (set, collections.deque, collections.Counter, bytearray, array.array)  # copies of those that the trace has made are handed out
 
 
 def items(container):
@@ -36,6 +38,8 @@ class Containers:
         if not isinstance(x, list | tuple | dict):
             return
         if isinstance(x, CONTAINERS):
+            if id(x) in self.paths:
+                return
             self.paths[id(x)] = path
             self.held.append((x, items(x)))
         for key, item in items(x):
@@ -51,17 +55,21 @@ class Containers:
 
     def _meets(self, x, seen):
         """Whether x holds a container of the arguments, an instance that the trace has made, or a container twice."""
+        if self.is_made(x):
+            return True
         if not isinstance(x, list | tuple | dict):
-            return self.is_made(x) or not pytree.is_leaf(pytree.structure(x)) and any(map(self.is_made, pytree.leaves(x)))
+            return not pytree.is_leaf(pytree.structure(x)) and any(map(self.is_made, pytree.leaves(x)))
         if isinstance(x, CONTAINERS):
             if id(x) in self.paths or id(x) in seen:
                 return True
             seen.add(id(x))
+            if type(x) is dict and not pytree.has_order(x):
+                return True
         return any(self._meets(item, seen) for _, item in items(x))
 
     def is_made(self, x):
         """Whether an object is to be made anew at every call."""
-        return self.outside is not None and (self.outside.has_made(x) or type(x) in COPIED and len(x) > 0)
+        return self.outside is not None and (self.outside.has_made(x) or type(x) in COPIED)
 
     def plan(self, x, leaves):
         """A function (result leaves, given) -> x, for a thing that may hold what is not made as pytrees are.
@@ -72,7 +80,7 @@ class Containers:
             path = self.paths[id(x)]
             return lambda made, given: at(given, path)
         if self.is_made(x):
-            return self.once(x, self.copied if type(x) in COPIED else self.instance, leaves)
+            return self.once(x, self.queue if type(x) is collections.deque else self.copied if type(x) in COPIED else self.instance, leaves)
         if type(x) in (list, dict):
             return self.once(x, self.contents, leaves)
         if type(x) is tuple:
@@ -124,11 +132,23 @@ class Containers:
 
         return plan
 
+    def queue(self, x, leaves):
+        """A plan of a deque, by the plans of its items."""
+        key, most, parts = id(x), x.maxlen, [self.plan(self.outside.given(item), leaves) for item in x]
+
+        def plan(made, given):
+            new = given[2][key] = collections.deque((), most)
+            new.extend([part(made, given) for part in parts])
+            return new
+
+        return plan
+
     def copied(self, x, leaves):
+        self.outside.check_made(x)
         key = id(x)
 
         def plan(made, given):
-            new = given[2][key] = x.copy()
+            new = given[2][key] = copy.copy(x)
             return new
 
         return plan

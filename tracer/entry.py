@@ -32,6 +32,7 @@ from .signature import kind_for
 from .status import PASSED, number_of
 from .storage import current_trace
 from .straight import MISS
+from .together import meet
 from .traces import World
 from .tree import Chosen, Missing, Undecided, Untraced
 from .version import Version
@@ -47,7 +48,7 @@ class Entry:
 
     def __init__(self, compiled, leaves, built, dynamic, names, places):
         self.compiled, self.built, self.dynamic, self.places = compiled, built, dynamic, places
-        self.tree, self.types, order = built
+        self.tree, self.types, order, self.shared = built
         self.order = pytree.order_of(order)  # of the keys of dicts among the arguments
         self.names = [names[i] for i in dynamic]
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
@@ -70,6 +71,8 @@ class Entry:
         here = self.current
         if here is None or not here.holds():
             return self.first(*leaves, given=given)
+        if here.apart and not self.flat and given is not None and (read := meet(given, here.apart)) is not None:
+            return self.together(leaves, read, given)
         if here.draws is not None:
             return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
         if self.postponed:
@@ -102,6 +105,8 @@ class Entry:
         with self.compiled.lock, progress.line(self.compiled.name):
             version, fresh = self.prepare(leaves)
             here = self.current
+            if here.apart and not self.flat and given is not None and (read := meet(given, here.apart)) is not None:
+                return self.together(leaves, read, given)
             if here.draws is not None:
                 self.keep(version, fresh)
                 return self.drawn(here, leaves, given)
@@ -278,7 +283,7 @@ class Entry:
         try:
             captured = capture(
                 self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around,
-                objects=self.numpy,
+                objects=self.numpy, shared=self.shared,
             )
         except Exception as error:
             if made[-1].inputs and not final and isinstance(error, WengertError):
@@ -362,6 +367,10 @@ class Entry:
             raise UnsupportedError(message(reason, None, "Pass copies: f(x.copy(), y)."))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=5)
         return self.uncaptured(leaves, given)
+
+    def together(self, leaves, read, given):
+        """A call in which an outside container is also among the arguments, which the trace takes for two."""
+        return self.plainly(leaves, f"{read.name}, a {type(read.get()).__name__} from outside, is also among the arguments", given)
 
     def uncaptured(self, leaves, given):
         """The user's own function on the arguments of a call."""

@@ -24,7 +24,7 @@ from ..backends import forked
 from ..backends.xla import dispatch, hosted, waiting
 from ..ir.parameters import declared
 from ..ir.types import SHORT
-from . import rules
+from . import rules, together
 from .capture import ARRAY, SCALAR
 from .engine import Engines
 from .handover import follow
@@ -33,7 +33,7 @@ from .returned import asked, returned
 from .straight import MISS
 from .tree import Trees, Untraced
 from .world import LARGEST, STALE, Read, namer
-from .written import alike, listed
+from .written import alike, listed, written_key
 
 MISSING = object()
 WIDEST = 1000  # leaves beyond which no inline test is generated
@@ -126,6 +126,17 @@ class Front:
         prelude, tests, built, given = self._arguments(*entry.places)
         tests += [t for a, x in built for t in alike(a, x, lambda x, _: named(x), held)]
         tests += entry.current.guard.inline(k, self.space, quick=True)
+        if not entry.flat and any(together.tells(v.captured) for v in entry.current.versions):
+            names = list(entry.places[1]) if self.bare else []  # keywords are the last of what is built
+            placed = lambda path: (1, len(entry.places[0]) + names.index(path[1]), *path[2:]) if names and path[0] == 1 else path
+            pairs = [(placed(p), placed(q)) for p, q in entry.shared]
+            key = lambda key: written_key(key, lambda x, _: named(x))
+            apart = together.tests(built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key)
+            if apart is None:
+                return
+            tests += apart
+        elif entry.shared:
+            return
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
         lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], given))]
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines

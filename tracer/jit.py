@@ -28,6 +28,7 @@ from .held import Alike, is_memory, key_of
 from .signature import kind_for, kind_of_type, names_of
 from .source import hooks
 from .storage import current_trace
+from .together import sharing
 from .world import small
 from .written import places
 
@@ -96,8 +97,15 @@ class Compiled:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
             return self.plainly("its arguments are nested too deeply, or contain themselves", "Pass shallow containers.", args, kwargs)
+        except ValueError:
+            mixed = pytree.without_order((args, kwargs))
+            if mixed is None:
+                raise
+            text = f"keys of a dict among its arguments are of several kinds, which have no order: {', '.join(map(shown, mixed))}"
+            return self.plainly(text, "Use keys of one kind, such as str.", args, kwargs)
         types = tuple(map(type, leaves))
-        built = tree, types, pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
+        order = pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
+        built = tree, types, order, sharing(args, kwargs, tree)
         route = self.routes.get(built)
         if route is None:
             route = self.routes[built] = Route(types)
@@ -191,6 +199,8 @@ class Compiled:
             return "new argument structure"
         if last.built[2] != entry.built[2]:
             return "keys in another order"
+        if last.built[3] != entry.built[3]:
+            return "the same list or dict at other places of the arguments"
         for name, value in entry.static.items():
             if name in last.static and key_of(last.static[name]) != key_of(value):
                 return f"new static value {name}={shown(value)} (was {shown(last.static[name])})"
@@ -212,7 +222,8 @@ class Compiled:
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
         with checkpoints.room(self.memory, None), exactly(self.exact):
-            found = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic), objects=objects)
+            found = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic), objects=objects,
+                            shared=sharing(args, kwargs, tree))
         return found, names, kinds
 
     def explain(self):

@@ -10,6 +10,7 @@ import builtins
 import collections
 import copy
 import functools
+import io
 import types
 import weakref
 
@@ -23,7 +24,7 @@ from .draws import Draw, Draws
 from .effects import Call, Contents, Original
 from .errors import UnsupportedError, message, shown
 from .frames import locate
-from .holding import CODE
+from .holding import CODE, LOCKS, is_advanced
 from .made import hidden, is_plain
 from .reliance import OURS, PARTS, Reliance, library
 from .scan import names
@@ -75,6 +76,7 @@ class Outside(Reliance):
         self.made = {}  # id -> weak reference to an instance made while tracing
         self.written = ()
         self.draws = Draws()
+        self.identified = False  # whether it was asked which list or dict one is
         self.asked, self.acted = 0, None  # how many calls have asked the world; what the program calls that acts on it, last
         super().__init__()
 
@@ -332,6 +334,13 @@ class Outside(Reliance):
             return
         text = f"the function returns or stores a {type(x).__name__} with traced values in it, which no call could make anew"
         raise UnsupportedError(message(text, None, "Return the values, and make it of them outside."))
+
+    def check_state(self, x):
+        """Refuse to give out an object made in the trace whose state every call would find as the call before has left it."""
+        if not self.knows(x) and (is_advanced(x) or isinstance(x, (io.IOBase, *LOCKS))):
+            text = f"the function returns or stores a {type(x).__name__} that it has made, which would be one and the same for all calls"
+            hint = "Return what it gives, as a list, and make it of that outside." if hasattr(x, "__next__") else "Make it outside."
+            raise UnsupportedError(message(text, None, hint))
 
     # -- storing -----------------------------------------------------------------------------------
     def target(self, owner):

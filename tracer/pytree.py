@@ -41,6 +41,23 @@ def key_order(x):
     return None
 
 
+def has_order(x):
+    """Whether the keys of a dict can be sorted, as pytrees have them."""
+    try:
+        sorted(x)
+    except TypeError:
+        return False
+    return True
+
+
+def without_order(x):
+    """The first dict within x of which the keys cannot be sorted, or None."""
+    if isinstance(x, dict) and not has_order(x):
+        return x
+    inside = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple) else ()
+    return next((found for v in inside if (found := without_order(v)) is not None), None)
+
+
 def in_order(x):
     """A dict with its keys sorted."""
     return {k: x[k] for k in sorted(x)} if x else x

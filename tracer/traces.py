@@ -7,6 +7,7 @@ from ..ir.types import type_of
 from . import raising, rules, world
 from .capture import ARRAY, SCALAR
 from .outside import gathered
+from .together import outer
 from .tree import Tree, Trees, Untraced
 
 
@@ -18,6 +19,7 @@ class World:
         self.guard = world.Guard(())
         self.reads = {}  # what the traces relied on: place -> Read
         self.versions = []
+        self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
         self.straight = []  # of those that are one function each, as NumPy, the functions
         self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
         self.plain = None  # the kind of the one result, where all versions have just that
@@ -95,6 +97,7 @@ class World:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)
+        self.apart += [read for read in outer(version.captured) if read.place not in {r.place for r in self.apart}]
         self.straight = [v.straight for v in self.versions if v.straight is not None]
         self.draws = version.captured.outside.draws or None
         for place, read in version.captured.outside.reads.items():

@@ -65,7 +65,8 @@ class Cache:
             raise Unsaid("it is for one device")
         static = [None if i in entry.dynamic else described(x) for i, x in enumerate(entry.leaves)]
         kinds = [[t.__module__, t.__qualname__] for t in entry.types]
-        arguments = [record.skeleton(entry.tree), record.ordered(entry.order), kinds, static, entry.names, entry.promoted, [repr(t) for t in types]]
+        structure = [record.skeleton(entry.tree), record.ordered(entry.order), repr(entry.shared)]
+        arguments = [*structure, kinds, static, entry.names, entry.promoted, [repr(t) for t in types]]
         return digest([environment(), {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function), arguments])
 
     def roots(self, entry):

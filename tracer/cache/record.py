@@ -312,6 +312,7 @@ def again(told, text, roots, types):
     if [*types, *map(type_of, values)] != [p.type for p in func.params]:
         return None
     outside = Outside(len(types))
+    outside.identified = True  # which is not noted
     outside.reads = {r.place: r for r in reads}
     checks = tuple(Check(RAISED[e], words, quotes) for e, words, quotes in told["checks"])
     outs, tree = [out_again(o) for o in told["outs"]], pytree.structure(unnested(told["tree"]))

@@ -14,6 +14,7 @@ import numpy as np
 from ..array import Traced, TracedArray
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..identity import same_object
 from ..made import attributes, blank, is_plain, set_attributes
 from ..numpy_api.handles import handle, is_traced
 from ..outside import library
@@ -97,6 +98,8 @@ def shallow(x):
 @in_trace(copy.deepcopy)
 def deep(x, memo=None):
     memo = {} if memo is None else memo
+    if isinstance(x, list | dict):
+        current_trace().root.outside.identified = True
     found = memo.get(id(x), UNBOUND)
     if found is not UNBOUND:
         return found
@@ -108,12 +111,22 @@ def deep(x, memo=None):
     return new
 
 
+def array(x, memo):
+    """A copy of an array; of one that has been copied already, which other handles may stand for, that copy."""
+    copies = memo.setdefault(id(ATOMS), [])
+    for other, made in copies:
+        if other.shape == x.shape and other.dtype == x.dtype and same_object(other, x) is True:
+            return made
+    copies.append((x, x.copy("K")))
+    return copies[-1][1]
+
+
 def _deep(x, memo, note):
     kind = type(x)
     if isinstance(x, ATOMS) or isinstance(x, Traced) and not isinstance(x, TracedArray):
         return x
     if kind in (np.ndarray, TracedArray):
-        return handle(x).copy("K")
+        return array(handle(x), memo)
     if kind is tuple:
         x = seen(x)
         parts = [deep(v, memo) for v in x]

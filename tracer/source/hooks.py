@@ -214,6 +214,9 @@ def one_thing(x):
     """`x` itself, whose identity or kind is asked for: data must not have left it one of several things."""
     if type(x) is Unmerged:
         x.fail()
+    trace = current_trace()
+    if trace is not None and isinstance(x, list | dict):
+        trace.root.outside.identified = True
     return x
 
 
