@@ -3,6 +3,7 @@
 import collections
 import copy
 import io
+import operator
 import threading
 import warnings
 
@@ -172,6 +173,50 @@ ITERATOR = iter([1, 2])
 @pytest.mark.filterwarnings("ignore:Python iterable type")
 def test_an_iterator_from_outside_may_be_given_back():
     assert jit(lambda: ITERATOR)() is ITERATOR
+
+
+class Rows(list):
+    def add(self, x):
+        self.append(x)
+
+
+class Setting:
+    def put(self, x):
+        super().__setattr__("a", x)
+
+
+ROWS, USERS, NAMED, CHAINED = Rows(), collections.UserList(), collections.UserDict(), collections.ChainMap({})
+COUNTED, PLAIN = collections.Counter(), Setting()
+CHANGES = [
+    lambda x: ROWS.append(x),
+    lambda x: ROWS.add(x),
+    lambda x: list.append(ROWS, x),
+    lambda x: ROWS.extend([x]),
+    lambda x: USERS.append(x),
+    lambda x: NAMED.__setitem__("a", x),
+    lambda x: NAMED.update(a=x),
+    lambda x: CHAINED.update(a=x),
+    lambda x: operator.setitem(CHAINED, "a", x),
+    lambda x: COUNTED.update(a=x),
+    lambda x: object.__setattr__(PLAIN, "a", x),
+    lambda x: PLAIN.put(x),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_nothing_traced_stays_in_the_users_objects(change):
+    f = jit(lambda x: change(x))
+    for _ in range(2):
+        with pytest.raises(UnsupportedError, match="once, and not at every call"):
+            f(1.0)
+        assert not ROWS and not USERS and not NAMED and not CHAINED and not COUNTED and not vars(PLAIN)
+
+
+def test_nothing_traced_stays_in_an_argument():
+    rows = Rows()
+    with pytest.raises(UnsupportedError, match="not at every call"):
+        jit(lambda rows, x: rows.append(x))(rows, 1.0)
+    assert not rows
 
 
 def test_copies_of_one_array_are_one():

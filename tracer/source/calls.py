@@ -36,7 +36,7 @@ from .library import called, through, traced_through
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
-from .state import UNBOUND, inside, items, own, refuse, restore
+from .state import SEEN_THROUGH, UNBOUND, inside, items, own, refuse, restore
 
 PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Traced, np.ndarray, np.generic)  # whose methods are of what they hold
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
@@ -189,6 +189,9 @@ def _builtin(f, kind):
             f = functools.partial(LIST_METHODS[f.__name__], owner)
             f.__name__ = f.func.__name__
         if isinstance(owner, list | dict | set | collections.deque) and f.__name__ in MUTATORS:
+            if type(owner) not in SEEN_THROUGH and current_trace() is not None and current_trace().root.outside.knows(owner):
+                text = f"{f.__name__}() changes a {type(owner).__name__} from outside, which would happen once, and not at every call"
+                raise UnsupportedError(message(text, locate(), "Use a plain list, dict, set or deque; or do it outside."))
             if inside():
                 refuse(owner, changed(owner, f.__name__), GROWS if f.__name__ in GROWING else None)
             else:

@@ -5,6 +5,7 @@ a library or without source, is watched while it runs: Python functions of the u
 they read outside are relied on; and where it changes an object from outside, the trace ends, for it would be changed once.
 """
 
+import collections
 import functools
 import sys
 import types
@@ -16,6 +17,8 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import internal, locate
 from ..holding import is_fixed
+from ..made import hidden
+from ..numpy_api.handles import is_traced
 from ..storage import current_trace
 from .calls import NUMPYS, _made, call, listed
 from .convert import belongs, is_user
@@ -102,6 +105,7 @@ def seen(given, f, args, kwargs):
     reads = outside.rely(*given)
     if not reads:
         return f(*args, **kwargs)
+    undo = [kept(r.owner) for r in reads] if is_traced([*args, *kwargs.values()]) else []
     for again in (True, False):
         with Net() as net:
             out = f(*args, **kwargs)
@@ -110,12 +114,38 @@ def seen(given, f, args, kwargs):
         changed = outside.changed(reads)
         if not changed:
             return out
+        if undo and any(hidden(r.owner) is not None for r in changed):
+            for put_back in undo:
+                put_back()
+            break
         if again:
             outside.forget(changed)
             reads = outside.rely(*given)
+    while type(f) is functools.partial:
+        f = f.args[0] if f.func in HANDING else f.func
     name = getattr(f, "__name__", type(f).__name__)
     text = f"{name}() changes {changed[0].name}, unseen by the tracer; traced, it would do so once, and not at every call"
     raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
+
+
+def kept(x):
+    """A function that gives an object the items and attributes back that it has now."""
+    held = list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
+    names = getattr(x, "__dict__", None)
+    names = dict(names) if type(names) is dict else None
+
+    def put_back():
+        if isinstance(x, list):
+            list.__setitem__(x, slice(None), held)
+        elif held is not None:
+            base = next(kind for kind in (dict, set, collections.deque) if isinstance(x, kind))
+            base.clear(x)
+            (base.extend if base is collections.deque else base.update)(x, held)
+        if names is not None:
+            vars(x).clear()
+            vars(x).update(names)
+
+    return put_back
 
 
 RUNNING = (handed, handed_freely, seen)  # which run the call itself
