@@ -29,7 +29,7 @@ from .reliance import OURS, PARTS, Reliance, library
 from .scan import names
 from .source.state import SEEN_THROUGH, UNBOUND, Slot, inside
 from .storage import Storage, current_trace
-from .world import MISSING, SCALARS, Read, contents, small, within
+from .world import BUILTINS, MISSING, SCALARS, Read, contents, small, within
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
@@ -217,6 +217,8 @@ class Outside(Reliance):
                 continue  # assigned since
             read = self.read(slot.kind, slot.owner, slot.key, name, line)
             aside.agree(kind, slot.owner, slot.key, read.value)
+            if read.value is MISSING and kind == "global":
+                read = self.builtin(read, line)
             if read.how == "input" and not isinstance(read.value, np.ndarray):
                 aside.refuse(f"{name}, a number outside, keeps changing")
                 self.heap.setdefault(slot, value)
@@ -224,6 +226,13 @@ class Outside(Reliance):
                 slot.set(self.entered[slot])
             if not hooked:
                 self.follow(read, chain)
+
+    def builtin(self, read, line):
+        """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the user's own there."""
+        if read.key in BUILTINS:
+            read.builtin = getattr(builtins, read.key)
+            return read
+        return self.read("item", vars(builtins), read.key, read.name, line)
 
     def follow(self, read, chain):
         """Rely on all that code without hooks can reach from a name."""

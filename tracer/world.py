@@ -6,6 +6,7 @@ exchanged for another alike is no change. Arrays, and numbers that keep changing
 type is relied on, and they are read again at every call.
 """
 
+import builtins
 import itertools
 import os
 
@@ -18,6 +19,7 @@ MISSING = object()
 LIMIT = 1000  # items of a container that are guarded one by one
 LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
+BUILTINS = frozenset(vars(builtins)) - {"_", "__builtins__"}  # that every process has
 CONTAINERS = (list, dict, tuple)  # exactly these are followed by path
 
 
@@ -29,13 +31,13 @@ class Read:
     another read), "free" (nothing).
     """
 
-    __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other")
+    __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other", "builtin")
 
     def __init__(self, kind, owner, key, name, source, parent=None):
         self.kind, self.owner, self.key, self.name, self.parent = kind, owner, key, name, parent
         self.file, self.line = (source.file, source.line) if source is not None else ("", 0)
         self.how, self.other = "value", None
-        self.value = self.get()
+        self.value, self.builtin = self.get(), MISSING  # builtin: what the name of a global that is missing means instead
 
     @property
     def place(self):
@@ -101,7 +103,8 @@ class Read:
             return None
         if value is MISSING:
             absent = self.parent is None and self.kind in ("item",)
-            return f"{named(self.key)} not in {named(self.owner)}" if absent else f"{named(self)}.get() is {named(MISSING)}"
+            same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""  # as any code finds it, at no cost
+            return f"{named(self.key)} not in {named(self.owner)}{same}" if absent else f"{named(self)}.get() is {named(MISSING)}"
         text = self.text(named)
         if self.how == "same":
             return f"{text} is {self.other.text(named)}"
@@ -212,7 +215,7 @@ class Guard:
         return [r for r in self.reads if not Guard([r]).holds()]
 
 
-STALE = (KeyError, IndexError, AttributeError, ValueError, TypeError)
+STALE = (KeyError, IndexError, AttributeError, ValueError, TypeError, NameError)
 _numbers = itertools.count()
 
 

@@ -109,7 +109,7 @@ def at(way, roots, reads):
 def said_of(read):
     """What is relied on of the value of a place."""
     if read.value is MISSING:
-        return ["missing"]
+        return ["missing"] if read.builtin is MISSING else ["missing", described(read.builtin)]
     if read.how in ("kind", "input", "free"):
         return ["kind", type(read.value).__module__, type(read.value).__qualname__]
     if read.how == "same":
@@ -157,6 +157,8 @@ def reads_again(said, roots):
             return None
         read = Read(kind, owner, plain(key), name, Line(file, line), None if parent is None else reads[parent])
         read.how, read.other = how, None if other is None else reads[other]
+        if found[0] == "missing" and len(found) > 1:
+            read.builtin = getattr(builtins, read.key, MISSING)
         reads.append(read)
         try:
             if said_of(read) != found or how == "same" and read.value is not read.other.value:
