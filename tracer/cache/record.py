@@ -91,6 +91,8 @@ class Ways:
             self.reach(inside, [*way, step])
 
     def to(self, x, name):
+        if x is sys.modules:
+            return ["modules", ""]
         if id(x) not in self.found and isinstance(x, types.ModuleType) and sys.modules.get(x.__name__) is x:
             return ["module", x.__name__]
         if id(x) not in self.found:
@@ -101,6 +103,8 @@ class Ways:
 def at(way, roots, reads):
     """The object at the end of a way."""
     kind, number, *steps = way
+    if kind == "modules":
+        return sys.modules
     if kind == "module":
         return sys.modules.get(number)
     return follow(roots[number] if kind == "root" else reads[number].value, steps)
@@ -130,6 +134,8 @@ def said_of(read):
 def reads_of(outside, roots):
     """The reads of a trace, each by its way and by what was found."""
     ways, numbers, out = Ways(roots), {}, []
+    if why := next(filter(None, (hidden(f.__code__) for f in outside.functions.values())), None):
+        raise Unsaid(why)
     for read in outside.reads.values():
         if any(r is not None and id(r) not in numbers for r in (read.parent, read.other if read.how == "same" else None)):
             raise Unsaid(f"{read.name} is in something that is reached in a way that is not known")
@@ -142,8 +148,6 @@ def reads_of(outside, roots):
     for f in outside.functions.values():
         if id(f) not in ways.found:
             raise Unsaid(f"{f.__qualname__} was called, and is reached in a way that is not known")
-        if (why := hidden(f.__code__)) is not None:
-            raise Unsaid(why)
     return out, numbers
 
 

@@ -23,6 +23,7 @@ from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
 from .frame import hooked
 from .handed import RUNNING, handed
+from .importing import imported, importing
 from .loops import each, repeat
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
@@ -270,5 +271,5 @@ CELL.cell_contents = types.SimpleNamespace(
     one_thing=one_thing, chain=chain, choose=choice, asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
-    handled=handled, manager=manager, trying=trying, **HOOKS,
+    handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
 )  # fmt: skip

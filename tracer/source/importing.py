@@ -25,7 +25,7 @@ class Absent(Read):
     def get(self):
         try:
             self.attempt()
-        except ImportError:
+        except (ImportError, AttributeError):
             return None
         return MISSING
 
@@ -40,7 +40,11 @@ def importing(name, level, *wanted):
         return
     outside = trace.root.outside
     package = {k: space[k] for k in ("__package__", "__spec__", "__name__", "__path__") if k in space}
-    attempt = lambda: [getattr(builtins.__import__(name, package, None, wanted, level), k) for k in wanted]
+
+    def attempt():
+        module = builtins.__import__(name, package, None, wanted, level)
+        return [getattr(module, k) for k in wanted]
+
     aside.refuse(f"it imports {name}")
     try:
         found = builtins.__import__(name, package, None, wanted, level)

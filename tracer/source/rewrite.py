@@ -286,6 +286,21 @@ class Statements(Expressions):
 
     on_TryStar = on_Try
 
+    def on_Import(self, s):
+        return [*(self.importing(s, a.name, 0) for a in s.names), s]
+
+    def on_ImportFrom(self, s):
+        wanted = tuple(a.name for a in s.names)
+        out = [self.importing(s, s.module or "", s.level, *wanted), s]
+        for a in s.names:
+            name, parts = a.asname or a.name, (s.module or "", s.level, a.name)
+            out.append(at(ast.Assign([store(name)], hook("imported", *map(ast.Constant, parts), load(name))), s))
+        return out
+
+    def importing(self, s, *parts):
+        """What stands before an import: the hook that notes what that finds."""
+        return at(ast.Expr(hook("importing", *map(ast.Constant, parts))), s)
+
     def on_Match(self, s):
         s.subject = at(hook("matched", self.visit(s.subject)), s.subject)
         for case in s.cases:
