@@ -1,8 +1,10 @@
 """Answers that would be stale: what a trace relied on has changed since, in a place that is no variable of the user's."""
 
+import abc
 import builtins
 import sys
 import types
+import typing
 
 import numpy as np
 
@@ -90,3 +92,62 @@ def test_a_module_appears_and_goes(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     follows(whole, lambda: (tmp_path / "stale_absent.py").write_text("K = 8.0\n"))
     monkeypatch.delitem(sys.modules, "stale_absent")
+
+
+# -- what is an instance of what -------------------------------------------------------------------
+
+
+def test_isinstance_of_classes_that_change():
+    class Abstract(abc.ABC):  # noqa: B024
+        pass
+
+    class Says(type):
+        on = False
+
+        def __instancecheck__(cls, x):
+            return Says.on
+
+        def __subclasscheck__(cls, x):
+            return Says.on
+
+    class Asked(metaclass=Says):
+        pass
+
+    @typing.runtime_checkable
+    class Goes(typing.Protocol):
+        def go(self): ...
+
+    @typing.runtime_checkable
+    class Has(typing.Protocol):
+        held: int
+
+    class Old:
+        pass
+
+    class New:
+        pass
+
+    def made():
+        class Thing(Old):
+            pass
+
+        return Thing
+
+    def both(kinds, change):
+        outside, inside, whole = made(), made(), made()
+        x = outside()
+        follows(lambda a: a * 2 if isinstance(x, kinds) else a * 3, lambda: change(outside))
+        follows(lambda a: a * 2 if isinstance(inside(), kinds) else a * 3, lambda: change(inside))
+        if kinds is not Has:
+            follows(lambda a: a * 2 if issubclass(whole, kinds) else a * 3, lambda: change(whole))
+
+    base = lambda thing: setattr(thing, "__bases__", (New,))
+    on = lambda thing: setattr(Says, "on", not Says.on)
+    for kinds, change in [
+        (Abstract, Abstract.register), (Asked, on), ((int, Asked), on), (Goes, lambda thing: setattr(thing, "go", abs)), (New, base),
+        (Has, lambda thing: setattr(thing, "held", 1)), (int | New, base), ((Abstract, New), base), ((Abstract, (New, int)), Abstract.register),
+    ]:  # fmt: skip
+        both(kinds, change)
+    x = made()()
+    follows(lambda a: a * 2 if isinstance(x, New) else a * 3, lambda: setattr(x, "__class__", New))
+    follows(lambda a: a * 2 if isinstance(a[0], Abstract) else a * 3, lambda: Abstract.register(np.float64))

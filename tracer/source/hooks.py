@@ -24,6 +24,7 @@ from .foreign import ask, changes
 from .frame import hooked
 from .handed import RUNNING, handed
 from .importing import imported, importing
+from .kinds import ANSWERING
 from .loops import each, repeat
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
@@ -259,7 +260,7 @@ def choice(test, *parts):
 
 ASKED.cell_contents = asked
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
-state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING)}
+state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()
 _stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))

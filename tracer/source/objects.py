@@ -194,7 +194,6 @@ def _classed(real, first):
 
 
 _classed(type, REPLACED[type])
-_classed(isinstance, REPLACED[isinstance])
 
 
 @replaces(vars)
