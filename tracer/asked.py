@@ -104,3 +104,9 @@ def portrait(x, depth=0):
     if kind.__module__.startswith(("scipy.", "decimal")) and hasattr(x, "__dict__"):
         return kind, portrait(vars(x), depth + 1)
     raise Unlike
+
+
+def context():
+    """What decides the digits of decimal numbers, in words."""
+    c = decimal.getcontext()
+    return f"{c.prec} {c.rounding} {c.Emin} {c.Emax} {c.capitals} {c.clamp} {[k.__name__ for k, on in c.traps.items() if on]}"

@@ -19,6 +19,7 @@ from ..ir.core import Value
 from ..ir.types import SHORT, Tensor, type_of
 from . import aside
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from .asked import Asked, context
 from .draws import Draw, Draws
 from .effects import Call, Contents, Original
 from .errors import UnsupportedError, message, shown
@@ -109,6 +110,9 @@ class Outside(Reliance):
             read.how, read.other = ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
         elif kind not in SCALARS:
             self.names.setdefault(id(value), (value, read.name))
+            if "decimal" in (kind.__module__, getattr(value, "__module__", None), getattr(value, "__name__", None)):
+                made = Asked(context, (), {}, 0, "the context of decimal", locate(), False)
+                self.reads.setdefault(made.place, made)
 
     def enter(self, read, whole=True):
         """What the trace gets to see of the value of a read."""
