@@ -125,6 +125,7 @@ def truth(x):
 def complex_(real=0, imag=0, /):
     if not (isinstance(real, Traced) or isinstance(imag, Traced)):
         return builtins.complex(real, imag) if imag != 0 or isinstance(real, str) is False else builtins.complex(real)
+    imag = real_of(imag)
     wide = WEAK_DTYPES[complex]
     x, y = (operand_as(read(p)[0], wide, ()) for p in (real, imag))  # x + i y by parts: 0 * inf is to come nowhere
     first, second = OPS["real"](x), OPS["real"](y)
@@ -133,6 +134,15 @@ def complex_(real=0, imag=0, /):
     if is_complex(real):
         second = OPS["add"](OPS["imag"](x), second)
     return TracedScalar(OPS["make_complex"](first, second), complex)
+
+
+def real_of(imag):
+    """The second argument of complex(): of a complex number that is no Python complex, Python takes the real part."""
+    if isinstance(imag, builtins.complex):
+        return imag if not isinstance(imag, np.generic) else builtins.complex(imag)
+    if isinstance(imag, np.complexfloating):
+        return builtins.float(imag.real)
+    return fresh(OPS["real"](number(imag))) if isinstance(imag, TracedScalar) and imag.dtype == np.complex64 else imag
 
 
 def is_complex(x):
@@ -343,7 +353,17 @@ def _math_test(real, ufunc):
 
 
 def _math_whole(real, ufunc):
-    return lambda x: int_(TracedScalar(UFUNCS[ufunc](*floats([x])), float)) if is_one(x) else real(x)
+    name = f"__{real.__name__}__"
+    lacks = lambda x: real is math.trunc and (isinstance(x, TracedArray) or not x.weak and not hasattr(x.dtype.type, name))
+
+    def stand_in(x):
+        if isinstance(x, Traced) and lacks(x):
+            kind = "ndarray" if isinstance(x, TracedArray) else x.dtype.type.__name__
+            raise TypeError(message(f"type numpy.{kind} doesn't define {name} method", locate()))
+        return whole(x)
+
+    whole = lambda x: int_(TracedScalar(UFUNCS[ufunc](*floats([x])), float)) if is_one(x) else real(x)
+    return stand_in
 
 
 for _names, _make in ((MATH, _math), (TESTS, _math_test), (WHOLE, _math_whole)):
