@@ -2,11 +2,15 @@
 
 import abc
 import builtins
+import decimal
+import functools
+import math
 import sys
 import types
 import typing
 
 import numpy as np
+import pytest
 
 import wengert as wg
 
@@ -151,3 +155,93 @@ def test_isinstance_of_classes_that_change():
     x = made()()
     follows(lambda a: a * 2 if isinstance(x, New) else a * 3, lambda: setattr(x, "__class__", New))
     follows(lambda a: a * 2 if isinstance(a[0], Abstract) else a * 3, lambda: Abstract.register(np.float64))
+
+
+# -- functions behind a cache ----------------------------------------------------------------------
+
+
+def test_a_cached_function_is_asked_again():
+    held = {"k": 3.0}
+
+    @functools.lru_cache
+    def table(i):
+        return i * held["k"]
+
+    @functools.cache
+    def row(n):
+        return np.arange(n) * held["k"]
+
+    @functools.cache
+    def pair(n):
+        return [n, held["k"]]
+
+    for f, ask in [(lambda x: x * table(3), table), (lambda x: x * row(3), row), (lambda x: x * pair(3)[1], pair)]:
+        held["k"] = 3.0
+        ask.cache_clear()
+        ask(3)
+        follows(f, lambda: held.update(k=7.0), ask.cache_clear, lambda: held.update(k=8.0))
+
+
+def test_a_cached_function_of_data_does_nothing_else():
+    n, log = [0], []
+
+    @functools.cache
+    def counts(v):
+        n[0] += 1
+        return v * 2
+
+    @functools.cache
+    def logs(v):
+        log.append(1)
+        return v * 2
+
+    @functools.cache
+    def twice(v):
+        made = [v]
+        made.append(v)
+        return sum(made)
+
+    for f in (counts, logs):
+        with pytest.raises(wg.UnsupportedError, match=f"{f.__name__}\\(\\) is behind a cache and stores"):
+            wg.jit(lambda x: x * f(float(x[1])))(X)  # noqa: B023
+    follows(lambda x: x * twice(float(x[1])))
+
+
+# -- the context of decimal ------------------------------------------------------------------------
+
+
+def test_the_precision_of_decimals_changes():
+    one = decimal.Decimal(1)
+    third = lambda x: x * float(decimal.Decimal(1) / decimal.Decimal(3))
+    outer = lambda x: x * float(one / 3)
+
+    def inner(x):
+        from decimal import Decimal
+
+        return x * float(Decimal(1) / 3)
+
+    for f in (third, outer, inner):
+        with decimal.localcontext() as c:
+            follows(f, lambda: setattr(c, "prec", 3), lambda: setattr(c, "rounding", decimal.ROUND_UP))
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("z", [np.complex64(1 + 2j), 1 + 2j, np.complex128(1 + 2j), 2.0, 3, True, np.float32(2)])
+def test_complex_of_two(z):
+    f = lambda z: (complex(2.0, z), complex(z, 2.0), complex(z, z))
+    assert wg.jit(f)(z) == f(z)
+    assert wg.jit(lambda: f(z))() == f(z)
+
+
+@pytest.mark.parametrize("x", [np.float32(2.5), np.float64(2.5), 2.5, np.array(2.5), np.int32(3), 4])
+def test_trunc(x):
+    try:
+        want = math.trunc(x)
+    except TypeError as error:
+        with pytest.raises(TypeError, match=str(error)):
+            wg.jit(lambda x: math.trunc(x))(x)
+    else:
+        assert wg.jit(lambda x: math.trunc(x))(x) == want

@@ -27,6 +27,7 @@ from ..promote import is_device_array
 from ..purity import is_foreign
 from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
+from . import memo
 from .builtins import REPLACED, lacks, replaces, sample
 from .convert import CELL, belongs, convert, is_builtin, is_user
 from .dispatching import dispatched
@@ -112,7 +113,10 @@ def _uncached(f, /, *args, **kwargs):
     held = [c.cell_contents for c in getattr(f.__wrapped__, "__closure__", None) or () if c != EMPTY]
     if type(f.__wrapped__) is types.FunctionType and is_user(f.__wrapped__.__code__):
         current_trace().root.outside.function(f.__wrapped__, False)  # which may have run at another call
-    return call(f.__wrapped__)(*args, **kwargs) if is_traced([*args, *kwargs.values(), *held]) else f(*args, **kwargs)
+    given = [*args, *kwargs.values()]
+    if is_traced([*given, *held]) or any(map(current_trace().root.outside.has_made, given)):
+        return memo.computed(f, call(f.__wrapped__), args, kwargs)
+    return memo.recalled(f, args, kwargs)
 
 
 def _attributes(names, owner):
