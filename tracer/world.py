@@ -26,7 +26,7 @@ class Read:
 
     how: "value" (identity, or type and value), "kind" (the type alone: what is inside has reads of its own),
     "input" (the type alone: the program takes it), "contents" (of a small array), "same" (the very object of
-    another read), "free" (nothing).
+    another read), "free" (nothing). kind: also "class", what a class holds under a name that is looked up on it.
     """
 
     __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other")
@@ -62,6 +62,8 @@ class Read:
                 return contents(holder)
             if self.kind == "state":
                 return state(holder)
+            if self.kind == "class":
+                return of_class(holder, self.key)
             if self.kind == "itself":
                 return holder
             return holder[self.key]
@@ -89,6 +91,8 @@ class Read:
             return holder
         if self.kind in ("contents", "state"):
             return f"{self.kind}({holder})"
+        if self.kind == "class":
+            return f"of_class({holder}, {self.key!r})"
         return f"{holder}[{self.key!r}]" if type(self.key) in (str, int) else f"{holder}[{named(self.key)}]"
 
     def test(self, named, quick=False):
@@ -185,6 +189,14 @@ def alike(array, contents):
     return hidden and np.asarray(array).tobytes() == np.asarray(contents).tobytes()
 
 
+def of_class(kind, name):
+    """What a class, by itself or by its bases, holds under a name, or MISSING; descriptors as they are."""
+    for c in kind.__mro__:
+        if name in vars(c):
+            return vars(c)[name]
+    return MISSING
+
+
 class Guard:
     """The outside values that the traces of one world relied on; inline, about 15 ns a value."""
 
@@ -196,7 +208,7 @@ class Guard:
 
     def inline(self, k, space, quick=False):
         """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`."""
-        space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state}
+        space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state, "of_class": of_class}
         found = [r.test(namer(f"g{k}", space), quick) for r in self.reads]
         return [t for t in found if t is not None]
 

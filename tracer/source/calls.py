@@ -36,6 +36,7 @@ from .library import called, through, traced_through
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
+from .special import looked_up
 from .state import UNBOUND, inside, items, own, refuse, restore
 
 PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Traced, np.ndarray, np.generic)  # whose methods are of what they hold
@@ -87,6 +88,7 @@ def call(f):
     found = called(f)
     if found is not None:
         return found
+    looked_up(kind, "__call__")
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
         return types.MethodType(user(run), f)
@@ -219,6 +221,8 @@ def changed(owner, how):
 
 def _class(f):
     """A class, called: the user's `__init__` gets hooks too."""
+    looked_up(type(f), "__call__")
+    looked_up(f, "__new__", "__init__", "__post_init__")
     init = f.__init__
     after = getattr(f, "__post_init__", None)
     if hasattr(f, "__dataclass_fields__") and type(after) is types.FunctionType and getattr(f, "__dictoffset__", 0):
@@ -286,6 +290,7 @@ def memory_of(x):
     kind = type(x)
     if kind in (list, tuple, str, bytes) or isinstance(x, Traced | np.ndarray | np.generic | int | float | complex | type) or is_device_array(x):
         return x
+    looked_up(kind, "__array__")
     make = getattr(kind, "__array__", None)
     if type(make) is types.FunctionType and is_user(make.__code__):
         return user(make)(x)

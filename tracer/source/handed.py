@@ -16,6 +16,7 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import internal, locate
 from ..holding import is_fixed
+from ..reliance import of_user
 from ..storage import current_trace
 from .calls import NUMPYS, _made, call, listed
 from .convert import belongs, is_user
@@ -100,7 +101,7 @@ def seen(given, f, args, kwargs):
     """
     outside = current_trace().root.outside
     reads = outside.rely(*given)
-    if not reads:
+    if not reads and not any(of_user(type(x)) for x in given):
         return f(*args, **kwargs)
     for again in (True, False):
         with Net() as net:

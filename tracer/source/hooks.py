@@ -28,6 +28,7 @@ from .objects import asked, called, iterated, keyed, mapped, matched, refuse_sto
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
 from .printing import percent, text
+from .special import looked_up
 from .state import SEEN_THROUGH
 
 
@@ -117,6 +118,7 @@ def _method(kind, name):
     """The user's own method behind an operator, with hooks; None for all other types."""
     if is_builtin(kind) or kind is np.ndarray or issubclass(kind, Traced):
         return None
+    looked_up(kind, name)
     found = getattr(kind, name, None)
     return call(found) if type(found) is types.FunctionType and is_user(found.__code__) else None
 

@@ -23,6 +23,7 @@ from .handed import handed
 from .objects import is_quick, iterated, special
 from .printing import passing, percent
 from .sequences import contains
+from .special import looked_up
 
 SIMPLE = frozenset((str, bytes, range, np.ndarray, TracedArray, dict, set))  # whose members are compared by nobody else
 OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
@@ -161,6 +162,7 @@ class Manager:
 
     def __enter__(self):
         self.around.__enter__()
+        looked_up(type(self.real), "__enter__", "__exit__")
         entered = call(type(self.real).__enter__)(self.real)
         if self.passing is not None and current_trace() is not None:
             current_trace().root.within.append(self.passing)

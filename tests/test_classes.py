@@ -1,0 +1,88 @@
+"""Classes of the user's whose methods Python looks up by itself: operators, `super()`, descriptors, and their replacement between calls."""
+
+import numpy as np
+import pytest
+
+from wengert import jit
+
+
+def entered(q, x):
+    with q as k:
+        return k * x
+
+
+def added(q, x):
+    q += x
+    return q
+
+
+def stored(q, x):
+    q[0] = 1
+    return x
+
+
+SPECIAL = {  # name -> a use of it, and two methods that answer differently
+    "__add__": (lambda q, x: q + x, lambda s, o: o * 2, lambda s, o: o * 3),
+    "__radd__": (lambda q, x: x + q, lambda s, o: o * 2, lambda s, o: o * 3),
+    "__rdivmod__": (lambda q, x: divmod(2, q) * x, lambda s, o: 2, lambda s, o: 3),
+    "__pow__": (lambda q, x: pow(q, 2) * x, lambda s, o: 2, lambda s, o: 3),
+    "__matmul__": (lambda q, x: q @ x, lambda s, o: o * 2, lambda s, o: o * 3),
+    "__iadd__": (added, lambda s, o: o * 2, lambda s, o: o * 3),
+    "__neg__": (lambda q, x: (-q) * x, lambda s: 2, lambda s: 3),
+    "__call__": (lambda q, x: q(x), lambda s, o: o * 2, lambda s, o: o * 3),
+    "__init__": (lambda q, x: type(q)().v * x, lambda s: s.__dict__.update(v=2), lambda s: s.__dict__.update(v=3)),
+    "__getitem__": (lambda q, x: q[0] * x, lambda s, k: 2, lambda s, k: 3),
+    "__setitem__": (stored, lambda s, k, v: None, lambda s, k, v: 1 / 0),
+    "__contains__": (lambda q, x: x * 2 if 5 in q else x * 3, lambda s, o: True, lambda s, o: False),
+    "__eq__": (lambda q, x: x * 2 if q == 1 else x * 3, lambda s, o: True, lambda s, o: False),
+    "__lt__": (lambda q, x: x * 2 if q < 1 else x * 3, lambda s, o: True, lambda s, o: False),
+    "__index__": (lambda q, x: [2, 3][q] * x, lambda s: 0, lambda s: 1),
+    "__hash__": (lambda q, x: hash(q) * x, lambda s: 2, lambda s: 3),
+    "__array__": (lambda q, x: np.asarray(q) * x, lambda s, *a, **k: np.array(2.0), lambda s, *a, **k: np.array(3.0)),
+    "__str__": (lambda q, x: x * len(str(q)), lambda s: "ab", lambda s: "abc"),
+    "__repr__": (lambda q, x: x * len(f"{q!r}"), lambda s: "ab", lambda s: "abc"),
+    "__format__": (lambda q, x: x * len(f"{q}"), lambda s, f: "ab", lambda s, f: "abc"),
+    "__enter__": (entered, lambda s: 2, lambda s: 3),
+    "__exit__": (entered, lambda s, *e: None, lambda s, *e: 1 / 0),
+}
+
+
+def answer(f, *args):
+    try:
+        return f(*args)
+    except (ZeroDivisionError, TypeError) as error:
+        return type(error).__name__
+
+
+def alike(f, g, *args):
+    """Whether two give the same, and in which type of number."""
+    found, expected = answer(f, *args), answer(g, *args)
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_methods_may_be_replaced(name):
+    use, first, second = SPECIAL[name]
+    kind = type("Q", (), {"__enter__": lambda s: 2, "__exit__": lambda s, *e: None, name: first})
+    q = kind()
+    f = jit(lambda x: use(q, x))
+    for method in (first, second, first):
+        setattr(kind, name, method)
+        alike(f, lambda x: use(q, x), 2.0)
+
+
+def test_special_methods_may_come_and_go():
+    class Q:
+        def __eq__(self, other):
+            return True
+
+    class P(Q):
+        pass
+
+    p = P()
+    f = jit(lambda x: x * 2 if p == 1 else x * 3)
+    assert f(1.0) == 2.0
+    P.__eq__ = lambda self, other: False
+    assert f(1.0) == 3.0
+    del P.__eq__
+    assert f(1.0) == 2.0
