@@ -86,3 +86,99 @@ def test_special_methods_may_come_and_go():
     assert f(1.0) == 3.0
     del P.__eq__
     assert f(1.0) == 2.0
+
+
+class Base:
+    k = 2.0
+
+    def method(self, x):
+        return x * 2
+
+    @property
+    def p(self):
+        return 2.0
+
+    @classmethod
+    def c(cls):
+        return 2.0
+
+    @staticmethod
+    def s():
+        return 2.0
+
+
+class Middle(Base):
+    pass
+
+
+class Above(Middle):
+    def method(self, x):
+        return super().method(x)
+
+    def attribute(self, x):
+        return super().k * x
+
+    def by_property(self, x):
+        return super().p * x
+
+    def by_class(self, x):
+        return super().c() * x
+
+    def by_static(self, x):
+        return super().s() * x
+
+
+OTHERS = {"method": lambda s, x: x * 3, "k": 3.0, "p": property(lambda s: 3.0), "c": classmethod(lambda c: 3.0), "s": staticmethod(lambda: 3.0)}
+
+
+@pytest.mark.parametrize("name", ["method", "attribute", "by_property", "by_class", "by_static"])
+@pytest.mark.parametrize("kind", [Base, Middle])
+def test_what_super_gives_may_be_replaced(monkeypatch, kind, name):
+    b = Above()
+    f = jit(lambda x: getattr(b, name)(x))
+    assert f(1.0) == 2.0
+    with monkeypatch.context() as m:
+        for key, value in OTHERS.items():
+            m.setattr(kind, key, value, raising=False)
+        assert f(1.0) == 3.0
+    assert f(1.0) == 2.0
+
+
+@pytest.mark.parametrize("x", [2.0, 2, np.float32(2), np.ones(2), 1j])
+def test_a_traced_value_tells_its_class(x):
+    def f(x):
+        return x * 2 if x.__class__ is float else x * (x.__class__ in (np.ndarray, int)) - 1
+
+    found, expected = jit(f)(x), f(x)
+    assert np.all(found == expected) and type(found) is type(expected)
+    assert jit(lambda x: x * x.__class__(3.5))(2.0) == 7.0
+
+
+def test_a_property_without_an_answer_leaves_it_to_getattr():
+    class Asked:
+        @property
+        def a(self):
+            return self.nothing
+
+        def __getattr__(self, name):
+            return float(len(name))
+
+    a = Asked()
+    f = jit(lambda x: a.a * x)
+    assert f(2.0) == a.a * 2.0 == 14.0
+    Asked.__getattr__ = lambda self, name: 1.0
+    assert f(2.0) == a.a * 2.0 == 2.0
+
+
+def test_the_users_eq_and_hash_are_not_asked():
+    def never(*args):
+        raise AssertionError("asked")
+
+    def init(self, v):
+        self.v = v
+
+    silent = {"__eq__": never, "__hash__": never}
+    kind = type("Kind", (), {"__init__": init, "__call__": lambda self, x: x * self.v, **silent})
+    v = kind(2.0)
+    assert jit(lambda x: kind(2.0)(x) + v(x))(1.0) == 4.0
+    assert jit(lambda x: list(map(v, [x, x]))[1])(1.0) == 2.0

@@ -25,6 +25,7 @@ from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
 from ..promote import is_device_array
 from ..purity import is_foreign
+from ..reliance import of_user
 from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
 from .builtins import REPLACED, lacks, replaces, sample
@@ -54,7 +55,7 @@ REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 def call(f):
     """What to call in place of f."""
     kind = type(f)
-    if kind is not types.FunctionType and current_trace() is not None:
+    if kind is not types.FunctionType and current_trace() is not None and not of_user(kind):  # whose own `__eq__` would be asked
         found = drawing(f)
         if found is not None:
             return found
@@ -78,7 +79,7 @@ def call(f):
             trace.root.outside.partial(f)
         return f if inner is f.func and args is f.args and keywords is f.keywords else functools.partial(inner, *args, **keywords)
     if isinstance(f, type):
-        return REPLACED.get(f) or _class(f)
+        return not of_user(kind) and REPLACED.get(f) or _class(f)
     if kind is CACHED and Builder.building() is not None:
         return functools.partial(_uncached, f)
     if kind in GETTERS:

@@ -71,7 +71,7 @@ def watched(f, made):
         if type(owner) in (list, dict, set) and made.__name__ in HOLDING or type(owner) is str:
             return type(owner) is str
     try:
-        return f not in SHALLOW
+        return of_user(type(f)) or f not in SHALLOW
     except TypeError:  # not hashable
         return True
 

@@ -15,9 +15,10 @@ from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
+from ..world import MISSING
 from . import alternatives, codes, copying, state
 from .branch import ASKED, branch, choose, decided
-from .builtins import REPLACED, lacks, sample, truth
+from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
 from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
@@ -53,19 +54,49 @@ QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are take
 def attribute(owner, key, whole=True):
     """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is wanted."""
     trace, kind = current_trace(), type(owner)
+    if issubclass(kind, Traced) and key == "__class__":
+        return type_(owner)
     if trace is None or issubclass(kind, Traced) or kind is Unmerged:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
+    if kind is super:
+        return above(owner, key, whole)
     found = getattr(kind, key, None) if not issubclass(kind, type) else None
     if key == "bit_generator" and issubclass(kind, GENERATORS):
         refuse_state(key)
     if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
-        trace.root.outside.read("attribute", kind, key, f"{kind.__name__}.{key}")
-        return call(found.fget)(owner)
+        looked_up(kind, key)
+        return fallback(lambda: call(found.fget)(owner), owner, key)
     if found is not None and key not in getattr(owner, "__dict__", ()) and changes(owner) and not callable(found):
         return ask(getattr, owner, key)
     if kind is np.random.SeedSequence:
         trace.root.outside.draws.refuse_entropy(owner)
     return trace.root.outside.attribute(owner, key, whole)
+
+
+def fallback(get, owner, key):
+    """What a getter gives, or where that has no such attribute, what `__getattr__` of its class does."""
+    try:
+        return get()
+    except AttributeError:
+        otherwise = _method(type(owner), "__getattr__")
+        if otherwise is None:
+            raise
+        return otherwise(owner, key)
+
+
+def above(owner, key, whole):
+    """`super().key`: what the classes after one hold under a name, each of which is relied on up to the one that does."""
+    kind, x = owner.__self_class__, owner.__self__
+    after = iter(kind.__mro__[kind.__mro__.index(owner.__thisclass__) + 1 :]) if kind is not None else iter(())
+    for c in after:
+        looked_up(c, key)
+        found = vars(c).get(key, MISSING)
+        if found is MISSING:
+            continue
+        if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__) and x is not kind:
+            return call(found.fget)(x)
+        return getattr(owner, key) if hasattr(type(found), "__get__") else current_trace().root.outside.attribute(c, key, whole)
+    return getattr(owner, key)
 
 
 def attribute_of(owner, key):
