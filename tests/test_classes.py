@@ -182,3 +182,82 @@ def test_the_users_eq_and_hash_are_not_asked():
     v = kind(2.0)
     assert jit(lambda x: kind(2.0)(x) + v(x))(1.0) == 4.0
     assert jit(lambda x: list(map(v, [x, x]))[1])(1.0) == 2.0
+
+
+class BySuper:
+    def __setattr__(self, key, value):
+        super().__setattr__(key, value * 2)
+
+
+class ByObject:
+    def __setattr__(self, key, value):
+        object.__setattr__(self, key, value * 2)
+
+
+class ByDict:
+    stores = 0
+
+    def __setattr__(self, key, value):
+        type(self).stores += 1
+        self.__dict__[key] = value * 2
+
+
+class Doubling:
+    def __get__(self, owner, kind=None):
+        return owner._v
+
+    def __set__(self, owner, value):
+        owner._v = value * 2
+
+
+class InDict:
+    def __get__(self, owner, kind=None):
+        return owner.__dict__["v"]
+
+    def __set__(self, owner, value):
+        owner.__dict__["v"] = value * 2
+
+
+Descriptor, OfDict = type("Descriptor", (), {"v": Doubling()}), type("OfDict", (), {"v": InDict()})
+
+
+@pytest.mark.parametrize("kind", [BySuper, ByObject, ByDict, Descriptor, OfDict])
+def test_what_a_setter_of_the_users_stores_is_stored_once(kind):
+    b = kind()
+    b.v = 1.0
+
+    def store(x):
+        b.v = x
+        return x + b.v
+
+    def loop(x):
+        for i in range(3):
+            if x > i:
+                b.v = x + i
+        return b.v
+
+    def made(x):
+        c = kind()
+        c.v = x
+        return c.v
+
+    f, g, h = jit(store), jit(made), jit(loop)
+    for x in (3.0, 4.0):
+        assert (f(x), b.v, g(x)) == (3 * x, 2 * x, 2 * x)
+    if kind not in (ByDict, OfDict):  # in a loop, a dict outside is not stored to
+        assert (h(1.5), b.v) == (5.0, 5.0)
+        assert (h(0.5), b.v) == (1.0, 1.0)
+
+
+def test_a_refused_trace_leaves_what_a_setter_has_stored():
+    b = BySuper()
+    b.v = 1.0
+
+    def f(x):
+        b.v = x
+        raise ZeroDivisionError
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            jit(f, engine="numpy")(2.0)
+        assert b.v in (2.0, 4.0)

@@ -70,6 +70,8 @@ def call(f):
         return libraries(f, scipys(f))
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
+    if kind in SETTERS and f.__name__ == "__setattr__" and current_trace() is not None:
+        return functools.partial(put, *([f.__self__] if kind is types.MethodWrapperType else []))
     if kind is functools.partial:
         inner = call(f.func)
         trace = current_trace()
@@ -96,6 +98,14 @@ def call(f):
     if type(run) is types.FunctionType and traced_through(run.__code__):
         return types.MethodType(through(run), f)
     return libraries(f, f) if type(run) in (types.FunctionType, types.WrapperDescriptorType) else f
+
+
+def put(owner, key, value):
+    """`object.__setattr__(owner, key, value)`"""
+    CELL.cell_contents.put(owner, key, value)
+
+
+SETTERS = (types.MethodWrapperType, types.WrapperDescriptorType)
 
 
 def libraries(f, found):

@@ -15,7 +15,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
-from ..world import MISSING
+from ..world import MISSING, of_class
 from . import alternatives, codes, copying, state
 from .branch import ASKED, branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
@@ -189,14 +189,34 @@ def set_item(value, owner, key):
 
 
 def set_attribute(value, owner, key):
-    """`owner.key = value`; a property's setter is the user's function like any other."""
-    found = getattr(type(owner), key, None)
-    if isinstance(found, property) and found.fset is not None:
-        call(found.fset)(owner, value)
-    elif current_trace() is None:
+    """`owner.key = value`; a property's setter and the class's `__setattr__` are the user's functions like any other."""
+    kind = type(owner)
+    if current_trace() is None:
         setattr(owner, key, value)
+        return
+    found = None if issubclass(kind, Traced) else _method(kind, "__setattr__")
+    if found is None:
+        put(owner, key, value)
+    elif of_class(kind, "__setattr__").__code__.co_filename.startswith("<"):  # without a source
+        state.set_attribute(owner, key, value, setattr)
     else:
+        found(owner, key, value)
+
+
+def put(owner, key, value):
+    """`object.__setattr__`: the setter of a data descriptor is the user's function too."""
+    kind = type(owner)
+    found = of_class(kind, key)
+    if isinstance(found, property) and found.fset is not None:
+        looked_up(kind, key)
+        call(found.fset)(owner, value)
+        return
+    setter = None if found is MISSING or isinstance(found, property) else _method(type(found), "__set__")
+    if setter is None:
         state.set_attribute(owner, key, value)
+    else:
+        looked_up(kind, key)
+        setter(found, owner, value)
 
 
 def delete_item(owner, key):
@@ -291,6 +311,7 @@ def choice(test, *parts):
 
 ASKED.cell_contents = asked
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (put, fallback, above)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()
@@ -299,7 +320,7 @@ state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.Functio
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
-    set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
+    set_attribute=set_attribute, put=put, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
     one_thing=one_thing, chain=chain, choose=choice, asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
