@@ -261,3 +261,76 @@ def test_a_refused_trace_leaves_what_a_setter_has_stored():
         with pytest.raises(ZeroDivisionError):
             jit(f, engine="numpy")(2.0)
         assert b.v in (2.0, 4.0)
+
+
+class Counted:
+    count = 0
+
+    def __new__(cls, *args):
+        Counted.count += 1
+        made = super().__new__(cls)
+        made.k = Counted.count
+        return made
+
+
+class Single:
+    one = None
+
+    def __new__(cls, *args):
+        if cls.one is None:
+            cls.one = super().__new__(cls)
+        return cls.one
+
+    def __init__(self, v):
+        self.v = v
+
+
+class Counting(type):
+    n = 0
+
+    def __call__(cls, *args):
+        Counting.n += 1
+        made = super().__call__(*args)
+        made.k = Counting.n
+        return made
+
+
+class Made(metaclass=Counting):
+    def __init__(self, v):
+        self.v = v
+
+
+class Bare(metaclass=Counting):
+    pass
+
+
+class Flagged:
+    flag = 2.0
+
+    def __new__(cls):
+        made = object.__new__(cls)
+        made.k = cls.flag
+        return made
+
+
+def test_new_and_the_call_of_a_metaclass_run_at_every_call():
+    f = jit(lambda x: Counted().k * x)
+    assert [f(1.0) for _ in range(3)] == [1, 2, 3] and Counted.count == 3
+    g = jit(lambda x: Made(x).k * x)
+    assert [g(1.0) for _ in range(3)] == [1, 2, 3] and Counting.n == 3
+    h = jit(lambda x: Bare().k * x)
+    assert [h(1.0) for _ in range(3)] == [4, 5, 6] and Counting.n == 6
+
+
+def test_one_instance_for_all_is_one():
+    f = jit(lambda x: Single(x).v * 2)
+    assert [f(1.0), f(2.0)] == [2.0, 4.0] and Single.one.v == 2.0
+    one = Single.one
+    assert f(3.0) == 6.0 and Single.one is one and one.v == 3.0
+
+
+def test_new_reads_what_is_there_now():
+    f = jit(lambda x: Flagged().k * x)
+    assert f(1.0) == 2.0
+    Flagged.flag = 3.0
+    assert f(1.0) == 3.0

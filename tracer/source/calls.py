@@ -28,6 +28,7 @@ from ..purity import is_foreign
 from ..reliance import of_user
 from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
+from ..world import of_class
 from .builtins import REPLACED, lacks, replaces, sample
 from .convert import CELL, belongs, convert, is_builtin, is_user
 from .dispatching import dispatched
@@ -72,6 +73,8 @@ def call(f):
         return _builtin(f, kind) if Builder.building() is not None else f
     if kind in SETTERS and f.__name__ == "__setattr__" and current_trace() is not None:
         return functools.partial(put, *([f.__self__] if kind is types.MethodWrapperType else []))
+    if kind is types.MethodWrapperType and f.__name__ == "__call__" and isinstance(f.__self__, type):
+        return _instance(f.__self__)
     if kind is functools.partial:
         inner = call(f.func)
         trace = current_trace()
@@ -231,24 +234,53 @@ def changed(owner, how):
 
 
 def _class(f):
-    """A class, called: the user's `__init__` gets hooks too."""
+    """A class, called: the user's `__new__` and `__init__`, and the `__call__` of a metaclass, get hooks too."""
     looked_up(type(f), "__call__")
+    run = of_class(type(f), "__call__")
+    return functools.partial(user(run), f) if sourced(run) and current_trace() is not None else _instance(f)
+
+
+def sourced(f):
+    """Whether a method is the user's, and written in a file."""
+    return type(f) is types.FunctionType and is_user(f.__code__) and not f.__code__.co_filename.startswith("<")
+
+
+def _instance(f):
+    """What `type.__call__` of a class comes to."""
     looked_up(f, "__new__", "__init__", "__post_init__")
     init = f.__init__
     after = getattr(f, "__post_init__", None)
     if hasattr(f, "__dataclass_fields__") and type(after) is types.FunctionType and getattr(f, "__dictoffset__", 0):
         return functools.partial(_dataclass, f, init, after)
-    if type(f) is type and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
+    if sourced(f.__new__) and current_trace() is not None:
+        return functools.partial(_new, f)
+    run = of_class(type(f), "__call__")
+    if (run is type.__call__ or sourced(run)) and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
         return functools.partial(_construct, f, init)
     if is_foreign(f.__module__ or "") and not issubclass(f, np.generic) and (found := foreign(f)) is not f:
         return found
+    if sourced(run):
+        return functools.partial(_made, functools.partial(type.__call__, f))
     return f if is_builtin(f) and f not in CONTAINERS else functools.partial(_made, f)
 
 
 def _made(f, /, *args, **kwargs):
-    if current_trace() is not None and is_foreign(f.__module__):
+    if current_trace() is not None and isinstance(f, type) and is_foreign(f.__module__):
         note_functions(args, kwargs)
     return own(f(*args, **kwargs))
+
+
+def _new(f, /, *args, **kwargs):
+    """What the user's `__new__` returns may be an object that was there before."""
+    made = user(f.__new__)(f, *args, **kwargs)
+    if isinstance(made, f):
+        looked_up(type(made), "__init__")
+        init = type(made).__init__
+        if type(init) is types.FunctionType and is_user(init.__code__):
+            user(init)(made, *args, **kwargs)
+        elif init is not object.__init__:
+            init(made, *args, **kwargs)
+    return made
 
 
 def _construct(f, init, /, *args, **kwargs):
