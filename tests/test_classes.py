@@ -1,9 +1,11 @@
 """Classes of the user's whose methods Python looks up by itself: operators, `super()`, descriptors, and their replacement between calls."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
-from wengert import jit
+from wengert import UnsupportedError, jit
 
 
 def entered(q, x):
@@ -334,3 +336,33 @@ def test_new_reads_what_is_there_now():
     assert f(1.0) == 2.0
     Flagged.flag = 3.0
     assert f(1.0) == 3.0
+
+
+@contextlib.contextmanager
+def noting(box, x):
+    box.v = x
+    yield x
+    box.v = 0.0
+
+
+@contextlib.contextmanager
+def giving(x):
+    yield x
+
+
+def test_a_context_manager_of_a_generator_is_refused_where_it_does_something():
+    box = ByObject.__new__(ByObject)
+    box.__dict__["v"] = 1.0
+
+    def f(x):
+        with noting(box, x) as y:
+            return x * y
+
+    def g(x):
+        with giving(x) as y:
+            return x * y
+
+    with pytest.raises(UnsupportedError, match="body of noting, a @contextmanager"):
+        jit(f)(3.0)
+    assert box.v == 1.0
+    assert jit(g)(3.0) == 9.0
