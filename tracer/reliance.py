@@ -164,14 +164,16 @@ class Reliance:
                 self.rely(local[name])
         for x in local.values():
             if of_user(type(x)):
-                self.classed(type(x))
+                self.classed(type(x), code)
 
-    def classed(self, kind):
-        """Rely on the attributes of a class that code without hooks may have read of an instance."""
+    def classed(self, kind, code):
+        """Rely on the attributes of a class that code without hooks may have read of an instance, and on the method that this is."""
         for c in kind.__mro__:
             if of_user(c):
                 for key, value in vars(c).items():
-                    if not key.startswith(("__", "_abc_")) and not isinstance(value, (*CODE, types.FunctionType)):
+                    if isinstance(value, types.FunctionType) and value.__code__ is code:
+                        self.read("class", kind, key, f"{kind.__name__}.{key}")
+                    elif not key.startswith(("__", "_abc_")) and not isinstance(value, (*CODE, types.FunctionType)):
                         self.rely(self.read("attribute", kind, key, f"{kind.__name__}.{key}").value)
 
 

@@ -9,6 +9,7 @@ type is relied on, and they are read again at every call.
 import builtins
 import itertools
 import os
+import types
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Read:
 
     how: "value" (identity, or type and value), "kind" (the type alone: what is inside has reads of its own),
     "input" (the type alone: the program takes it), "contents" (of a small array), "same" (the very object of
-    another read), "free" (nothing).
+    another read), "free" (nothing). kind: also "class", what a class holds under a name that is looked up on it.
     """
 
     __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other", "builtin")
@@ -65,6 +66,8 @@ class Read:
                 return contents(holder)
             if self.kind == "state":
                 return state(holder)
+            if self.kind == "class":
+                return of_class(holder, self.key)
             if self.kind == "itself":
                 return holder
             return holder[self.key]
@@ -75,7 +78,7 @@ class Read:
         """Store into the place."""
         holder = self.holder()
         if self.kind == "attribute":
-            setattr(holder, self.key, value)
+            put(holder, self.key, value)
         elif self.kind == "cell":
             holder.cell_contents = value
         else:
@@ -92,6 +95,8 @@ class Read:
             return holder
         if self.kind in ("contents", "state"):
             return f"{self.kind}({holder})"
+        if self.kind == "class":
+            return f"of_class({holder}, {self.key!r})"
         return f"{holder}[{self.key!r}]" if type(self.key) in (str, int) else f"{holder}[{named(self.key)}]"
 
     def test(self, named, quick=None):
@@ -190,6 +195,47 @@ def alike(array, contents):
     return hidden and np.asarray(array).tobytes() == np.asarray(contents).tobytes()
 
 
+def of_class(kind, name):
+    """What a class, by itself or by its bases, holds under a name, or MISSING; descriptors as they are."""
+    for c in kind.__mro__:
+        if name in vars(c):
+            return vars(c)[name]
+    return MISSING
+
+
+def plainly(kind, name):
+    """The method of a class for attributes, or the one of C's that those of the user's class stand before."""
+    for c in kind.__mro__:
+        found = vars(c).get(name)
+        if found is not None and type(found) is not types.FunctionType:
+            return found
+    return getattr(object, name)
+
+
+def put(owner, key, value):
+    """`owner.key = value`; a `__setattr__` of the user's is not asked: it has run when the function was traced."""
+    if type(of_class(type(owner), "__setattr__")) is types.FunctionType:
+        plainly(type(owner), "__setattr__")(owner, key, value)
+    else:
+        setattr(owner, key, value)
+
+
+def remove(owner, key):
+    """`del owner.key`, likewise."""
+    plainly(type(owner), "__delattr__")(owner, key)
+
+
+def held(owner, key, otherwise):
+    """`owner.key`, or something else where it has none; `__getattr__` and `__getattribute__` of the user's are not asked."""
+    kind = type(owner)
+    if of_class(kind, "__getattr__") is MISSING and type(of_class(kind, "__getattribute__")) is not types.FunctionType:
+        return getattr(owner, key, otherwise)
+    try:
+        return plainly(kind, "__getattribute__")(owner, key)
+    except AttributeError:
+        return otherwise
+
+
 class Guard:
     """The outside values that the traces of one world relied on; inline, about 15 ns a value."""
 
@@ -204,7 +250,7 @@ class Guard:
 
         quick: they are to be joined in this order, and write what they find at places that others lie in to locals.
         """
-        space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state}
+        space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state, "of_class": of_class}
         named = namer(f"g{k}", space)
         quick = Quick(self.reads, named) if quick else None
         found = [r.test(named, quick) for r in self.reads]

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..array import Traced
 from ..numpy_api.registry import HANDLERS
+from ..reliance import of_user
 from ..scan import codes
 from ..scipy_api import registry as scipy
 from ..source.builtins import REPLACED
@@ -116,6 +117,8 @@ def simple(module):
 
 def known(f):
     """Whether a function of NumPy's or SciPy's is one that the tracer knows."""
+    if of_user(type(f)):
+        return False
     try:
         return f in HANDLERS or f in REPLACED or f in KNOWN or isinstance(f, np.ufunc) or scipy.find(f) is not None
     except TypeError:  # not hashable

@@ -25,8 +25,10 @@ from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
 from ..promote import is_device_array
 from ..purity import is_foreign
+from ..reliance import of_user
 from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
+from ..world import of_class
 from . import memo
 from .builtins import REPLACED, lacks, replaces, sample
 from .convert import CELL, belongs, convert, is_builtin, is_user
@@ -38,6 +40,7 @@ from .library import called, through, traced_through
 from .printing import formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
+from .special import looked_up
 from .state import SEEN_THROUGH, UNBOUND, inside, items, own, refuse, restore
 
 PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Traced, np.ndarray, np.generic)  # whose methods are of what they hold
@@ -55,7 +58,7 @@ REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 def call(f):
     """What to call in place of f."""
     kind = type(f)
-    if kind is not types.FunctionType and current_trace() is not None:
+    if kind is not types.FunctionType and current_trace() is not None and not of_user(kind):  # whose own `__eq__` would be asked
         found = drawing(f)
         if found is not None:
             return found
@@ -72,6 +75,10 @@ def call(f):
         return libraries(f, scipys(f))
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
+    if kind in SETTERS and f.__name__ == "__setattr__" and current_trace() is not None:
+        return functools.partial(put, *([f.__self__] if kind is types.MethodWrapperType else []))
+    if kind is types.MethodWrapperType and f.__name__ == "__call__" and isinstance(f.__self__, type):
+        return _instance(f.__self__)
     if kind is functools.partial:
         inner = call(f.func)
         trace = current_trace()
@@ -81,7 +88,7 @@ def call(f):
             trace.root.outside.partial(f)
         return f if inner is f.func and args is f.args and keywords is f.keywords else functools.partial(inner, *args, **keywords)
     if isinstance(f, type):
-        return REPLACED.get(f) or _class(f)
+        return not of_user(kind) and REPLACED.get(f) or _class(f)
     if kind is CACHED and Builder.building() is not None:
         return functools.partial(_uncached, f)
     if kind in GETTERS:
@@ -91,12 +98,21 @@ def call(f):
     found = called(f)
     if found is not None:
         return found
+    looked_up(kind, "__call__")
     run = inspect.getattr_static(kind, "__call__", None)
     if type(run) is types.FunctionType and is_user(run.__code__):
         return types.MethodType(user(run), f)
     if type(run) is types.FunctionType and traced_through(run.__code__):
         return types.MethodType(through(run), f)
     return libraries(f, f) if type(run) in (types.FunctionType, types.WrapperDescriptorType) else f
+
+
+def put(owner, key, value):
+    """`object.__setattr__(owner, key, value)`"""
+    CELL.cell_contents.put(owner, key, value)
+
+
+SETTERS = (types.MethodWrapperType, types.WrapperDescriptorType)
 
 
 def libraries(f, found):
@@ -228,22 +244,53 @@ def changed(owner, how):
 
 
 def _class(f):
-    """A class, called: the user's `__init__` gets hooks too."""
+    """A class, called: the user's `__new__` and `__init__`, and the `__call__` of a metaclass, get hooks too."""
+    looked_up(type(f), "__call__")
+    run = of_class(type(f), "__call__")
+    return functools.partial(user(run), f) if sourced(run) and current_trace() is not None else _instance(f)
+
+
+def sourced(f):
+    """Whether a method is the user's, and written in a file."""
+    return type(f) is types.FunctionType and is_user(f.__code__) and not f.__code__.co_filename.startswith("<")
+
+
+def _instance(f):
+    """What `type.__call__` of a class comes to."""
+    looked_up(f, "__new__", "__init__", "__post_init__")
     init = f.__init__
     after = getattr(f, "__post_init__", None)
     if hasattr(f, "__dataclass_fields__") and type(after) is types.FunctionType and getattr(f, "__dictoffset__", 0):
         return functools.partial(_dataclass, f, init, after)
-    if type(f) is type and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
+    if sourced(f.__new__) and current_trace() is not None:
+        return functools.partial(_new, f)
+    run = of_class(type(f), "__call__")
+    if (run is type.__call__ or sourced(run)) and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
         return functools.partial(_construct, f, init)
     if is_foreign(f.__module__ or "") and not issubclass(f, np.generic) and (found := foreign(f)) is not f:
         return found
+    if sourced(run):
+        return functools.partial(_made, functools.partial(type.__call__, f))
     return f if is_builtin(f) and f not in CONTAINERS else functools.partial(_made, f)
 
 
 def _made(f, /, *args, **kwargs):
-    if current_trace() is not None and is_foreign(f.__module__):
+    if current_trace() is not None and isinstance(f, type) and is_foreign(f.__module__):
         note_functions(args, kwargs)
     return own(f(*args, **kwargs))
+
+
+def _new(f, /, *args, **kwargs):
+    """What the user's `__new__` returns may be an object that was there before."""
+    made = user(f.__new__)(f, *args, **kwargs)
+    if isinstance(made, f):
+        looked_up(type(made), "__init__")
+        init = type(made).__init__
+        if type(init) is types.FunctionType and is_user(init.__code__):
+            user(init)(made, *args, **kwargs)
+        elif init is not object.__init__:
+            init(made, *args, **kwargs)
+    return made
 
 
 def _construct(f, init, /, *args, **kwargs):
@@ -296,6 +343,7 @@ def memory_of(x):
     kind = type(x)
     if kind in (list, tuple, str, bytes) or isinstance(x, Traced | np.ndarray | np.generic | int | float | complex | type) or is_device_array(x):
         return x
+    looked_up(kind, "__array__")
     make = getattr(kind, "__array__", None)
     if type(make) is types.FunctionType and is_user(make.__code__):
         return user(make)(x)

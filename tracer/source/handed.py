@@ -19,6 +19,7 @@ from ..frames import internal, locate
 from ..holding import is_fixed
 from ..made import hidden
 from ..numpy_api.handles import is_traced
+from ..reliance import of_user
 from ..storage import current_trace
 from .calls import NUMPYS, _made, call, listed
 from .convert import belongs, is_user
@@ -73,7 +74,7 @@ def watched(f, made):
         if type(owner) in (list, dict, set) and made.__name__ in HOLDING or type(owner) is str:
             return type(owner) is str
     try:
-        return f not in SHALLOW
+        return of_user(type(f)) or f not in SHALLOW
     except TypeError:  # not hashable
         return True
 
@@ -105,7 +106,7 @@ def seen(given, f, args, kwargs):
     """
     outside = current_trace().root.outside
     reads = outside.rely(*given)
-    if not reads:
+    if not reads and not any(of_user(type(x)) for x in given):
         return f(*args, **kwargs)
     undo = [kept(r.owner) for r in reads] if is_traced([*args, *kwargs.values()]) else []
     for again in (True, False):

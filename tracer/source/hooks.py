@@ -16,9 +16,10 @@ from ..numpy_api.handles import handle, is_traced
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
+from ..world import MISSING, of_class
 from . import alternatives, codes, copying, state
 from .branch import ASKED, branch, choose, decided
-from .builtins import REPLACED, lacks, sample, truth
+from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
 from .convert import CELL, FALLBACK, is_builtin, is_user
 from .foreign import ask, changes
@@ -32,6 +33,7 @@ from .objects import asked, called, iterated, keyed, mapped, matched, refuse_sto
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
 from .printing import percent, text
+from .special import looked_up
 from .state import SEEN_THROUGH
 
 
@@ -56,21 +58,51 @@ QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are take
 def attribute(owner, key, whole=True):
     """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is wanted."""
     trace, kind = current_trace(), type(owner)
+    if issubclass(kind, Traced) and key == "__class__":
+        return type_(owner)
     if trace is None or issubclass(kind, Traced) or kind is Unmerged:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:
         read_stream(key)
+    if kind is super:
+        return above(owner, key, whole)
     found = getattr(kind, key, None) if not issubclass(kind, type) else None
     if key == "bit_generator" and issubclass(kind, GENERATORS):
         refuse_state(key)
     if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
-        trace.root.outside.read("attribute", kind, key, f"{kind.__name__}.{key}")
-        return call(found.fget)(owner)
+        looked_up(kind, key)
+        return fallback(lambda: call(found.fget)(owner), owner, key)
     if found is not None and key not in getattr(owner, "__dict__", ()) and changes(owner) and not callable(found):
         return ask(getattr, owner, key)
     if kind is np.random.SeedSequence:
         trace.root.outside.draws.refuse_entropy(owner)
     return trace.root.outside.attribute(owner, key, whole)
+
+
+def fallback(get, owner, key):
+    """What a getter gives, or where that has no such attribute, what `__getattr__` of its class does."""
+    try:
+        return get()
+    except AttributeError:
+        otherwise = _method(type(owner), "__getattr__")
+        if otherwise is None:
+            raise
+        return otherwise(owner, key)
+
+
+def above(owner, key, whole):
+    """`super().key`: what the classes after one hold under a name, each of which is relied on up to the one that does."""
+    kind, x = owner.__self_class__, owner.__self__
+    after = iter(kind.__mro__[kind.__mro__.index(owner.__thisclass__) + 1 :]) if kind is not None else iter(())
+    for c in after:
+        looked_up(c, key)
+        found = vars(c).get(key, MISSING)
+        if found is MISSING:
+            continue
+        if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__) and x is not kind:
+            return call(found.fget)(x)
+        return getattr(owner, key) if hasattr(type(found), "__get__") else current_trace().root.outside.attribute(c, key, whole)
+    return getattr(owner, key)
 
 
 def attribute_of(owner, key):
@@ -123,6 +155,7 @@ def _method(kind, name):
     """The user's own method behind an operator, with hooks; None for all other types."""
     if is_builtin(kind) or kind is np.ndarray or issubclass(kind, Traced):
         return None
+    looked_up(kind, name)
     found = getattr(kind, name, None)
     return call(found) if type(found) is types.FunctionType and is_user(found.__code__) else None
 
@@ -162,14 +195,34 @@ def set_item(value, owner, key):
 
 
 def set_attribute(value, owner, key):
-    """`owner.key = value`; a property's setter is the user's function like any other."""
-    found = getattr(type(owner), key, None)
-    if isinstance(found, property) and found.fset is not None:
-        call(found.fset)(owner, value)
-    elif current_trace() is None:
+    """`owner.key = value`; a property's setter and the class's `__setattr__` are the user's functions like any other."""
+    kind = type(owner)
+    if current_trace() is None:
         setattr(owner, key, value)
+        return
+    found = None if issubclass(kind, Traced) else _method(kind, "__setattr__")
+    if found is None:
+        put(owner, key, value)
+    elif of_class(kind, "__setattr__").__code__.co_filename.startswith("<"):  # without a source
+        state.set_attribute(owner, key, value, setattr)
     else:
+        found(owner, key, value)
+
+
+def put(owner, key, value):
+    """`object.__setattr__`: the setter of a data descriptor is the user's function too."""
+    kind = type(owner)
+    found = of_class(kind, key)
+    if isinstance(found, property) and found.fset is not None:
+        looked_up(kind, key)
+        call(found.fset)(owner, value)
+        return
+    setter = None if found is MISSING or isinstance(found, property) else _method(type(found), "__set__")
+    if setter is None:
         state.set_attribute(owner, key, value)
+    else:
+        looked_up(kind, key)
+        setter(found, owner, value)
 
 
 def delete_item(owner, key):
@@ -267,6 +320,7 @@ def choice(test, *parts):
 
 ASKED.cell_contents = asked
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (put, fallback, above)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()
@@ -275,7 +329,7 @@ state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.Functio
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
-    set_attribute=set_attribute, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
+    set_attribute=set_attribute, put=put, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
     one_thing=one_thing, chain=chain, choose=choice, asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
     leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,

@@ -25,6 +25,7 @@ from .calls import call
 from .convert import CELL, is_user
 from .handed import called as plainly
 from .handed import handed, relied
+from .special import looked_up
 
 QUICK = frozenset((bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.bool_, TracedArray, TracedScalar, range))
 FIRST = {  # functions of C that ask their first argument for an answer
@@ -37,7 +38,8 @@ LONE = {min, max}  # likewise, given one argument
 
 
 def special(kind, name):
-    """The user's own function behind an operator of a type; None for all other types."""
+    """The user's own function behind an operator of a type; None for all other types. What is found is relied on."""
+    looked_up(kind, name)
     for owner in kind.__mro__:
         if name in owner.__dict__:
             found = owner.__dict__[name]
@@ -56,10 +58,7 @@ def method(x, name):
     if kind in QUICK or current_trace() is None:
         return None
     found = special(kind, name)
-    if found is None:
-        return None
-    current_trace().root.outside.read("attribute", kind, name, f"{kind.__name__}.{name}")
-    return plainly(found)
+    return None if found is None else plainly(found)
 
 
 def asked(x):
@@ -129,8 +128,12 @@ def matched(x):
 def keyed(key):
     """A subscript or member that is an object: it is asked for its number, or its hash."""
     if isinstance(key, slice):
-        relied(*[k for k in (key.start, key.stop, key.step) if k is not None])
+        for k in (key.start, key.stop, key.step):
+            if type(k) not in QUICK:
+                looked_up(type(k), "__index__")
+                relied(k)
     elif type(key) not in QUICK:
+        looked_up(type(key), "__index__", "__hash__", "__eq__")
         relied(key)
     return key
 
@@ -171,7 +174,7 @@ for _real in (map, filter, functools.reduce):
 
 
 def answered(f, name, /, *args, **kwargs):
-    if args and type(args[0]) in QUICK and name != "__hash__":
+    if len(args) == 1 and type(args[0]) in QUICK and name != "__hash__":
         return call(f)(*args, **kwargs)
     own = method(args[0], name) if args else None
     return plainly(f)(*args, **kwargs) if own is None else own(*args, **kwargs)

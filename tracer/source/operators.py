@@ -1,6 +1,7 @@
 """Operators: `a + b` is the operator itself, but the methods behind it, where a class of the user's has them, get hooks."""
 
 import contextlib
+import dis
 import functools
 import operator
 import sys
@@ -17,7 +18,7 @@ from ..storage import current_trace
 from .branch import decided
 from .builtins import truth
 from .calls import ENVIRONMENT, environment
-from .convert import is_builtin
+from .convert import is_builtin, is_user
 from .foreign import ask, changes
 from .handed import called as call
 from .handed import handed
@@ -25,6 +26,7 @@ from .held_state import refuse_filters, refuse_manager
 from .objects import is_quick, iterated, special
 from .printing import passing, percent
 from .sequences import contains
+from .special import looked_up
 
 SIMPLE = frozenset((str, bytes, range, np.ndarray, TracedArray, dict, set))  # whose members are compared by nobody else
 OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
@@ -164,6 +166,7 @@ class Manager:
     def __enter__(self):
         self.around.__enter__()
         refuse_manager(self.real)
+        looked_up(type(self.real), "__enter__", "__exit__")
         filters = warnings.filters[:1]
         entered = call(type(self.real).__enter__)(self.real)
         if self.passing == "catch_warnings":
@@ -180,8 +183,42 @@ class Manager:
         return False if isinstance(error, REFUSALS) else left
 
 
+PLAINLY = {"COPY_FREE_VARS", "RETURN_GENERATOR", "POP_TOP", "RESUME", "LOAD_FAST", "LOAD_CONST", "STORE_FAST", "YIELD_VALUE", "RETURN_VALUE", "NOP"}
+PLAINLY |= {"RETURN_CONST", "BUILD_TUPLE", "RERAISE", "PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "CALL_INTRINSIC_1", "LOAD_FAST_LOAD_FAST", "CACHE"}
+PLAINLY |= {"LOAD_FAST_BORROW", "NOT_TAKEN", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "LOAD_SMALL_INT"}
+
+
+def refuse_generator(real):
+    """Refuse a `with` over a generator of the user's, whose body has no hooks, unless that only reads and yields, or reaches the trace alone."""
+    code = getattr(getattr(real, "gen", None), "gi_code", None)
+    if type(real) is not GENERATOR or code is None or not is_user(code):
+        return
+    does, given = {i.opname for i in dis.get_instructions(code)}, real.gen.gi_frame.f_locals.values()
+    if does <= PLAINLY | NAMING or not does & (NAMING | BEYOND) and all(map(of_trace, given)):
+        return
+    text = f"the body of {code.co_name}, a @contextmanager, is a generator, which is not captured: traced, it would run once, and not at every call"
+    hint = "Put the `with` around the call of the compiled function, or write a class with __enter__ and __exit__."
+    raise UnsupportedError(message(text, locate(), hint))
+
+
+def of_trace(x):
+    """Whether a value is traced, or a number, or a container of such, which the trace has made or sees by a copy."""
+    if type(x) in (list, tuple, dict):
+        return all(map(of_trace, [*x, *x.values()] if type(x) is dict else x))
+    return type(x) in OWN and type(x) not in (set, np.ndarray)
+
+
+NAMING = {"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}  # what is read so is relied on
+BEYOND = {"STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF", "IMPORT_NAME", "LOAD_NAME", "MAKE_FUNCTION"}
+
+
+GENERATOR = type(contextlib.contextmanager(lambda: iter(()))())
+
+
 def manager(real):
     kind = type(real)
+    if current_trace() is not None:
+        refuse_generator(real)
     return Manager(real) if current_trace() is not None and hasattr(kind, "__enter__") and hasattr(kind, "__exit__") else real
 
 

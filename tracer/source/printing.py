@@ -15,6 +15,7 @@ from ..storage import current_trace
 from .builtins import replaces
 from .convert import CELL, is_user
 from .held_state import is_own, stream
+from .special import looked_up
 
 
 class Text:
@@ -88,6 +89,7 @@ def worded(x, methods):
     kind = type(x)
     if current_trace() is None or kind.__module__ in LIBRARIES or isinstance(x, Traced | Text | type):
         return x
+    looked_up(kind, *SPOKEN, "__format__")
     for name in methods:
         found = next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None)
         if isinstance(found, types.FunctionType) and is_user(found.__code__):

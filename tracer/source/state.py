@@ -12,6 +12,7 @@ from ..errors import CannotRoll, message, shown
 from ..frames import locate
 from ..identity import Flags
 from ..storage import current_trace
+from ..world import held, put, remove
 
 
 class _Unbound:
@@ -43,7 +44,7 @@ class Slot:
             except ValueError:
                 return UNBOUND
         if self.kind == "attribute":
-            return getattr(self.owner, self.key, UNBOUND)
+            return held(self.owner, self.key, UNBOUND)
         try:
             return self.owner[self.key]
         except (KeyError, IndexError):
@@ -57,9 +58,9 @@ class Slot:
                 del self.owner.cell_contents
         elif self.kind == "attribute":
             if value is not UNBOUND:
-                setattr(self.owner, self.key, value)
+                put(self.owner, self.key, value)
             elif self.get() is not UNBOUND:
-                delattr(self.owner, self.key)
+                remove(self.owner, self.key)
         elif value is not UNBOUND:
             self.owner[self.key] = value
         elif self.get() is not UNBOUND:
@@ -172,9 +173,9 @@ def set_item(owner, key, value):
     owner[key] = value
 
 
-def set_attribute(owner, key, value):
+def set_attribute(owner, key, value, store=put):
     if not isinstance(owner, Traced | np.ndarray | Flags):
         note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
-    setattr(owner, key, value)
+    store(owner, key, value)
 
 
