@@ -14,6 +14,7 @@ from wengert import jit
 from wengert.tracer import progress
 
 PROGRAM = """
+import hashlib
 import sys, threading
 import numpy as np
 from wengert import jit
@@ -38,7 +39,7 @@ progress.Line.write, Entry.launch = noted, held
 @jit
 def f(x):
     y = np.sin(x)
-    traced.wait(20)
+    hashlib.pbkdf2_hmac("sha256", b"a", b"b", 1_000_000)  # pure, and takes a while
     print("at", y.sum())
     return y
 
