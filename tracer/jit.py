@@ -92,12 +92,13 @@ class Compiled:
         """Flatten, find the entry, run it."""
         try:
             leaves, tree = pytree.flatten((args, kwargs))
+            order = pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
             return self.plainly("its arguments are nested too deeply, or contain themselves", "Pass shallow containers.", args, kwargs)
         types = tuple(map(type, leaves))
-        built = tree, types, pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
+        built = tree, types, order
         route = self.routes.get(built)
         if route is None:
             route = self.routes[built] = Route(types)

@@ -29,7 +29,7 @@ from ..scipy_api.registry import find, find_method
 from ..storage import current_trace
 from .builtins import REPLACED, lacks, replaces, sample
 from .convert import CELL, belongs, convert, is_builtin, is_user
-from .dispatching import dispatched
+from .dispatching import BOUND, dispatched
 from .expressions import HOOK
 from .foreign import ADVICE, calling, foreign, hooked, note_functions
 from .library import called, through, traced_through
@@ -84,7 +84,7 @@ def call(f):
         return functools.partial(GETTERS[kind], f.__reduce__()[1])
     if kind is operator.methodcaller and current_trace() is not None:
         return functools.partial(_method_called, f)
-    found = called(f)
+    found = (dispatched(f) if kind is BOUND else None) or called(f)
     if found is not None:
         return found
     run = inspect.getattr_static(kind, "__call__", None)
