@@ -100,7 +100,7 @@ PARAMS = {
     "sparse"], Draw.flag),
     **dict.fromkeys(["assume_unique", "return_indices", "invert", "upper", "full_matrices", "compute_uv", "hermitian", "wrap", "returned"],
     Draw.flag),
-    **dict.fromkeys(["include_initial", "rowvar", "bias", "density", "right", "keepdims", "full", "cov", "stable", "deg"], Draw.flag),
+    **dict.fromkeys(["include_initial", "rowvar", "bias", "density", "right", "keepdims", "full", "cov", "stable", "descending", "deg"], Draw.flag),
     "axis": Draw.axis, "axis1": axis, "axis2": axis, "source": Draw.axis, "destination": Draw.axis, "start": lambda d: d.small("3"),
     "axisa": axis, "axisb": axis, "axisc": axis, "axes": Draw.axis, "shape": Draw.shape, "new_shape": Draw.shape, "dtype": Draw.dtype,
     "order": one("'C'", "'F'", "'A'", "'K'", "'X'"), "casting": one("'no'", "'equiv'", "'safe'", "'same_kind'", "'unsafe'"),

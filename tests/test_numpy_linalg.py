@@ -226,7 +226,8 @@ def test_eig():
     agree(m @ got.eigenvectors, got.eigenvectors * got.eigenvalues, rtol=1e-11)
     z = m + 1j * drawn(float, (4, 4), 1)
     check_same(lambda z: np.sort_complex(np.linalg.eigvals(z)), z, rtol=1e-11)
-    assert jit(np.linalg.eigvals)(np.diag([1.0, 2.0])).dtype == float  # NumPy looks at the data
+    d = np.diag([1.0, 2.0])
+    assert jit(np.linalg.eigvals)(d).dtype == np.linalg.eigvals(d).dtype  # NumPy before 2.5 looks at the data
     assert jvp(np.linalg.eigvals, (np.diag([1.0, 2.0]),), (np.eye(2),))[0].dtype == complex  # which a derivative does not
 
 

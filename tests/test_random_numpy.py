@@ -1,5 +1,6 @@
 """A sample of `random_numpy.py`: calls of every name of the registry, and what its draws have found."""
 
+import inspect
 from unittest import mock
 
 import numpy as np
@@ -111,6 +112,30 @@ def test_out_is_cast_by_NumPys_rules():
     ):
         for dtype in (np.uint16, np.int32, np.float32, np.float64, complex):
             check_same(f, x, np.zeros((), dtype))
+
+
+@pytest.mark.skipif("descending" not in inspect.signature(np.sort).parameters, reason="since NumPy 2.5")
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.uint64, np.float16, float, complex])
+def test_the_other_order(dtype):
+    x = np.array([1, 3, 0, 3, 200, 1, 0]).astype(dtype)
+    if x.dtype.kind in "fc":
+        x[1] = np.nan
+    for f in (
+        lambda x: np.sort(x, descending=True),
+        lambda x: x.argsort(descending=True, stable=True),
+        lambda x: np.argsort(x, descending=False, kind="stable"),
+        lambda x: (x.sort(descending=True), x),
+    ):
+        check_same(f, x)
+    with pytest.raises(UnsupportedError, match="in descending order"):
+        jit(lambda x: np.sort(x[x > 0], descending=True))(x)
+
+
+def test_out_of_transforms_that_some_NumPys_leave_alone():
+    x = np.arange(6.0).reshape(2, 3)
+    for f in (np.fft.hfft, np.fft.ifft2, np.fft.irfft2):
+        out = np.zeros_like(f(x))
+        check_same(lambda x, out, f=f: (f(x, out=out), out), x, out)
 
 
 def test_wrong_arguments():

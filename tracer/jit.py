@@ -93,6 +93,7 @@ class Compiled:
         """Flatten, find the entry, run it."""
         try:
             leaves, tree = pytree.flatten((args, kwargs))
+            order = pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
@@ -104,7 +105,6 @@ class Compiled:
             text = f"keys of a dict among its arguments are of several kinds, which have no order: {', '.join(map(shown, mixed))}"
             return self.plainly(text, "Use keys of one kind, such as str.", args, kwargs)
         types = tuple(map(type, leaves))
-        order = pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
         built = tree, types, order, sharing(args, kwargs, tree)
         route = self.routes.get(built)
         if route is None:

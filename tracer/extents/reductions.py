@@ -197,7 +197,10 @@ running(np.cumprod, one, "cumprod")
 
 
 def ordering(function):
-    def handler(a, axis=-1, kind=None, order=None, *, stable=None):
+    def handler(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
+        function(np.empty(0), kind=kind, **descending)  # NumPy before 2.5 knows no `descending`
+        if descending.get("descending"):
+            raise refused(f"np.{function.__name__} in descending order", a)
         if axis is None and a.ndim > 1:
             raise refused(f"np.{function.__name__} without an axis", a)
         axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)

@@ -98,9 +98,20 @@ def along_one(kind):
 fft, ifft, rfft, irfft = (implements(getattr(np.fft, kind))(along_one(kind)) for kind in ("fft", "ifft", "rfft", "irfft"))
 
 
+def heeds(function):
+    """Whether a transform writes its `out`; NumPy before 2.5 leaves those of hfft, ifft2 and irfft2 alone."""
+    x = np.ones((2, 2))
+    out = np.full_like(function(x), 7)
+    function(x, out=out)
+    return bool((out != 7).any())
+
+
+HEEDED = {f.__name__ for f in (np.fft.hfft, np.fft.ifft2, np.fft.irfft2) if heeds(f)}
+
+
 @implements(np.fft.hfft)
 def hfft(a, n=None, axis=-1, norm=None, out=None):
-    return irfft(np.conj(a), n, axis, INVERSE.get(norm, norm))  # NumPy's hfft, ifft2 and irfft2 leave `out` alone
+    return irfft(np.conj(a), n, axis, INVERSE.get(norm, norm), out if "hfft" in HEEDED else None)
 
 
 @implements(np.fft.ihfft)
@@ -120,7 +131,7 @@ def shaped(out, value):
 
 def over_several(kind, default=None):
     def run(a, s=None, axes=default, norm=None, out=None):
-        x, out = handle(a), None if default and kind in ("ifft", "irfft") else out
+        x, out = handle(a), None if default and kind in ("ifft", "irfft") and f"{kind}2" not in HEEDED else out
         lengths, axes = lengths_and_axes(x, s, axes, kind == "irfft")
         if out is not None and kind != "irfft":
             every_step_fits(out, x, kind, lengths, axes)

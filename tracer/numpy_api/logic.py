@@ -154,6 +154,17 @@ def wrapped_as(x, dtype):
     return int(np.asarray(x).astype(dtype)) if type(x) is int and dtype.kind in "iu" else x
 
 
+def where_wraps():
+    """Whether np.where casts a Python int beyond the dtype; since NumPy 2.5 it raises OverflowError, as operators do."""
+    try:
+        return np.where(True, np.uint8(0), 256).dtype == np.uint8
+    except OverflowError:
+        return False
+
+
+WHERE_WRAPS = where_wraps()
+
+
 @implements(np.where)
 def where(condition, x=NOTHING, y=NOTHING, /):
     """x where the condition holds, else y. The cotangent of the branch not taken is 0."""
@@ -164,7 +175,8 @@ def where(condition, x=NOTHING, y=NOTHING, /):
     given = condition, x, y
     (c, _), (x, x_key), (y, y_key) = read(condition), read(x), read(y)
     dtype = result_dtype([x_key, y_key])
-    x, y = wrapped_as(x, dtype), wrapped_as(y, dtype)
+    if WHERE_WRAPS:
+        x, y = wrapped_as(x, dtype), wrapped_as(y, dtype)
     shape = broadcast_shapes([shape_of(c), shape_of(x), shape_of(y)])
     value = e.select(operand_as(c, BOOL, shape), operand_as(x, dtype, shape), operand_as(y, dtype, shape))
     return laid_as(value, given, fresh)

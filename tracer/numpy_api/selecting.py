@@ -16,7 +16,7 @@ from ..indexing import index_value, stored, wrapped
 from ..promote import PYTHON_NUMBERS, broadcast_shapes
 from ..storage import current_trace
 from ..ufunc_calls import weak_kind
-from .arguments import axis_of, give, taken
+from .arguments import axis_of, give, verdict
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
 from .memory import Flat
@@ -44,7 +44,14 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         places = np.take(np.arange(n), indices, mode=mode)
         flat = picked(x.value, places.ravel(), axis)
         value = reshape_to(flat, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
-    return give(value, taken(out, value.type.dtype, "take"), "take")
+    return give(value, gathered(out, value.type.dtype), "take")
+
+
+def gathered(out, dtype):
+    """`out` of a function that gathers elements of a dtype: NumPy is asked whether it may be of its own."""
+    if isinstance(out, TracedArray):
+        verdict(np.take, np.zeros(1, dtype), [0], out=np.zeros(1, out.dtype))
+    return out
 
 
 def positions(index, n, mode, axis=0):
@@ -170,7 +177,7 @@ def compress(condition, a, axis=None, out=None):
     if not is_traced(condition):
         return take(a, np.nonzero(np.asarray(condition))[0], axis, out)
     x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
-    taken(out, x.dtype, "compress")
+    gathered(out, x.dtype)
     if out is not None and drop(out.shape, axis) != drop(x.shape, axis):
         raise ValueError(message(f"output array does not match result of ndarray.take: it has shape {out.shape}, of {x.shape}", locate()))
     keep, n, before = handle(np.not_equal(condition, 0)), x.shape[axis], (slice(None),) * axis

@@ -63,14 +63,25 @@ def subject(function, a, axis, *args, **kwargs):
 
 
 @implements(np.sort)
-def sort(a, axis=-1, kind=None, order=None, *, stable=None):
-    return fresh(sorted_along(*subject(np.sort, a, axis, kind=kind, order=order, stable=stable), stable=keeps_ties(kind, stable)))
+def sort(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
+    return fresh(in_order(a, axis, kind, order, stable, descending))
 
 
 @implements(method="sort")
-def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None):
-    x = sorted_along(*subject(np.sort, a, axis, kind=kind, order=order, stable=stable), stable=keeps_ties(kind, stable))
+def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
+    x = in_order(a, axis, kind, order, stable, descending)
     in_place(a, axis).write(x)
+
+
+def in_order(a, axis, kind, order, stable, descending):
+    x, axis = subject(np.sort, a, axis, kind=kind, order=order, stable=stable, **descending)
+    turn = opposed if descending.get("descending") else lambda x: x
+    return turn(sorted_along(turn(x), axis, stable=keeps_ties(kind, stable)))
+
+
+def opposed(x):
+    """Its elements made others that sort the opposite way, equal ones as equal, NaNs last: what `descending=` (since NumPy 2.5) asks for."""
+    return e.neg(x) if x.type.kind in "fc" else e.not_(x)
 
 
 def keeps_ties(kind, stable):
@@ -87,9 +98,9 @@ def in_place(a, axis):
 
 
 @implements(np.argsort, method="argsort")
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
-    x, axis = subject(np.argsort, a, axis, kind=kind, order=order, stable=stable)
-    return fresh(order_along([x], axis, keeps_ties(kind, stable)))
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
+    x, axis = subject(np.argsort, a, axis, kind=kind, order=order, stable=stable, **descending)
+    return fresh(order_along([opposed(x) if descending.get("descending") else x], axis, keeps_ties(kind, stable)))
 
 
 def check_kth(x, axis, kth):

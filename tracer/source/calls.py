@@ -32,7 +32,7 @@ from ..world import of_class
 from . import memo
 from .builtins import REPLACED, lacks, replaces, sample
 from .convert import CELL, belongs, convert, is_builtin, is_user
-from .dispatching import dispatched
+from .dispatching import BOUND, dispatched
 from .expressions import HOOK
 from .foreign import ADVICE, calling, foreign, hooked, note_functions
 from .held_state import stream_of
@@ -95,7 +95,7 @@ def call(f):
         return functools.partial(GETTERS[kind], f.__reduce__()[1])
     if kind is operator.methodcaller and current_trace() is not None:
         return functools.partial(_method_called, f)
-    found = called(f)
+    found = (dispatched(f) if kind is BOUND else None) or called(f)
     if found is not None:
         return found
     looked_up(kind, "__call__")

@@ -15,12 +15,17 @@ class _Sample:
 
 
 FUNCTION = functools.singledispatch(_Sample.__init__).__code__
-METHOD = getattr(_Sample().method, "__code__", None)
+METHOD = getattr(_Sample().method, "__code__", None)  # before Python 3.14; since, a bound method of single dispatch is an object of its own class
+BOUND = None if METHOD else type(_Sample().method)
 
 
 def dispatched(f):
-    """What is called in place of a function of single dispatch while tracing; None for any other function."""
-    if current_trace() is None or f.__code__ is not FUNCTION and f.__code__ is not METHOD:
+    """What is called in place of a function of single dispatch, or of such a method, while tracing; None for any other."""
+    if current_trace() is None:
+        return None
+    if type(f) is BOUND:
+        return functools.partial(_bound, f)
+    if f.__code__ is not FUNCTION and f.__code__ is not METHOD:
         return None
     return functools.partial(_function if f.__code__ is FUNCTION else _method, f)
 
@@ -33,6 +38,14 @@ def _method(f, *args, **kwargs):
     inside = dict(zip(f.__code__.co_freevars, [c.cell_contents for c in f.__closure__]))
     found = chosen(inside["self"].dispatcher, args)
     return CELL.cell_contents.call(found.__get__(inside["obj"], inside["cls"]))(*args, **kwargs)
+
+
+def _bound(f, *args, **kwargs):
+    if not args:
+        return f(**kwargs)  # raises
+    inside = vars(f)
+    found = chosen(inside["_unbound"].dispatcher, args)
+    return CELL.cell_contents.call(found.__get__(inside["_obj"], inside["_cls"]))(*args, **kwargs)
 
 
 def chosen(f, args):

@@ -4,6 +4,7 @@ import __future__
 
 import ast
 import copy
+import dis
 import functools
 import inspect
 import linecache
@@ -13,6 +14,7 @@ from ...ir.syntax import compiled, parse
 from .names import SCOPES, bound, walk
 
 PLACED = inspect.CO_NESTED | getattr(inspect, "CO_METHOD", 0)  # flags that say where a function stands
+LOADS = {*dis.hasconst, dis.opmap.get("LOAD_SMALL_INT")}
 FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
 
@@ -107,7 +109,7 @@ def alike(made, code):
     if any(n.startswith("@py_") for n in code.co_varnames):
         known = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
         same = set(made.co_names) <= known | {"AssertionError"} and set(made.co_varnames) <= known and lines(made) <= lines(code)
-        return same and set(constants(made)) <= set(constants(code))
+        return same and loaded(made) <= loaded(code)
     if made.co_code != code.co_code or made.co_names != code.co_names or made.co_varnames != code.co_varnames:
         return False
     if constants(made) != constants(code):
@@ -125,6 +127,12 @@ def constants(code):
     """
     own = None if code.co_flags & inspect.CO_OPTIMIZED else code.co_qualname
     return [spelled(c) for c in code.co_consts if not isinstance(c, types.CodeType) and (own is None or c != own)]
+
+
+def loaded(code):
+    """The constants that the instructions of a code object load; since Python 3.14 small ints are parts of instructions, and `co_consts` has none."""
+    found = [i.argval for i in dis.get_instructions(code) if i.opcode in LOADS]
+    return {spelled(c) for c in found if not isinstance(c, types.CodeType)}
 
 
 def spelled(constant):
