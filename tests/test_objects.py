@@ -596,6 +596,14 @@ def test_arguments_that_are_neither_traced_nor_compared_are_left_to_python(make)
         grad(lambda w, y: w * 2.0)(1.0, x)
 
 
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+def test_deep_arguments_never_fail():
+    """How deep is too deep depends on Python, on jax, and on who calls."""
+    f = jit(lambda y, z: z * 2)
+    for depth in (150, 250, 400, 700, 850):
+        assert f(nested(depth), 1.0) == 2.0 and f(nested(depth), 2.0) == 4.0
+
+
 def test_what_is_nested_too_deeply_outside_is_named():
     deep = nested(5000)
     with pytest.raises(UnsupportedError, match="nested too deeply"):

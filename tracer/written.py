@@ -1,6 +1,9 @@
 """Containers as Python text: the test that arguments are built as those of a call before, and what makes a result."""
 
 
+DEEPEST = 200  # containers nested deeper are not written out: text and the recursion through it grow with each level
+
+
 class Place:
     """Stands for leaf `n` while its containers are looked at."""
 
@@ -9,19 +12,21 @@ class Place:
 
 
 def places(args, leaves):
-    """`args` with a Place for each of its leaves, None where a container is not a tuple, list or dict of Python's own.
+    """`args` with a Place for each of its leaves, None where a container is not a tuple, list or dict of Python's own, or nested too deeply.
 
     Leaves are in the order of pytrees, to which keys of dicts are sorted.
     """
     rest = list(enumerate(leaves))[::-1]
 
-    def place(x):
+    def place(x, depth=0):
         if x is None:
             return None
+        if depth > DEEPEST:
+            raise TypeError
         if type(x) in (tuple, list):
-            return type(x)([place(y) for y in x])
+            return type(x)([place(y, depth + 1) for y in x])
         if type(x) is dict:
-            found = {k: place(x[k]) for k in sorted(x)}
+            found = {k: place(x[k], depth + 1) for k in sorted(x)}
             return {k: found[k] for k in x}
         n, leaf = rest.pop()
         if leaf is not x:
