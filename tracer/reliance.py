@@ -36,7 +36,8 @@ def library(kind):
 
 def of_user(kind):
     """Whether a class is written in Python, by anybody but the libraries that we know, and us."""
-    return bool(kind.__flags__ & HEAP) and kind.__module__.partition(".")[0] not in LIBRARIES
+    home = kind.__module__.partition(".")[0]
+    return bool(kind.__flags__ & HEAP) and home not in LIBRARIES and not home.startswith("_cython")  # whose functions NumPy has
 
 
 class Reliance:

@@ -226,7 +226,7 @@ def sample(x):
 
 def lacks(x, name):
     """Whether what a traced value stands for has no such attribute, whatever the traced value has."""
-    return type(x) in (TracedArray, TracedScalar) and not builtins.hasattr(sample(x), name)
+    return type(x) in (TracedArray, TracedScalar) and not builtins.hasattr(builtins.type(sample(x)), name)
 
 
 @replaces(isinstance)

@@ -75,7 +75,8 @@ def call(f):
         return libraries(f, scipys(f))
     if kind in DISPATCHERS:
         return _builtin(f, kind) if Builder.building() is not None else f
-    if kind in SETTERS and f.__name__ == "__setattr__" and current_trace() is not None:
+    named = kind in SETTERS and not isinstance(getattr(f, "__self__", None), types.FunctionType)  # a function's name is its own affair
+    if named and f.__name__ == "__setattr__" and current_trace() is not None:
         return functools.partial(put, *([f.__self__] if kind is types.MethodWrapperType else []))
     if kind is types.MethodWrapperType and f.__name__ == "__call__" and isinstance(f.__self__, type):
         return _instance(f.__self__)
