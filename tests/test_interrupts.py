@@ -198,6 +198,24 @@ def test_python_that_xla_calls_raises_what_it_raises(said):
     assert found == [["KeyboardInterrupt", True], [2, 2], "itself", [2, 2]]
 
 
+def test_loops_that_draw_are_interrupted(said):
+    found = said("""
+    def total(n):
+        t = 0.0
+        for i in range(n):
+            t += np.random.random()
+        return t
+
+    g = jit(total)
+    g(10)
+    print(json.dumps([interrupted(lambda: g(10**7)), g(10) > 0]))
+    sys.stdout.flush()
+    os._exit(0)
+    """)
+    assert found == [["KeyboardInterrupt", True], True]
+
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_does_not_wait_for_threads_that_are_not_there(said):
     found = said("""

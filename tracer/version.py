@@ -106,9 +106,12 @@ class Version:
 
     def status(self, raw):
         """0, or what tells which check failed, once all has happened."""
-        if self.effects:
-            dispatch.finish_effects()
-        return dispatch.number(raw[-1] if isinstance(raw, tuple) else raw) if self.captured.checks else 0
+        try:
+            if self.effects:
+                dispatch.finish_effects()
+            return dispatch.number(raw[-1] if isinstance(raw, tuple) else raw) if self.captured.checks else 0
+        except dispatch.FAILURES as failure:  # what Python raised where XLA called it
+            raise hosted.original(failure) from None
 
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
