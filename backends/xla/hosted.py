@@ -48,7 +48,9 @@ def told(function):
 
 def original(failure):
     """The exception of Python's that a failure of XLA's stands for, or the failure."""
-    found = re.search(r"<exception (\d+) of Python's>", str(failure))
+    found = re.search(r"<exception (\d+) of Python's>", text := str(failure))
+    if found is None and re.search(r"callback.*^KeyboardInterrupt\b", text, re.DOTALL | re.MULTILINE):  # it came in JAX's own part of the call
+        return KeyboardInterrupt()
     return RAISED.pop(int(found[1]), failure) if found else failure
 
 
