@@ -72,7 +72,7 @@ class Entry:
             here = self.current
             if here is None or not here.holds():
                 return self.first(*leaves, given=given)
-            if here.apart and not self.flat and given is not None and (read := meet(given, here.apart)) is not None:
+            if here.apart and (read := self.met(here, given)) is not None:
                 return self.together(leaves, read, given)
             if here.draws is not None:
                 return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
@@ -117,7 +117,7 @@ class Entry:
         with self.compiled.lock, progress.line(self.compiled.name):
             version, fresh = self.prepare(leaves)
             here = self.current
-            if here.apart and not self.flat and given is not None and (read := meet(given, here.apart)) is not None:
+            if here.apart and (read := self.met(here, given)) is not None:
                 return self.together(leaves, read, given)
             if here.draws is not None:
                 self.keep(version, fresh)
@@ -381,6 +381,10 @@ class Entry:
             raise UnsupportedError(message(reason, None, hint))
         warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=level)
         return self.uncaptured(leaves, given)
+
+    def met(self, here, given):
+        """The Read of an outside container that is also among the arguments, or None."""
+        return None if self.flat or given is None else meet(given, here.apart)
 
     def together(self, leaves, read, given):
         """A call in which an outside container is also among the arguments, which the trace takes for two."""
