@@ -14,7 +14,6 @@ import types
 import numpy as np
 
 PURE, READS, CLOCK, ACTS, REFUSED, UNKNOWN = "pure", "reads", "clock", "acts", "refused", "unknown"
-HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 # -- pure: families, with what makes them so -------------------------------------------------------
 
