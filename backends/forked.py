@@ -28,6 +28,15 @@ def refuse():
         raise Forked
 
 
+def under_jit(function):
+    """`jax.jit(function)`; in a forked child one that raises Forked: even the making waits for a lock that a thread of the parent may have held."""
+
+    def refused(*_):
+        raise Forked
+
+    return refused if Process.forked else jax.jit(function)
+
+
 def platform():
     """`jax.default_backend()`, which starts XLA."""
     Process.started = True

@@ -133,3 +133,25 @@ def test_pools(said, pool):  # noqa: F811
     """.replace("\n    ", "\n").replace("def late", "def work(x): return topf(x)\n\nfork = multiprocessing.get_context('fork')\ndef late")
     )
     assert found == [2.0, 8.0, 3.0]
+
+
+def test_while_another_thread_compiles(said):  # noqa: F811
+    """jax.jit has a lock, which that thread may hold at the fork: a child never asks for it."""
+    found = said(
+        COMMON
+        + """
+    import jax, threading
+    busy = lambda: [jax.jit(lambda x: x * k).lower(1.0) for k in range(10**6)]
+    threading.Thread(target=busy, daemon=True).start()
+    children = []
+    for _ in range(40):
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            os._exit(7 if jit(lambda x: x + 1)(x).tolist() == [2.0, 2.0] else 8)
+        children.append(child)
+    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]), flush=True)
+    os._exit(0)
+    """.replace("\n    ", "\n")
+    )
+    assert found == [7] * 40

@@ -13,7 +13,7 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...ir.core import Lit
-from ..forked import refuse
+from ..forked import refuse, under_jit
 from ..native import asked
 from .dispatch import CLOCK, wide
 from .lower import lower
@@ -87,7 +87,7 @@ def compiled(piece, native):
             return apart(lower(piece.func, operands, marked=piece.marks), operands)
 
     run.__name__ = run.__qualname__ = piece.func.name
-    return jax.jit(run)
+    return under_jit(run)
 
 
 def apart(results, operands):

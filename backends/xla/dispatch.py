@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
-from ..forked import platform, refuse
+from ..forked import platform, refuse, under_jit
 from ..native import asked, unless_failed
 from .lower import lower
 from .waiting import dear
@@ -64,7 +64,7 @@ def program(find, name, native=True, exact=False, raising=False):
         return out[0] if len(out) == 1 else tuple(out)
 
     run.__name__ = run.__qualname__ = name
-    return jax.jit(run)
+    return under_jit(run)
 
 
 FAILURES = ValueError, RuntimeError, AttributeError  # where XLA runs a call at once, where it does not; and what cannot be waited for, in a trace
