@@ -66,6 +66,8 @@ def test_a_large_matrix_that_is_computed_for_one_product_is_not_put_down(f, axis
     got = run(1.5, a, v)
     assert got.dtype == dtype
     np.testing.assert_allclose(got, f(1.5, a, v), rtol=1e-3 if dtype == "f4" else 1e-10, atol=1e-3 if dtype == "f4" else 1e-10)
+    if jax.__version_info__ < (0, 10, 2):  # whose XLA multiplies by a function of its own, which wants the matrix
+        return
     with jax.enable_x64(True):
         func = run.ir(1.5, a, v)
         compiled = jax.jit(lambda *xs: lower(func, xs)).lower(*[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in func.param_types]).compile()
