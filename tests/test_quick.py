@@ -1,5 +1,6 @@
 """The tests of a call, as they are written for speed: whatever is exchanged at the places they read, the answer is Python's."""
 
+import functools
 import sys
 import types
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from wengert import jit
+from wengert.tracer.holding import is_fixed
 
 SOURCE = """
 import math
@@ -96,3 +98,32 @@ def test_vectors_are_known_by_their_length(shape):
     for given in ((3,), shape, (3,), shape, (4,)):
         x = np.ones(given)
         np.testing.assert_array_equal(f(x), x + 1.0)
+
+
+CALLED = {
+    "keyword": lambda x: np.sum(x, axis=0), "list": lambda x: np.stack([x, x]), "ufunc": lambda x: np.add(x, 1.0, dtype=np.float64),
+    "reduce": lambda x: np.add.reduce(x, axis=0), "handed": lambda x: functools.reduce(np.add, [x, x]),
+    "C": lambda x: np.where(x > 0, x, [0.5] * 3),
+    "submodule": lambda x: np.linalg.norm(x, axis=0),
+    "partial": lambda x: functools.partial(np.sum, axis=0)(x), "held": lambda x: HOLDER.f(x, axis=0),
+}  # fmt: skip
+HOLDER = types.SimpleNamespace(f=np.sum)
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_what_functions_of_numpys_are_labelled_with_is_not_compared(name):
+    f, x = jit(CALLED[name], engine="numpy"), np.array([1.0, -2.0, 3.0])
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), CALLED[name](x), strict=True)
+    (entry,) = f.compiled.entries.values()
+    assert not [r.name for r in entry.current.guard.reads if r.kind == "state"]
+
+
+def test_functions_that_hold_more_than_labels_are_not_fixed():
+    dispatched = type(np.sum)(lambda x: (x,), lambda x: x * HOLDER.rate)  # of the user's, by NumPy's own means
+    assert is_fixed(np.sum) and is_fixed(np.where) and is_fixed(np.add) and not is_fixed(dispatched)
+    ufunc = np.frompyfunc(lambda x: x, 1, 1)
+    assert is_fixed(ufunc)
+    if hasattr(ufunc, "__dict__"):  # since NumPy 2.3
+        ufunc.scale = [2.0]
+        assert not is_fixed(ufunc)

@@ -32,8 +32,10 @@ CODE = (types.BuiltinFunctionType, types.CodeType, types.MethodDescriptorType, t
 CODE += (types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, property, staticmethod, classmethod, super)
 FIXED = (bool, int, float, complex, str, bytes, range, slice, type(None), type(Ellipsis), type(NotImplemented), type, types.ModuleType, *CODE)
 FIXED += (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath)
-FIXED += (enum.Enum, re.Pattern, re.Match, np.dtype, np.ufunc, types.GenericAlias, types.UnionType, string.Formatter, type(functools.cache(len)))
-FIXED += (operator.attrgetter, operator.itemgetter, operator.methodcaller)
+FIXED += (enum.Enum, re.Pattern, re.Match, np.dtype, types.GenericAlias, types.UnionType, string.Formatter, type(functools.cache(len)))
+NUMPYS = (np.ufunc, type(np.sum))  # classes of NumPy's functions
+FIXED += (operator.attrgetter, operator.itemgetter, operator.methodcaller, *NUMPYS)
+LABELS = {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__", "__signature__", "__wrapped__"}  # say nothing of what those do
 DRAWING = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)  # the draws of a program are its own affair
 ADVANCED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, io.IOBase)
 EMPTY = types.CellType()
@@ -49,7 +51,16 @@ def is_fixed(x):
     found = _fixed.get(kind)
     if found is None:
         found = _fixed[kind] = _is_fixed(kind)
-    return found if found is not EMPTY else not getattr(x, "__dict__", None)
+    if found is not EMPTY:
+        return found
+    held = getattr(x, "__dict__", None)
+    return labelled(x, held or {}) if kind in NUMPYS else not held
+
+
+def labelled(x, held):
+    """Whether a function of NumPy's class is NumPy's, and its attributes are labels alone."""
+    home = "numpy" if type(x) is np.ufunc else str(getattr(held.get("__wrapped__"), "__module__", None))
+    return home.partition(".")[0] == "numpy" and LABELS.issuperset(held)
 
 
 def _is_fixed(kind):

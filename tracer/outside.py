@@ -25,7 +25,7 @@ from .draws import Draw, Draws
 from .effects import Call, Contents, Original
 from .errors import UnsupportedError, message, shown
 from .frames import locate
-from .holding import CODE, LOCKS, is_advanced
+from .holding import CODE, LOCKS, NUMPYS, is_advanced
 from .made import hidden, is_plain
 from .reliance import OURS, PARTS, Reliance, library
 from .scan import names
@@ -38,6 +38,7 @@ ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
 FEW = 64  # items of a container that code without hooks may read
 RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
+FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
 
 
 def expected(read):
@@ -262,6 +263,10 @@ class Outside(Reliance):
     def attribute(self, owner, key, whole=True):
         """`owner.key`, noted if it is outside."""
         kind = type(owner)
+        if kind is types.ModuleType:
+            known = self.reads.get(("attribute", id(owner), key))
+            if known is not None and type(known.value) in FUNCTIONS and known.how == "value" and vars(owner).get(key) is known.value:
+                return known.value  # as it was when it was noted
         if kind is np.ndarray:
             return getattr(self.array(owner) if id(owner) in self.paths else owner, key)
         if kind in SEEN_THROUGH:

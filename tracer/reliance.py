@@ -36,8 +36,10 @@ def library(kind):
 
 def of_user(kind):
     """Whether a class is written in Python, by anybody but the libraries that we know, and us."""
+    if not kind.__flags__ & HEAP:
+        return False
     home = kind.__module__.partition(".")[0]
-    return bool(kind.__flags__ & HEAP) and home not in LIBRARIES and not home.startswith("_cython")  # whose functions NumPy has
+    return home not in LIBRARIES and not home.startswith("_cython")  # whose functions NumPy has
 
 
 class Reliance:

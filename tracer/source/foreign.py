@@ -52,12 +52,17 @@ def name_of(f):
 
 def judged(f):
     """The verdict on what is called, and whether to hand it hooked functions; one look-up for all that is of a module."""
-    if f.__class__ is types.FunctionType:
-        known = _verdicts.get(f.__code__)
-        if known is None:
-            known = _verdicts[f.__code__] = verdict(f)
-        return known
-    return verdict(f)
+    kind = type(f)
+    if kind is types.FunctionType:
+        key = f.__code__
+    elif kind is types.BuiltinFunctionType and type(f.__self__) is types.ModuleType:
+        key = f
+    else:
+        return verdict(f)
+    known = _verdicts.get(key)
+    if known is None:
+        known = _verdicts[key] = verdict(f)
+    return known
 
 
 def foreign(f):
