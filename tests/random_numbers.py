@@ -262,7 +262,8 @@ def judged(case, **options):
             shown = f"{call} call: {told(got, error)} for {told(want, raised)}"
             if (error is None) != (raised is None):
                 return "different", shown
-            if type(want) in (bool, int) and type(got) in (int, float) and got == want and any(c in case.source for c in CHOICES):
+            wider = type(want) in (bool, int, float) and isinstance(got, int | float | np.number) and got == want
+            if wider and any(c in case.source for c in CHOICES):
                 return "other error", shown  # of what data choose between, the wider kind is returned
             try:
                 if raised is None:
