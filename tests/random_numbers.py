@@ -70,6 +70,7 @@ NAMES = dict(zip(DTYPES, "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint6
 class Case(NamedTuple):
     source: str
     arguments: tuple  # a, b: arrays; x: float64 array; s: a number
+    state: tuple = ()  # errors for which np.errstate around a third call asks for an exception
 
 
 class Draw:
@@ -199,7 +200,8 @@ class Draw:
         else:
             ends = [f"return {self.result()}"]
         body = "".join(f"    {line}\n" for line in (*self.lines, *ends))
-        return Case(f"import math\nimport numpy as np\ndef f(a, b, x, s):\n{body}", arguments)
+        errors = self.rng.sample(["divide", "over", "under", "invalid"], self.rng.randint(1, 4)) if self.rng.random() < 0.06 else []
+        return Case(f"import math\nimport numpy as np\ndef f(a, b, x, s):\n{body}", arguments, tuple(errors))
 
 
 def array(rng, dtype):
@@ -273,6 +275,13 @@ def judged(case, **options):
                     agree(mine, case.arguments)
             except AssertionError as difference:
                 return "different", f"{shown}; {' '.join(str(difference).split())[:200]}; {mine} for {left}"
+        if case.state and raised is None:
+            with np.errstate(**dict.fromkeys(case.state, "raise")):
+                _, left, raised = attempt(f, case.arguments)
+                _, mine, error = attempt(compiled, case.arguments)
+            if type(error) is not type(raised):
+                return "different", f"where {case.state} raise: {told(None, error)} for {told(None, raised)}"
+            agree(mine, left)
     return "agree", ""
 
 

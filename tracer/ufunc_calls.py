@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from ..ir.core import Lit
+from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.types import Tensor
 from . import exceptional, overflow
@@ -31,6 +31,7 @@ from .promote import (
     rule_of,
     ufunc_values,
 )  # fmt: skip
+from .storage import current_trace
 
 _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
 
@@ -219,6 +220,8 @@ def operate(ufunc, *inputs):
             values[1] = OPS["maximum"](values[1], Lit(0, values[1].type))
     exceptional.before(ufunc, values)
     result = UFUNCS[ufunc](*values)
+    if isinstance(result, Value) and result not in values:
+        current_trace().root.of_python.add(result)
     exceptional.after(ufunc, values, result)
     if python is int:
         overflow.checked(ufunc, values, result)
