@@ -264,7 +264,8 @@ def judged(case, **options):
             shown = f"{call} call: {told(got, error)} for {told(want, raised)}"
             if (error is None) != (raised is None):
                 return "different", shown
-            wider = type(want) in (bool, int, float) and isinstance(got, int | float | np.number) and got == want
+            wider = type(want) in (bool, int, float) and isinstance(got, int | float | np.number) and type(got) is not type(want)
+            wider = wider and got == want
             if wider and any(c in case.source for c in CHOICES):
                 return "other error", shown  # of what data choose between, the wider kind is returned
             try:

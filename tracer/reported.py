@@ -12,9 +12,10 @@ import numpy as np
 SILENT = {"ignore", "warn"}
 DIVIDING = {"div", "quotient", "rem", "pow", "integer_pow"}  # of integers
 SAFE = {
-    "constant", "iota", "reshape", "transpose", "broadcast", "reverse", "concatenate", "pad", "slice", "dynamic_slice", "dynamic_update_slice",
-    "gather", "scatter", "take_along_axis", "put_along_axis", "neg", "abs", "sign", "maximum", "minimum", "clamp", "select", "eq", "ne", "lt", "le", "gt",
-    "ge", "is_finite", "real", "imag", "conj", "make_complex", "bitcast", "copysign", "floor", "ceil", "trunc",
+    "constant", "iota", "reshape", "transpose", "broadcast", "reverse", "concatenate", "pad", "slice", "dynamic_slice",
+    "dynamic_update_slice", "gather", "scatter", "take_along_axis", "put_along_axis", "neg", "abs", "sign", "maximum", "minimum", "clamp",
+    "select", "eq", "ne", "lt", "le", "gt", "ge", "is_finite", "real", "imag", "conj", "make_complex", "bitcast", "copysign", "floor",
+    "ceil", "trunc",
 }  # fmt: skip
 TEXT = "NumPy's floating-point errors {} here, by np.errstate or np.seterr"
 HINT = "Test for what would raise, or let NumPy go on around the call."
