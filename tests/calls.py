@@ -140,7 +140,7 @@ PARAMS = {
     "window_shape": one("1", "2", "(2,)", "(2, 2)", "9"),
     "N": one("3", "0", "2"), "M": one("None", "2", "4"), "num": one("5", "0", "1", "7"), "stop": lambda d: d.partner(),
     "base": one("10.0", "2", "2.5"), "start_or_stop": one("3", "5", "0"),
-    "inplace": Draw.flag, "write": Draw.flag, "align": Draw.flag, "uic": Draw.flag,
+    "inplace": Draw.flag, "write": Draw.flag, "align": Draw.flag, "uic": one("None"),  # uic=False frees the memory of a view
     "max_work": one("0",), "trim": one("'fb'", "'f'", "'b'"), "dims": one("(3, 4)", "(2, 2)", "5"),
     "multi_index": one("(1, 1)", "[[0, 1], [1, 0]]"), "to": Draw.dtype,
     "src": lambda d: d.partner(), "mask": Draw.mask, "u": line(), "w": lambda d: d.vector(n=d.ref.size), "period_": one("None"),

@@ -4,7 +4,7 @@
 
 Python's ints and floats are literals or made from data: int(x), len(x[x > 0]), counters of loops, round, //. Value, dtype, Python type,
 class of the exception and what is left in the arrays are compared with plain Python's, of two calls. Programs run as generated NumPy;
---xla: by XLA. "other error": both raise, but something else, as where one call has several mistakes.
+--xla: by XLA. "other error": both raise, but something else, as where one call has several mistakes; or a choice of two kinds is given as the wider.
 `draw(rng)` is a case, `differences(case)` what differs or None; `outcome(seed)` is "agree", "refused" (an error of ours), "other error", or
 a description of a difference.
 """
@@ -27,10 +27,12 @@ from wengert.tracer.errors import WengertError
 DTYPES = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
 WHOLE = [d for d in DTYPES if d[0] in "iu"]
 EDGES = sorted({s * (2**b) + k for b in (0, 3, 7, 8, 15, 16, 31, 32) for s in (1, -1) for k in (-1, 0, 1)})
-FAR = [2**53 + 1, -(2**53) - 1, 2**62 + 3, -(2**62)]
+FAR = [2**53 + 1, -(2**53) - 1, 2**62 + 3, -(2**62), 2**63 - 1, -(2**63)]
+BEYOND = [2**63, -(2**63) - 1, 2**64 - 1, 2**64, -(2**64), 2**63 + 5, 2**70, -(2**70) + 1, 2**100 - 1]
 FLOATS = [0.0, -0.0, 0.5, -0.5, 1.5, -1.0, 2.0, 3.7, -7.25, 100.5, 1e5, 7e4, 1e10, -1e10, 1e160, 1e300, float("inf"), float("-inf"), float("nan")]
 REFUSED = (WengertError,)
 UNSAID = "is complex in Python", "Cannot cast", "not supported for the input types"  # of another type, or of a branch that is not taken
+CHOICES = "max(", "min(", " if "
 ARITHMETIC = "+ - * / // % **".split()
 BITS = "& | ^ << >>".split()
 TWO = "pow fmod atan2 hypot log copysign remainder".split()  # of math
@@ -68,6 +70,7 @@ NAMES = dict(zip(DTYPES, "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint6
 class Case(NamedTuple):
     source: str
     arguments: tuple  # a, b: arrays; x: float64 array; s: a number
+    state: tuple = ()  # errors for which np.errstate around a third call asks for an exception
 
 
 class Draw:
@@ -96,6 +99,10 @@ class Draw:
         if r < 0.7:
             return self.counter()
         n, m = self.whole(deep - 1), self.whole(deep - 1)
+        if r < 0.75:
+            big = self.rng.choice(BEYOND)
+            others = f"min({n}, {big})", f"max({n}, {big})", f"({n} < {big})", f"divmod({n}, {big})[0]"
+            return self.one(*(f"({n} {op} {big})" for op in "% // & |".split()), *others)
         return self.one(
             f"({n} + {m})", f"({n} - {m})", f"({n} * {m})", f"({n} // {m})", f"({n} % {m})", f"(-{n})", f"abs({n})", f"min({n}, 100)", f"max({n}, 0)",
             f"({n} & 255)", f"divmod({n}, {m})[{self.rng.randrange(2)}]", f"({n} if x[{i}] > 0.7 else {m})", f"({n} >> 2)", f"(~{n})",
@@ -162,6 +169,10 @@ class Draw:
         """What Python and its math make of numbers."""
         x, y, n, one = self.real(), self.real(), self.whole(), self.one
         name, two = one(*"sqrt exp log sin tan acos sinh log1p expm1 floor ceil trunc gamma lgamma atanh cosh log2".split()), one(*TWO)
+        if self.rng.random() < 0.2:
+            x, big = one(x, n, n), self.rng.choice(BEYOND)
+            x, y = (x, big) if self.rng.random() < 0.7 else (big, x)
+            return f"{x} {one(*ARITHMETIC[:-1], *ORDER, *BITS[:3], '>>')} {y}"
         return one(
             f"math.{name}({x})", f"math.{two}({x}, {y})", f"int({x})", f"round({x})", f"round({x}, {one('1', '-1', '0')})", f"divmod({x}, {y})",
             f"float({n})", f"complex({x}, 1) {one('/', '**', '*')} complex({y}, {x})", f"abs(complex({x}, {y}))", f"{x} ** {y}", f"{x} ** {n}",
@@ -189,7 +200,8 @@ class Draw:
         else:
             ends = [f"return {self.result()}"]
         body = "".join(f"    {line}\n" for line in (*self.lines, *ends))
-        return Case(f"import math\nimport numpy as np\ndef f(a, b, x, s):\n{body}", arguments)
+        errors = self.rng.sample(["divide", "over", "under", "invalid"], self.rng.randint(1, 4)) if self.rng.random() < 0.06 else []
+        return Case(f"import math\nimport numpy as np\ndef f(a, b, x, s):\n{body}", arguments, tuple(errors))
 
 
 def array(rng, dtype):
@@ -252,6 +264,10 @@ def judged(case, **options):
             shown = f"{call} call: {told(got, error)} for {told(want, raised)}"
             if (error is None) != (raised is None):
                 return "different", shown
+            wider = type(want) in (bool, int, float) and isinstance(got, int | float | np.number) and type(got) is not type(want)
+            wider = wider and got == want
+            if wider and any(c in case.source for c in CHOICES):
+                return "other error", shown  # of what data choose between, the wider kind is returned
             try:
                 if raised is None:
                     agree(got, want)
@@ -260,6 +276,13 @@ def judged(case, **options):
                     agree(mine, case.arguments)
             except AssertionError as difference:
                 return "different", f"{shown}; {' '.join(str(difference).split())[:200]}; {mine} for {left}"
+        if case.state and raised is None:
+            with np.errstate(**dict.fromkeys(case.state, "raise")):
+                _, left, raised = attempt(f, case.arguments)
+                _, mine, error = attempt(compiled, case.arguments)
+            if type(error) is not type(raised):
+                return "different", f"where {case.state} raise: {told(None, error)} for {told(None, raised)}"
+            agree(mine, left)
     return "agree", ""
 
 

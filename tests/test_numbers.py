@@ -203,3 +203,20 @@ def test_scalars_are_cast_where_arrays_say_the_places():
                             left.append(isinstance(error, OverflowError))
                         left.append(y.tolist())
                     assert left[: len(left) // 2] == left[len(left) // 2 :], (dtype, v, m)
+
+
+def test_bools_and_scalars_where_numpy_has_rules_of_their_own():
+    # fmt: off
+    def strewn(w, n): w.flat = np.float64(n)
+    def strewn_part(w, n): w.flat[1:] = np.float64(n)
+    def diagonal(w, n): np.fill_diagonal(w.reshape(1, 3), np.float64(n))
+    # fmt: on
+    cases = [
+        lambda w, n: np.clip(True, 0, w), lambda w, n: np.clip(1, True, w), lambda w, n: np.clip(n > 3, 0, w),
+        lambda w, n: np.clip(2, 0, w.astype("f4")),
+        lambda w, n: np.isclose(w, n > 3), lambda w, n: np.allclose(w > 1, True), lambda w, n: np.isclose(w > 1, n > 3),
+        lambda w, n: np.isclose((w > 1)[:0], True), lambda w, n: np.insert(w, 0, complex(n, 1)), strewn, strewn_part, diagonal,
+    ]  # fmt: skip
+    for w in (W, U):
+        for f in cases:
+            same(lambda w, x, f=f: f(w, float(x)), w, [5.0, 1e10, -7e4])

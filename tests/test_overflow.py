@@ -1,5 +1,7 @@
 """Python's ints have no end, the program's have 64 bits: a result is right, or the call raises and has changed nothing."""
 
+import math
+
 import numpy as np
 import pytest
 from compare import agree
@@ -180,3 +182,63 @@ def test_what_is_noted_of_numpy_integers_holds(dtype):
             least, most = overflow.RANGES[ufunc](*spans)
             wraps = least < info.min or most > info.max
             assert wraps or (least <= made.min() and made.max() <= most), (ufunc, spans)
+
+
+BEYOND = [2**63, 2**63 + 5, 2**64 - 1, 2**64, 2**70, -(2**63) - 1, -(2**64), -(2**64) + 1, -(2**90) - 3]
+OPERATORS = {
+    "%": lambda n, k: n % k, "//": lambda n, k: n // k, "&": lambda n, k: n & k, "|": lambda n, k: n | k, "^": lambda n, k: n ^ k,
+    "+": lambda n, k: n + k, "-": lambda n, k: n - k, "taken": lambda n, k: k - n, "*": lambda n, k: n * k, "**": lambda n, k: k**n,
+    "behind //": lambda n, k: k // n, "behind %": lambda n, k: k % n, "behind >>": lambda n, k: k >> n,
+    "orders": lambda n, k: (n < k, k <= n, n == k, k != n),
+    "two kinds": lambda n, k: (min(n > 2, n) == k, max(n, n > 1) < k), "of what fails": lambda n, k: n // (n * k),
+    "least": lambda n, k: min(n, k), "float": lambda n, k: (float(n) < k, float(n) >= k, float(n) == k, k < float(n), 0.5 * n + k),
+    "in a loop": lambda n, k: looped(n // 2, k), "np": lambda n, k: (np.less(n, k), np.equal(k, n)), "/": lambda n, k: (n / k, n > 2 and k / n),
+}  # fmt: skip
+REFUSED = {"behind //", "behind %", "^", "**", "of what fails"}  # of those whose result may fit; a negative power is a float
+
+
+def looped(n, k):
+    s = 0
+    for i in range(4):
+        s += (n + i) % k if (n + i < 0) == (k < 0) else (n - i) // k
+    return s
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_known_ints_beyond_64_bits(name):
+    """What fits 64 bits is right, and nothing else is given."""
+    given = 0
+    for k in BEYOND:
+        def f(x, k=k, op=OPERATORS[name]):
+            x[0] += 1
+            return op(int(x[1]), k)
+
+        compiled = jit(f, engine="numpy")
+        for n in (3, 0, 1, -1, -7, 70, 2**40, -(2**62), 2**62, -(2**63)):
+            plain, mine = np.array([0.0, n]), np.array([0.0, n])
+            try:
+                want = None if name == "**" and abs(n) > 99 else f(plain)
+            except (ZeroDivisionError, ValueError) as error:
+                with pytest.raises((type(error), IntegerOverflow)):
+                    compiled(mine)
+                continue
+            fits = want is not None and all(not isinstance(w, int) or -(2**63) <= w < 2**63 for w in (want if isinstance(want, tuple) else (want,)))
+            try:
+                got = compiled(mine)
+            except IntegerOverflow as error:
+                assert not fits or name in REFUSED, (n, k)
+                assert "test_overflow.py" in str(error)
+                assert mine[0] == 0
+            else:
+                assert type(got) is type(want) and got == want, (n, k)
+                agree(mine, plain)
+                given += 1
+    assert given or name in REFUSED
+
+
+def test_floats_beside_known_ints_beyond_64_bits():
+    for k in (*BEYOND, 2**64 + 1, 2**64 + 3000, 10**400, -(10**400)):
+        f = lambda x, k=k: (x < k, k < x, x <= k, k <= x, x == k, k != x)
+        compiled = jit(f, engine="numpy")
+        for x in (0.0, 2.0**63, 2.0**64, math.nextafter(2.0**64, 0.0), math.nextafter(2.0**64, math.inf), -(2.0**64), math.inf, -math.inf, math.nan):
+            assert compiled(x) == f(x), (x, k)

@@ -14,7 +14,7 @@ import numpy as np
 from ..ir.core import Constant, Eqn, Lit
 from ..ir.ops import OPS
 from ..ir.source import Source
-from . import progress, pytree
+from . import progress, pytree, reported
 from .array import Traced, TracedArray, TracedScalar
 from .assume import attempts
 from .containers import Containers
@@ -85,17 +85,18 @@ class Captured:
     bounded: (position of a parameter, (least, greatest) of its integers) of inputs that never change.
     constants: the positions of those among the inputs.
     relied:  (argument leaf index, what was asked of the array, the answer): see `relied`.
+    heeds:   whether NumPy might have floating-point errors to tell of, see `reported`.
     """
 
     __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
-    __slots__ += ("outside", "stores", "given", "bounded", "constants", "relied")
+    __slots__ += ("outside", "stores", "given", "bounded", "constants", "relied", "heeds")
 
     def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given, bounded=(),
-                 constants=(), relied=()):
+                 constants=(), relied=(), heeds=True):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
         self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
         self.notes, self.outside, self.stores, self.given, self.bounded, self.constants = notes, outside, stores, given, bounded, constants
-        self.relied = relied
+        self.relied, self.heeds = relied, heeds
 
     def rebuild(self, leaves):
         """What the function returned, around these leaves."""
@@ -194,7 +195,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     bounded = tuple((k, intervals[p]) for k, p in enumerate(func.params) if intervals.get(p) is not None)
     args = func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans
     relied = tuple(trace.relied.items()) if parent is None else ()
-    return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]))
+    heeds = parent is not None or reported.possible(func, trace.of_python)
+    return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
 
 
 def _bind_constant(array, value):

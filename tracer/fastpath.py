@@ -24,7 +24,7 @@ from ..backends import forked
 from ..backends.xla import dispatch, hosted, waiting
 from ..ir.parameters import declared
 from ..ir.types import SHORT
-from . import rules, together
+from . import reported, rules, together
 from .capture import ARRAY, SCALAR
 from .engine import Engines
 from .handover import follow
@@ -76,6 +76,7 @@ class Front:
         self.space |= {"narrow": NARROW, "x64": dispatch.X64, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
         self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
         self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
+        self.space |= {"errors": reported.get, "quiet": reported.quiet}
         self.own = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": parted, "named": self.own}
         self.call = self._compile([])
@@ -137,6 +138,8 @@ class Front:
             tests += apart
         elif entry.shared:
             return
+        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in entry.current.versions):
+            tests.append("(errors(None) is None or quiet())")
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
         lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], given))]
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines

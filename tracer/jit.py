@@ -12,7 +12,7 @@ from ..ir.exactness import exactly
 from ..ir.parameters import declared
 from ..ir.pipeline import run as optimise
 from ..ir.source import Source
-from . import pytree, replaced, rules
+from . import pytree, replaced, reported, rules
 from .array import Traced
 from .aside import is_answering
 from .assume import Choices
@@ -113,6 +113,8 @@ class Compiled:
             route = route.plain
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
+        if not reported.quiet() and self.plain is not None and not any(map(dispatch.is_device_array, leaves)):
+            return self.plainly(reported.asked(), reported.HINT, args, kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))

@@ -7,6 +7,7 @@ import numpy as np
 from ..ir.ops import OPS
 from . import exceptional, overflow
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, bring, wrap
+from .beyond import far
 from .emit import cast_to
 from .mixed import Mixed, dtype_of, has_mixed, mixed_in, number_of, replaced
 from .promote import COMPARISONS, PYTHON_NUMBERS, broadcast_shapes, loop, operand_as, read, rule_of, shape_of
@@ -34,7 +35,7 @@ class Plan:
 
 def plans(ufunc, inputs, python):
     """{kinds of the Mixed inputs: Plan}, with the inputs' operands; None where they are too many, or not so simple."""
-    if rule_of(ufunc) is None or ufunc.nout != 1:
+    if rule_of(ufunc) is None or ufunc.nout != 1 or any(map(far, inputs)):
         return None
     tags = {}
     for m in mixed_in(inputs):

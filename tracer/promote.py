@@ -17,7 +17,7 @@ from .frames import locate
 from .mixed import Mixed
 from .storage import current_trace
 from .unmerged import Unmerged
-from .weak import PythonInt, literal_within
+from .weak import HIGH, INT, LOW, PythonInt, literal_within
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 ORDERS = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">="}
@@ -267,7 +267,8 @@ def exactly(reads):
     """Python integers beyond the dtype they are compared with, as numbers that compare alike: NumPy compares exactly."""
     dtypes = [k for _, k in reads if isinstance(k, np.dtype) and k.kind in "iu"]
     if not dtypes:
-        return reads
+        far = any(type(x) is int and not LOW <= x <= HIGH for x, _ in reads)
+        return [(x.value, INT) if type(x) is PythonInt else widened(x, INT) if type(x) is int else (x, k) for x, k in reads] if far else reads
     return [x.compared(dtypes[0]) if type(x) is PythonInt else widened(x, dtypes[0]) if type(x) is int else (x, k) for x, k in reads]
 
 

@@ -62,6 +62,7 @@ class Trace:
             self.bounds = {}  # integer value -> (lowest, highest) it can be; None where that is not known
             self.drifts = {}  # what a loop leaves of an int it carries -> (what it was before, least and greatest that was added)
             self.mixed = 0  # how often data chose between an int and a float, and the like, of which the wider was taken
+            self.of_python = set()  # values that operators of Python's numbers made
             self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for

@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 
-from ..ir.core import Lit
+from ..ir.core import Lit, Value
 from ..ir.ops import OPS
 from ..ir.types import Tensor
 from . import exceptional, overflow
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, wrap
+from .beyond import against, far, ordered
 from .emit import cast_to, spread_to
 from .errors import ShapeError, UnsupportedError, message
 from .extents.bounded import Bounded, mentioned
@@ -30,6 +31,7 @@ from .promote import (
     rule_of,
     ufunc_values,
 )  # fmt: skip
+from .storage import current_trace
 
 _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
 
@@ -177,6 +179,18 @@ def weak_kind(x):
     return type(x) if type(x) in PYTHON_NUMBERS else None
 
 
+def _beyond(ufunc, kinds, inputs, python):
+    """An operator on a traced Python number and an int beyond 64 bits; None where that becomes a float."""
+    swapped = far(inputs[0])
+    x, big = inputs[::-1] if swapped else inputs
+    kind = kinds[swapped]
+    if kind is complex or kind is float and python is not bool:
+        return None
+    value = operand_as(read(x)[0], WEAK_DTYPES[float if kind is float else int])
+    found = ordered(ufunc, value, big, swapped) if kind is float else against(ufunc, value, big, swapped)
+    return found if isinstance(found, bool) else TracedScalar(found, python)
+
+
 def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
@@ -189,6 +203,10 @@ def operate(ufunc, *inputs):
     work = WEAK_DTYPES[max([*kinds, python] if python is not bool else kinds, key=PYTHON_NUMBERS.index)]
     if work.kind == "b" and python is int:
         work = WEAK_DTYPES[int]
+    if len(inputs) == 2 and (far(inputs[0]) or far(inputs[1])) and ufunc is not np.true_divide:
+        found = _beyond(ufunc, kinds, inputs, python)
+        if found is not None:
+            return found
     if python is bool:
         found = compared(ufunc, kinds, [operand_as(read(x)[0], WEAK_DTYPES[kind]) for x, kind in zip(inputs, kinds)])
         if found is not None:
@@ -202,6 +220,8 @@ def operate(ufunc, *inputs):
             values[1] = OPS["maximum"](values[1], Lit(0, values[1].type))
     exceptional.before(ufunc, values)
     result = UFUNCS[ufunc](*values)
+    if isinstance(result, Value) and result not in values:
+        current_trace().root.of_python.add(result)
     exceptional.after(ufunc, values, result)
     if python is int:
         overflow.checked(ufunc, values, result)

@@ -23,9 +23,10 @@ def literal_within(n, dtype):
     info, trace = np.iinfo(dtype), current_trace()
     if info.min <= n <= info.max:
         return n
+    text = message(f"Python integer {n} out of bounds for {dtype}", locate())
     if trace is None or not trace.repeated:
-        dtype.type(n)  # NumPy's own words
-    trace.fail(OverflowError, message(f"Python integer {n} out of bounds for {dtype}", locate()))
+        raise OverflowError(text)
+    trace.fail(OverflowError, text)
     return 0
 
 

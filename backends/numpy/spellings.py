@@ -63,8 +63,12 @@ def limited(writer, eqn, low, x, high):
     shape = np.broadcast_shapes(*(h.shape for h in held))
     if shape == ():
         return None
+    literal = [isinstance(o, Lit) for o in eqn.operands]
+    if literal[0] and literal[1]:  # by itself NumPy would give their maximum the dtype of Python's numbers
+        most = _number(np.maximum(eqn.operands[0].value, eqn.operands[1].value))
+        return writer.keep(eqn.results[0], f"np.minimum({most}, {high.text})", shape, new=True)
     low, x, high = (_number(o.value) if isinstance(o, Lit) else h.text for o, h in zip(eqn.operands, held))
-    short = t.kind == "b" or t.size <= (SHORT if t.kind == "f" else SHORT // 2)
+    short = literal[1] or t.kind == "b" or t.size <= (SHORT if t.kind == "f" else SHORT // 2)
     text = f"np.minimum(np.maximum({x}, {low}), {high})" if short else f"np.clip({x}, {low}, {high})"
     return writer.keep(eqn.results[0], text, shape, new=True)
 

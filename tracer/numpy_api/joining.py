@@ -201,7 +201,7 @@ def insert(arr, obj, values, axis=None):
     if type(values) in (int, float, complex):
         values = np.asarray(values, x.dtype)
     count = int(np.count_nonzero(places)) if places.dtype == bool else places.size
-    new = fresh(value_of(values, x.dtype))
+    new = fresh(into(values, x.dtype))
     if count == 1:  # everything in `values` goes to the one place
         new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)
         new = new if isinstance(obj, slice) or places.ndim else moveaxis(new, 0, axis)
@@ -215,6 +215,13 @@ def insert(arr, obj, values, axis=None):
     return fresh(picked(joined([x.value, new], axis), order, axis))
 
 
+def into(values, dtype):
+    """What np.insert makes of values by `np.array(values, dtype=dtype)`, which takes no complex number of Python's for a real one."""
+    if weak_kind(values) is complex and dtype.kind not in "bc":
+        raise TypeError(message("a Python complex is no real number", locate()))
+    return value_of(values, dtype)
+
+
 def inserted(x, places, values, axis):
     """np.insert at traced places: those of equal place in their order."""
     n, rank = x.shape[axis], places.ndim
@@ -225,7 +232,7 @@ def inserted(x, places, values, axis):
     if not places.size:
         return insert(x, np.zeros(0, int), values, axis)
     places = located(np.ravel(places), n + 1, n)
-    new = fresh(value_of(values, x.dtype))
+    new = fresh(into(values, x.dtype))
     count = places.size
     if count == 1:
         new = new.reshape((1,) * (x.ndim - new.ndim) + new.shape)

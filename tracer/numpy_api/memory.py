@@ -116,8 +116,11 @@ class Flat:
         if isinstance(key, tuple) and not key:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
         line, key = self._line(), place(key, self.base.size)
+        single = isinstance(key, int | np.integer | TracedScalar)
+        if not single and (isinstance(value, np.generic) or type(value) is TracedScalar and value.weak is None):
+            value = fresh(stored(value, self.base.dtype, whole=False))  # cast like the elements of arrays, whatever it is
         values = ravel(fresh(stored(value, self.base.dtype)) if isinstance(value, list | tuple) else value)
-        if isinstance(key, int | np.integer | TracedScalar) and self.base.dtype.kind != "b" and getattr(value, "ndim", 0):
+        if single and self.base.dtype.kind != "b" and getattr(value, "ndim", 0):
             raise ValueError(message("Error setting single item of array.", locate()))
         places = line[key]
         if weak_kind(value) is not None:

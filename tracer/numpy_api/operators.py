@@ -4,7 +4,7 @@ import numpy as np
 
 from ..array import Traced, TracedArray, TracedScalar, answers, wrap
 from ..emit import filled
-from ..errors import message
+from ..errors import UnsupportedError, message
 from ..extents.bounded import Bounded
 from ..frames import locate
 from ..ufunc_calls import apply_ufunc, operate, weak_kind
@@ -60,7 +60,14 @@ def define_operators():
 
 def squares(power):
     """`x ** 2` of an array of booleans is np.square of it, int8, where np.power gives int64."""
-    return lambda x, n: operate(np.square, x) if type(n) is int and n == 2 and type(x) is TracedArray and x.dtype == bool else power(x, n)
+
+    def raised(x, n, modulus=None):
+        if modulus is not None:
+            hint = "Multiply in a loop, and take the remainder as you go."
+            raise UnsupportedError(message("pow() of a traced number with a modulus is not captured", locate(), hint))
+        return operate(np.square, x) if type(n) is int and n == 2 and type(x) is TracedArray and x.dtype == bool else power(x, n)
+
+    return raised
 
 
 def sequence_times(x, sequence):
