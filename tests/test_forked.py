@@ -120,17 +120,18 @@ def test_pools(said, pool):  # noqa: F811
     found = said(
         COMMON
         + f"""
-    def late(signum, frame):
-        print(json.dumps("hangs"), flush=True)
+    def done(result):
+        print(json.dumps(result), flush=True)
         for child in multiprocessing.active_children():
             child.kill()
         os._exit(0)
+    def late(signum, frame):
+        done("hangs")
     signal.signal(signal.SIGALRM, late)
     signal.alarm(20)
     found = [v.item() for v in {pool}.map(work, [x, x * 2, np.ones(3)])]
-    print(json.dumps(found), flush=True)
-    os._exit(0)
-    """.replace("\n    ", "\n").replace("def late", "def work(x): return topf(x)\n\nfork = multiprocessing.get_context('fork')\ndef late")
+    done(found)
+    """.replace("\n    ", "\n").replace("def done", "def work(x): return topf(x)\n\nfork = multiprocessing.get_context('fork')\ndef done")
     )
     assert found == [2.0, 8.0, 3.0]
 
