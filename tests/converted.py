@@ -8,7 +8,9 @@ import sys
 import types
 import unittest
 
+from wengert.tracer import origin
 from wengert.tracer.source import convert as source
+from wengert.tracer.source import converted as code
 from wengert.tracer.source import hooks
 
 counts = [0, 0]
@@ -26,7 +28,7 @@ def converted(function, module):
 
 
 def convert_module(module):
-    source._users[module.__file__] = module.__name__ not in OURS  # so that helpers called from converted code are converted too
+    origin._users[module.__file__] = module.__name__ not in OURS  # so that helpers called from converted code are converted too
     for owner in [module, *(c for c in vars(module).values() if isinstance(c, type) and c.__module__ == module.__name__)]:
         for name, f in list(vars(owner).items()):
             if isinstance(f, types.FunctionType):
@@ -45,7 +47,7 @@ def suite_of(tests):
 def main(how, names):
     assert hooks.call
     if how == "blind":
-        source.find = lambda code, space: None
+        code.find = lambda code, space: None
     modules = [n.partition("=")[0] for n in names]
     original = importlib.machinery.SourceFileLoader.exec_module
 

@@ -16,7 +16,7 @@ from .assume import decide, whole_number
 from .errors import ConcretizationError, LeakError, UnsupportedError, message
 from .frames import ITERATED, locate
 from .known import known
-from .source.convert import unconverted
+from .source.converted import unconverted
 from .storage import Blend, Storage, current_trace, placed
 
 WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}

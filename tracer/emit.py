@@ -12,6 +12,7 @@ from ..ir.types import Tensor
 
 constant = OPS["constant"]
 INDEX = np.dtype(np.int64)
+INT64 = Tensor((), INDEX)
 
 
 def spread_to(x, shape):

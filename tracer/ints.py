@@ -7,7 +7,7 @@ Numbers of arrays wrap in NumPy too, and are not followed.
 
 from ..ir.core import Lit
 from ..ir.ops.control import groups
-from .signature import INT64
+from .emit import INT64
 from .world import LARGEST
 
 SMALL = -LARGEST, LARGEST

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..ir.source import hint_name
 from .compare import difference
+from .origin import is_user
 from .signature import kind_of_type
-from .source.convert import is_user
 
 
 class Lines:

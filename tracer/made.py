@@ -11,8 +11,8 @@ import types
 
 from .array import Traced
 from .holding import slots
+from .origin import HEAP
 
-HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made in Python
 MANY = 10_000  # objects that are looked through
 OPAQUE = (type, types.ModuleType, types.FrameType, types.CodeType)
 BASES = (object, types.SimpleNamespace)  # that keep nothing but attributes

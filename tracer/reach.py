@@ -3,9 +3,9 @@
 import functools
 import types
 
+from .origin import is_user
 from .outside import library
 from .scan import names
-from .source.convert import is_user
 from .source.state import UNBOUND, Slot
 
 

@@ -13,7 +13,7 @@ from .array import Traced, TracedArray, TracedScalar
 from .errors import UnsupportedError, message
 from .frames import internal, locate
 from .holding import CODE, Unknown, is_advanced, is_fixed, parts
-from .made import HEAP
+from .origin import HEAP
 from .scan import names
 from .world import MISSING
 

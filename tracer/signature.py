@@ -12,9 +12,10 @@ from ..ir.types import SHORT, Tensor
 from . import pytree
 from .array import Traced
 from .capture import ARRAY, SCALAR, Kind
+from .emit import INT64
 from .errors import UnsupportedError, message
 
-FLOAT64, COMPLEX128, INT64 = (Tensor((), np.dtype(t)) for t in (np.float64, np.complex128, np.int64))
+FLOAT64, COMPLEX128 = (Tensor((), np.dtype(t)) for t in (np.float64, np.complex128))
 MOST = 32  # axes of an array: NumPy takes 64, but not in all its functions
 _kinds = {}  # leaf type -> ARRAY, SCALAR, float, complex, or None for static
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir.types import SHORT
 from ..frames import ROOT
-from ..source.convert import is_builtin, is_user, is_user_file
+from ..origin import is_builtin, is_user, is_user_file
 
 PACKAGE = __name__.partition(".")[0]
 # of what is not the user's, the modules whose attributes and functions are the same in all processes

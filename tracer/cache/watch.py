@@ -16,12 +16,13 @@ import numpy as np
 
 from ..array import Traced
 from ..numpy_api.registry import HANDLERS
+from ..origin import is_builtin, is_user
 from ..reliance import of_user
 from ..scan import codes
 from ..scipy_api import registry as scipy
 from ..source.builtins import REPLACED
 from ..source.calls import call
-from ..source.convert import belongs, is_builtin, is_user
+from ..source.converted import belongs
 from .described import GENERATED, is_library, pure
 
 HIDDEN = {"id", "hash", "open", "input", "globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__", "breakpoint"}

@@ -10,12 +10,11 @@ from ...ir.ops import OPS, control
 from ...ir.ops.control import region
 from ...ir.ops.shape import broadcast, concatenate, iota, pad, reverse
 from ..array import Traced, TracedArray, fresh, wrap
-from ..emit import cast_to, reshape_to
+from ..emit import INT64, cast_to, reshape_to
 from ..errors import ShapeError, UnsupportedError, message
 from ..extents.bounded import Bounded, mentioned
 from ..frames import locate
 from ..promote import loop, operand_as, read
-from ..signature import INT64
 from ..ufunc_calls import write_out
 from .arguments import verdict
 from .contraction import contract

@@ -23,6 +23,7 @@ from ..extents import making
 from ..frames import locate, name_of
 from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
+from ..origin import is_builtin, is_user
 from ..promote import is_device_array
 from ..purity import is_foreign
 from ..reliance import of_user
@@ -31,7 +32,8 @@ from ..storage import current_trace
 from ..world import of_class
 from . import memo
 from .builtins import REPLACED, lacks, replaces, sample
-from .convert import CELL, belongs, convert, is_builtin, is_user
+from .convert import CELL, convert
+from .converted import belongs
 from .dispatching import BOUND, dispatched
 from .expressions import HOOK
 from .foreign import ADVICE, calling, foreign, hooked, note_functions

@@ -20,9 +20,10 @@ from ..asked import Asked, Unlike
 from ..errors import ConcretizationError, UnsupportedError, message
 from ..frames import PART, internal, locate
 from ..numpy_api.handles import is_traced
+from ..origin import is_user
 from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
 from ..storage import current_trace
-from .convert import CELL, is_user
+from .convert import CELL
 from .held_state import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
 from .printing import Later, Text, open_, refuse_within, worded
 from .state import inside

@@ -19,10 +19,11 @@ from ..frames import internal, locate
 from ..holding import is_fixed
 from ..made import hidden
 from ..numpy_api.handles import is_traced
+from ..origin import is_user
 from ..reliance import of_user
 from ..storage import current_trace
 from .calls import NUMPYS, _made, call, listed
-from .convert import belongs, is_user
+from .converted import belongs
 from .expressions import HOOK
 from .foreign import calling
 

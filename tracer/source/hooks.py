@@ -13,6 +13,7 @@ from ..errors import CannotRoll, message
 from ..frames import locate
 from ..numpy_api.concatenators import CONCATENATORS, concatenated
 from ..numpy_api.handles import handle, is_traced
+from ..origin import is_builtin, is_user
 from ..outside import Outside
 from ..storage import current_trace
 from ..unmerged import Unmerged
@@ -21,7 +22,7 @@ from . import alternatives, codes, copying, state
 from .branch import ASKED, branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
-from .convert import CELL, FALLBACK, is_builtin, is_user
+from .convert import CELL, FALLBACK
 from .foreign import ask, changes
 from .frame import hooked
 from .handed import RUNNING, handed

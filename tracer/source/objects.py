@@ -18,11 +18,12 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import UnsupportedError, message
 from ..frames import locate
 from ..holding import is_fixed
+from ..origin import is_user
 from ..reliance import of_user
 from ..storage import current_trace
 from .builtins import REPLACED, replaces
 from .calls import call
-from .convert import CELL, is_user
+from .convert import CELL
 from .handed import called as plainly
 from .handed import handed, relied
 from .special import looked_up

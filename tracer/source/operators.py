@@ -14,11 +14,11 @@ from ..array import Traced, TracedArray, TracedScalar
 from ..errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..frames import locate
 from ..identity import same_object
+from ..origin import is_builtin, is_user
 from ..storage import current_trace
 from .branch import decided
 from .builtins import truth
 from .calls import ENVIRONMENT, environment
-from .convert import is_builtin, is_user
 from .foreign import ask, changes
 from .handed import called as call
 from .handed import handed

@@ -11,9 +11,10 @@ import numpy as np
 from ..array import Traced, TracedArray
 from ..errors import UnsupportedError, message
 from ..frames import locate
+from ..origin import is_user
 from ..storage import current_trace
 from .builtins import replaces
-from .convert import CELL, is_user
+from .convert import CELL
 from .held_state import is_own, stream
 from .special import looked_up
 

@@ -9,9 +9,9 @@ import functools
 
 from ..errors import ShapeError, UnsupportedError, WengertError
 from ..frames import internal
+from ..origin import is_builtin
 from ..storage import current_trace
 from . import codes
-from .convert import is_builtin
 from .printing import Text
 from .state import TRANSPARENT
 

@@ -1,0 +1,32 @@
+"""Whose code it is: the user's, a library's, Python's own, or ours."""
+
+import os
+import sysconfig
+
+from .frames import internal
+
+STDLIB = tuple({sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib")})
+SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
+LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in ("numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest"))
+HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made in Python
+_users = {}  # file -> bool
+
+
+def is_user(code):
+    """Whether a code object is the user's: no standard library, NumPy, jax, or part of ours."""
+    file = code.co_filename
+    found = _users.get(file)
+    if found is None:
+        found = _users[file] = is_user_file(file) and not internal(code)
+    return found
+
+
+def is_user_file(file):
+    """Whether a file is none of the standard library, NumPy or jax."""
+    standard = file.startswith(STDLIB) and not file.startswith(SITE)
+    return not (standard or file.startswith(LIBRARIES))
+
+
+def is_builtin(kind):
+    """Whether a type is Python's own. Classes made by `exec` in a namespace without a name say so too, but they live on the heap."""
+    return kind.__module__ == "builtins" and not kind.__flags__ & HEAP
