@@ -71,6 +71,12 @@ def isinstance_(x, kinds, /):
     return found
 
 
+def annotated(kind):
+    """The names a protocol says to have; before Python 3.13 there is no function that tells."""
+    return (n for c in kind.__mro__ for n in (*vars(c), *vars(c).get("__annotations__", ())))
+
+
+members = getattr(typing, "get_protocol_members", annotated)
 NO_MEMBERS = {n for c in typing.SupportsInt.__mro__ for n in (*dir(c), *vars(c))} - {"__int__"}
 OURS = __name__.partition(".")[0] + "."
 
@@ -78,7 +84,7 @@ OURS = __name__.partition(".")[0] + "."
 def whole(kind, kinds, asked):
     """Rely on what a class is to others: a subclass, or one that has the members of a protocol."""
     protocols = [k for k in asked if getattr(k, "_is_protocol", False)]
-    for name in {n for k in protocols for c in k.__mro__ for n in (*vars(c), *vars(c).get("__annotations__", ()))} - NO_MEMBERS:
+    for name in {n for k in protocols for n in members(k)} - NO_MEMBERS:
         note(hasattr, kind, name)
     if not protocols:
         note(issubclass, kind, kinds)
