@@ -24,6 +24,8 @@ from .tracer.solving import implicit_solve
 from .tracer.transforms import grad, jvp, value_and_grad, vjp
 from .tracer.vmap import vmap
 
+__version__ = "0.1.0"
+
 __all__ = [
     "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
     "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve", "jacfwd", "jacrev",

@@ -4,6 +4,7 @@
     python -m wengert ir MODULE:FUNCTION SPEC...
     python -m wengert numpy
     python -m wengert cache [DIRECTORY] [--clear]
+    python -m wengert --version
 """
 
 import argparse
@@ -18,7 +19,7 @@ import time
 
 import numpy as np
 
-from . import DerivativeError, WengertError, grad, jit, source
+from . import DerivativeError, WengertError, __version__, grad, jit, source
 from .examples import training
 from .ir.parameters import declared
 from .ir.types import DTYPES, IRTypeError, parse_type
@@ -135,7 +136,8 @@ def _read(node):
 def main(argv=None):
     """-> exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    if argv == ["numpy"]:
+    if argv[:1] == ["numpy"]:
+        argparse.ArgumentParser("python -m wengert numpy", description="Print what there is of NumPy: docs/numpy.md.").parse_args(argv[1:])
         print(page.made(), end="")
         return 0
     if argv[:1] == ["cache"]:
@@ -182,7 +184,8 @@ def main_ir(argv):
 
 def main_job(argv):
     what = "Train a network written in plain NumPy, and show what the compiler made of it."
-    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also: python -m wengert ir --help, numpy, cache --help")
+    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also, each with --help: python -m wengert ir, numpy, cache")
+    parser.add_argument("--version", action="version", version=f"wengert {__version__}")
     parser.add_argument("--epochs", type=int, default=20, help="times through the training set; default %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="of the first parameters and the order of the images; default %(default)s")
     parser.add_argument("--quiet", action="store_true", help="print the test accuracy alone")

@@ -2,12 +2,15 @@
 
 import ast
 import inspect
+import pathlib
 import subprocess
 import sys
+import tomllib
 
 import numpy as np
 import pytest
 
+import wengert
 from wengert import __main__ as cli
 from wengert import value_and_grad
 from wengert.examples import by_hand, digits, training
@@ -174,3 +177,17 @@ def test_the_example_is_plain_numpy():
     names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
     names |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
     assert {name.split(".")[0] for name in names} == {"numpy"}
+
+
+def test_the_version_is_the_packages(capsys):
+    declared = tomllib.loads((pathlib.Path(cli.__file__).parent / "pyproject.toml").read_text())["project"]["version"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"wengert {declared}\n" and wengert.__version__ == declared
+
+
+@pytest.mark.parametrize("command", [[], ["ir"], ["numpy"], ["cache"]])
+def test_every_command_says_what_it_is(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*command, "--help"])
+    assert ended.value.code == 0 and capsys.readouterr().out.startswith(f"usage: {' '.join(['python -m wengert', *command])}")
