@@ -149,6 +149,16 @@ def asked_in_a_loop(a, b):
     return n
 
 
+def base_in_a_branch(a, b):
+    v = a[1:]
+    if a[0] > b[0]:
+        v = a[1:] if a[1] > 0 else b[1:]
+    if b[1] > -1:
+        if v.base is a:
+            b[0] = 5.0
+    return b
+
+
 def carried_and_asked(a, b):
     n, q = 0, b
     for _ in range(3):
@@ -244,7 +254,8 @@ CASES = [
     (stored_outside, [UP, DOWN]), (outside_or_argument, [UP, DOWN]), (left_early, [UP, DOWN]), (last_larger, [UP, DOWN]),
     (swapped_in_a_loop, [UP, DOWN]), (best_kept, [UP, DOWN, (np.ones(4) * 3, np.ones(4) * 0.5)]), (best_row, [(ROWS,), (-ROWS,)]),
     (of_very_many, [UP, DOWN]), (of_many, [UP, DOWN, (np.arange(4.0), np.ones(4))]), (added_to, [UP, DOWN]), (fresh_and_seen, [UP, DOWN]),
-    (asked, [UP, DOWN]), (asked_in_a_loop, [UP, DOWN]), (carried_and_asked, [UP, DOWN]), (bases, [(M,)]), (flags, [(V,), (V[1:],)]), (frozen, [(V,)]),
+    (asked, [UP, DOWN]), (asked_in_a_loop, [UP, DOWN]),
+    (base_in_a_branch, [UP, DOWN, (-N, V)]), (carried_and_asked, [UP, DOWN]), (bases, [(M,)]), (flags, [(V,), (V[1:],)]), (frozen, [(V,)]),
     (frozen_new, [(V,), (N,)]), (frozen_store, [(V,)]), (twice, [UP]), (conversions, [(V,)]), (repeated, [(V,)]), (view_of_transposed, [(M,)]),
     (view_of_a_sum, [(M,), (np.asfortranarray(M),)]), (view_in_a_loop, [(M,), (np.asfortranarray(M),)]),
     (stores_that_overlap, [(M,), (STRIDES(V, (3, 3), (8, 8)),), (STRIDES(V, (3, 3), (0, 8)),), (M.T,), (M[::-1],)]),

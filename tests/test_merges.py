@@ -202,6 +202,7 @@ def spread(v, w):
 RAISING = {
     "a cast": lambda v, w: w.__iadd__(1) if v[0] > 0 else w.__iadd__(0.5), "int of complex": lambda v, w: 1.0 if v[0] > 0 else int(v[0].item() * 1j),
     "bools": lambda v, w: v > 0 if v[0] > 0 else (v > 0) - (v > 1), "shifts": lambda v, w: v * 2 if v[0] > 0 else v << 1,
+    "no loop of a ufunc's": lambda v, w: v if v[0] > 0 else np.gcd(v[0], 2), "nor for an operator": lambda v, w: v if v[0] > 0 else ~v,
     "an attribute": lambda v, w: v if v[0] > 0 else v * Box.y, "a method": lambda v, w: v + 1 if v[0] > 0 else v.nothing(),
     "a key": lambda v, w: v if v[0] > 0 else v * {"p": 1}["q"], "an index": lambda v, w: v if v[0] > 0 else v * [1, 2][2],
     "shapes": lambda v, w: v + 1 if v[0] > 0 else v + np.ones(3), "an axis": lambda v, w: v if v[0] > 0 else v.sum(axis=3),

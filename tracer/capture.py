@@ -16,7 +16,7 @@ from ..ir.ops import OPS
 from ..ir.source import Source
 from . import progress, pytree, reported
 from .array import Traced, TracedArray, TracedScalar
-from .assume import attempts
+from .assume import attempts, checked
 from .containers import Containers
 from .effects import Original
 from .errors import LeakError, UnsupportedError, message
@@ -148,7 +148,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves
         containers = Containers(args, kwargs, outside)
-        result = hooks.call(function)(*args, **kwargs)
+        with checked():
+            result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
         stores, plans = [], None
         if parent is not None:
