@@ -125,13 +125,17 @@ def shapes(x, y):
     return z + y
 
 
-def keeping(x):  # a generator is not captured
+KEEPING = """def keeping(x):
     kept.append(x * 2)
-    yield x
+    return x
+"""
+library = {"__name__": "operator", "kept": kept}  # what passes for a pure library, and keeps what it is given
+exec(compile(KEEPING, os.__file__, "exec"), library)
+keeping = library["keeping"]
 
 
 def leak(x):
-    return sum(keeping(x))
+    return keeping(x)
 
 
 def use_leak(x):

@@ -124,11 +124,19 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
         progress.tracing(trace)
         trace.choices = choices
         try:
-            return _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared)
+            made = _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared)
+        except Exception as error:
+            if outside.stray.refusal not in (None, error):  # what C or an `except` has made of it
+                raise outside.stray.refusal from None
+            raise
         finally:
+            outside.stray.end()
             if choices is not None:
                 choices.put_back()
             outside.restore()
+        if outside.stray.refusal is not None:  # somebody's `except` has kept it from us
+            raise outside.stray.refusal
+        return made
 
     return attempt() if choices is None else attempts(choices, attempt)
 
@@ -144,6 +152,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
         leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves] if parent is None else leaves
+        for x in leaves if parent is None else ():
+            outside.stray.meet(type(x))
         args, kwargs = pytree.unflatten(tree, leaves, order)
         args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves

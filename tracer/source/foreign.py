@@ -21,6 +21,7 @@ from ..errors import ConcretizationError, UnsupportedError, message
 from ..frames import PART, internal, locate
 from ..numpy_api.handles import is_traced
 from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
+from ..reliance import of_user
 from ..storage import current_trace
 from .convert import CELL, is_user
 from .held_state import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
@@ -137,6 +138,8 @@ def calling(f, /, *args, **kwargs):
     """A call of what may call its arguments: those of the user's get hooks."""
     if any(map(changes, args)) and not is_traced([*args, *kwargs.values()]):
         return ask(f, *args, **kwargs)
+    if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
+        current_trace().root.outside.stray.begin()
     if place_of(f)[0].partition(".")[0] not in NUMBERS:
         return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
     failed = []
@@ -260,6 +263,7 @@ def note_functions(args, kwargs):
     """Rely on what functions of the user's read that an object of C's is made of, which will call them."""
     for x in (*args, *kwargs.values()):
         if is_users(x):
+            current_trace().root.outside.stray.begin()
             current_trace().root.outside.function(x.__func__ if type(x) is types.MethodType else x, False)
 
 
