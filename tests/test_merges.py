@@ -292,3 +292,25 @@ def test_random_programs(seed):
     for k in range(3):
         found = differences(draw(random.Random(1000 * seed + k)), engine="numpy")
         assert not found or found.startswith("refused")
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i2", "f4"])
+@pytest.mark.parametrize("t", [np.uint64(2**63 + 5), np.uint64(2**63), np.uint64(3), np.int64(-4)], ids=repr)
+def test_ints_beyond_64_bits_are_chosen_by_value(dtype, t):
+    """No dtype holds one beside numbers of the program: as uint64 it wrapped where it was read as an int."""
+
+    def found(f):
+        try:
+            value = f(np.array([1, 2], dtype), t)
+            return type(value), np.asarray(value).dtype, np.asarray(value).tolist()
+        except OverflowError:
+            return OverflowError
+
+    for f in (
+        lambda a, t: a.dtype.type(min(2**63, t)),
+        lambda a, t: min(2**63, t),
+        lambda a, t: a + min(2**63, t),
+        lambda a, t: a.dtype.type(max(t, 2**63)),
+        lambda a, t: a.dtype.type(2**63 if t > 5 else 3),
+    ):
+        assert found(jit(f)) == found(f)
