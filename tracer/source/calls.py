@@ -534,4 +534,4 @@ def delattr_(owner, name):
 
 
 for _f in (functools.reduce, builtins.map, builtins.filter):
-    REPLACED[_f] = functools.partial(lambda real, f, *args: real(call(f) if f is not None else f, *args), _f)
+    REPLACED[_f] = functools.partial(lambda real, f, *args: real(CELL.cell_contents.call(f) if f is not None else f, *args), _f)

@@ -155,8 +155,9 @@ def calling(f, /, *args, **kwargs):
 
 
 def hooked(x):
-    """A function of the user's with hooks; all else as it is."""
-    return CELL.cell_contents.call(x) if is_users(x) else x
+    """A function of the user's with hooks, and a method of an object as it is called in captured code; all else as it is."""
+    bound = type(x) is types.BuiltinFunctionType and not isinstance(x.__self__, types.ModuleType | None)
+    return CELL.cell_contents.call(x) if bound or is_users(x) else x
 
 
 def is_users(x):
