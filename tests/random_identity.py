@@ -98,7 +98,7 @@ class Writer:
         return [pad + self.r.choice((
             f"{x} = {self.made()}", f"{x} = {self.made()}", f"{x}, {y} = {y}, {x}", f"{self.part()} = {self.window()}", f"{self.any()}[0] = {n}",
             f"{self.any()}[1] += {n}", f"{x}[1:] = {self.part()}", f"{self.any()} += 1.0", f'd["k"] = {x}', f"o.x = {x}", f"l[0] = {x}",
-            f"{x}[i] = {n}", "v, w = w, v",
+            f"{x}[i] = {n}", "v, w = w, v", f"{x} = {x}[{self.r.choice(('::-1', ':'))}]", "v = v[::-1]",
         ))]  # fmt: skip
 
     def block(self, pad, depth):
@@ -124,8 +124,9 @@ class Keeper(Writer):
     def kept(self):
         """Text that binds names, of arrays of 4 rows or of windows of those, to what others hold."""
         x, y, z = self.full(), self.full(), self.full()
+        grown = f"{x} = {x}[::-1]", f"{x} = {x}[:]", f"{x} = {y}[::-1]", "v = v[::-1]"
         whole = f"{x} = {y}", f"{x} = {y}; {z} = {y}", f"{x}, {y} = {y}, {x}", f"l[0] = {x}; l[1] = {y}", f"{x} = l[0]", f"o.x = {x}", f"{x} = o.x"
-        return self.r.choice((*whole, *whole, f"v = {x}[1:]", f"w = {x}[1:]", "v = w", f"v = {x}[1:]; {y} = {x}"))
+        return self.r.choice((*whole, *whole, f"v = {x}[1:]", f"w = {x}[1:]", "v = w", f"v = {x}[1:]; {y} = {x}", *grown))
 
     def trip(self, pad, k):
         for _ in range(self.r.randint(2, 5)):

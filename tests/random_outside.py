@@ -43,7 +43,58 @@ def helper(v):
 @contextlib.contextmanager
 def lent():
     yield G
+def told():
+    return float(pathlib.Path('b.txt').read_text())
+class Slots:  # whose methods Python runs by itself; what they say changes
+    n = 0
+    tell = staticmethod(lambda: G)
+    def __getattr__(self, k):
+        if k.startswith('_'):
+            raise AttributeError(k)
+        return self.tell()
+    def __format__(self, spec):
+        return str(self.tell())
+    def __eq__(self, o):
+        return self.tell() > 2.6
+    def __lt__(self, o):
+        return (self.n - o.n) * (self.tell() - 2.6) < 0
+    def __hash__(self):
+        return 1
+    def __bool__(self):
+        return self.tell() > 2.6
+    def __len__(self):
+        return int(abs(self.tell()))
+    def __index__(self):
+        return int(abs(self.tell()))
+    def __float__(self):
+        return self.tell()
+    def __radd__(self, o):
+        return self.tell()
+    def __delattr__(self, k):
+        self.left = self.tell()
+    @functools.cached_property
+    def kept(self):
+        return self.tell()
+class Files(Slots):  # likewise, of what is in a file: no program can ask it where nothing is captured
+    tell = staticmethod(told)
+def numbered(kind, n):
+    made = kind()
+    made.n = n
+    return made
+def deleted(made):
+    del made.some
+    return made.left
+def given(kind):
+    yield kind().tell()
+class Check(type):
+    def __instancecheck__(cls, o):
+        return G > 2.6
+class Checked(metaclass=Check):
+    pass
 """
+SLOTS = ["{0}().some", "float(f'{{{0}()}}')", "len({{{0}(), {0}()}})", "[{0}(), {0}()].count(3)", "sorted([numbered({0}, 1), numbered({0}, 2)])[0].n",
+    "float(any([{0}()]))", "sum(map(len, [{0}()]))", "[3.0, 5.0, 7.0][:{0}()][0:1].count(3.0)", "sum(map(float, [{0}()]))", "sum([{0}()])",
+    "deleted({0}())", "{0}().kept", "sum(given({0}))", "min([numbered({0}, 1), numbered({0}, 2)]).n"]  # fmt: skip
 SOURCES = [
     ("np.load('a.npy')", "np.save('a.npy', np.full(3, k + 1.0))"),
     ("np.load('a.npy').sum()", "np.save('a.npy', np.ones(k + 1, 'f4' if k % 2 else 'f8'))"),
@@ -79,6 +130,9 @@ SOURCES = [
     ("float(np.geterr()['over'] == 'raise')", "np.seterr(over='raise' if k % 2 else 'warn')"),
     ("lend()", "G = G + 0.5"),
     ("(time.perf_counter() > 0)", "pass"),
+    ("(3.0 if isinstance(5, Checked) else 2.0)", "G = G + 0.5"),
+    *[(slot.format("Slots"), "G = G + 0.5") for slot in SLOTS],
+    *[(slot.format("Files"), "pathlib.Path('b.txt').write_text(f'{k}.5')") for slot in SLOTS[::4]],
 ]
 ACTS = [
     "print('at', x.sum())",

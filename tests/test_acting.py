@@ -1,5 +1,8 @@
 """What a program does to the world stands where Python does it: nothing acts behind a check that has failed."""
 
+import array
+import functools
+
 import numpy as np
 import pytest
 from numpy.polynomial import polynomial
@@ -120,3 +123,22 @@ def test_what_acts_now_and_then_in_a_loop(options, capsys):
         want, said, state = seldom(1.0, n), capsys.readouterr().out, np.random.random()
         np.random.seed(0)
         assert (compiled(1.0, n), capsys.readouterr().out, np.random.random()) == (want, said, state)
+
+
+@pytest.mark.parametrize("made", [lambda: array.array("d", [0.0]), lambda: bytearray(b"a"), lambda: [0]], ids=["array", "bytearray", "list"])
+@pytest.mark.parametrize("body", [
+    lambda o: list(map(o.append, [1])), lambda o: any(map(o.append, [1, 2])), lambda o: list(filter(o.append, [1])),
+    lambda o: sorted([1], key=o.append), lambda o: sorted([1], key=lambda k: o.append(k) or k),
+    lambda o: max([1], key=o.append), lambda o: functools.reduce(lambda a, v: o.append(v), [1], 0),
+])  # fmt: skip
+def test_methods_handed_to_builtins_are_no_functions_of_nobody(made, body):
+    """What they change is changed at every call, or the call is refused: some changed it while tracing alone."""
+    mine, pythons = made(), made()
+    f = jit(lambda x: x + (body(mine), 1)[1])
+    for _ in range(3):
+        body(pythons)
+        try:
+            f(np.ones(2))
+        except UnsupportedError:
+            return
+        assert mine == pythons

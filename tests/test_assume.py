@@ -20,7 +20,7 @@ def alike(function, *calls, traces=None):
         except Exception as error:
             with pytest.raises(type(error)) as caught:
                 compiled(*ours)
-            assert str(error) in str(caught.value)
+            assert str(error).strip() in str(caught.value)
             agree(ours, list(args))
             continue
         agree(compiled(*ours), want)
@@ -58,6 +58,28 @@ def writes(x, i):
     if x.sum() > 0:
         return [x[i]]
     return x[i], x * 2
+
+
+def no_cast(x, i):
+    x[i] = 0
+    x += 0.5
+    return x
+
+
+def no_key(x, i):
+    int(x[i] * 1e300)
+    return {"p": x}[str(i is None)]
+
+
+def shapes_late(x, i):
+    x[i] = 0
+    return x + np.ones(7)
+
+
+def test_what_fails_before_the_trace_ends_comes_first():
+    whole = np.arange(3)
+    for f, x in ((no_cast, whole), (no_key, UP * np.inf), (no_key, UP * 0), (shapes_late, UP)):
+        alike(f, (x, np.int64(9)), (x, np.int64(1)), (x, np.int64(-9)))
 
 
 def test_sides_of_other_shapes_structures_and_types():

@@ -1,6 +1,10 @@
 """Every message a user can meet, in golden text: the situation, the user's line, and what to write instead."""
 
 import collections
+import copy
+import functools
+import math
+import operator
 import os
 import random
 import re
@@ -9,7 +13,9 @@ import types
 import numpy as np
 import pytest
 
-from wengert import grad, jit, jvp, vjp
+from wengert import UnsupportedError, grad, jit, jvp, vjp
+from wengert.tracer.numpy_api.operators import BINARY, COMPARE
+from wengert.tracer.unmerged import Unmerged
 
 V, M = np.ones(3), np.ones((2, 3))
 kept = []
@@ -119,13 +125,17 @@ def shapes(x, y):
     return z + y
 
 
-def keeping(x):  # a generator is not captured
+KEEPING = """def keeping(x):
     kept.append(x * 2)
-    yield x
+    return x
+"""
+library = {"__name__": "operator", "kept": kept}  # what passes for a pure library, and keeps what it is given
+exec(compile(KEEPING, os.__file__, "exec"), library)
+keeping = library["keeping"]
 
 
 def leak(x):
-    return sum(keeping(x))
+    return keeping(x)
 
 
 def use_leak(x):
@@ -245,6 +255,23 @@ def test_message(name, golden):
     text = re.sub(r"test_errors\.py:\d+", "test_errors.py:LINE", text)
     assert len(text.splitlines()) <= 8
     golden(f"errors/{name}.txt", f"{type(error).__name__} ({', '.join(c.__name__ for c in type(error).__mro__[1:-3])})\n{text}")
+
+
+ASKING = {
+    round, math.floor, math.ceil, math.trunc, operator.index, complex, float, int, bool, len, iter, next, reversed, hash, str, format, abs, sum, list,
+    sorted, bytes, copy.copy, copy.deepcopy, np.asarray, np.round, np.sin, np.stack, math.sqrt, operator.methodcaller("sum"), range, max,
+    *(getattr(operator, name) for name in "neg pos invert not_ truth".split()),
+}  # fmt: skip
+BETWEEN = (divmod, pow, *(getattr(operator, n) for n in operator.__all__ if n in BINARY or n in COMPARE or n[0] == "i" and n[1:] in BINARY))
+
+
+@pytest.mark.parametrize("other", [3, 2.5, np.float32(1), V, [1], (1,), None], ids=repr)
+def test_nothing_is_answered_by_what_was_not_merged(other):
+    """Python's and NumPy's ways of asking a thing raise what the message says, as any use does."""
+    thing = Unmerged("y is two things")
+    for ask in (*ASKING, *(functools.partial(f, other) for f in BETWEEN), *(lambda x, f=f: f(x, other) for f in BETWEEN)):
+        with pytest.raises(UnsupportedError, match="y is two things"):
+            ask(thing)
 
 
 def test_the_line_is_the_users():

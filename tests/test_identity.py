@@ -149,6 +149,16 @@ def asked_in_a_loop(a, b):
     return n
 
 
+def base_in_a_branch(a, b):
+    v = a[1:]
+    if a[0] > b[0]:
+        v = a[1:] if a[1] > 0 else b[1:]
+    if b[1] > -1:
+        if v.base is a:
+            b[0] = 5.0
+    return b
+
+
 def carried_and_asked(a, b):
     n, q = 0, b
     for _ in range(3):
@@ -238,13 +248,55 @@ def stores_that_overlap(x):
     return x
 
 
+def turned(a, n):
+    for _ in range(n):
+        a = a[::-1]
+    return a
+
+
+def transposed(a, n):
+    b = a * 2
+    while n > 0:
+        a, b, n = a.T, b.T, n - 1
+    return a, b
+
+
+def turned_by_data(a, n):
+    p = a
+    for k in range(6):
+        if a[0, 0] > k - n:
+            p = p[::-1]
+    p[0] = 9.0
+    return p, a
+
+
+def shortened_by_data(a, n):
+    for k in range(2):
+        if a.sum() < k + n:
+            a = a[:]
+    return a[1:]
+
+
+def turned_and_swapped(a, n):
+    p, q = a, a[::-1]
+    for k in range(7):
+        p, q = q[::-1], p[::-1]
+        if n > k:
+            p = p[:]
+    return p, q
+
+
+GROWN = (turned, transposed, turned_by_data, shortened_by_data)  # each trip takes a view of what the one before it left
+TRIPS = [(M, np.int64(n)) for n in (0, 1, 2, 3, 8)]
 STRIDES = np.lib.stride_tricks.as_strided
 CASES = [
+    *((f, TRIPS) for f in (*GROWN, turned_and_swapped)),
     (clipped, [(V,), (N,)]), (swapped, [UP, DOWN]), (no_trip, [(V,), (N,), (V[:3],)]), (in_a_dict, [UP, DOWN]), (in_an_attribute, [UP, DOWN]),
     (stored_outside, [UP, DOWN]), (outside_or_argument, [UP, DOWN]), (left_early, [UP, DOWN]), (last_larger, [UP, DOWN]),
     (swapped_in_a_loop, [UP, DOWN]), (best_kept, [UP, DOWN, (np.ones(4) * 3, np.ones(4) * 0.5)]), (best_row, [(ROWS,), (-ROWS,)]),
     (of_very_many, [UP, DOWN]), (of_many, [UP, DOWN, (np.arange(4.0), np.ones(4))]), (added_to, [UP, DOWN]), (fresh_and_seen, [UP, DOWN]),
-    (asked, [UP, DOWN]), (asked_in_a_loop, [UP, DOWN]), (carried_and_asked, [UP, DOWN]), (bases, [(M,)]), (flags, [(V,), (V[1:],)]), (frozen, [(V,)]),
+    (asked, [UP, DOWN]), (asked_in_a_loop, [UP, DOWN]),
+    (base_in_a_branch, [UP, DOWN, (-N, V)]), (carried_and_asked, [UP, DOWN]), (bases, [(M,)]), (flags, [(V,), (V[1:],)]), (frozen, [(V,)]),
     (frozen_new, [(V,), (N,)]), (frozen_store, [(V,)]), (twice, [UP]), (conversions, [(V,)]), (repeated, [(V,)]), (view_of_transposed, [(M,)]),
     (view_of_a_sum, [(M,), (np.asfortranarray(M),)]), (view_in_a_loop, [(M,), (np.asfortranarray(M),)]),
     (stores_that_overlap, [(M,), (STRIDES(V, (3, 3), (8, 8)),), (STRIDES(V, (3, 3), (0, 8)),), (M.T,), (M[::-1],)]),
@@ -299,6 +351,21 @@ def test_under_every_engine(f, sets, options):
     compiled = jit(f, **options)
     for given in (*sets, *sets):
         assert outcome(compiled, alike(given)) == outcome(f, alike(given))
+
+
+@pytest.mark.parametrize("f", GROWN)
+def test_views_of_views_in_loops_are_told_apart(f):
+    compiled = jit(f, engine="numpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Fallback)
+        for given in TRIPS:
+            assert outcome(compiled, alike(given)) == outcome(f, alike(given))
+
+
+@pytest.mark.parametrize("whole", [V, np.array([np.nan, 1.0, 2.0]), np.array([1 + 2j, 3j])])
+def test_a_view_is_within_and_new_values_are_not(whole):
+    assert all(handover.within(x, whole) for x in (whole[::-1], whole[1:], whole[:0], whole.real, whole[:1, None]))
+    assert not handover.within(whole + 0.25, whole) and not handover.within(np.append(whole, np.inf), whole)
 
 
 def test_a_store_into_the_result_reaches_the_argument():

@@ -202,6 +202,7 @@ def spread(v, w):
 RAISING = {
     "a cast": lambda v, w: w.__iadd__(1) if v[0] > 0 else w.__iadd__(0.5), "int of complex": lambda v, w: 1.0 if v[0] > 0 else int(v[0].item() * 1j),
     "bools": lambda v, w: v > 0 if v[0] > 0 else (v > 0) - (v > 1), "shifts": lambda v, w: v * 2 if v[0] > 0 else v << 1,
+    "no loop of a ufunc's": lambda v, w: v if v[0] > 0 else np.gcd(v[0], 2), "nor for an operator": lambda v, w: v if v[0] > 0 else ~v,
     "an attribute": lambda v, w: v if v[0] > 0 else v * Box.y, "a method": lambda v, w: v + 1 if v[0] > 0 else v.nothing(),
     "a key": lambda v, w: v if v[0] > 0 else v * {"p": 1}["q"], "an index": lambda v, w: v if v[0] > 0 else v * [1, 2][2],
     "shapes": lambda v, w: v + 1 if v[0] > 0 else v + np.ones(3), "an axis": lambda v, w: v if v[0] > 0 else v.sum(axis=3),
@@ -291,3 +292,25 @@ def test_random_programs(seed):
     for k in range(3):
         found = differences(draw(random.Random(1000 * seed + k)), engine="numpy")
         assert not found or found.startswith("refused")
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i2", "f4"])
+@pytest.mark.parametrize("t", [np.uint64(2**63 + 5), np.uint64(2**63), np.uint64(3), np.int64(-4)], ids=repr)
+def test_ints_beyond_64_bits_are_chosen_by_value(dtype, t):
+    """No dtype holds one beside numbers of the program: as uint64 it wrapped where it was read as an int."""
+
+    def found(f):
+        try:
+            value = f(np.array([1, 2], dtype), t)
+            return type(value), np.asarray(value).dtype, np.asarray(value).tolist()
+        except OverflowError:
+            return OverflowError
+
+    for f in (
+        lambda a, t: a.dtype.type(min(2**63, t)),
+        lambda a, t: min(2**63, t),
+        lambda a, t: a + min(2**63, t),
+        lambda a, t: a.dtype.type(max(t, 2**63)),
+        lambda a, t: a.dtype.type(2**63 if t > 5 else 3),
+    ):
+        assert found(jit(f)) == found(f)

@@ -151,6 +151,16 @@ def test_floats_raise_where_pythons_do(f):
                 agree(compiled(x), want)
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+@pytest.mark.parametrize("f", [int, round, math.floor])
+def test_narrow_floats_become_ints_where_python_makes_some(f, kind):
+    compiled = jit(lambda x: f(x))
+    agree([compiled(kind(x)) for x in (-60000.0, -0.5, 2.5, 60000.0)], [f(kind(x)) for x in (-60000.0, -0.5, 2.5, 60000.0)])
+    for x in (math.inf, -math.inf, math.nan):
+        with pytest.raises(OverflowError if x == x else ValueError, match="cannot convert"):
+            compiled(kind(x))
+
+
 def test_derivatives_and_batches_pass_by_the_checks():
     assert grad(lambda x: x**2 * np.float64(2))(3.0) == 12
     agree(jit(grad(lambda x, w: np.sum(x * (w + int(w[0])))))(2.0, np.array([1.0, 2.0])), 5.0)

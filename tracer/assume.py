@@ -18,8 +18,9 @@ import numpy as np
 from ..backends.numpy import callable_of
 from ..ir.core import Func, Lit
 from ..ir.ops import OPS
+from ..ir.ops.control import TRUTH
 from . import status
-from .errors import LeakError, UnsupportedError, WengertError, message
+from .errors import LeakError, ShapeError, UnsupportedError, WengertError, message
 from .frames import locate
 from .storage import current_trace
 
@@ -234,7 +235,20 @@ def concrete(made, value):
         if check.error is not Assumption:
             made.error = error
             raise Raised(error)
-    return made.seen[value].item()
+    return value.value if isinstance(value, Lit) else made.seen[value].item()
+
+
+@contextlib.contextmanager
+def checked():
+    """Where the user's function runs: checks on the way to an exception that ends the trace may fail first in this call."""
+    try:
+        yield
+    except Exception as error:
+        made = choices()
+        if made is not None and not made.again and made.error is None and (isinstance(error, ShapeError) or not isinstance(error, WengertError)):
+            with contextlib.suppress(UnsupportedError):
+                concrete(made, Lit(True, TRUTH))
+        raise
 
 
 @contextlib.contextmanager

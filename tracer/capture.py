@@ -16,7 +16,7 @@ from ..ir.ops import OPS
 from ..ir.source import Source
 from . import progress, pytree, reported
 from .array import Traced, TracedArray, TracedScalar
-from .assume import attempts
+from .assume import attempts, checked
 from .containers import Containers
 from .effects import Original
 from .errors import LeakError, UnsupportedError, message
@@ -124,11 +124,19 @@ def capture(function, leaves, tree, kinds, name, parent=None, order=None, choice
         progress.tracing(trace)
         trace.choices = choices
         try:
-            return _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared)
+            made = _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared)
+        except Exception as error:
+            if outside.stray.refusal not in (None, error):  # what C or an `except` has made of it
+                raise outside.stray.refusal from None
+            raise
         finally:
+            outside.stray.end()
             if choices is not None:
                 choices.put_back()
             outside.restore()
+        if outside.stray.refusal is not None:  # somebody's `except` has kept it from us
+            raise outside.stray.refusal
+        return made
 
     return attempt() if choices is None else attempts(choices, attempt)
 
@@ -144,11 +152,14 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
         leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves] if parent is None else leaves
+        for x in leaves if parent is None else ():
+            outside.stray.meet(type(x))
         args, kwargs = pytree.unflatten(tree, leaves, order)
         args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves
         containers = Containers(args, kwargs, outside)
-        result = hooks.call(function)(*args, **kwargs)
+        with checked():
+            result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
         stores, plans = [], None
         if parent is not None:

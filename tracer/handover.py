@@ -2,7 +2,7 @@
 
 Where data decided that, the program gives a number, and the caller's side picks the object by it (`chosen`). A view whose place data
 decided is made by the caller's side at the place the program gives (`Located`). What cannot be told apart (`unsure`) is found by what
-it holds: a result that equals none of the arrays that it might be is new.
+it holds: a result that cannot be a view of any array that it might be of, for an element that is not there, is new.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its typ
 class Out:
     """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself; what a Read finds ("outside").
 
-    "chosen": of the Outs in `object`, the one whose number result `index` is. "unsure": result `index`, unless it equals one of them.
+    "chosen": of the Outs in `object`, the one whose number result `index` is. "unsure": result `index`, unless it may be a view of one of them.
     chain: the views that lead from the result or argument to the leaf.
     """
 
@@ -188,16 +188,29 @@ def alike(a, b):
 
 
 def ambiguous(outs, values, leaves, after):
-    """Whether a result holds what an array does that it might be. after: argument -> what it will hold."""
+    """Whether a result may be, by what it holds, a view of an array that it might be of. after: argument -> what it will hold."""
     for out in outs:
         for part in out.object if out.how == "chosen" else (out,):
             if part.how != "unsure" or out.how == "chosen" and out.object[int(values[out.index])] is not part:
                 continue
             for other in part.object:
                 x = values[other.index] if other.how == "value" else after.get(other.index, leaves[other.index])
-                if x.shape != values[part.index].shape or np.array_equal(x, values[part.index], equal_nan=x.dtype.kind in "fc"):
+                if within(values[part.index], x):
                     return True
     return False
+
+
+def within(part, whole):
+    """Whether each element of an array is among those of another, as they are in a view of it."""
+    part, whole = np.asarray(part), np.asarray(whole)
+    if whole.dtype.kind == "c" and part.dtype.kind == "f":
+        whole = np.concatenate([whole.real.ravel(), whole.imag.ravel()])
+    if part.dtype != whole.dtype or not part.size:
+        return True
+    nan = part != part
+    if not nan.flat[0] and not (whole == part.flat[0]).any() or nan.any() and not (whole != whole).any():
+        return False
+    return bool((nan | np.isin(part, whole)).all())
 
 
 def apart(x):

@@ -59,6 +59,17 @@ def seen(storage, *chains):
     return [functools.reduce(lambda array, step: step.apply(array), chain, whole) for chain in chains]
 
 
+def window(storage, chain):
+    """What tells which elements of a memory a chain of views shows, and in which order; None where that is not known."""
+    if isinstance(storage, Blend | Shared) or storage.frozen or dynamic(chain):
+        return None
+    whole, shown = seen(storage, (), chain)
+    if not np.may_share_memory(whole, shown):
+        return None
+    steps = tuple([step if n > 1 else 0 for step, n in zip(shown.strides, shown.shape)])
+    return shown.ctypes.data - whole.ctypes.data, shown.shape, steps, shown.dtype, shown.flags.writeable
+
+
 def answer(x, y, ask):
     """`ask` of the two arrays, each as (memory, chain), whichever they are."""
     value = of_each(x.storage, x.chain, lambda *a: of_each(y.storage, y.chain, lambda *b: leaf(a, b, ask)))

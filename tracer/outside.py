@@ -30,6 +30,7 @@ from .made import hidden, is_plain
 from .reliance import OURS, PARTS, Reliance, library
 from .scan import names
 from .source.state import SEEN_THROUGH, UNBOUND, Slot, inside
+from .source.stray import Stray
 from .storage import Storage, current_trace
 from .world import BUILTINS, MISSING, SCALARS, Read, contents, small, within
 
@@ -79,6 +80,7 @@ class Outside(Reliance):
         self.written = ()
         self.draws = Draws()
         self.identified = False  # whether it was asked which list or dict one is
+        self.stray = Stray(self)  # sees what runs without hooks
         self.asked, self.acted = 0, None  # how many calls have asked the world; what the program calls that acts on it, last
         super().__init__()
 
@@ -113,6 +115,7 @@ class Outside(Reliance):
             read.how, read.other = ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
         elif kind not in SCALARS:
             self.names.setdefault(id(value), (value, read.name))
+            self.stray.meet(value if isinstance(value, type) else kind)
             if "decimal" in (kind.__module__, getattr(value, "__module__", None), getattr(value, "__name__", None)):
                 made = Asked(context, (), {}, 0, "the context of decimal", locate(), False)
                 self.reads.setdefault(made.place, made)
@@ -244,6 +247,7 @@ class Outside(Reliance):
     def follow(self, read, chain):
         """Rely on all that code without hooks can reach from a name."""
         value = read.value
+        self.firm(read)
         if read.how == "free":
             if value.size > RELIED_ON:
                 text = f"{read.name}, an array of shape {value.shape}, is read by a generator or a function without source, which is not captured"
@@ -336,6 +340,7 @@ class Outside(Reliance):
 
     def own(self, made):
         """Note an instance made while tracing: it is not outside."""
+        self.stray.meet(type(made))
         try:
             self.made[id(made)] = weakref.ref(made)
         except TypeError:

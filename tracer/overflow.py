@@ -58,8 +58,9 @@ def ends(type):
 
 def from_float(x):
     """Check that a float has a whole part, within 64 bits, before it becomes an int."""
-    edge = Lit(2.0**63, x.type)
-    ok = OPS["and"](OPS["lt"](x, edge), OPS["ge"](x, Lit(-(2.0**63), x.type)))
+    edge = np.inf if x.type.dtype == np.float16 else 2.0**63  # float16 has nothing there but infinity
+    above = "gt" if edge == np.inf else "ge"
+    ok = OPS["and"](OPS["lt"](x, Lit(edge, x.type)), OPS[above](x, Lit(-edge, x.type)))
     unless = [
         (OPS["ne"](x, x), ValueError, message("cannot convert float NaN to integer", locate())),
         (infinite(x), OverflowError, message("cannot convert float infinity to integer", locate())),

@@ -207,11 +207,11 @@ def strong(ufunc, keys, dtype):
 
 
 def located(error):
-    """NumPy's exception with the user's line; its own class, whose constructor may want more than a text."""
+    """NumPy's exception with the user's line, as a new one; its own class, whose constructor may want more than a text."""
     if len(error.args) == 1:
         return type(error)(message(str(error), locate()))
     error.add_note(message("", locate()).lstrip())
-    return error
+    return error.with_traceback(None)  # which would tell of the call of NumPy's, where the exception is what the caller says
 
 
 def rule_of(ufunc):

@@ -73,6 +73,7 @@ class Reliance:
         if known is not None and known[0] is x:
             return known[1:]
         outside = outside or self.knows(x)
+        self.stray.meet(kind)
         if is_advanced(x):
             if not outside:
                 frame = getattr(x, "gi_frame", None)
@@ -169,6 +170,14 @@ class Reliance:
             if of_user(type(x)):
                 self.classed(type(x), code)
 
+    def firm(self, read):
+        """Rely on a number that captured code may take in at every call: what has no hooks is to find the number itself."""
+        if read.how == "input" and not isinstance(read.value, np.ndarray):
+            if isinstance(read.get(), Traced):  # then the trace is made again, where it is relied on
+                text = f"{read.name}, a number that keeps changing, is read by code that is not captured"
+                raise UnsupportedError(message(text, locate(), ADVICE))
+            read.how, read.other = "value", None
+
     def classed(self, kind, code):
         """Rely on the attributes of a class that code without hooks may have read of an instance, and on the method that this is."""
         for c in kind.__mro__:
@@ -177,7 +186,9 @@ class Reliance:
                     if isinstance(value, types.FunctionType) and value.__code__ is code:
                         self.read("class", kind, key, f"{kind.__name__}.{key}")
                     elif not key.startswith(("__", "_abc_")) and not isinstance(value, (*CODE, types.FunctionType)):
-                        self.rely(self.read("attribute", kind, key, f"{kind.__name__}.{key}").value)
+                        held = self.read("attribute", kind, key, f"{kind.__name__}.{key}")
+                        self.firm(held)
+                        self.rely(held.value)
 
 
 def flattened(x):

@@ -126,7 +126,7 @@ def distinct(choices):
     for test, storage, chain in choices[:-1]:
         key = storage, tuple(map(id, chain))
         if key != last:
-            found[key] = (OR(found[key][0], test) if key in found else test), storage, chain
+            found[key] = (OR(*map(current_trace().bring, (found[key][0], test))) if key in found else test), storage, chain
     return [*found.values(), choices[-1]]
 
 

@@ -1,13 +1,16 @@
 """What a name holds after data decided between things that no one value can stand for: any use of it raises."""
 
-from .array import Unread
+import numpy as np
+
+from .array import Traced, Unread
 from .assume import open_choice, unmerged
 from .errors import UnsupportedError, message
 from .frames import locate
 
-USES = """add sub mul truediv floordiv mod pow matmul and or xor lshift rshift radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror rxor
-iadd isub imul itruediv ifloordiv imod ipow imatmul lt le gt ge eq ne neg pos abs invert bool len iter next call getitem setitem delitem contains
-float int complex index hash str format enter exit array array_ufunc array_function"""
+KINDS = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic, Traced)  # what data may have chosen between
+OTHERS = "bool hash str bytes format eq ne lt le gt ge call next enter exit reduce".split()  # that objects of any kind may have
+USES = {f"__{n}__" for n in OTHERS}
+USES |= {n for kind in KINDS for n in {*dir(kind)} - {*dir(object)} if n[:2] == n[-2:] == "__" and callable(getattr(kind, n))}
 
 
 class Unmerged(Unread):
@@ -35,5 +38,5 @@ class Unmerged(Unread):
         return f"<{self.reason}>"
 
 
-for _use in USES.split():
-    setattr(Unmerged, f"__{_use}__", Unmerged.fail)
+for _use in USES:
+    setattr(Unmerged, _use, Unmerged.fail)

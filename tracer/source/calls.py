@@ -80,6 +80,8 @@ def call(f):
     named = kind in SETTERS and not isinstance(getattr(f, "__self__", None), types.FunctionType)  # a function's name is its own affair
     if named and f.__name__ == "__setattr__" and current_trace() is not None:
         return functools.partial(put, *([f.__self__] if kind is types.MethodWrapperType else []))
+    if named and f.__name__ == "__delattr__" and current_trace() is not None:
+        return functools.partial(remove, *([f.__self__] if kind is types.MethodWrapperType else []))
     if kind is types.MethodWrapperType and f.__name__ == "__call__" and isinstance(f.__self__, type):
         return _instance(f.__self__)
     if kind is functools.partial:
@@ -113,6 +115,11 @@ def call(f):
 def put(owner, key, value):
     """`object.__setattr__(owner, key, value)`"""
     CELL.cell_contents.put(owner, key, value)
+
+
+def remove(owner, key):
+    """`object.__delattr__(owner, key)`"""
+    CELL.cell_contents.remove(owner, key)
 
 
 SETTERS = (types.MethodWrapperType, types.WrapperDescriptorType)
@@ -164,6 +171,8 @@ GETTERS = {operator.attrgetter: _attributes, operator.itemgetter: _items}
 def user(f):
     """A function of the user's with hooks; what it names outside itself is noted."""
     made, trace = convert(f), current_trace()
+    if trace is not None and HOOK not in made.__code__.co_freevars:
+        trace.root.outside.stray.begin()
     if trace is not None and not belongs(f.__code__):
         trace.root.outside.function(f, HOOK in made.__code__.co_freevars)
         if changeable(f.__defaults__ or ()) or changeable(f.__kwdefaults__ or ()):
@@ -197,6 +206,8 @@ def listed(f, *args, **kwargs):
         if isinstance(f, types.BuiltinFunctionType):
             return call_ufunc_method(f.__self__, f.__name__, args, kwargs)
         return call_ufunc_method(f, "__call__", args, kwargs) if isinstance(f, np.ufunc) else call_function(f, args, kwargs)
+    if any(type(a) is types.FunctionType for a in args):  # which NumPy calls
+        args = tuple(map(hooked, args))
     return f(*args, **kwargs)
 
 
@@ -378,7 +389,7 @@ def _creation(real):
                 return making.sized(real, settled(args[0]), *args[1:], **kwargs)
         if real in HANDLERS and (is_traced(args) or is_traced(list(kwargs.values()))):
             return call_function(real, args, kwargs)
-        return lifted(real(*map(settled, args), **kwargs))
+        return lifted(real(*map(hooked, map(settled, args)), **kwargs))
 
     return stand_in
 
@@ -519,5 +530,10 @@ def setattr_(owner, name, value):
     CELL.cell_contents.set_attribute(value, owner, name)
 
 
+@replaces(delattr)
+def delattr_(owner, name):
+    CELL.cell_contents.delete_attribute(owner, name)
+
+
 for _f in (functools.reduce, builtins.map, builtins.filter):
-    REPLACED[_f] = functools.partial(lambda real, f, *args: real(call(f) if f is not None else f, *args), _f)
+    REPLACED[_f] = functools.partial(lambda real, f, *args: real(CELL.cell_contents.call(f) if f is not None else f, *args), _f)

@@ -13,6 +13,7 @@ from .rewrite import function as rewrite
 UNKNOWN = "is not at hand, or is no longer what was compiled"
 _codes = {}  # (code, file) -> the code with hooks, or why there is none
 _inner = {}  # id -> code of the functions inside converted ones
+_bare = {}  # id -> those of them that are left as they are: bodies of classes, generators, and what is inside these
 
 
 def converted(code, space):
@@ -37,6 +38,22 @@ def belongs(code):
     return HOOK in code.co_freevars or id(code) in _inner
 
 
+def is_bare(code):
+    """Whether a code object inside a converted function has been left as it was."""
+    return id(code) in _bare
+
+
+def bare(code):
+    """The codes inside one with hooks that are left as they are."""
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            left = not const.co_flags & inspect.CO_OPTIMIZED or const.co_flags & SUSPENDING and const.co_name != "<genexpr>"
+            yield from codes(const) if left else bare(const)
+
+
+SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
 def _converted(code, space):
     found = find(code, space)
     if found is None:
@@ -52,6 +69,7 @@ def _converted(code, space):
         return f"{code.co_name} is too deeply nested"
     made = renamed(made, code.co_name, code.co_qualname)
     _inner.update((id(c), c) for c in codes(made))
+    _bare.update((id(c), c) for c in bare(made))
     return made
 
 

@@ -22,6 +22,7 @@ from ..frames import PART, internal, locate
 from ..numpy_api.handles import is_traced
 from ..origin import is_user
 from ..purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
+from ..reliance import of_user
 from ..storage import current_trace
 from .convert import CELL
 from .held_state import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
@@ -138,6 +139,8 @@ def calling(f, /, *args, **kwargs):
     """A call of what may call its arguments: those of the user's get hooks."""
     if any(map(changes, args)) and not is_traced([*args, *kwargs.values()]):
         return ask(f, *args, **kwargs)
+    if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
+        current_trace().root.outside.stray.begin()
     if place_of(f)[0].partition(".")[0] not in NUMBERS:
         return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
     failed = []
@@ -153,8 +156,9 @@ def calling(f, /, *args, **kwargs):
 
 
 def hooked(x):
-    """A function of the user's with hooks; all else as it is."""
-    return CELL.cell_contents.call(x) if is_users(x) else x
+    """A function of the user's with hooks, and a method of an object as it is called in captured code; all else as it is."""
+    bound = type(x) is types.BuiltinFunctionType and not isinstance(x.__self__, types.ModuleType | None)
+    return CELL.cell_contents.call(x) if bound or is_users(x) else x
 
 
 def is_users(x):
@@ -261,6 +265,7 @@ def note_functions(args, kwargs):
     """Rely on what functions of the user's read that an object of C's is made of, which will call them."""
     for x in (*args, *kwargs.values()):
         if is_users(x):
+            current_trace().root.outside.stray.begin()
             current_trace().root.outside.function(x.__func__ if type(x) is types.MethodType else x, False)
 
 

@@ -19,11 +19,9 @@ from ..frames import internal, locate
 from ..holding import is_fixed
 from ..made import hidden
 from ..numpy_api.handles import is_traced
-from ..origin import is_user
 from ..reliance import of_user
 from ..storage import current_trace
 from .calls import NUMPYS, _made, call, listed
-from .converted import belongs
 from .expressions import HOOK
 from .foreign import calling
 
@@ -111,10 +109,8 @@ def seen(given, f, args, kwargs):
         return f(*args, **kwargs)
     undo = [kept(r.owner) for r in reads] if is_traced([*args, *kwargs.values()]) else []
     for again in (True, False):
-        with Net() as net:
+        with outside.stray.within():
             out = f(*args, **kwargs)
-        for code, space, local in net.frames:
-            outside.ran(code, space, local)
         changed = outside.changed(reads)
         if not changed:
             return out
@@ -153,29 +149,3 @@ def kept(x):
 
 
 RUNNING = (handed, handed_freely, seen)  # which run the call itself
-
-
-class Net:
-    """Sees the user's Python functions that run without hooks meanwhile, in this thread."""
-
-    def __init__(self):
-        self.frames, self.known = [], set()
-
-    def __enter__(self):
-        self.before = sys.getprofile()
-        sys.setprofile(self.profile)
-        return self
-
-    def __exit__(self, *error):
-        sys.setprofile(self.before)
-
-    def profile(self, frame, event, argument):
-        """As sys.setprofile calls it."""
-        if self.before is not None:
-            self.before(frame, event, argument)
-        if event != "call" or id(frame.f_code) in self.known:
-            return
-        code = frame.f_code
-        self.known.add(id(code))
-        if is_user(code) and not internal(code) and not belongs(code) and HOOK not in code.co_freevars:
-            self.frames.append((code, frame.f_globals, dict(frame.f_locals)))

@@ -43,6 +43,13 @@ def leave(code):
     return None if code is None else code.value
 
 
+def strays():
+    """Before a statement that runs code without hooks."""
+    trace = current_trace()
+    if trace is not None:
+        trace.root.outside.stray.begin()
+
+
 # -- reading and storing ---------------------------------------------------------------------------
 
 
@@ -242,11 +249,29 @@ def delete_item(owner, key):
 
 
 def delete_attribute(owner, key):
+    """`del owner.key`; `__delattr__` of the class is the user's function like any other."""
+    found = None if current_trace() is None else _method(type(owner), "__delattr__")
+    remove(owner, key) if found is None else found(owner, key)
+
+
+def remove(owner, key):
+    """`object.__delattr__`: so is what a data descriptor does about it."""
+    kind = type(owner)
+    found = MISSING if current_trace() is None or isinstance(owner, type) else of_class(kind, key)
+    if isinstance(found, property) and found.fdel is not None:
+        looked_up(kind, key)
+        call(found.fdel)(owner)
+        return
+    own = None if found is MISSING or isinstance(found, property) else _method(type(found), "__delete__")
+    if own is not None:
+        looked_up(kind, key)
+        own(found, owner)
+        return
     if current_trace() is not None:
         state.note(state.Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     if state.inside():
         state.refuse(owner, f"an attribute of a {type(owner).__name__} is deleted")
-    delattr(owner, key)
+    object.__delattr__(owner, key) if type(of_class(kind, "__delattr__")) is types.FunctionType else delattr(owner, key)
 
 
 # -- truth -----------------------------------------------------------------------------------------
@@ -321,7 +346,7 @@ def choice(test, *parts):
 
 ASKED.cell_contents = asked
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
-state.TRANSPARENT |= {f.__code__ for f in (put, fallback, above)}
+state.TRANSPARENT |= {f.__code__ for f in (put, remove, fallback, above)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()
@@ -330,9 +355,10 @@ state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.Functio
 FALLBACK.cell_contents = hooked
 CELL.cell_contents = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
-    set_attribute=set_attribute, put=put, delete_item=delete_item, delete_attribute=delete_attribute, both=both, either=either, negated=negated,
-    one_thing=one_thing, chain=chain, choose=choice, asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
+    set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute, both=both,
+    either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,
+    asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
-    leave=leave, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+    leave=leave, strays=strays, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
     handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from ...ir.types import SHORT, Tensor
 from .. import pytree
 from ..array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
 from ..assume import decide
+from ..beyond import far
 from ..errors import IntegerOverflow, UnsupportedError, message, shown
 from ..extents.bounded import Mask
 from ..frames import locate
@@ -100,7 +101,7 @@ def containers(x):
 def join(a, b, x=None, y=None):
     """The spec that both leaves can have, or None; `x` and `y` are the leaves, where numbers matter."""
     if a == b and a[0] != "object":
-        return a
+        return None if far(x) or far(y) else a
     if a[0] not in SCALARS or b[0] not in SCALARS:
         return None
     dtype = holding([(a, x), (b, y)])
@@ -132,8 +133,8 @@ def exact(dtype, wide):
 
 
 def fits(kind, dtype, number):
-    """Whether a Python number keeps its value as a NumPy scalar."""
-    if dtype.kind not in {bool: "biufc", int: "iufc", float: "fc", complex: "c"}[kind]:
+    """Whether a Python number keeps its value as a NumPy scalar, and as a number of its own kind in the program."""
+    if far(number) or dtype.kind not in {bool: "biufc", int: "iufc", float: "fc", complex: "c"}[kind]:
         return False
     with np.errstate(all="ignore"):
         try:

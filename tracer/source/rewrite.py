@@ -148,12 +148,18 @@ class Statements(Expressions):
     on_Nonlocal = on_Global
 
     def on_ClassDef(self, s):
+        """Its body is left as it is, and so is what its bases and decorators do about it."""
+        return [at(ast.Expr(hook("strays")), s), s]
+
+    def on_Raise(self, s):
+        lead = [] if s.exc is None or isinstance(s.exc, ast.Call) else [at(ast.Expr(hook("strays")), s)]  # a class is called
+        return [*lead, self.generic_visit(s)]
+
+    def on_AsyncFunctionDef(self, s):
         return [s]
 
-    on_AsyncFunctionDef = on_ClassDef
-
     def on_FunctionDef(self, s):
-        s.decorator_list = [self.visit(d) for d in s.decorator_list]
+        s.decorator_list = [at(hook("call", self.visit(d)), d) for d in s.decorator_list]
         s.args = self.defaults(s.args)
         if not is_generator(s) and looks(s) is None:
             function(s, self.private, self.outer - names_in(s))

@@ -94,7 +94,9 @@ def sorted_(iterable, /, *, key=None, reverse=False):
     """The numbers of an iterable in order: sorted as one array, which their being of one type allows."""
     items, key = list(iterable), key and CELL.cell_contents.call(key)
     if not holds_traced(items if key is None else (keys := [key(i) for i in items])):
-        return builtins.sorted(items, key=key, reverse=reverse)
+        if key is None:
+            return builtins.sorted(items, reverse=reverse)
+        return [items[n] for n in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]  # each key is asked for once
     kinds = {i.weak or i.type.dtype if isinstance(i, TracedScalar) else type(i) if type(i) in PYTHON_NUMBERS else None for i in items}
     if key is not None or len(kinds) != 1 or None in kinds or complex in kinds:
         what = f"by a key of {len(keys)} traced numbers" if key is not None else "of things other than traced numbers of one type"

@@ -10,6 +10,7 @@ def looked_up(kind, *names):
     trace = current_trace()
     if trace is None or not of_user(kind):
         return
+    trace.root.outside.stray.meet(kind)
     for name in names:
         found = of_class(kind, name)
         simple = found is not MISSING and getattr(kind, name, MISSING) is found  # which is quicker to ask

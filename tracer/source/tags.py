@@ -3,7 +3,8 @@
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
-from ..storage import Shared, current_trace, either
+from ..identity import window
+from ..storage import Shared, current_trace, either, memories
 from ..views import dynamic
 
 WINDOWS = 12  # so many windows of outer arrays are told apart, and so many of the loop's own
@@ -17,19 +18,28 @@ class Tags:
 
     Of memory of the loop's own that several places may show after it (`Births`), the number says in which trip it was made: STEP is added
     for the first trip, twice STEP for the second. To what a name alone held before the loop nothing is added: its window is of the placeholder.
+    A view of what the same place held, which no other place ever takes (`folds`), has the number of an earlier such view that shows the same
+    elements in the same order: `a = a[::-1]` has two windows, however many objects it makes, and one of those is there at a time.
     """
 
     def __init__(self, emission):
         self.emission, self.sharing, self.leaving = emission, emission.sharing, emission.leaving
         self.run, self.roll = emission.run, emission.roll
-        self.windows, self.numbers, self.rows, self.unknown, self.lost = {}, {}, {}, set(), set()
+        self.windows, self.numbers, self.rows, self.unknown, self.lost, self.grown = {}, {}, {}, set(), set(), {}
         self.firsts = {m: self.initial(slot, n) for slot, n, m in self.sharing.carried}
         self.ends = {m: self.leaving.choices(self.roll.carried[slot].leaves(self.run.after(slot))[n]) for slot, n, m in self.sharing.carried}
+        self.folds = self.solitary(emission.births.members)
         self.may = {m: {number for _, number in first} - {0} for m, first in self.firsts.items()}
         settled = None
         while settled != (self.may, self.unknown, self.lost):
             settled = self.may, set(self.unknown), set(self.lost)
             self.may = {m: self.may[m] | self.numbered(self.ends[m], m) for m in self.may}
+
+    def solitary(self, members):
+        """The placeholders whose array at the beginning of a trip no other place holds at its end, nor a view of it."""
+        taken = [(m, base) for m, choices in self.ends.items() for _, s, _ in choices for base in memories(s)]
+        taken += [(x.memory, base) for x in members.values() for _, s, _ in x.choices for base in memories(s)]
+        return set(self.ends) - {base for m, base in taken if m is not base}
 
     def number(self, memory, chain):
         """The number of a window; None where it cannot be told apart, LOST if it is one of the loop's own."""
@@ -71,16 +81,25 @@ class Tags:
             return [(None, 0)]
         return found
 
-    def composed(self, number, chain):
+    def composed(self, number, chain, base):
+        """The number of the view that `chain` leads to, from the window of a number, which the placeholder `base` stands for."""
+        if not chain:
+            return number
         memory, steps = self.windows[number]
-        return self.number(memory, (*steps, *chain)) if chain else number
+        shown = window(memory, (*steps, *chain)) if base in self.folds else None
+        if shown is None:
+            return self.number(memory, (*steps, *chain))
+        key = base, memory, shown
+        if key not in self.grown:
+            self.grown[key] = self.number(memory, (*steps, *chain))
+        return self.grown[key]
 
     def numbered(self, choices, placeholder=None):
         """All the numbers that choices at the end of a trip may have."""
         found = set()
         for _, base, chain in choices:
             if base in self.may:
-                found |= {self.composed(n, chain) for n in self.may[base]}
+                found |= {self.composed(n, chain, base) for n in self.may[base]}
                 found |= {what for what, bases in ((None, self.unknown), (LOST, self.lost)) if base in bases}
             else:
                 found.add(self.number(base, chain))
@@ -115,7 +134,7 @@ class Tags:
                     if chain and base in rows:
                         x = Lit(0, COUNTER)
                         for n in sorted(self.may[base]):
-                            to = max(self.composed(n, chain), 0)
+                            to = max(self.composed(n, chain, base), 0)
                             if n < OWN:
                                 x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(to, COUNTER), x)
                             elif to:
