@@ -1,6 +1,7 @@
 """What a program does to the world stands where Python does it: nothing acts behind a check that has failed."""
 
 import array
+import collections
 import functools
 
 import numpy as np
@@ -136,9 +137,31 @@ def test_methods_handed_to_builtins_are_no_functions_of_nobody(made, body):
     mine, pythons = made(), made()
     f = jit(lambda x: x + (body(mine), 1)[1])
     for _ in range(3):
-        body(pythons)
         try:
             f(np.ones(2))
         except UnsupportedError:
+            assert mine == pythons  # and nothing is half done
             return
+        body(pythons)
         assert mine == pythons
+
+
+@pytest.mark.parametrize("made, act", [
+    (lambda: array.array("d", [0.0]), lambda o: o.extend([1.0])), (lambda: bytearray(b"a"), lambda o: o.extend(b"b")),
+    (lambda: bytearray(b"a"), lambda o: o.append(1)), (lambda: collections.Counter("a"), lambda o: o.update("ab")),
+    (lambda: collections.Counter("ab"), lambda o: o.subtract("a")), (lambda: collections.UserList([1]), lambda o: o.append(2)),
+    (lambda: collections.UserDict(a=1), lambda o: o.update(b=2)), (lambda: collections.OrderedDict(a=1, b=2), lambda o: o.move_to_end("a")),
+    (lambda: collections.deque([1, 2]), lambda o: o.rotate(1)), (lambda: {2, 1}, lambda o: o.symmetric_difference_update([2, 3])),
+])  # fmt: skip
+def test_an_act_that_is_refused_is_undone(made, act):
+    """At every call it is done as Python does it, or it is refused and nothing has changed."""
+    mine, pythons = made(), made()
+    f = jit(lambda x: x + (act(mine), 1)[1])
+    for _ in range(3):
+        try:
+            f(np.ones(2))
+        except UnsupportedError:
+            assert mine == pythons and list(mine) == list(pythons)
+            return
+        act(pythons)
+        assert mine == pythons and list(mine) == list(pythons)

@@ -325,7 +325,7 @@ def test_a_refusal_passes_every_except():
                 return 1.0
 
     with pytest.raises(wg.UnsupportedError, match=r"spoken is run by Python itself while tracing, where it is not captured, and calls print\(\)"):
-        wg.jit(lambda x: x * sum(map(abs, [Says()])))(X)
+        wg.jit(lambda x: x * sum(itertools.starmap(abs, [(Says(),)])))(X)
     assert sys.getprofile() is None
 
 
@@ -340,7 +340,7 @@ def test_a_profiler_of_the_users_goes_on():
 
     sys.setprofile(profile)
     try:
-        wg.jit(lambda x: x * sum(map(abs, [Says()])))(X)
+        wg.jit(lambda x: x * sum(itertools.starmap(abs, [(Says(),)])))(X)
         assert sys.getprofile() is profile and seen
     finally:
         sys.setprofile(None)

@@ -5,6 +5,7 @@ a library or without source, is watched while it runs: Python functions of the u
 they read outside are relied on; and where it changes an object from outside, the trace ends, for it would be changed once.
 """
 
+import array
 import collections
 import functools
 import sys
@@ -107,20 +108,20 @@ def seen(given, f, args, kwargs):
     reads = outside.rely(*given)
     if not reads and not any(of_user(type(x)) for x in given):
         return f(*args, **kwargs)
-    undo = [kept(r.owner) for r in reads] if is_traced([*args, *kwargs.values()]) else []
+    undo, hiding = [kept(r.owner) for r in reads], is_traced([*args, *kwargs.values()])
     for again in (True, False):
         with outside.stray.within():
             out = f(*args, **kwargs)
         changed = outside.changed(reads)
         if not changed:
             return out
-        if undo and any(hidden(r.owner) is not None for r in changed):
-            for put_back in undo:
-                put_back()
+        if hiding and any(hidden(r.owner) is not None for r in changed):
             break
         if again:
             outside.forget(changed)
             reads = outside.rely(*given)
+    for put_back in undo:
+        put_back()
     while type(f) is functools.partial:
         f = f.args[0] if f.func in HANDING else f.func
     name = getattr(f, "__name__", type(f).__name__)
@@ -131,12 +132,15 @@ def seen(given, f, args, kwargs):
 def kept(x):
     """A function that gives an object the items and attributes back that it has now."""
     held = list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
+    held = x[:] if isinstance(x, bytearray | array.array) else held
     names = getattr(x, "__dict__", None)
     names = dict(names) if type(names) is dict else None
 
     def put_back():
         if isinstance(x, list):
             list.__setitem__(x, slice(None), held)
+        elif isinstance(x, bytearray | array.array):
+            x[:] = held
         elif held is not None:
             base = next(kind for kind in (dict, set, collections.deque) if isinstance(x, kind))
             base.clear(x)
