@@ -176,6 +176,8 @@ def run(asked):
         if time.monotonic() - told > 60:
             told = time.monotonic()
             print(f"{told - start:.0f} s: {tally.drawn:,} programs, {len(tally.found)} to look at", file=sys.stderr, flush=True)
+            if asked.report:
+                asked.report.write_text("\n".join(tally.report()) + "\n")  # a long run that is cut off has said what it found
     return tally
 
 

@@ -6,6 +6,7 @@ import abc
 import collections
 import enum
 import functools
+import gc
 import inspect
 import itertools
 import operator
@@ -344,3 +345,28 @@ def test_a_profiler_of_the_users_goes_on():
         assert sys.getprofile() is profile and seen
     finally:
         sys.setprofile(None)
+
+
+def test_callbacks_of_the_garbage_collector_are_no_part_of_the_program():
+    """The collector may run while Python calls the user's functions: what it calls in turn is nobody's line."""
+    seen = []
+
+    def heard(phase, info):
+        seen.append(phase)
+        LOG.append(number())
+
+    class Says:
+        def __format__(self, spec):
+            return "2" * len([[] for _ in range(200)])
+
+    says, before, threshold = Says(), len(LOG), gc.get_threshold()
+    f = wg.jit(lambda x: x * len(f"{says}"))
+    gc.callbacks.append(heard)
+    gc.set_threshold(1)
+    try:
+        np.testing.assert_array_equal(f(X), X * 200)
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(heard)
+    assert seen
+    del LOG[before:]

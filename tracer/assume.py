@@ -246,8 +246,14 @@ def checked():
     except Exception as error:
         made = choices()
         if made is not None and not made.again and made.error is None and (isinstance(error, ShapeError) or not isinstance(error, WengertError)):
-            with contextlib.suppress(UnsupportedError):
+            try:
                 concrete(made, Lit(True, TRUTH))
+            except UnsupportedError:
+                pass  # what the data say is not known here
+            except Raised as first:
+                if not isinstance(first.error, UnsupportedError):
+                    raise
+                made.error = None  # of two that no one captures, the user's own says more
         raise
 
 

@@ -267,7 +267,7 @@ def exactly(reads):
     """Python integers beyond the dtype they are compared with, as numbers that compare alike: NumPy compares exactly."""
     dtypes = [k for _, k in reads if isinstance(k, np.dtype) and k.kind in "iu"]
     if not dtypes:
-        far = any(type(x) is int and not LOW <= x <= HIGH for x, _ in reads)
+        far = not any(isinstance(k, np.dtype) for _, k in reads) and any(type(x) is int and not LOW <= x <= HIGH for x, _ in reads)
         return [(x.value, INT) if type(x) is PythonInt else widened(x, INT) if type(x) is int else (x, k) for x, k in reads] if far else reads
     return [x.compared(dtypes[0]) if type(x) is PythonInt else widened(x, dtypes[0]) if type(x) is int else (x, k) for x, k in reads]
 

@@ -8,6 +8,7 @@ be pure; what it was given it must leave as it was. All else is refused. Traces 
 
 import contextlib
 import functools
+import gc
 import inspect
 import os
 import sys
@@ -93,6 +94,7 @@ class Stray:
         self.classes = set()
         self.comparing = None  # the frames seen by a call that compares for itself what has changed
         self.refusal = None
+        self.aside = None  # the frame of a function that the garbage collector calls
 
     def meet(self, kind):
         """Note a class whose methods may be run from now on."""
@@ -113,7 +115,7 @@ class Stray:
 
     def end(self):
         if self.on:
-            self.on = False
+            self.on, self.aside = False, None
             self.entered.clear()
             if hasattr(self.before, "enable"):  # a profiler written in C
                 sys.setprofile(None)
@@ -146,8 +148,15 @@ class Stray:
         kind = known[1]
         if kind is OURS:
             return
+        if self.aside is not None:
+            if event == "return" and frame is self.aside:
+                self.aside = None
+            return
         if event == "call":
             if kind is STRAY and not is_generated(frame):
+                if any(getattr(f, "__code__", None) is code for f in gc.callbacks):
+                    self.aside = frame  # until it returns: the collector may run anywhere, and its callbacks are no part of the program
+                    return
                 self.enter(frame)
             elif frame.f_back is not None and self.known.get(id(frame.f_back.f_code), (0, 0))[1] is STRAY:
                 self.judge(listed(frame.f_globals.get("__name__") or "", code.co_qualname), code.co_qualname)
