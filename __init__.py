@@ -1,28 +1,20 @@
 """Wengert: plain NumPy functions, compiled and differentiated as they stand."""
 
 from .tracer import numpy_api  # register NumPy's and SciPy's functions on traced values
-from .tracer.custom import custom_jvp, custom_vjp
-from .tracer.errors import (
-    CheckError,
-    ConcretizationError,
-    DerivativeError,
-    Fallback,
-    LeakError,
-    ShapeError,
-    UnsupportedError,
-    WengertError,
-)
-from .tracer.flow import checkpoint, stop_gradient
-from .tracer.foreign import from_jax
-from .tracer.implicit import implicit_root
-from .tracer.jacobians import hessian, hvp, jacfwd, jacrev, linearize
-from .tracer.jit import jit
-from .tracer.readable import source
-from .tracer.rules import rule
+from .tracer.api import along  # noqa: F401, registers those that trace functions they are given
+from .tracer.api.custom import custom_jvp, custom_vjp
+from .tracer.api.flow import checkpoint, stop_gradient
+from .tracer.api.foreign import from_jax
+from .tracer.api.implicit import implicit_root
+from .tracer.api.jacobians import hessian, hvp, jacfwd, jacrev, linearize
+from .tracer.api.jit import jit
+from .tracer.api.readable import source
+from .tracer.api.solving import implicit_solve
+from .tracer.api.transforms import grad, jvp, value_and_grad, vjp
+from .tracer.api.vmap import vmap
+from .tracer.common.errors import CheckError, ConcretizationError, DerivativeError, Fallback, LeakError, ShapeError, UnsupportedError, WengertError
+from .tracer.rules.rules import rule
 from .tracer.scipy_api import handlers as scipy_api
-from .tracer.solving import implicit_solve
-from .tracer.transforms import grad, jvp, value_and_grad, vjp
-from .tracer.vmap import vmap
 
 __version__ = "0.1.0"
 

@@ -23,9 +23,9 @@ from . import DerivativeError, WengertError, __version__, grad, jit, source
 from .examples import training
 from .ir.parameters import declared
 from .ir.types import DTYPES, IRTypeError, parse_type
-from .tracer import pytree
 from .tracer.cache import keep, store
 from .tracer.catalogue import page
+from .tracer.common import pytree
 
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")  # f32[], which Python cannot read, outside strings
 

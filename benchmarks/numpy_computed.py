@@ -17,7 +17,7 @@ from numpy.lib import array_utils
 
 from wengert import Fallback, jit
 from wengert.ir.types import SHORT
-from wengert.tracer.errors import IntegerOverflow, NoTrip, ShapeError, WengertError
+from wengert.tracer.common.errors import IntegerOverflow, NoTrip, ShapeError, WengertError
 
 NUMPYS = (ShapeError, IntegerOverflow, NoTrip)  # our classes of what NumPy raises too
 MODULES = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.lib.stride_tricks": np.lib.stride_tricks}

@@ -10,7 +10,7 @@ import numpy as np
 from grammar import DTYPES, FLOATS, INTS, OFTEN, REALS, SHAPES, SQUARES, Draw
 
 from wengert.tracer.numpy_api.registry import HANDLERS, METHODS
-from wengert.tracer.promote import UFUNCS
+from wengert.tracer.values.promote import UFUNCS
 
 INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "power": "**", "left_shift": "<<",
          "right_shift": ">>", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "less": "<", "less_equal": "<=", "greater": ">",

@@ -8,10 +8,10 @@ import sys
 import types
 import unittest
 
-from wengert.tracer import origin
-from wengert.tracer.source import convert as source
-from wengert.tracer.source import converted as code
-from wengert.tracer.source import hooks
+from wengert.tracer.common import origin
+from wengert.tracer.regions import convert as source
+from wengert.tracer.regions import hooks
+from wengert.tracer.rewriter import converted as code
 
 counts = [0, 0]
 made_of = {}  # function -> its twin

@@ -29,10 +29,10 @@ from compare import agree
 
 from wengert.backends import native
 from wengert.backends.xla import dispatch
-from wengert.tracer import engine as engines
-from wengert.tracer import raising
-from wengert.tracer.errors import WengertError
-from wengert.tracer.jit import Compiled, jit
+from wengert.tracer.api.jit import Compiled, jit
+from wengert.tracer.common.errors import WengertError
+from wengert.tracer.program import engine as engines
+from wengert.tracer.program import raising
 
 ENGINES = {  # what a `with` statement enters
     "numpy": lambda: [  # equations one by one, no XLA: fast

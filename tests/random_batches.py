@@ -14,7 +14,7 @@ from grammar import Draw
 from random_numpy import copy_of, relaid, verdict
 
 from wengert import jit
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 SIZE, SETS = 30, 10
 KEPT = r"linalg|poly|roots|unwrap|choose|interp|percentile|quantile|bincount|histogram|digitize|searchsorted|at$|pad|repeat|shift|trim|packbits"

@@ -23,7 +23,8 @@ from wengert.backends import native
 from wengert.backends.xla import dispatch
 from wengert.ir.passes import dce, fold
 from wengert.ir.pipeline import run as run_passes
-from wengert.tracer import engine, entry
+from wengert.tracer.call import entry
+from wengert.tracer.program import engine
 
 
 def drawn(seed, kind):

@@ -14,7 +14,7 @@ import numpy as np
 from compare import agree
 
 from wengert import jit
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 HEAD = """import numpy as np
 def f(A, y, w, C, k, m):

@@ -25,8 +25,8 @@ from wengert.backends import native
 from wengert.backends.numpy import callable_of
 from wengert.backends.xla import dispatch
 from wengert.ir.types import Tensor
-from wengert.tracer import engine
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
+from wengert.tracer.program import engine
 
 HEAD = """import numpy as np
 class Box:

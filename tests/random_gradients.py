@@ -21,7 +21,7 @@ from sums import Sums, sums_arguments
 
 from wengert import Fallback, grad, jvp
 from wengert.backends.xla import dispatch
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 CLOSE = 1e-7
 STEP = 1e-5  # of the differences: half of it, and twice, have to say the same, or there is a kink near by

@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 from wengert import Fallback, jit
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 FULL, PART = ("a", "b", "c", "p", "q"), ("v", "w")  # names of arrays of 4 rows, and of 3
 

@@ -19,7 +19,7 @@ from compare import agree
 from random_flow import numbers
 
 from wengert import Fallback, jit
-from wengert.tracer.errors import IntegerOverflow, WengertError
+from wengert.tracer.common.errors import IntegerOverflow, WengertError
 
 NARROW = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "?")
 WEAK = ("n", "t", "flag", "0", "1", "2", "-1", "0.0", "0.5", "2.5", "True", "7", "300")

@@ -22,7 +22,7 @@ import numpy as np
 from compare import agree
 
 from wengert import jit
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 DTYPES = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()
 WHOLE = [d for d in DTYPES if d[0] in "iu"]

@@ -23,8 +23,8 @@ from random_flow import program
 
 from wengert import jit
 from wengert.backends.xla import dispatch
-from wengert.tracer import engine
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
+from wengert.tracer.program import engine
 
 ULPS = {False: 1, True: 4}  # by XLA -> how far an element may be from NumPy's, in units of its last place
 POWER = 64  # times as far for complex powers by XLA: exp(y log x) has the rounding of the logarithm y log x times

@@ -18,7 +18,7 @@ import numpy as np
 from compare import agree
 
 from wengert import jit
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 HEAD = """import array, collections, contextvars, dataclasses, functools, math, operator, threading, types, weakref
 import numpy as np

@@ -29,7 +29,7 @@ from random_flow import program
 
 from wengert import jit
 from wengert.backends.xla import dispatch
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 HEAD = """import bisect, contextlib, contextvars, functools, itertools, json, logging, math, operator, os, pathlib, re, sys, threading, time, warnings
 import numpy as np, scipy.interpolate, scipy.optimize, scipy.sparse

@@ -16,7 +16,7 @@ from wengert.ir import alike
 from wengert.ir.core import Func, verify
 from wengert.ir.ops.control import evaluate
 from wengert.ir.text import parse
-from wengert.tracer import chained
+from wengert.tracer.program import chained
 
 DEPTH, WIDTH = 16, 5
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from wengert import Fallback, WengertError, grad, hessian, jit, rule, value_and_grad, vjp, vmap
-from wengert.tracer import background
-from wengert.tracer.background import WORKER
-from wengert.tracer.storage import current_trace
+from wengert.tracer.call import background
+from wengert.tracer.call.background import WORKER
+from wengert.tracer.values.storage import current_trace
 
 X = np.linspace(-1.0, 2.0, 7)
 scale, calls = 2.0, 0
@@ -213,8 +213,8 @@ def test_numbers_that_change(compiler):
 
 
 def test_generated_numpy(compiler, monkeypatch):
-    monkeypatch.setattr("wengert.tracer.engine.CHOICE", None)
-    monkeypatch.setattr("wengert.tracer.engine.turns", lambda forms, n: (0.0, 1.0)[-len(forms) :])
+    monkeypatch.setattr("wengert.tracer.program.engine.CHOICE", None)
+    monkeypatch.setattr("wengert.tracer.program.engine.turns", lambda forms, n: (0.0, 1.0)[-len(forms) :])
     f = jit(lambda x, s: x * s + 1, tier="background")
     once(f, lambda x, s: x * s + 1, compiler, X, 2.0)
     once(f, lambda x, s: x * s + 1, compiler, X[:2], 2.0)
@@ -547,7 +547,7 @@ PROGRAM = """
 import os, threading, warnings
 import numpy as np
 from wengert import jit
-from wengert.tracer import background
+from wengert.tracer.call import background
 
 def f(x):
     for _ in range(40):

@@ -7,8 +7,8 @@ import pytest
 from random_identity import Box, Keeper, differences, draw, pattern
 
 from wengert import grad, jit
-from wengert.tracer.errors import WengertError
-from wengert.tracer.source import tags
+from wengert.tracer.common.errors import WengertError
+from wengert.tracer.regions import tags
 
 
 def best_and_previous(a, n):

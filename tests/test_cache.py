@@ -9,8 +9,8 @@ from cached import EXPECTED, SIMPLE, X, how, kept_file, plainly
 
 from wengert import grad, jit
 from wengert.backends.xla import executables
-from wengert.tracer import entry as entries
 from wengert.tracer.cache import environment, store
+from wengert.tracer.call import entry as entries
 
 PLAIN = """
     import math

@@ -10,9 +10,9 @@ from cached import X, plainly
 
 from wengert.backends.native import build, direct, legal
 from wengert.backends.xla import dispatch, executables
-from wengert.tracer import engine, trial
 from wengert.tracer.cache import store
 from wengert.tracer.cache.store import Store
+from wengert.tracer.program import engine, trial
 
 SCRIPT = """
 import os, sys

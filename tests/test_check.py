@@ -9,10 +9,10 @@ from wengert.backends.xla.table import XLA
 from wengert.ir import pipeline
 from wengert.ir.core import Builder, Lit
 from wengert.ir.ops import OPS
-from wengert.tracer import check as module
-from wengert.tracer import ufunc_calls
+from wengert.tracer.call import check as module
+from wengert.tracer.numpy_api import ufunc_calls
 from wengert.tracer.numpy_api.registry import HANDLERS
-from wengert.tracer.promote import UFUNCS
+from wengert.tracer.values.promote import UFUNCS
 
 X = np.array([0.5, 1.0, 2.0])
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wengert import UnsupportedError, jit
-from wengert.tracer.errors import Fallback
+from wengert.tracer.common.errors import Fallback
 
 pytestmark = pytest.mark.as_numpy
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wengert import jit
-from wengert.tracer.source.convert import convert
+from wengert.tracer.regions.convert import convert
 
 
 def inner(x, k):

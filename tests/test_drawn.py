@@ -13,7 +13,7 @@ from draws import ENGINES, Left, apart, on, reason
 from families import FAMILIES
 
 from wengert import jit
-from wengert.tracer.errors import UnsupportedError
+from wengert.tracer.common.errors import UnsupportedError
 
 SEEDS = {  # family -> the first seed, how many
     "calls": (0, 40), "batches": (1, 1), "types": (108, 20), "strangers": (0, 20), "histories": (30, 12), "gradients": (2, 3), "extents": (900, 8),

@@ -6,7 +6,7 @@ from compare import agree, check_same
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.tracer import engine, trial
+from wengert.tracer.program import engine, trial
 
 X, V = np.random.default_rng(0).normal(size=(4, 3)), np.arange(3.0)
 

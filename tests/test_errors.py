@@ -15,7 +15,7 @@ import pytest
 
 from wengert import UnsupportedError, grad, jit, jvp, vjp
 from wengert.tracer.numpy_api.operators import BINARY, COMPARE
-from wengert.tracer.unmerged import Unmerged
+from wengert.tracer.values.unmerged import Unmerged
 
 V, M = np.ones(3), np.ones((2, 3))
 kept = []

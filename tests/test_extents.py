@@ -9,7 +9,7 @@ from compare import agree, check_same
 from sweep import by_xla
 
 from wengert import grad, jit
-from wengert.tracer.errors import ConcretizationError, UnsupportedError
+from wengert.tracer.common.errors import ConcretizationError, UnsupportedError
 
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal(9)

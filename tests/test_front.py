@@ -13,9 +13,9 @@ from wengert import grad, jit, vmap
 from wengert.backends.numpy.rows import is_taken
 from wengert.backends.xla import dispatch
 from wengert.ir.core import Lit
-from wengert.tracer import fastpath
-from wengert.tracer.jit import Compiled
-from wengert.tracer.verdict import decided
+from wengert.tracer.api.jit import Compiled
+from wengert.tracer.call import fastpath
+from wengert.tracer.program.verdict import decided
 
 
 def closed(f):

@@ -14,6 +14,9 @@ MAY = {
     "tracer": {"tracer", "ir", "autodiff", "backends", "numpy", "jax"},
     "compat": {"compat", "wengert", "numpy", "scipy"},
 }
+ROOMS = """
+common rewriter values extents numpy_api guards regions capture rules program cache call api scipy_api catalogue
+""".split()  # of the tracer, each of which may import those before it
 FILES = [p for room in MAY for p in sorted((ROOT / room).rglob("*.py"))]
 
 
@@ -54,10 +57,32 @@ def test_imports_point_one_way(path):
         assert name.count(".") == 0 or room != "compat" or top != "wengert", f"compat uses wengert's public names alone (line {node.lineno})"
         assert "_src" not in name and not top.startswith("jaxlib"), f"private interface of jax (line {node.lineno})"
         if room == "tracer" and top == "jax":
-            assert path.name == "pytree.py" and all(a.name == "tree_util" for a in node.names), f"jax in the tracer (line {node.lineno})"
+            alone = path.parts[-2:] == ("common", "pytree.py") and all(a.name == "tree_util" for a in node.names)
+            assert alone, f"jax in the tracer (line {node.lineno})"
 
 
-@pytest.mark.parametrize("room", MAY)
+def room_of(parts):
+    """The place of a module among the rooms of the tracer; None outside it, and for the tracer's own face."""
+    return ROOMS.index(parts[1]) if parts[:1] == ("tracer",) and len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tracer").rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_rooms_of_the_tracer_import_downwards(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    here, package = room_of(parts[:-1]), parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = package[: len(package) - node.level + 1] + tuple((node.module or "").split(".") if node.module else ())
+        for there in {room_of((*base, alias.name)) if base == ("tracer",) else room_of(base) for alias in node.names} - {None}:
+            assert there <= here, f"{path.relative_to(ROOT)}:{node.lineno}: {ROOMS[here]} may not import {ROOMS[there]}: {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize("room", [*MAY, *(f"tracer/{room}" for room in ROOMS)])
 def test_every_room_states_its_promise(room):
     doc = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
     assert doc and 3 <= len(doc.splitlines()) <= 7
+
+
+def test_every_module_of_the_tracer_is_in_a_room():
+    assert {p.relative_to(ROOT / "tracer").parts[0] for p in (ROOT / "tracer").rglob("*.py")} == {*ROOMS, "__init__.py"}

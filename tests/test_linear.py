@@ -19,7 +19,7 @@ from wengert.ir.core import Builder, verify
 from wengert.ir.ops.control import COUNTER, loop
 from wengert.ir.rewrite import rewrite
 from wengert.ir.rules import CONTRACTIONS
-from wengert.tracer import verdict
+from wengert.tracer.program import verdict
 
 FEW, MANY, MOST = 20, 60, 300_000
 NATIVE = importlib.util.find_spec("llvmlite") is not None

@@ -22,7 +22,7 @@ from wengert.backends.xla import dispatch
 from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
 from wengert.ir.types import parse_type
-from wengert.tracer import engine
+from wengert.tracer.program import engine
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 

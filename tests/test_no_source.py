@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wengert import ConcretizationError, UnsupportedError, grad, jit
-from wengert.tracer.errors import CannotRoll
+from wengert.tracer.common.errors import CannotRoll
 
 from .compare import agree
 

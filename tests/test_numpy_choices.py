@@ -6,7 +6,7 @@ from compare import check_same
 from sweep import by_xla, check_sweep
 
 from wengert import grad, jit
-from wengert.tracer.errors import UnsupportedError
+from wengert.tracer.common.errors import UnsupportedError
 
 DTYPES = ["?", "u1", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
 

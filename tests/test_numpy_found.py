@@ -10,7 +10,7 @@ from table import check
 
 from wengert import Fallback, jit
 from wengert.backends.numpy import callable_of
-from wengert.tracer.errors import ConcretizationError, UnsupportedError
+from wengert.tracer.common.errors import ConcretizationError, UnsupportedError
 
 
 class Place:

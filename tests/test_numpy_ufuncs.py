@@ -9,7 +9,7 @@ from sweep import by_xla, check_sweep
 
 from wengert import grad, jit
 from wengert.tracer.numpy_api import HANDLERS
-from wengert.tracer.promote import UFUNCS
+from wengert.tracer.values.promote import UFUNCS
 
 ALL = sorted({getattr(np, n) for n in dir(np) if isinstance(getattr(np, n), np.ufunc)}, key=lambda u: u.__name__)
 NOT_NUMBERS = {np.isnat}  # dates only

@@ -27,7 +27,7 @@ import random_objects
 import scipy.sparse as sp
 
 from wengert import Fallback, UnsupportedError, grad, jit
-from wengert.tracer.errors import WengertError
+from wengert.tracer.common.errors import WengertError
 
 VAR, LOCAL = contextvars.ContextVar("VAR", default=1.0), threading.local()
 NT = collections.namedtuple("NT", "a b")

@@ -7,8 +7,8 @@ import pytest
 from compare import agree
 
 from wengert import jit
-from wengert.tracer import overflow
-from wengert.tracer.errors import IntegerOverflow
+from wengert.tracer.common.errors import IntegerOverflow
+from wengert.tracer.values import overflow
 
 X = np.array([0.1, 0.7, 0.9])
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from wengert import jit
-from wengert.tracer import progress
+from wengert.tracer.common import progress
 
 PROGRAM = """
 import hashlib
 import sys, threading
 import numpy as np
 from wengert import jit
-from wengert.tracer import progress
-from wengert.tracer.entry import Entry
+from wengert.tracer.common import progress
+from wengert.tracer.call.entry import Entry
 
 progress.AFTER = progress.EVERY = 0.01
 launch, write = Entry.launch, progress.Line.write

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from wengert import ConcretizationError, grad, jit
-from wengert.tracer.errors import UnsupportedError
-from wengert.tracer.source.convert import convert
+from wengert.tracer.common.errors import UnsupportedError
+from wengert.tracer.regions.convert import convert
 
 from .compare import check_same
 

@@ -8,7 +8,7 @@ import pytest
 from wengert import jit
 from wengert.backends import native
 from wengert.backends.xla import dispatch
-from wengert.tracer.raising import Raising
+from wengert.tracer.program.raising import Raising
 
 pytestmark = pytest.mark.skipif(not native.can_raise(), reason="there is no machine code of ours here")
 

@@ -11,7 +11,7 @@ from compare import check_same
 from random_numpy import Worker, outcome, quick
 
 from wengert import grad, jit
-from wengert.tracer.errors import UnsupportedError
+from wengert.tracer.common.errors import UnsupportedError
 
 
 @pytest.mark.parametrize("part", range(8))

@@ -6,15 +6,8 @@ import re
 
 import pytest
 
-import wengert.tracer.custom
-import wengert.tracer.flow
-import wengert.tracer.foreign
-import wengert.tracer.implicit
-import wengert.tracer.jacobians
-import wengert.tracer.jit
-import wengert.tracer.rules
-import wengert.tracer.transforms
-import wengert.tracer.vmap
+from wengert.tracer.api import custom, flow, foreign, implicit, jacobians, jit, transforms, vmap
+from wengert.tracer.rules import rules
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -27,8 +20,7 @@ def test_examples(page, inexact_rules):
 
 
 def test_docstrings(inexact_rules):
-    names = "foreign jit transforms jacobians vmap custom flow implicit rules".split()
-    for module in (getattr(wengert.tracer, name) for name in names):
+    for module in (foreign, jit, transforms, jacobians, vmap, custom, flow, implicit, rules):
         failed, tried = doctest.testmod(module)
         assert tried and not failed
 

@@ -11,8 +11,8 @@ from sweep import by_xla
 
 from wengert import DerivativeError, UnsupportedError, grad, jacrev, jit, jvp, vmap
 from wengert.ir.types import IRTypeError
+from wengert.tracer.numpy_api.scipy_registry import DISTRIBUTIONS, FUNCTIONS, RULES
 from wengert.tracer.scipy_api import hosted
-from wengert.tracer.scipy_api.registry import DISTRIBUTIONS, FUNCTIONS, RULES
 
 pytest.importorskip("scipy")
 

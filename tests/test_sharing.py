@@ -8,7 +8,7 @@ import pytest
 from compare import agree, check_same
 
 from wengert import jit
-from wengert.tracer.errors import UnsupportedError
+from wengert.tracer.common.errors import UnsupportedError
 
 V = np.arange(6.0) - 1
 

@@ -7,8 +7,8 @@ import traceback
 import numpy as np
 import pytest
 
-from wengert.tracer.source.convert import convert
-from wengert.tracer.source.hooks import call
+from wengert.tracer.regions.convert import convert
+from wengert.tracer.regions.hooks import call
 
 # -- tricky functions ------------------------------------------------------------------------------
 

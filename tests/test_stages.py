@@ -13,8 +13,8 @@ from wengert.backends.numpy import LARGEST, callable_of, fused
 from wengert.ir.core import Builder, verify
 from wengert.ir.ops import OPS
 from wengert.ir.types import parse_type
-from wengert.tracer import engine
-from wengert.tracer.verdict import decided
+from wengert.tracer.program import engine
+from wengert.tracer.program.verdict import decided
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 LOOP, PRODUCT, SORT = OPS["loop"], OPS["dot_general"], OPS["sort"]

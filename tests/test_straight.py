@@ -40,7 +40,7 @@ from wengert.ir.ops.reduction import reduce_max, reduce_sum
 from wengert.ir.ops.shape import broadcast, concatenate, reshape, slice_, transpose
 from wengert.ir.ops.transcendental import exp, logistic, sin
 from wengert.ir.types import parse_type
-from wengert.tracer import straight
+from wengert.tracer.program import straight
 
 
 def results(func, leaves):

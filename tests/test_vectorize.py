@@ -7,7 +7,7 @@ import pytest
 from compare import check_same
 
 from wengert import grad, jit
-from wengert.tracer.errors import UnsupportedError
+from wengert.tracer.common.errors import UnsupportedError
 
 X = np.arange(6.0).reshape(2, 3) - 2
 

@@ -1,6 +1,6 @@
 """XLA's foreign functions: the call frame that a handler reads, and its registration under a name of its content.
 
-The structures are those of xla/ffi/api/c_api.h, as `layout.py` finds them in the header of the jaxlib that is installed.
+The structures are those of xla/ffi/api/c_api.h, as `values/layout.py` finds them in the header of the jaxlib that is installed.
 """
 
 import ctypes

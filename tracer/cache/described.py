@@ -15,8 +15,8 @@ import types
 import numpy as np
 
 from ...ir.types import SHORT
-from ..frames import ROOT
-from ..origin import is_builtin, is_user, is_user_file
+from ..common.frames import ROOT
+from ..common.origin import is_builtin, is_user, is_user_file
 
 PACKAGE = __name__.partition(".")[0]
 # of what is not the user's, the modules whose attributes and functions are the same in all processes

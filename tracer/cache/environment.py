@@ -11,9 +11,9 @@ import numpy as np
 
 from ...backends.xla import executables
 from ...ir.rules import EXACT, RULES
-from .. import engine
 from ..numpy_api.registry import HANDLERS
-from ..source.builtins import REPLACED
+from ..program import engine
+from ..regions.builtins import REPLACED
 from .described import PACKAGE, Unsaid, pure
 
 FORMAT = 1

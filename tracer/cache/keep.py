@@ -5,7 +5,7 @@ import os
 import pathlib
 
 from ...backends.xla import executables
-from .. import rules
+from ..rules import rules
 from . import record
 from .described import OPTIONS, Unsaid, described, digest
 from .environment import environment

@@ -15,14 +15,14 @@ import numpy as np
 from ...ir.core import Func, Lit
 from ...ir.text import parse, show
 from ...ir.types import IRTypeError, type_of
-from .. import errors, pytree
-from ..capture import ARRAY, SCALAR, Captured, Out
-from ..outside import Outside, expected
-from ..purity import is_foreign
-from ..scan import Line
-from ..status import Check
-from ..version import Version
-from ..world import MISSING, SCALARS, Guard, Read
+from ..capture.capture import ARRAY, SCALAR, Captured, Out
+from ..common import errors, pytree
+from ..common.scan import Line
+from ..guards.outside import Outside, expected
+from ..guards.purity import is_foreign
+from ..guards.world import MISSING, SCALARS, Guard, Read
+from ..program.version import Version
+from ..values.status import Check
 from .described import Unsaid, described, follow, leads, plain
 from .watch import hidden
 

@@ -14,15 +14,15 @@ import types
 
 import numpy as np
 
-from ..array import Traced
+from ..common.origin import is_builtin, is_user
+from ..common.scan import codes
+from ..guards.reliance import of_user
+from ..numpy_api import scipy_registry as scipy
 from ..numpy_api.registry import HANDLERS
-from ..origin import is_builtin, is_user
-from ..reliance import of_user
-from ..scan import codes
-from ..scipy_api import registry as scipy
-from ..source.builtins import REPLACED
-from ..source.calls import call
-from ..source.converted import belongs
+from ..regions.builtins import REPLACED
+from ..regions.calls import call
+from ..rewriter.converted import belongs
+from ..values.array import Traced
 from .described import GENERATED, is_library, pure
 
 HIDDEN = {"id", "hash", "open", "input", "globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__", "breakpoint"}

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..array import Traced
-from ..assume import acts
-from ..errors import Fallback, WengertError
+from ..api.jit import Compiled
+from ..common.errors import Fallback, WengertError
 from ..extents.bounded import Bounded
-from ..jit import Compiled
+from ..values.array import Traced
+from ..values.assume import acts
 from . import functions, members
 
 NAMED = re.compile(r"([\w.]+): (.*)")

@@ -6,11 +6,11 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
 from ...ir.ops.sorting import argsort
-from ..array import Traced, TracedScalar, fresh
-from ..emit import INDEX, cast_to, counted, filled, spread_to
-from ..errors import ShapeError, UnsupportedError, message
-from ..frames import locate
-from ..promote import read
+from ..common.emit import INDEX, cast_to, counted, filled, spread_to
+from ..common.errors import ShapeError, UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedScalar, fresh
+from ..values.promote import read
 from .bounded import Bounded, Chosen, Mask, Span
 from .numbers import between, bounded, compare, either, minus, negated, number, operand, plus, require, traced
 

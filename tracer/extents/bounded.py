@@ -9,13 +9,13 @@ handler of its own for it is refused.
 import numpy as np
 
 from ...ir.ops import OPS
-from .. import pytree
-from ..array import Traced, TracedScalar
-from ..assume import contents
-from ..emit import INDEX, cast_to, constant_of, spread_to
-from ..errors import ConcretizationError, UnsupportedError, message
-from ..frames import locate
-from ..ranges import interval
+from ..common import pytree
+from ..common.emit import INDEX, cast_to, constant_of, spread_to
+from ..common.errors import ConcretizationError, UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedScalar
+from ..values.assume import contents
+from ..values.ranges import interval
 from . import numbers
 
 SPELLING = "Work on the whole array and mask it: np.where(mask, x, 0.0), or np.where(np.arange(n) < k, x, 0.0)."

@@ -6,12 +6,12 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.indexing import index_arrays, put_arrays, take_along
 from ...ir.ops.sorting import argsort
-from .. import indexing as plain
-from ..array import Traced, TracedArray, fresh
-from ..emit import INDEX, cast_to, reshape_to, spread_to
-from ..errors import ShapeError, UnsupportedError, message
-from ..frames import locate
-from ..promote import read
+from ..common.emit import INDEX, cast_to, reshape_to, spread_to
+from ..common.errors import ShapeError, UnsupportedError, message
+from ..common.frames import locate
+from ..values import indexing as plain
+from ..values.array import Traced, TracedArray, fresh
+from ..values.promote import read
 from .align import chosen, inside, met, moved, parts, valid
 from .bounded import Bounded, Chosen, Span, made
 from .numbers import bounded, compare, either, negated, number, operand, require

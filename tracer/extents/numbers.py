@@ -9,10 +9,10 @@ import operator
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
-from ..array import Traced, TracedScalar, bring
-from ..emit import INDEX, cast_to
-from ..ranges import affine, interval
-from ..storage import current_trace
+from ..common.emit import INDEX, cast_to
+from ..values.array import Traced, TracedScalar, bring
+from ..values.ranges import affine, interval
+from ..values.storage import current_trace
 
 SCALAR = Tensor((), INDEX)
 FAR = 2**62

@@ -6,11 +6,11 @@
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..array import Traced, TracedScalar
-from ..emit import INDEX, counted, filled, spread_to
-from ..errors import ConcretizationError, message
-from ..frames import locate
-from ..indexing import Moving, basic, concrete
+from ..common.emit import INDEX, counted, filled, spread_to
+from ..common.errors import ConcretizationError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedScalar
+from ..values.indexing import Moving, basic, concrete
 from .align import inside, ranks
 from .bounded import Bounded, Chosen, Mask, Span, made
 from .numbers import (

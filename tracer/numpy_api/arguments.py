@@ -10,13 +10,13 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops.shape import transpose
-from ..array import TracedArray, TracedScalar, fresh, wrap
-from ..emit import reshape_to
-from ..errors import ShapeError, message
-from ..frames import locate
-from ..promote import PYTHON_NUMBERS
-from ..ufunc_calls import write_out
+from ..common.emit import reshape_to
+from ..common.errors import ShapeError, message
+from ..common.frames import locate
+from ..values.array import TracedArray, TracedScalar, fresh, wrap
+from ..values.promote import PYTHON_NUMBERS
 from .handles import value_of
+from .ufunc_calls import write_out
 
 NOTHING = np._NoValue
 

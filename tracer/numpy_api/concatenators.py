@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import fresh
-from ..emit import filled, reshape_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..promote import read, result_dtype
+from ..common.emit import filled, reshape_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import fresh
+from ..values.promote import read, result_dtype
 from .handles import cast_like, is_traced, value_of
 from .registry import call_function
 

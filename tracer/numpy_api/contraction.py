@@ -2,8 +2,8 @@
 
 
 from ...ir.ops import OPS
-from ..errors import ShapeError, message
-from ..frames import locate
+from ..common.errors import ShapeError, message
+from ..common.frames import locate
 from .steps import arranged, diagonals
 
 dot_general, reduce_or, reduce_sum, mul, and_ = (OPS[n] for n in ("dot_general", "reduce_or", "reduce_sum", "mul", "and"))

@@ -6,17 +6,17 @@ import operator
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import fresh
-from ..emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
-from ..errors import message
-from ..frames import locate
-from ..indexing import fitted, whole_parts
-from ..promote import checked, operand_as, read
-from ..storage import current_trace
-from ..ufunc_calls import weak_kind
+from ..common.emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
+from ..common.errors import message
+from ..common.frames import locate
+from ..values.array import fresh
+from ..values.indexing import fitted, whole_parts
+from ..values.promote import checked, operand_as, read
+from ..values.storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
 from .shaping import apart, broadcast_arrays, diagonal, moveaxis, ndim, ravel
+from .ufunc_calls import weak_kind
 
 cumprod, ge, pad, rounded, select, sub, add = (OPS[n] for n in ("cumprod", "ge", "pad", "rounded", "select", "sub", "add"))
 

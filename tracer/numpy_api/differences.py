@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from ..array import fresh
-from ..emit import cast_to
-from ..errors import message
-from ..frames import locate
-from ..ufunc_calls import casting_error
+from ..common.emit import cast_to
+from ..common.errors import message
+from ..common.frames import locate
+from ..values.array import fresh
 from .arguments import NOTHING, axis_of, traced
 from .handles import dtype_of, is_traced, value_of
 from .histograms import must
 from .reductions import average
 from .registry import implements
+from .ufunc_calls import casting_error
 
 
 def window(ndim, axis, start, stop):

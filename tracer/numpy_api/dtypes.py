@@ -5,12 +5,12 @@ import operator
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import WEAK_DTYPES, Traced, fresh
-from ..assume import decide
-from ..emit import cast_to, constant_of, filled, reshape_to, spread_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..storage import current_trace
+from ..common.emit import cast_to, constant_of, filled, reshape_to, spread_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import WEAK_DTYPES, Traced, fresh
+from ..values.assume import decide
+from ..values.storage import current_trace
 from .arguments import axis_of
 from .handles import cut, handle, value_of
 from .registry import implements

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray, fresh, wrap
-from ..emit import cast_to
-from ..errors import ConcretizationError, message
-from ..frames import locate
-from ..ufunc_calls import write_out
+from ..common.emit import cast_to
+from ..common.errors import ConcretizationError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedArray, fresh, wrap
 from .arguments import verdict
 from .contraction import contract_all
 from .handles import handle, stand_in
 from .registry import implements
 from .steps import Labelled
+from .ufunc_calls import write_out
 
 
 def parsed(operands):

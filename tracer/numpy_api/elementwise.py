@@ -6,16 +6,16 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops import elementwise as e
-from ..array import TracedArray, TracedScalar, fresh
-from ..emit import cast_to
-from ..errors import message
-from ..frames import locate
-from ..promote import UFUNCS
-from ..ufunc_calls import apply_ufunc, casting_error
+from ..common.emit import cast_to
+from ..common.errors import message
+from ..common.frames import locate
+from ..values.array import TracedArray, TracedScalar, fresh
+from ..values.promote import UFUNCS
 from .arguments import axis_of, give, sample_of, traced, verdict
 from .handles import value_of
 from .logic import copyto
 from .registry import implements
+from .ufunc_calls import apply_ufunc, casting_error
 from .ufuncs import is_inf, is_nan
 
 # -- rounding --------------------------------------------------------------------------------------

@@ -6,14 +6,14 @@ import warnings
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import fresh
-from ..emit import cast_to, filled
-from ..errors import message
-from ..frames import locate
-from ..ufunc_calls import write_out
+from ..common.emit import cast_to, filled
+from ..common.errors import message
+from ..common.frames import locate
+from ..values.array import fresh
 from .handles import cut, handle
 from .registry import implements
 from .shaping import moveaxis
+from .ufunc_calls import write_out
 
 fft_op, conj, mul, pad = OPS["fft"], OPS["conj"], OPS["mul"], OPS["pad"]
 INVERSE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}

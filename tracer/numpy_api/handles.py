@@ -6,12 +6,12 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.indexing import index_arrays
 from ...ir.types import Tensor
-from ..array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
-from ..emit import INDEX, cast_to, constant_of, spread_to
-from ..layout import depends
-from ..promote import checked, flat, operand_as, read
-from ..storage import Storage, current_trace
-from ..weak import PythonInt
+from ..common.emit import INDEX, cast_to, constant_of, spread_to
+from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
+from ..values.layout import depends
+from ..values.promote import checked, flat, operand_as, read
+from ..values.storage import Storage, current_trace
+from ..values.weak import PythonInt
 
 concatenate, slice_, reverse = OPS["concatenate"], OPS["slice"], OPS["reverse"]
 RUNS = 6  # a static gather of at most so many evenly spaced runs is written as slices

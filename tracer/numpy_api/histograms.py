@@ -7,18 +7,18 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops.indexing import index_arrays, put_arrays
-from ..array import Traced, TracedArray, TracedScalar, fresh, wrap
-from ..emit import cast_to, filled, reshape_to, spread_to
-from ..errors import UnsupportedError, message
+from ..common.emit import cast_to, filled, reshape_to, spread_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 from ..extents.bounded import made, room_for
-from ..frames import locate
-from ..promote import UFUNCS
-from ..storage import current_trace
-from ..ufunc_calls import casting_error, weak_kind
+from ..values.array import Traced, TracedArray, TracedScalar, fresh, wrap
+from ..values.promote import UFUNCS
+from ..values.storage import current_trace
 from .arguments import flat, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements
 from .sorting import PLACE, places_in
+from .ufunc_calls import casting_error, weak_kind
 from .ufuncs import everywhere
 
 DOUBLE = np.dtype(np.float64)

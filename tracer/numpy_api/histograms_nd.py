@@ -4,10 +4,10 @@ import operator
 
 import numpy as np
 
-from ..array import fresh
-from ..emit import INDEX, cast_to, reshape_to
-from ..errors import ShapeError, message
-from ..frames import locate
+from ..common.emit import INDEX, cast_to, reshape_to
+from ..common.errors import ShapeError, message
+from ..common.frames import locate
+from ..values.array import fresh
 from .handles import dtype_of, handle, is_traced, value_of
 from .histograms import counts, must, outer_edges
 from .registry import implements

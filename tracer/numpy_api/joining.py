@@ -7,19 +7,19 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
-from ..array import fresh
-from ..emit import INDEX, cast_to, constant_of, counted, filled, reshape_to, spread_to
-from ..errors import ConcretizationError, ShapeError, UnsupportedError, message
+from ..common.emit import INDEX, cast_to, constant_of, counted, filled, reshape_to, spread_to
+from ..common.errors import ConcretizationError, ShapeError, UnsupportedError, message
+from ..common.frames import locate
 from ..extents.bounded import made, room_for
-from ..frames import locate
-from ..indexing import fitted
-from ..promote import read, result_dtype
-from ..storage import current_trace
-from ..ufunc_calls import weak_kind
+from ..values.array import fresh
+from ..values.indexing import fitted
+from ..values.promote import read, result_dtype
+from ..values.storage import current_trace
 from .arguments import give, traced, verdict
 from .handles import handle, is_traced, joined, picked, value_of
 from .registry import implements
 from .shaping import moveaxis, ravel
+from .ufunc_calls import weak_kind
 
 add, rem, sub = OPS["add"], OPS["rem"], OPS["sub"]
 normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple

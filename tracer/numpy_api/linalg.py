@@ -10,14 +10,14 @@ real matrix is complex, and `lstsq` gives its residuals whatever the rank is.
 import numpy as np
 
 from ...ir.ops import OPS, dense, spectral
-from ..array import fresh, wrap
-from ..assume import decide
-from ..emit import cast_to, counted, filled, spread_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..promote import broadcast_shapes
-from ..storage import current_trace
-from ..views import Diagonal
+from ..common.emit import cast_to, counted, filled, spread_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import fresh, wrap
+from ..values.assume import decide
+from ..values.promote import broadcast_shapes
+from ..values.storage import current_trace
+from ..values.views import Diagonal
 from .handles import dtype_of, handle, value_of
 from .products import matmul
 from .registry import implements

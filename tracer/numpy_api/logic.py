@@ -8,19 +8,19 @@ from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays, take_along_axis
 from ...ir.ops.shape import concatenate
 from ...ir.types import Tensor
-from ..array import Traced, TracedArray, TracedScalar, fresh, wrap
-from ..emit import cast_to, constant_of, reshape_to, spread_to
-from ..errors import ShapeError, UnsupportedError, message
-from ..frames import locate
-from ..indexing import stored
-from ..layout import laid_as
-from ..promote import PYTHON_NUMBERS, UFUNCS, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
-from ..storage import current_trace
-from ..ufunc_calls import apply_ufunc, weak_kind, write_out
-from ..weak import PythonInt
+from ..common.emit import cast_to, constant_of, reshape_to, spread_to
+from ..common.errors import ShapeError, UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedArray, TracedScalar, fresh, wrap
+from ..values.indexing import stored
+from ..values.layout import laid_as
+from ..values.promote import PYTHON_NUMBERS, UFUNCS, broadcast_shapes, mask_of, operand_as, read, result_dtype, shape_of
+from ..values.storage import current_trace
+from ..values.weak import PythonInt
 from .arguments import NOTHING, flat, give, given, traced, verdict, weak_or_traced
 from .handles import dtype_of, value_of
 from .registry import implements
+from .ufunc_calls import apply_ufunc, weak_kind, write_out
 from .ufuncs import everywhere, is_nan
 
 BOOL = np.dtype(bool)

@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray, TracedScalar, fresh
-from ..emit import cast_to, reshape_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..identity import Flags, base, set_flags, share
-from ..indexing import misfit, stored
-from ..promote import checked
-from ..storage import current_trace
-from ..ufunc_calls import weak_kind
-from ..views import Part, Reshape
+from ..common.emit import cast_to, reshape_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedArray, TracedScalar, fresh
+from ..values.identity import Flags, base, set_flags, share
+from ..values.indexing import misfit, stored
+from ..values.promote import checked
+from ..values.storage import current_trace
+from ..values.views import Part, Reshape
 from .handles import handle
 from .registry import implements
 from .shaping import ravel, resize, swapaxes, transpose
 from .steps import Bits
+from .ufunc_calls import weak_kind
 
 # -- another dtype ---------------------------------------------------------------------------------
 

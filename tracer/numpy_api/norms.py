@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...ir.ops.elementwise import gt, select
-from ..array import TracedScalar, fresh, wrap
+from ..values.array import TracedScalar, fresh, wrap
 from .handles import handle
 from .linalg import LinAlgError, dense, identity, matrices, svd
 from .registry import implements

@@ -4,11 +4,11 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..array import WEAK_DTYPES, TracedScalar
-from ..emit import cast_to, reshape_to
-from ..errors import IntegerOverflow, UnsupportedError, message
-from ..frames import locate
-from ..storage import current_trace
+from ..common.emit import cast_to, reshape_to
+from ..common.errors import IntegerOverflow, UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import WEAK_DTYPES, TracedScalar
+from ..values.storage import current_trace
 from .handles import handle
 from .registry import implements
 from .ufuncs import everywhere

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray, TracedScalar, answers, wrap
-from ..emit import filled
-from ..errors import UnsupportedError, message
+from ..common.emit import filled
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 from ..extents.bounded import Bounded
-from ..frames import locate
-from ..ufunc_calls import apply_ufunc, operate, weak_kind
+from ..values.array import Traced, TracedArray, TracedScalar, answers, wrap
+from .ufunc_calls import apply_ufunc, operate, weak_kind
 
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import Traced, TracedScalar, fresh
-from ..emit import cast_to, reshape_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..indexing import stored
+from ..common.emit import cast_to, reshape_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedScalar, fresh
+from ..values.indexing import stored
 from .handles import cut, handle, is_traced, joined, picked, run_of, spread_along
 from .registry import implements
 from .shaping import ndim

@@ -8,12 +8,12 @@ import operator
 import numpy as np
 
 from ...ir.ops.elementwise import rounded
-from ..array import fresh, wrap
-from ..assume import decide
-from ..emit import filled
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..storage import current_trace
+from ..common.emit import filled
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import fresh, wrap
+from ..values.assume import decide
+from ..values.storage import current_trace
 from .handles import handle, is_traced
 from .linalg import inv, lstsq, matrices, real_eigvals
 from .products import convolve, dot

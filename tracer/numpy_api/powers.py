@@ -4,8 +4,8 @@ import operator
 
 import numpy as np
 
-from ..array import fresh
-from ..emit import filled
+from ..common.emit import filled
+from ..values.array import fresh
 from .handles import handle
 from .linalg import LinAlgError, identity, inv, matrices
 from .products import dot, matmul

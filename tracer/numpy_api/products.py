@@ -9,18 +9,18 @@ from ...ir.core import Lit
 from ...ir.ops import OPS, control
 from ...ir.ops.control import region
 from ...ir.ops.shape import broadcast, concatenate, iota, pad, reverse
-from ..array import Traced, TracedArray, fresh, wrap
-from ..emit import INT64, cast_to, reshape_to
-from ..errors import ShapeError, UnsupportedError, message
+from ..common.emit import INT64, cast_to, reshape_to
+from ..common.errors import ShapeError, UnsupportedError, message
+from ..common.frames import locate
 from ..extents.bounded import Bounded, mentioned
-from ..frames import locate
-from ..promote import loop, operand_as, read
-from ..ufunc_calls import write_out
+from ..values.array import Traced, TracedArray, fresh, wrap
+from ..values.promote import loop, operand_as, read
 from .arguments import verdict
 from .contraction import contract
 from .handles import cut, handle, value_of
 from .registry import implements
 from .shaping import moveaxis
+from .ufunc_calls import write_out
 
 SHORT = 32  # elements of the shorter operand up to which a table of windows costs nothing
 LARGE = 4096  # elements of the longer one from which its ends are computed apart and stored

@@ -7,12 +7,12 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.indexing import take_along_axis
 from ...ir.ops.shape import transpose
-from ..array import TracedScalar, fresh, wrap
-from ..assume import decide
-from ..emit import cast_to, reshape_to, spread_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..storage import current_trace
+from ..common.emit import cast_to, reshape_to, spread_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import TracedScalar, fresh, wrap
+from ..values.assume import decide
+from ..values.storage import current_trace
 from .arguments import axes_of, give, given, last, sample_of, traced, verdict, without
 from .handles import cut, is_traced, picked, value_of
 from .reductions import mean, nanmean, weights_of

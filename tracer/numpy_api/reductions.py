@@ -8,15 +8,15 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.shape import transpose
-from ..array import TracedArray, TracedScalar, fresh, wrap
-from ..emit import cast_to, reshape_to, spread_to
-from ..errors import message
-from ..frames import locate
-from ..promote import mask_of
-from ..storage import current_trace
-from ..ufunc_calls import apply_ufunc
+from ..common.emit import cast_to, reshape_to, spread_to
+from ..common.errors import message
+from ..common.frames import locate
+from ..values.array import TracedArray, TracedScalar, fresh, wrap
+from ..values.promote import mask_of
+from ..values.storage import current_trace
 from .arguments import NOTHING, axes_of, flat, give, given, sample_of, taken, traced, verdict, without
 from .registry import implements
+from .ufunc_calls import apply_ufunc
 from .ufunc_methods import accumulate, fold, only_axis, reduce
 from .ufuncs import everywhere, is_nan, truth
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..errors import UnsupportedError, message
-from ..frames import locate
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 from .registry import HANDLERS, METHODS
 
 SAVED, SHOWN = "Return the array, and save it outside the compiled function.", "Return the array, and print it outside the compiled function."

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from ..array import Traced, TracedArray, TracedScalar
-from ..errors import UnsupportedError, message
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 from ..extents.bounded import Bounded, mentioned
 from ..extents.indexing import getitem, setitem
-from ..frames import locate
-from ..indexing import scalar_item
-from ..mixed import Mixed, has_mixed
-from ..promote import UFUNCS, unknown
-from ..ufunc_calls import apply_ufunc, call_ufunc
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.indexing import scalar_item
+from ..values.mixed import Mixed, has_mixed
+from ..values.promote import UFUNCS, unknown
+from .ufunc_calls import apply_ufunc, call_ufunc
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
 THROUGH_METHODS = {getattr(np, n) for n in "all amax amin any argmax argmin around choose clip max mean min prod round std sum take var".split()}

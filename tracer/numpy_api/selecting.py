@@ -8,20 +8,20 @@ from ...ir.ops import OPS
 from ...ir.ops.indexing import put_along_axis as put_along
 from ...ir.ops.indexing import take_along
 from ...ir.ops.indexing import take_along_axis as pick_along
-from ..array import TracedArray, TracedScalar, fresh, wrap
-from ..emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..indexing import index_value, stored, wrapped
-from ..promote import PYTHON_NUMBERS, broadcast_shapes
-from ..storage import current_trace
-from ..ufunc_calls import weak_kind
+from ..common.emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import TracedArray, TracedScalar, fresh, wrap
+from ..values.indexing import index_value, stored, wrapped
+from ..values.promote import PYTHON_NUMBERS, broadcast_shapes
+from ..values.storage import current_trace
 from .arguments import axis_of, give, verdict
 from .handles import handle, is_traced, picked, value_of
 from .joining import along
 from .memory import Flat
 from .registry import implements
 from .shaping import diagonal, ravel, resize
+from .ufunc_calls import weak_kind
 
 add, rem, select, lt, ge, clamp, and_, mul, quotient, reduce_and, reduce_sum = (
     OPS[n] for n in ("add", "rem", "select", "lt", "ge", "clamp", "and", "mul", "quotient", "reduce_and", "reduce_sum")

@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 
-from ..array import Traced, TracedScalar
-from ..emit import cast_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..promote import checked
-from ..storage import current_trace
-from ..views import Diagonal, Permute, Repeat, Reshape
+from ..common.emit import cast_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedScalar
+from ..values.promote import checked
+from ..values.storage import current_trace
+from ..values.views import Diagonal, Permute, Repeat, Reshape
 from .handles import as_given, handle, is_traced, laid_out, stand_in, value_of
 from .registry import implements
 from .steps import Windows

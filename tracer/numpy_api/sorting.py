@@ -13,12 +13,12 @@ from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays
 from ...ir.ops.shape import iota
 from ...ir.ops.sorting import sort as sort_op
-from ..array import TracedScalar, fresh, wrap
-from ..emit import cast_to, reshape_to, spread_to
-from ..errors import message
-from ..frames import locate
-from ..promote import UFUNCS
-from ..storage import current_trace
+from ..common.emit import cast_to, reshape_to, spread_to
+from ..common.errors import message
+from ..common.frames import locate
+from ..values.array import TracedScalar, fresh, wrap
+from ..values.promote import UFUNCS
+from ..values.storage import current_trace
 from .arguments import axis_of, flat, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements

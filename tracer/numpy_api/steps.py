@@ -5,10 +5,10 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
-from ..emit import INDEX, cast_to, counted, reshape_to, spread_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..views import Diagonal
+from ..common.emit import INDEX, cast_to, counted, reshape_to, spread_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.views import Diagonal
 
 add, and_, eq, select, transpose = (OPS[n] for n in ("add", "and", "eq", "select", "transpose"))
 bitcast, concatenate, slice_, real, imag, make_complex = (OPS[n] for n in ("bitcast", "concatenate", "slice", "real", "imag", "make_complex"))

@@ -9,17 +9,17 @@ from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ...ir.ops.shape import concatenate, dynamic_slice, dynamic_update_slice, slice_, transpose
-from ..array import Traced, TracedArray, fresh
-from ..emit import cast_to, counted, reshape_to, spread_to
-from ..errors import UnsupportedError, message
-from ..frames import locate
-from ..indexing import advanced, as_tuple, basic, fitted, is_basic, stored, whole_mask
-from ..promote import UFUNCS, mask_of, operand_as, read, unknown
-from ..promote import loop as loop_of
-from ..ufunc_calls import apply_ufunc
+from ..common.emit import cast_to, counted, reshape_to, spread_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..values.array import Traced, TracedArray, fresh
+from ..values.indexing import advanced, as_tuple, basic, fitted, is_basic, stored, whole_mask
+from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
+from ..values.promote import loop as loop_of
 from .arguments import NOTHING, axes_of, flat, give, given, last, sample_of, traced, verdict, without
 from .handles import cut, is_traced
 from .registry import HANDLERS
+from .ufunc_calls import apply_ufunc
 from .ufuncs import check_exponents
 
 REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis

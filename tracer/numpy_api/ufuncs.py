@@ -14,12 +14,12 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.reduction import reduce_and, reduce_or
-from ..emit import cast_to, filled
-from ..errors import message
-from ..frames import locate
-from ..promote import UFUNCS
-from ..ranges import interval
-from ..storage import current_trace
+from ..common.emit import cast_to, filled
+from ..common.errors import message
+from ..common.frames import locate
+from ..values.promote import UFUNCS
+from ..values.ranges import interval
+from ..values.storage import current_trace
 
 SINGLE = np.dtype(np.float32)
 LOG2E = math.log2(math.e)

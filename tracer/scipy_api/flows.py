@@ -19,7 +19,7 @@ from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import call, region
 from ...ir.types import Tensor
-from ..emit import constant_of
+from ..common.emit import constant_of
 
 INTEGRATE = "scipy.integrate"
 

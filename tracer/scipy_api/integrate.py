@@ -3,20 +3,20 @@
 import numpy as np
 
 from ...ir.core import Builder
-from .. import pytree
-from ..array import Traced, bring, fresh
-from ..capture import ARRAY, SCALAR, Kind, kind_of
-from ..custom import or_nan
-from ..errors import message
-from ..frames import locate
-from ..inner import name_of
+from ..api.custom import or_nan
+from ..api.inner import name_of
+from ..api.site import Part
+from ..capture.capture import ARRAY, SCALAR, Kind, kind_of
+from ..common import pytree
+from ..common.errors import message
+from ..common.frames import locate
 from ..numpy_api.handles import handle
-from ..site import Part
-from ..source import hooks
-from ..status import PASSED
-from ..storage import current_trace
+from ..numpy_api.scipy_registry import captures, refuse
+from ..regions import hooks
+from ..values.array import Traced, bring, fresh
+from ..values.status import PASSED
+from ..values.storage import current_trace
 from .flows import INTEGRATE, Flow, numbers
-from .registry import captures, refuse
 
 OPTIONS = ("rtol", "atol", "hmax", "hmin", "h0", "mxstep", "mxhnil", "mxordn", "mxords")  # numbers that steer SciPy's steps
 

@@ -7,14 +7,14 @@ import numpy as np
 
 from ...backends.xla import bridge
 from ...ir.ops import OPS, dense
-from .. import foreign
-from ..array import fresh
-from ..errors import message
-from ..frames import locate
+from ..api import foreign
+from ..common.errors import message
+from ..common.frames import locate
 from ..numpy_api.handles import handle, value_of
 from ..numpy_api.linalg import demand, working_dtype
-from ..storage import current_trace
-from .registry import captures, only, refuse
+from ..numpy_api.scipy_registry import captures, only, refuse
+from ..values.array import fresh
+from ..values.storage import current_trace
 
 LINALG = "scipy.linalg"
 IGNORED = ("overwrite_a", "overwrite_b", "overwrite_x", "overwrite_ab", "lapack_driver")

@@ -6,10 +6,10 @@ import operator
 
 import numpy as np
 
-from ..errors import message
-from ..frames import locate
+from ..common.errors import message
+from ..common.frames import locate
 from ..numpy_api.handles import handle
-from .registry import captures, only, refuse
+from ..numpy_api.scipy_registry import captures, only, refuse
 
 MODES = ("constant", "nearest", "mirror", "reflect", "grid-mirror", "grid-wrap", "grid-constant")
 

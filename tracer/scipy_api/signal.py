@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import fresh
-from ..errors import message
-from ..frames import locate
+from ..common.errors import message
+from ..common.frames import locate
 from ..numpy_api.handles import handle
-from .registry import captures, only, refuse
+from ..numpy_api.scipy_registry import captures, only, refuse
+from ..values.array import fresh
 
 SIGNAL = "scipy.signal"
 DIRECT = 1 << 22  # products from which "auto" goes through Fourier transforms, for floats

@@ -6,13 +6,13 @@ import numpy as np
 
 from ...backends.xla import bridge
 from ...ir.ops import OPS
-from .. import foreign
-from ..array import TracedScalar, fresh, wrap
-from ..errors import UnsupportedError, message
-from ..frames import locate
+from ..api import foreign
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
 from ..numpy_api.handles import handle
-from ..storage import current_trace
-from .registry import captures, only, refuse, rule
+from ..numpy_api.scipy_registry import captures, only, refuse, rule
+from ..values.array import TracedScalar, fresh, wrap
+from ..values.storage import current_trace
 
 SQRT_HALF = math.sqrt(0.5)
 

@@ -9,14 +9,14 @@ import math
 import numpy as np
 
 from ...ir.ops import OPS
-from ..array import fresh, wrap
-from ..errors import message
-from ..frames import locate
+from ..common.errors import message
+from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.linalg import LinAlgError
-from ..storage import current_trace
+from ..numpy_api.scipy_registry import DISTRIBUTIONS, only, refuse
+from ..values.array import fresh, wrap
+from ..values.storage import current_trace
 from . import special as sp
-from .registry import DISTRIBUTIONS, only, refuse
 
 LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 where, stop_gradient = np.where, OPS["stop_gradient"]

@@ -10,14 +10,14 @@ import numpy as np
 
 from ...backends.xla.external import HostFunction
 from ...ir.ops import OPS
-from ..array import fresh
-from ..custom import custom_jvp, custom_vjp
-from ..errors import message
-from ..frames import locate
+from ..api.custom import custom_jvp, custom_vjp
+from ..common.errors import message
+from ..common.frames import locate
 from ..numpy_api.handles import value_of
 from ..numpy_api.linalg import as_real, demand_finite, working_dtype
+from ..numpy_api.scipy_registry import captures, refuse
+from ..values.array import fresh
 from .linalg import LINALG, checked, matrix, options
-from .registry import captures, refuse
 
 
 def module():

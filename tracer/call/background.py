@@ -1,0 +1,364 @@
+"""`jit(tier="background")`: programs are traced and compiled on a thread of their own, and plain Python answers the calls meanwhile.
+
+The user's own function is what a program must agree with in values, writes, exceptions and output, and it is there at once. A call
+without a program runs it, and then asks for the program, once. One thread makes what was asked for, in turn (`Worker`). It traces
+beside the running program (`aside`); what must not be traced there is traced by the next call, which then leaves the compiler to the thread.
+A finished program is put in use by the call that first wants it, when all that the trace relied on is still so: between calls, never within one.
+"""
+
+import builtins
+import contextvars
+import sys
+import threading
+import time
+import types
+
+import numpy as np
+
+from ...backends import forked
+from ...backends.xla import dispatch
+from ...ir.types import type_of
+from ..cache.watch import watching
+from ..capture.capture import SCALAR
+from ..capture.signature import kind_for
+from ..common import progress
+from ..common.errors import WengertError, warn_fallback
+from ..common.frames import internal
+from ..guards import aside
+from ..guards.draws import Draw
+from ..guards.snapshot import ATOMS
+from ..guards.world import Guard, Read
+from ..program import engine
+from ..program.traces import World, input_key
+from ..program.tree import Missing, Trees, Undecided, Untraced
+from ..rules import rules
+from ..values.array import WEAK_DTYPES
+from .entry import Entry
+from .worker import WORKER, Pace, Strict
+
+NEW, ASKED, HERE, DATA, READY, FAILED = "new", "asked", "here", "data", "ready", "failed"  # where a Job stands
+TRIES = 3  # of one trace, where the program changes what it reads meanwhile, or where it has failed once
+LARGE = 1 << 28  # bytes of arguments from which generated NumPy is not timed: they are made up for that
+CALLING = "host", "external"  # ops that may run Python
+
+
+class Job:
+    """One program asked for: by whom, for what, how far it is, and what `explain` tells of it."""
+
+    def __init__(self, entry, kinds, types, reason, missing):
+        self.entry, self.kinds, self.types, self.reason = entry, kinds, types, reason
+        self.path, self.tree = (missing.path, missing.tree) if missing is not None else ((), None)
+        self.state, self.error, self.why, self.told = NEW, None, None, False
+        self.leaves = self.version = self.program = None  # copies of the arguments of a call, where the trace needs some
+        self.tries = self.answers = self.waited = 0
+        self.lock = threading.Lock()  # for calls that wait
+        self.context = contextvars.copy_context()
+        self.asked, self.taken = time.perf_counter(), None  # when the first of its calls came, and when the program was put in use
+
+    def run(self):
+        """On the thread: make the program, or say what is in the way."""
+        try:
+            self.context.run(self.entry.make, self)
+            self.state = READY
+        except aside.Shared as shared:
+            self.tries += shared.remedy == aside.AGAIN
+            self.state = DATA if shared.remedy == aside.DATA else NEW if shared.remedy == aside.AGAIN and self.tries < TRIES else HERE
+            self.why = shared.text if self.state is HERE else self.why
+        except BaseException as error:
+            self.failed(error)
+
+    def failed(self, error):
+        self.error, self.leaves = error, None
+        self.tries += 1
+        static = self.entry.promoted and isinstance(error, WengertError)
+        self.state = NEW if self.tries < 2 and not static else FAILED  # once more: the program may have changed what was read
+        if static:
+            self.entry.compiled.keep_static(self.entry)
+
+    def lines(self):
+        """What explain() says while there is no program."""
+        arguments = ", ".join(f"{n}: {t}" for n, t in zip(self.entry.names, self.types))
+        how = f"{self.entry.answers_with} has answered {self.answers} call(s)"
+        if self.state is FAILED:
+            failed = next(iter(str(self.error).splitlines()), type(self.error).__name__)
+            return [f"  no trace: ({arguments})", f"    failed       {failed}", f"    background   {how}"]
+        seconds = time.perf_counter() - self.asked
+        return [f"  to come: ({arguments})", f"    background   asked for {seconds:.3f} s ago, {self.stands()}; {how}", *self.notes()]
+
+    def stands(self):
+        waits = {NEW: "to be asked for once more", HERE: "traced at the next call", DATA: "traced with the arguments of the next call"}
+        return waits.get(self.state, "compiled, in use from the next call" if self.state is READY else "being made")
+
+    def told_of(self):
+        """What explain() says of a program that was made so."""
+        how = f"{self.entry.answers_with} answered {self.answers} call(s)"
+        return [f"    background   {how}, until it took over {self.taken - self.asked:.3f} s after the first", *self.notes()]
+
+    def notes(self):
+        lines = [f"    note         traced on the thread of a call: {self.why}"] if self.why else []
+        why = "a derivative in it prints, draws numbers or chooses by value" if self.entry.numpy else "arguments are jax arrays"
+        return lines + ([f"    note         {self.waited} call(s) waited for the compiler: {why}"] if self.waited else [])
+
+
+class Background(Entry):
+    """An Entry whose calls never wait: see the module."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.programs = {}  # World -> {types: its compiled program}
+        function = self.compiled.plain
+        transform = getattr(function, "compiled", None)
+        self.answers_with = "generated NumPy" if transform is not None and transform.plain is None else "plain Python"
+
+    def first(self, *leaves, given=None):
+        """A call that the path of `run` does not answer."""
+        try:
+            return self.begun(leaves, given)
+        except forked.Forked as why:
+            return self.without_xla(leaves, why, given)
+
+    def begun(self, leaves, given):
+        """The same: by a program that is finished by now, or without one."""
+        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        types, missing, tried = tuple(k.type for k in kinds), None, []
+        while (here := self.ready(types, missing, tried)) is not None:
+            tried.append(here)
+            try:
+                return self.through(here, leaves, given)
+            except Missing as found:
+                missing = found
+            except Undecided:
+                return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
+            except Untraced:
+                pass
+        if not self.numpy:
+            return self.waits(self.job(kinds, types, missing), leaves, given)
+        if aside.is_answering():
+            return self.uncaptured(leaves, given)
+        return self.answered(self.job(kinds, types, missing), leaves, given)
+
+    def waits(self, job, leaves, given):
+        """The call of jax arrays, on which plain Python does not do what a program does: it waits for the compiler."""
+        forked.refuse()
+        with job.lock, progress.line(self.compiled.name):
+            if job.state is not READY:
+                job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
+                progress.phase("compiling", job.version.func.count())
+                self.make(job)
+                job.state, job.waited = READY, 1
+        return self.first(*leaves, given=given)
+
+    def through(self, here, leaves, given):
+        """The call by a world's program; Untraced where it is not for these leaves."""
+        if here.draws is not None:
+            return self.drawn(here, leaves, given)
+        everything = [*leaves, *here.gather()]
+        return self.finish(here, self.launch(here, everything), everything, given)
+
+    # -- without a program -------------------------------------------------------------------------
+    def job(self, kinds, types, missing):
+        """The Job of a call, a new one where there is none."""
+        with self.compiled.lock:
+            key = types, missing.path if missing is not None else ()
+            if key not in self.jobs:
+                here = next((w for w in self.worlds if w.serves(types)), None)
+                reason = "data took another way" if missing is not None else self._reason(types, here)
+                self.jobs[key] = Job(self, kinds, types, reason, missing)
+                if self.current is not None and self.current in self.programs:
+                    self.spread(self.current)
+            return self.jobs[key]
+
+    def answered(self, job, leaves, given):
+        """The call without a program, which is asked for when the result is there."""
+        with self.compiled.lock:
+            now, mine = job.state, job.state in (NEW, DATA, HERE)
+            job.state = ASKED if mine else now
+        if now is FAILED and not job.told:
+            job.told = True
+            warn_fallback(f"{self.compiled.name} cannot be compiled, and its calls run as {self.answers_with}: {job.error}", stacklevel=level() + 1)
+        ours = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves] if now is DATA else None
+        if now is HERE:
+            mine = self.trace_here(job, leaves)
+        aside.waited()
+        try:
+            with aside.answering():
+                result = self.uncaptured(leaves, given)
+        except BaseException:
+            if mine:
+                job.state = now
+            raise
+        job.answers += 1
+        job.waited += aside.waited()
+        if mine:
+            job.leaves = ours
+            if not WORKER.ask(job):
+                job.state = now
+        return result
+
+    def trace_here(self, job, leaves):
+        """The trace that cannot be made beside the program, on the thread of a call -> whether there is one to compile."""
+        try:
+            job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
+            return True
+        except Exception as error:
+            job.tries = TRIES
+            job.failed(error)
+            return False
+
+    # -- on the thread -----------------------------------------------------------------------------
+    def watch(self):
+        return watching(Strict) if aside.now() is not None else super().watch()
+
+    def make(self, job):
+        """Trace and compile; Shared where the trace must be made by a call."""
+        version, files = job.version or self.stored(job.types, job.reason), {}
+        if version is None:
+            with aside.beside(), np.errstate(all="ignore"):  # what a trace warns of, plain Python has warned of
+                version = self.trace(job.kinds, job.types, job.reason, job.leaves or aside.Absent(), job.path)
+                refuse_functions(version.captured.outs)
+        job.version, job.leaves = version, None
+        version.places = list(range(len(version.captured.func.params)))
+        start = time.perf_counter()
+        if not version.engine:
+            with self.compiled.cache.collect(version) as files:
+                job.program = self.compiled_ahead(version, job.kinds)
+                self.warm(version, job)
+        version.first_seconds = version.compile_seconds = time.perf_counter() - start
+        self.compiled.cache.keep(self, version, files)
+
+    def compiled_ahead(self, version, kinds):
+        """The program of a version, compiled for what its calls will pass."""
+
+        def find(found):
+            if found != expected:
+                raise Untraced
+            return version.func, version.places
+
+        expected = tuple(p.type for p in version.captured.func.params)
+        program = dispatch.program(find, self.compiled.name, self.compiled.native, self.compiled.exact)
+        numbers = [*(k.kind for k in kinds), *map(kind_of_input, version.captured.inputs)]
+        leaves = [(t, n if n in WEAK_DTYPES else None) for t, n in zip(expected, numbers, strict=True)]
+        paced = Pace()
+        sys.setprofile(paced)
+        try:
+            dispatch.ahead(program, leaves, self.compiled.device, dispatch.narrow(version.func))
+        finally:
+            sys.setprofile(None)
+        return program
+
+    def warm(self, version, job):
+        """Run it on arguments that are made up, where that surely ends: XLA prepares products when they are first run. And find out
+        whether it runs as generated NumPy."""
+        params = version.captured.func.params
+        if not ends(version.func) or version.captured.outside.draws or sum(p.type.size * p.type.dtype.itemsize for p in params) > LARGE:
+            return
+        kinds = [*(k.kind for k in job.kinds), *map(kind_of_input, version.captured.inputs)]
+        made = [made_up(p.type, k) for p, k in zip(params, kinds, strict=True)]
+        with dispatch.wide():
+            dispatch.wait(job.program(*self.placed(made)))
+        if not version.assumed:
+            here = World(self.compiled, version.rules)
+            here.call = job.program
+            engine.settle(self, here, version, made)
+
+    # -- taking over -------------------------------------------------------------------------------
+    def ready(self, types, missing, tried):
+        """The world that has a program for these types now, made the current one; None where there is none.
+
+        missing: the way that this call's data takes, if the worlds `tried` have no program for it, unless one was finished just now.
+        """
+        with self.compiled.lock:
+            key = types, missing.path if missing is not None else ()
+            taken = None
+            if key in self.jobs and self.jobs[key].state is READY:
+                taken = self.admit(self.jobs.pop(key))
+            others = (w for w in (self.current, *self.worlds) if w is not None and (w is taken or w not in tried))
+            here = next((w for w in others if w.serves(types) and self.has(w, types)), None)
+            if here is not None and (taken is not None or here is not self.current):
+                self.current = here
+                if here.draws is None:
+                    self.compiled.front.install(self)
+            return here
+
+    def has(self, here, types):
+        return here.draws is not None or here.version((*types, *(type_of(x) for x in here.gather()))) is not None
+
+    def admit(self, job):
+        """A finished program joins the world that holds now, if it takes the same in and may hold now; else it has a world of its own.
+        -> the world."""
+        version, inputs = job.version, [*map(input_key, job.version.captured.inputs)]
+        holds = version.rules == rules.in_force() and Guard(version.captured.outside.reads.values()).holds()
+        fits = lambda w: w.holds() and [*map(input_key, w.inputs)] == inputs and w.draws is None and not version.captured.outside.draws
+        here = next((w for w in (self.current, *self.worlds) if w is not None and fits(w)), None) if holds else None
+        if here is None:
+            here = World(self.compiled, version.rules)
+            self.worlds.append(here)
+        here.add(version, job.tree if any(v.tree is job.tree for v in here.versions) else None)
+        programs = self.programs.setdefault(here, {})
+        if version.assumed:
+            version.program = job.program
+        elif job.program is not None:
+            programs[tuple(p.type for p in version.captured.func.params)] = job.program
+        if version.engine:
+            engine.take(self, here, version)
+        self.spread(here)
+        version.background, job.taken, job.context = job, time.perf_counter(), None
+        return here
+
+    def spread(self, here):
+        """Have a world launch what is compiled, and nothing else: jax would compile what it has not seen."""
+        programs = self.programs[here]
+        base = next(iter(programs.values())) if len(programs) == 1 and not self.jobs else Programs(programs)
+        if isinstance(here.call, Trees):
+            here.call.program = base
+        elif isinstance(here.call, engine.Engines):
+            here.call = engine.Engines(base, here.call.found)
+        else:
+            here.call = base
+        if here is self.current and here.draws is None:
+            self.compiled.front.install(self)
+
+
+class Programs:
+    """Stands for the program of a world: one for each set of types, and none for others."""
+
+    def __init__(self, programs):
+        self.programs = programs
+
+    def __call__(self, *leaves):
+        program = self.programs.get(tuple([type_of(x) for x in leaves]))
+        if program is None:
+            raise Untraced
+        return program(*leaves)
+
+
+def kind_of_input(x):
+    """The Python type of what a program takes in beside its arguments: a Read's, a Draw's, an array, or the number of the call."""
+    return type(x.value) if isinstance(x, Read) else x.kind if isinstance(x, Draw) else int if x is None else type(x)
+
+
+def made_up(type, kind):
+    """A value of a type, as an array or number of the kind."""
+    x = np.ones(type.shape, type.dtype)
+    return kind(1) if kind in WEAK_DTYPES else x[()] if kind is SCALAR or isinstance(kind, builtins.type) and issubclass(kind, np.generic) else x
+
+
+def ends(func):
+    """Whether a program has no loops and does not call Python: it ends soon, whatever it is given."""
+    return not any(e.effect or e.op.name in CALLING or "trips" in e.attrs or not all(map(ends, e.regions())) for e in func.eqns)
+
+
+def refuse_functions(outs):
+    """A function made in a trace sees globals as the trace did; made beside the program, it must not leave it, nor what may hold it."""
+    for out in outs:
+        x = out.object
+        if out.how == "object" and (isinstance(x, types.FunctionType) or not isinstance(x, (*ATOMS, np.ndarray, np.dtype))):
+            aside.refuse(f"it returns or stores a {type(x).__name__}")
+
+
+def level():
+    """How many frames from the caller's up to the user's line."""
+    frame, n = sys._getframe(1), 1
+    while frame is not None and internal(frame.f_code):
+        frame, n = frame.f_back, n + 1
+    return n

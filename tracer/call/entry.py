@@ -1,0 +1,409 @@
+"""One call signature of a compiled function: its traces, and the shortest path through them.
+
+An `Entry` belongs to one argument structure, one kind per leaf and one set of static values. Inside it
+a `World` holds the traces made while the outside values were as its guard remembers, and a `Version`
+is one trace: one combination of shapes and dtypes, which jax.jit's own cache tells apart.
+"""
+
+import contextlib
+import time
+
+import numpy as np
+
+from ...autodiff import checkpoints
+from ...backends import forked
+from ...backends.xla import dispatch, hosted, waiting
+from ...ir import collector
+from ...ir.core import Func
+from ...ir.exactness import exactly
+from ...ir.pipeline import run as optimise
+from ...ir.types import type_of
+from ..capture.capture import capture
+from ..capture.causes import explained
+from ..capture.ints import fit
+from ..capture.signature import kind_for
+from ..capture.together import meet
+from ..common import progress, pytree
+from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
+from ..common.frames import without_internals
+from ..guards import aside, replaced, world
+from ..guards.draws import put_back, states
+from ..guards.held import SEEN
+from ..guards.outside import Outside, changing
+from ..program import chained, engine, raising, trial
+from ..program.straight import MISS
+from ..program.traces import World
+from ..program.tree import Chosen, Missing, Undecided, Untraced
+from ..program.version import Version
+from ..program.written import Place
+from ..rules import rules
+from ..values.assume import Choices, refuse_effects
+from ..values.status import PASSED, number_of
+from ..values.storage import current_trace
+from . import meanwhile
+
+
+def same_number(a, b):
+    return world.snapshot(a) == world.snapshot(b)
+
+
+class Entry:
+    """See the module. `run(leaves)` takes the flat dynamic leaves."""
+
+    def __init__(self, compiled, leaves, built, dynamic, names, places):
+        self.compiled, self.built, self.dynamic, self.places = compiled, built, dynamic, places
+        self.tree, self.types, order, self.shared = built
+        self.order = pytree.order_of(order)  # of the keys of dicts among the arguments
+        self.names = [names[i] for i in dynamic]
+        self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
+        self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
+        self.flat = places is not None and not places[1] and all(type(p) is Place for p in places[0])  # the arguments are the leaves
+        self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
+        traced = any(dispatch.is_tracer_type(self.types[i]) for i in dynamic)
+        self.raises = compiled.entry is Entry and compiled.native and compiled.device is None and not self.numpy and not traced
+        self.worlds = []
+        self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
+        self.current = None
+        self.jobs = {}  # programs asked for that are not in use, under `jit(tier=)`
+        self.postponed = False  # whether the generated function in front is to know of it at the next call
+        self.equal = ()  # objects among the static leaves that may stand for others
+        self.promoted = ()  # names of the ints among the dynamic leaves
+        self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
+
+    def run(self, leaves, given=None):
+        """The call, on any thread: guard, program, result; a trace first where there is none."""
+        try:
+            here = self.current
+            if here is None or not here.holds():
+                return self.first(*leaves, given=given)
+            if here.apart and (read := self.met(here, given)) is not None:
+                return self.together(leaves, read, given)
+            if here.draws is not None:
+                return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
+            if self.postponed:
+                self.compiled.front.install(self, again=True)
+            everything = [*leaves, *here.gather()]
+            for straight in here.straight:
+                out = straight(*everything)
+                if out is not MISS:
+                    return out
+            try:
+                raw = self.launch(here, everything)
+            except Untraced:
+                return self.first(*leaves, given=given)
+            return self.finish(here, raw, everything, given)
+        except forked.Forked as why:
+            return self.without_xla(leaves, why, given)
+
+    # -- making traces -----------------------------------------------------------------------------
+    def first(self, *leaves, given=None):
+        """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
+        if aside.is_answering():
+            return meanwhile.answer(self, World, leaves, given)
+        try:
+            return self.begun(leaves, given)
+        except forked.Forked as why:
+            return self.without_xla(leaves, why, given)
+        except replaced.Replaced as why:
+            if self.compiled.plain is None:
+                raise
+            return self.plainly(leaves, str(why).rstrip("."), given, level=8)
+
+    def without_xla(self, leaves, why, given):
+        """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python has not, else plainly."""
+        if self.compiled.plain is None and self.numpy and (found := meanwhile.interpreted(self, World, leaves)) is not None:
+            here, version, everything = found
+            return self.settle(here, version, meanwhile.results(version, everything), everything, given)
+        return self.plainly(leaves, why.reason, given, hint="")
+
+    def begun(self, leaves, given):
+        """The same, where nothing is made on another thread."""
+        with self.compiled.lock, progress.line(self.compiled.name):
+            version, fresh = self.prepare(leaves)
+            here = self.current
+            if here.apart and (read := self.met(here, given)) is not None:
+                return self.together(leaves, read, given)
+            if here.draws is not None:
+                self.keep(version, fresh)
+                return self.drawn(here, leaves, given)
+            if version.straight is not None and fresh:  # from disk
+                start = time.perf_counter()
+                out = version.straight(*leaves, *here.gather())
+                if out is not MISS:
+                    version.first_seconds, version.compile_seconds = time.perf_counter() - start, 0.0
+                    return out
+            try:
+                while True:
+                    try:
+                        start = time.perf_counter()
+                        everything = [*leaves, *here.gather()]
+                        progress.phase("compiling", version.func.count())
+                        if fresh:
+                            chained.settle(self, here, version)
+                        with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
+                            raw = trial.tried(self, here, version, everything) if fresh else None
+                            raw = self.launch(here, everything) if raw is None else raw
+                        break
+                    except Missing as missing:
+                        version, fresh = self.branched(here, leaves, missing), True
+            except Undecided:
+                return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
+            if isinstance(raw, Chosen):
+                version, raw = raw.version, raw.raw
+            if fresh and version.first_seconds is None:
+                dispatch.wait(raw)
+                version.first_seconds = time.perf_counter() - start
+                if dispatch.compiled_at() > start or version.compile_seconds is None:
+                    version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
+                with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
+                    if engine.settle(self, here, version, everything):
+                        raw = here.call(*everything)
+                if version.engine:
+                    self.compiled.front.install(self)
+                self.keep(version, fresh, files | more)
+        return self.settle(here, version, raw, everything, given)
+
+    def keep(self, version, fresh, files=()):
+        """Write a new trace to disk, where that is asked for."""
+        if fresh:
+            self.compiled.cache.keep(self, version, files)
+
+    def branched(self, here, leaves, missing):
+        """The trace for data that goes another way through the choices made by value."""
+        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        version = self.trace(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
+        if version.path[: len(missing.path)] != missing.path:
+            raise UnsupportedError(message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None))
+        here.add(version, missing.tree)
+        self.compiled.front.install(self)
+        return version
+
+    def prepare(self, leaves):
+        """-> (the version for these leaves, whether it was made just now)."""
+        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        types = tuple(k.type for k in kinds)
+        here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
+        version = here and (here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather()))))
+        if version is not None and here is self.current:
+            return version, False
+        fresh = version is None
+        if fresh:
+            reason = self._reason(types, here)
+            version = self.stored(types, reason) or self.trace(kinds, types, reason, leaves)
+            self.tell_apart(version)
+            if here is None or version.captured.outside.draws:
+                here = World(self.compiled, version.rules)
+                self.worlds.append(here)
+            here.add(version)
+            if version.engine:
+                engine.take(self, here, version)
+            raising.settle(self, here)
+        self.current = here
+        if here.draws is None:
+            self.compiled.front.install(self)
+        return version, fresh
+
+    def tell_apart(self, version):
+        """Let no other object stand for an equal one among the arguments, where it is stored to or handed on."""
+        given = {id(out.object) for out in version.captured.outs if out.how == "object"}
+        for key in self.equal:
+            key.alone = key.alone or bool(version.captured.stores) or id(key.object) in given
+
+    def _reason(self, types, here):
+        """Why there must be a new trace."""
+        if here is not None:
+            last = here.versions[-1]
+            changed = [f"{n}: {t} (was {u})" for n, t, u in zip(self.names, types, last.types) if t is not u]
+            return "new " + ", ".join(changed) if changed else "an outside array has another type"
+        if self.current is not None:
+            if self.current.rules != rules.in_force():
+                return "rules were stated or removed since"
+            return "changed since: " + ", ".join(f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed())
+        return self.compiled.reason_for(self)
+
+    def stored(self, types, reason):
+        """The trace that another process has made and kept for these types, or None."""
+        start = time.perf_counter()
+        version = self.compiled.cache.load(self, types) if current_trace() is None else None
+        if version is not None:
+            version.reason, version.trace_seconds = reason, time.perf_counter() - start
+        return version
+
+    def trace(self, kinds, types, reason, given, path=()):
+        start = time.perf_counter()
+        if current_trace() is None:
+            replaced.refuse()
+        kept = []
+        with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
+            captured, choices = self.captured(kinds, given, path)
+        captured.notes += kept
+        if not self.numpy:  # jax would copy them at each call
+            for k in captured.constants:
+                captured.inputs[k] = dispatch.held(captured.inputs[k], self.compiled.device)
+        refuse_effects(captured, choices)
+        traced = time.perf_counter()
+        progress.phase("optimising", captured.func.count())
+        applying = rules.applying(stated, self.compiled.exact)
+        with collector.waiting():
+            func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
+        if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
+            func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
+        version = Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
+        version.rules = stated
+        version.watch = watch if current_trace() is None else None
+        return version
+
+    def watch(self):
+        """A `with` around a trace."""
+        return self.compiled.cache.watch()
+
+    def captured(self, kinds, given, path):
+        """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
+        promoted = self.changing()
+        first = self.attempt(kinds, Choices(given, path), promoted)
+        if first is None:
+            return self.attempt(kinds, Choices(given, path), (), final=True)
+        more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
+        if not more:
+            return first
+        second = self.attempt(kinds, Choices(given, path), {*promoted, *more})
+        if second is None:
+            self.fixed.update(more)
+            return first
+        return second
+
+    def changing(self):
+        """The places of outside numbers that have had a third value by now."""
+        seen = {}
+        for here in self.worlds:
+            for place, read in here.reads.items():
+                if read.how == "value" and changing(read.value) and not same_number(read.get(), read.value):
+                    seen.setdefault(place, set()).add(repr(read.value))
+                elif read.how == "input" and not isinstance(read.value, np.ndarray):
+                    seen[place] = {1, 2}
+        return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
+
+    def attempt(self, kinds, choices, promoted, final=False):
+        """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing."""
+        leaves, made = list(self.leaves), []
+        for i, k in zip(self.dynamic, kinds):
+            leaves[i] = k
+
+        def around():
+            made.append(Outside(len(kinds), promoted, frozen=final))
+            known = [(self.compiled.name, self.compiled.function), *self.static.items()]
+            made[-1].names.update((id(x), (x, name)) for name, x in known)
+            for name, x in self.static.items():
+                if type(x) in SEEN:
+                    made[-1].read("itself", x, None, name)
+            return made[-1]
+
+        try:
+            captured = capture(
+                self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around,
+                objects=self.numpy, shared=self.shared,
+            )
+        except Exception as error:
+            if made[-1].inputs and not final and isinstance(error, WengertError):
+                self.fixed.update(promoted)
+                return None
+            raise without_internals(explained(error)) from error.__cause__
+        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, world.Read) else None for x in captured.inputs)]
+        ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
+        if ints and not fit(captured.func, ints):
+            if promoted and not final:
+                self.fixed.update(promoted)
+                return None
+            if any(k.kind is int for k in kinds):
+                raise ConcretizationError("an int that keeps changing may leave 64 bits, or meets integers of fewer")
+        return captured, choices
+
+    # -- running -----------------------------------------------------------------------------------
+    def launch(self, here, everything):
+        """The raw results for arguments and inputs."""
+        if forked.Process.forked:
+            return engine.without_xla(here, everything)
+        with dispatch.wide():
+            try:
+                raw = here.call(*self.placed(everything))
+            except dispatch.FAILURES as failure:
+                raise hosted.original(failure) from None
+        return raw if not here.endures or isinstance(raw, Chosen) else waiting.heard(raw, self.compiled.name)
+
+    def types_of(self, leaves):
+        return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))
+
+    def drawn(self, here, leaves, given):
+        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included."""
+        draws, version = here.draws, here.versions[0]
+        before = states(draws.sources())
+        env, number = draws.begin()
+        try:
+            everything = [*leaves, *here.gather(env, number)]
+            raw = self.launch(here, everything)
+            status = version.status(raw)
+        except BaseException:
+            put_back(before)
+            raise
+        finally:
+            draws.environments.pop(number, None)
+        if status:
+            put_back(before)
+            draws.run(version.captured.checks[number_of(status) - 1].drawn)
+        count = len(self.dynamic)
+        taken = [everything[p] for p in version.places]
+
+        def again(reason):
+            put_back(before)
+            return self.plainly(leaves[:count], reason, given)
+
+        return version.finish(raw, taken, self.numpy, again, given)
+
+    def placed(self, everything):
+        """All that a program takes, on the device asked for."""
+        return everything if self.compiled.device is None else dispatch.put(everything, self.compiled.device)
+
+    def finish(self, here, raw, everything, given=None):
+        if here.plain is not None:
+            return here.give(raw) if self.numpy else raw
+        if type(raw) is Chosen:
+            return self.settle(here, raw.version, raw.raw, everything, given)
+        versions = here.versions
+        version = versions[0] if len(versions) == 1 else here.version(tuple(type_of(x) for x in everything))
+        return self.settle(here, version, raw, everything, given)
+
+    def settle(self, here, version, raw, everything, given):
+        count = len(self.dynamic)
+        if self.promoted and not version.effects and version.status(raw):
+            return self.compiled.statically(self, everything[:count], given)
+        taken = [everything[p] for p in version.places]
+        return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given)
+
+    def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y).", level=5):
+        """Run the user's function uncaptured, and say so."""
+        if self.compiled.plain is None:
+            raise UnsupportedError(message(reason, None, hint))
+        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=level)
+        return self.uncaptured(leaves, given)
+
+    def met(self, here, given):
+        """The Read of an outside container that is also among the arguments, or None."""
+        return None if self.flat or given is None else meet(given, here.apart)
+
+    def together(self, leaves, read, given):
+        """A call in which an outside container is also among the arguments, which the trace takes for two."""
+        return self.plainly(leaves, f"{read.name}, a {type(read.get()).__name__} from outside, is also among the arguments", given)
+
+    def uncaptured(self, leaves, given):
+        """The user's own function on the arguments of a call."""
+        if given is not None:
+            return self.compiled.plain(*given[0], **given[1])
+        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
+        return self.compiled.plain(*args, **kwargs)
+
+    def filled(self, leaves):
+        """All leaves of a call, the static ones among them."""
+        full = list(self.leaves)
+        for i, x in zip(self.dynamic, leaves):
+            full[i] = x
+        return full

@@ -1,0 +1,123 @@
+"""What `f.explain()` prints: every trace, what it relied on, why it was made, and what it cost."""
+
+import types
+
+from ...backends import native
+from ...backends.numpy import by_python
+from ...backends.xla.materialize import cut
+from ..common.errors import shown
+from ..guards.draws import Draw
+from ..guards.outside import expected
+from ..guards.world import MISSING, Read
+from ..program import chained, engine
+from ..values.assume import Assumption
+from .receipt import receipt
+
+
+def explanation(compiled):
+    """The text of `explain`, one paragraph a trace."""
+    lines, numbers = [f"{compiled.name}: {_count(compiled)} trace(s)"], {}
+    for entry in compiled.entries.values():
+        for world in entry.worlds:
+            trees = []
+            for version in world.versions:
+                if version.tree in trees:
+                    continue
+                members = [version] if version.tree is None else list(version.tree.versions.values())
+                numbers = {v: len(numbers) + i for i, v in enumerate(members, 1)} | numbers
+                for v in members:
+                    lines += _version(numbers[v], entry, world, v)
+                    lines += [f"    pieces       {chained.told(v)}"] if v.chain else [] if v.engine else _chains(v.func)
+                    lines += _loops(v) if compiled.native else []
+                if version.tree is not None:
+                    trees.append(version.tree)
+                    lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
+        lines += [line for job in entry.jobs.values() for line in job.lines()]
+    return "\n".join(lines)
+
+
+def _count(compiled):
+    return sum(len(w.versions) for e in compiled.entries.values() for w in e.worlds)
+
+
+def _version(number, entry, world, version):
+    arguments = ", ".join(f"{n}: {t}" for n, t in zip(entry.names, version.types))
+    lines = [f"  trace {number}: ({arguments})", f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}"]
+    lines.append(f"    because      {version.reason}")
+    if entry.static:
+        lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
+    reads = [r for r in version.captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
+    reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
+    lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
+    lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]
+    draws = version.captured.outside.draws.list
+    if draws:
+        lines.append(f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order")
+    others = sum(not isinstance(x, Read | Draw) and x is not None for x in version.captured.inputs)
+    if others:
+        lines.append(f"    re-read      {others} outside array(s) at every call")
+    lines += [f"    stores       {place.name}" for place in version.captured.stores]
+    if version.captured.writes:
+        lines.append(f"    writes       {', '.join(_named(entry, version, i) for i in version.captured.writes)}")
+    lines += [f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed]
+    errors = {c.error for c in version.captured.checks} - {Assumption}
+    if errors:
+        lines.append(f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}")
+    lines += [f"    note         {note}" for note in version.captured.notes]
+    what = "compile and run first" if version.background is None else "compile"
+    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to {what}"
+    before, after = version.equations or version.captured.func.count(), version.func.count()
+    if version.equations is not None:
+        lines.append(f"    cost         {version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}")
+    else:
+        spent = f"{version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left)"
+        lines.append(f"    cost         {spent}, {first}")
+    lines += [f"    cache        {version.kept}"] if version.kept else []
+    if version.background is not None:
+        lines += version.background.told_of()
+    if version.times is not None:
+        lines.append(f"    runs         {_runs(version)}")
+    return lines
+
+
+def _runs(version):
+    """As what, and how long that took."""
+    ours, xla, inside = (t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside))
+    if not version.engine:
+        return f"through XLA: {ours} as NumPy, {xla} through XLA, when they were timed"
+    count = nests(version.func)
+    form = f"as NumPy, {count} {'loop' if count == 1 else 'loops'} as machine code" if count else "as NumPy"
+    if version.fused is not None:
+        count = nests(version.fused)
+        form = f"as NumPy, straight lines and loops as {count} {'function' if count == 1 else 'functions'} of machine code"
+    if xla is not None:
+        return f"{form}: {ours} as NumPy, {xla} through XLA, when they were timed"
+    within = f", {inside} of that in {'them' if version.fused else 'the loop' if count == 1 else 'the loops'}" if count else ""
+    return f"{form}: {ours} when it was timed{within}; XLA could save nothing, and was not asked to compile it"
+
+
+def nests(func):
+    """How many nests there are, in loops of Python's too."""
+    loops = [eqn for eqn in engine.equations(func) if eqn.op is engine.LOOP]
+    return sum(nests(eqn.attrs["body"]) if by_python(eqn) else 1 for eqn in loops)
+
+
+def _chains(func):
+    """How many values are kept from being computed again by each that reads them."""
+    count = cut(func)
+    return [f"    chains       {count} long chains are computed once, on CPUs, not again by each of their readers"] if count else []
+
+
+def _loops(version):
+    """The form of each loop on the CPU; of those within a native one there is nothing to say."""
+    lines = []
+    for eqn, reason in native.forms(version.func, 0 if version.engine else native.LEAST):
+        how = "native" if reason is None else f"{'in Python' if version.engine else 'through XLA'}: {reason}"
+        lines.append(f"    loop         {eqn.source or 'of no line'}: {how}")
+    return lines
+
+
+def _named(entry, version, index):
+    """An argument, or behind those an outside array."""
+    count = len(entry.names)
+    return entry.names[index] if index < count else version.captured.inputs[index - count].name

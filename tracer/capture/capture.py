@@ -1,0 +1,298 @@
+"""Run a Python function once on traced values -> an IR function, and how to give its results back.
+
+Dynamic arguments are pytree leaves described by a `Kind` each; what the function returns is described
+by an `Out` per leaf, so that the caller gets NumPy's own objects: arrays, scalars, Python numbers, the
+very argument that was returned, or a view of it.
+"""
+
+import re
+import sys
+import types
+
+import numpy as np
+
+from ...ir.core import Constant, Eqn, Lit
+from ...ir.ops import OPS
+from ...ir.source import Source
+from ..common import progress, pytree
+from ..common.errors import LeakError, UnsupportedError, message
+from ..guards import reported
+from ..guards.effects import Original
+from ..guards.held import SEEN
+from ..guards.outside import Outside
+from ..regions import hooks
+from ..regions.printing import Text
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.assume import attempts, checked
+from ..values.status import PASSED
+from ..values.storage import Storage, memories
+from ..values.trace import Trace
+from ..values.unmerged import Unmerged
+from ..values.views import dynamic
+from .containers import Containers
+from .handover import ARRAY, SCALAR, Handover, Out
+from .together import share
+
+SUSPENDED = (
+    (types.GeneratorType, "the generator", "gi_code"),
+    (types.CoroutineType, "the coroutine", "cr_code"),
+    (types.AsyncGeneratorType, "the async generator", "ag_code"),
+)
+
+class Kind:
+    """One dynamic argument: its IR type, and `kind` ARRAY, SCALAR, or float / complex / int / bool."""
+
+    __slots__ = ("type", "kind", "readonly", "name", "shadow")
+
+    def __init__(self, type, kind, readonly=False, name=None, shadow=None):
+        self.type, self.kind, self.readonly, self.name, self.shadow = type, kind, readonly, name, shadow
+
+    def handle(self, value, trace, index):
+        """The traced object that stands for the argument."""
+        if self.kind is ARRAY:
+            return TracedArray(Storage(value, trace, index, self.readonly), shadow=self.shadow)
+        return TracedScalar(value, None if self.kind is SCALAR else self.kind)
+
+
+def printable(name):
+    """`params['w'][0]` as a name in the IR's text: params_w_0."""
+    return re.sub(r"\W+", "_", name).strip("_") if name else None
+
+
+def kind_of(traced, name=None):
+    """The Kind that a traced object would have as an argument of an inner trace."""
+    if isinstance(traced, TracedArray):
+        return Kind(traced.type, ARRAY, not traced.writeable, name, traced.shadow)
+    return Kind(traced.type, traced.weak or SCALAR, False, name)
+
+
+class Captured:
+    """A finished trace.
+
+    func:    parameters are the dynamic arguments, then `lifted` (inner traces) or `inputs` (outermost);
+             results are the leaves of kind "value", then one a write, one an effect, then the status.
+    values:  how many results are leaves.
+    inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call; `Draw`s; the call's number, as None.
+    lifted:  values of the enclosing trace.
+    writes:  argument leaf indices whose arrays the function changed, in order of the results.
+    effects: storages of enclosing traces it changed, likewise.
+    checks:  the Check behind each nonzero status, from 1; empty when there is no status result.
+    layout:  argument leaf indices that must be in row-major order, for the trace took them to be.
+             Behind the arguments count the inputs: an outside array may be written, and may be returned.
+    outside: what was read of the world outside (outermost).
+    stores:  the places outside that every call stores to; what it stores comes behind the result.
+    notes:   what could not be captured as it stands, and what was done instead.
+    given:   what becomes of the argument's lists and dicts, see `containers`; None where they stay as they are.
+    bounded: (position of a parameter, (least, greatest) of its integers) of inputs that never change.
+    constants: the positions of those among the inputs.
+    relied:  (argument leaf index, what was asked of the array, the answer): see `relied`.
+    heeds:   whether NumPy might have floating-point errors to tell of, see `reported`.
+    """
+
+    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
+    __slots__ += ("outside", "stores", "given", "bounded", "constants", "relied", "heeds")
+
+    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given, bounded=(),
+                 constants=(), relied=(), heeds=True):
+        self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
+        self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
+        self.notes, self.outside, self.stores, self.given, self.bounded, self.constants = notes, outside, stores, given, bounded, constants
+        self.relied, self.heeds = relied, heeds
+
+    def rebuild(self, leaves):
+        """What the function returned, around these leaves."""
+        return pytree.unflatten(self.tree, leaves, self.order)
+
+
+def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None, once=False, objects=False,
+            shared=()):
+    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
+
+    choices: which decisions on data are made by value, and the arguments that decide.
+    around:  makes the `Outside` of an attempt, where it is to be more than a plain one.
+    once:    what is captured stands once in the enclosing trace.
+    objects: whether the caller's side takes ndarrays, and tells which of them a result is.
+    shared:  which places of the arguments hold one list or dict, see `together`.
+    """
+    if parent is not None:
+        trace = Trace(name, parent)
+        trace.once = once and parent.once
+        return _captured(trace, function, leaves, tree, kinds, order, None, False, shared)
+
+    def attempt():
+        outside = around() if around is not None else Outside(len(kinds))
+        trace = Trace(name, None, outside)
+        progress.tracing(trace)
+        trace.choices = choices
+        try:
+            made = _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared)
+        except Exception as error:
+            if outside.stray.refusal not in (None, error):  # what C or an `except` has made of it
+                raise outside.stray.refusal from None
+            raise
+        finally:
+            outside.stray.end()
+            if choices is not None:
+                choices.put_back()
+            outside.restore()
+        if outside.stray.refusal is not None:  # somebody's `except` has kept it from us
+            raise outside.stray.refusal
+        return made
+
+    return attempt() if choices is None else attempts(choices, attempt)
+
+
+def _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared):
+    """One attempt of `capture`, in its trace."""
+    with trace:
+        parent = trace.parent
+        handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
+        params = list(trace.build.params)
+        if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
+            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
+        storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
+        leaves = [handles.get(id(x), x) for x in leaves]
+        leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves] if parent is None else leaves
+        for x in leaves if parent is None else ():
+            outside.stray.meet(type(x))
+        args, kwargs = pytree.unflatten(tree, leaves, order)
+        args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
+        del leaves
+        containers = Containers(args, kwargs, outside)
+        with checked():
+            result = hooks.call(function)(*args, **kwargs)
+        del args, kwargs, handles
+        stores, plans = [], None
+        if parent is not None:
+            containers.refuse(trace.build.name)
+        else:
+            stores = outside.effects()
+            result = outside.given(result)
+            stores += [(Flag(s.origin), TracedArray(s)) for s in storages + [h.storage for h in outside.arrays.values()] if () in (s.frozen or ())]
+            result = (result, [value for _, value in stores]) if stores else result
+            outside.finish()
+            plans = containers.plans(result)
+            result = result if plans is None else plans[0]
+            params += [value for _, value in outside.inputs]
+            storages += [h.storage for h in outside.arrays.values()]
+        del containers
+        outs, values, tree = describe(result, trace, objects)
+        returned = [m for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray) for m in {leaf.storage, *memories(leaf.storage)}]
+        order = pytree.key_order(result)
+        places = [place for place, _ in stores]
+        del result, stores
+        if trace.parent is None and trace.choices is not None and not trace.choices.again:
+            trace.choices.undo.clear()
+        own_copies(outs)
+        count = len(values)
+        writes = [s for s in storages if s.value is not params[s.origin]]
+        effects = list(trace.journal)
+        values += [trace.bring(s.value) for s in (*writes, *effects)]
+        for storage, before in trace.journal.items():
+            storage.value = before
+        inputs, checks, layout, intervals, constants = [], (), (), {}, ()
+        if parent is None:
+            checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
+            layout = trace.layout_arguments(returned)
+            values += [trace.status.value] if checks else []
+            outside.draws.finish(trace.build.eqns)
+            captured, local, intervals = trace.finish_captures()
+            captured = [*outside.inputs, *captured, *outside.draws.inputs()]
+            inputs, constants = [what for what, _ in captured], tuple(k for k, (_, value) in enumerate(captured) if value in intervals)
+            trace.build.params += [value for _, value in captured]
+            trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
+    func = trace.build.finish(values)
+    written = [s.origin for s in writes]
+    notes = trace.root.notes
+    bounded = tuple((k, intervals[p]) for k, p in enumerate(func.params) if intervals.get(p) is not None)
+    args = func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans
+    relied = tuple(trace.relied.items()) if parent is None else ()
+    heeds = parent is not None or reported.possible(func, trace.of_python)
+    return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
+
+
+def _bind_constant(array, value):
+    value.eqn = Eqn(OPS["constant"], (), {"value": Constant(array)}, (value,), None)
+    return value.eqn
+
+
+def refuse_suspended(leaf):
+    """A generator or coroutine that is returned would go on when the trace has ended."""
+    kind, code = next(((k, getattr(leaf, a)) for t, k, a in SUSPENDED if isinstance(leaf, t)), (None, None))
+    if kind is not None:
+        if not isinstance(leaf, types.AsyncGeneratorType):
+            leaf.close()
+        hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
+        raise UnsupportedError(message(f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended", Source(code, 0), hint))
+
+
+def describe(result, trace, objects):
+    """-> (Out per leaf, result values, tree) of what a traced function returned."""
+    refuse_suspended(result)
+    leaves, tree = pytree.flatten(result)
+    shared = {}  # storage -> how many leaves show it
+    for leaf in leaves:
+        if isinstance(leaf, TracedArray):
+            shared[leaf.storage] = shared.get(leaf.storage, 0) + 1
+    outs, values, place = [], [], {}
+    arrays = [x for x in leaves if isinstance(x, TracedArray) and x.storage.trace is trace] if objects else ()
+    handover = Handover(arrays, trace, values)
+    for leaf in leaves:
+        if isinstance(leaf, Unmerged):
+            leaf.fail()
+        made = id(leaf) in trace.root.outside.draws.made
+        if made or isinstance(leaf, Text):
+            what = "a random generator made in it" if made else "text of traced values"
+            raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
+        refuse_suspended(leaf)
+        trace.root.outside.check_made(leaf)
+        trace.root.outside.check_state(leaf)
+        if isinstance(leaf, Traced) and trace.parent is None:
+            refuse_leaked(leaf, trace)
+        if isinstance(leaf, Original):
+            outs.append(Out("outside", object=leaf.read))
+        elif isinstance(leaf, TracedScalar):
+            outs.append(Out("value", leaf.weak or SCALAR, len(values)))
+            values.append(leaf.value)
+        elif not isinstance(leaf, TracedArray):
+            outs.append(Out("object", object=leaf))
+        elif leaf.storage.trace is not trace:
+            outs.append(Out("object", object=leaf))
+        elif objects:
+            outs.append(handover.out(leaf))
+        elif leaf.storage.origin is not None and not dynamic(leaf.chain):
+            outs.append(Out("argument", ARRAY, leaf.storage.origin, leaf.chain))
+        elif shared[leaf.storage] > 1 and not dynamic(leaf.chain):
+            if leaf.storage not in place:
+                place[leaf.storage] = len(values)
+                values.append(trace.bring(leaf.storage.value))
+            outs.append(Out("value", ARRAY, place[leaf.storage], leaf.chain))
+        else:
+            outs.append(Out("value", ARRAY, len(values)))
+            values.append(leaf.value)
+    return outs, values, tree
+
+
+def refuse_leaked(leaf, trace):
+    """A traced value of another trace leaves this one: of a function inside it that is differentiated, or of a call that has ended."""
+    within = leaf.storage.trace is trace if isinstance(leaf, TracedArray) else isinstance(leaf.value, Lit) or leaf.value in trace.build.values
+    if not within:
+        text = f"a traced value of type {leaf.type} is returned or stored outside, and was made inside a function that is differentiated or mapped"
+        raise LeakError(message(text, None, "Let that function return it: value_and_grad(f, has_aux=True), or beside its result."))
+
+
+def own_copies(outs):
+    """Arrays made while tracing and returned as they are: every call must hand out a fresh one."""
+    for out in outs:
+        if isinstance(out.object, np.ndarray) and sys.getrefcount(out.object) <= 2:
+            out.how = "copy"
+
+
+class Flag:
+    """The place of an argument's flag that says whether it may be written: what the function set it to, every call sets."""
+
+    def __init__(self, index):
+        self.name = f"the flags of argument {index}"
+
+    def set(self, array):
+        array.flags.writeable = False

@@ -1,0 +1,43 @@
+"""Errors of NumPy's and Python's own that tracing has caused, in our words."""
+
+from ...ir.source import Source
+from ..common.errors import ConcretizationError, DeepRecursion, message
+from ..common.frames import PART, internal
+
+
+def explained(error):
+    """NumPy's words for a traced value stored into a plain array, and Python's for endless recursion, in ours; other errors as they are."""
+    if type(error) is RecursionError:
+        return too_deep(error)
+    if type(error) is not ValueError or "setting an array element" not in str(error):
+        return error
+    tb = error.__traceback__
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return ConcretizationError(
+        message(
+            "a traced value was stored into a plain ndarray, one that the function made itself",
+            Source(tb.tb_frame.f_code, tb.tb_lasti),
+            "Make the array from a traced one, np.zeros_like(x), or pass it as an argument: then it is traced too.",
+        )
+    ).with_traceback(error.__traceback__)
+
+
+def too_deep(error):
+    """Endless recursion: the function that calls itself, the line where it does, and why tracing does not end."""
+    calls, last, tb = {}, {}, error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if not internal(code):
+            name, part, _ = code.co_qualname.partition(PART)  # a part is a body within the function
+            key = code.co_filename, name
+            if not part and key in last:
+                calls.setdefault(key, []).append(last[key])
+            last[key] = Source(code, tb.tb_lasti)
+        tb = tb.tb_next
+    if not calls:
+        return error
+    (_, name), (*_, source) = max(calls.items(), key=lambda found: len(found[1]))
+    text = f"{name} calls itself until Python's stack is full: recursion on traced data does not end while tracing"
+    hint = "Both sides of a choice are followed, whatever the data. Write a loop, or give the depth as an int argument."
+    return DeepRecursion(message(text, source, hint))

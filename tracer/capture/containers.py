@@ -1,0 +1,187 @@
+"""Lists and dicts among the arguments: what the function did to them is done to the caller's when the call has succeeded.
+
+The trace runs on copies of the argument's containers. Those that it changed, and those it returned, are
+remembered by their place in the arguments; a plan makes the new contents out of the results.
+
+Instances that the function has made, and containers that stand in several places of its result, are made by plans too: anew at every
+call, and once a call, so that what is one object in Python is one object here.
+"""
+
+import array
+import collections
+import copy
+
+from ..common import pytree
+from ..common.errors import UnsupportedError, message
+from ..guards.made import attributes, blank, set_attributes
+
+CONTAINERS = (list, dict)
+COPIED = (set, collections.deque, collections.Counter, bytearray, array.array)  # copies of those that the trace has made are handed out
+
+
+def items(container):
+    return list(container.items()) if isinstance(container, dict) else list(enumerate(container))
+
+
+class Containers:
+    """The mutable containers among the arguments of a trace, and their items before it.
+
+    outside: knows which instances the trace has made; None in inner traces.
+    """
+
+    def __init__(self, args, kwargs, outside=None):
+        self.paths, self.held = {}, []  # id -> path; (container, its items)
+        self.outside, self.planned = outside, {}  # id -> (list, dict or instance of the result, its plan)
+        self._visit((args, kwargs), ())
+
+    def _visit(self, x, path):
+        if not isinstance(x, list | tuple | dict):
+            return
+        if isinstance(x, CONTAINERS):
+            if id(x) in self.paths:
+                return
+            self.paths[id(x)] = path
+            self.held.append((x, items(x)))
+        for key, item in items(x):
+            self._visit(item, (*path, key))
+
+    def plans(self, result):
+        """-> (leaves, plan of the result or None, [(path, plan)] of the changed containers); None where all is as pytrees have it."""
+        changed = [x for x, before in self.held if _differs(items(x), before)]
+        if not changed and not self._meets(result, set()):
+            return None
+        leaves = []
+        return leaves, self.plan(result, leaves), [(self.paths[id(x)], self.contents(x, leaves)) for x in changed]
+
+    def _meets(self, x, seen):
+        """Whether x holds a container of the arguments, an instance that the trace has made, or a container twice."""
+        if self.is_made(x):
+            return True
+        if not isinstance(x, list | tuple | dict):
+            return not pytree.is_leaf(pytree.structure(x)) and any(map(self.is_made, pytree.leaves(x)))
+        if isinstance(x, CONTAINERS):
+            if id(x) in self.paths or id(x) in seen:
+                return True
+            seen.add(id(x))
+            if type(x) is dict and not pytree.has_order(x):
+                return True
+        return any(self._meets(item, seen) for _, item in items(x))
+
+    def is_made(self, x):
+        """Whether an object is to be made anew at every call."""
+        return self.outside is not None and (self.outside.has_made(x) or type(x) in COPIED)
+
+    def plan(self, x, leaves):
+        """A function (result leaves, given) -> x, for a thing that may hold what is not made as pytrees are.
+
+        given: (args, kwargs, what has been made so far in this call).
+        """
+        if id(x) in self.paths:
+            path = self.paths[id(x)]
+            return lambda made, given: at(given, path)
+        if self.is_made(x):
+            return self.once(x, self.queue if type(x) is collections.deque else self.copied if type(x) in COPIED else self.instance, leaves)
+        if type(x) in (list, dict):
+            return self.once(x, self.contents, leaves)
+        if type(x) is tuple:
+            return self.contents(x, leaves)
+        found, tree = pytree.flatten(x)
+        order = pytree.key_order(x)
+        if any(map(self.is_made, found)):
+            plans = [self.plan(leaf, leaves) for leaf in found]
+            return lambda made, given: pytree.unflatten(tree, [p(made, given) for p in plans], order)
+        first = len(leaves)
+        leaves += found
+        return lambda made, given: pytree.unflatten(tree, made[first : first + len(found)], order)
+
+    def once(self, x, how, leaves):
+        """The plan of an object that may stand in several places, or in itself: it is made once a call."""
+        key = id(x)
+        if key not in self.planned:
+            parts = []
+            self.planned[key] = x, lambda made, given: given[2][key] if key in given[2] else parts[0](made, given)
+            parts.append(how(x, leaves))
+        return self.planned[key][1]
+
+    def contents(self, x, leaves):
+        """A plan of a list, tuple or dict, by the plans of its items."""
+        key, parts = id(x), [(k, self.plan(item, leaves)) for k, item in items(x)]
+        if isinstance(x, tuple):
+            return lambda made, given: tuple([part(made, given) for _, part in parts])
+
+        def plan(made, given):
+            new = given[2][key] = {} if isinstance(x, dict) else []
+            for k, part in parts:
+                if isinstance(x, dict):
+                    new[k] = part(made, given)
+                else:
+                    new.append(part(made, given))
+            return new
+
+        return plan
+
+    def instance(self, x, leaves):
+        """A plan of an instance, by the plans of its attributes."""
+        key, kind = id(x), type(x)
+        parts = [(name, self.plan(self.outside.given(value), leaves)) for name, value in attributes(x).items()]
+
+        def plan(made, given):
+            new = given[2][key] = blank(kind)
+            set_attributes(new, {name: part(made, given) for name, part in parts})
+            return new
+
+        return plan
+
+    def queue(self, x, leaves):
+        """A plan of a deque, by the plans of its items."""
+        key, most, parts = id(x), x.maxlen, [self.plan(self.outside.given(item), leaves) for item in x]
+
+        def plan(made, given):
+            new = given[2][key] = collections.deque((), most)
+            new.extend([part(made, given) for part in parts])
+            return new
+
+        return plan
+
+    def copied(self, x, leaves):
+        self.outside.check_made(x)
+        key = id(x)
+
+        def plan(made, given):
+            new = given[2][key] = copy.copy(x)
+            return new
+
+        return plan
+
+    def refuse(self, name):
+        """Raise where nobody will do to the caller's containers what the function did."""
+        for x, before in self.held:
+            if _differs(items(x), before):
+                text = f"{name} changes a {type(x).__name__} among its arguments, inside a transform"
+                raise UnsupportedError(message(text, None, "Return the new one: transforms see arrays and results alone."))
+
+
+def _differs(now, before):
+    return len(now) != len(before) or any(a != c or b is not d for (a, b), (c, d) in zip(now, before))
+
+
+def at(given, path):
+    """The caller's container at a path."""
+    for key in path:
+        given = given[key]
+    return given
+
+
+def settle(made, plans, given):
+    """Do to the caller's containers what the function did -> its result. `given`: (args, kwargs)."""
+    _, result, changes = plans
+    given = (*(given or ((), {})), {})
+    new = [(at(given, path), plan(made, given)) for path, plan in changes]
+    value = result(made, given)
+    for container, contents in new:
+        if isinstance(container, dict):
+            container.clear()
+            container.update(contents)
+        else:
+            container[:] = contents
+    return value

@@ -1,0 +1,82 @@
+"""Which of the user's lines is running: the innermost frame that belongs neither to us nor to NumPy."""
+
+import os
+import sys
+
+import numpy as np
+
+from ...ir.source import Source
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+INTERNAL = (
+    *(os.path.join(ROOT, room) + os.sep for room in ("ir", "autodiff", "backends", "tracer")),
+    os.path.join(ROOT, "__main__.py"),
+    os.path.dirname(np.__file__) + os.sep,
+    *(os.path.dirname(os.__file__) + os.sep + name for name in ("functools.py", "threading.py")),
+    "<wengert",
+    "<frozen ",
+    "<__array_function__",
+)
+PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
+ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
+_internal = {}  # code -> bool
+
+
+def internal(code):
+    """Whether a code object is ours or NumPy's own."""
+    found = _internal.get(code)
+    if found is None:
+        found = _internal[code] = code.co_filename.startswith(INTERNAL)
+    return found
+
+
+def locate():
+    """The user's instruction now running, as a Source; None when there is none on the stack."""
+    frame, known = sys._getframe(2), _internal.get
+    while frame is not None:
+        code = frame.f_code
+        ours = known(code)
+        if not (internal(code) if ours is None else ours):
+            return Source(code, frame.f_lasti)
+        frame = frame.f_back
+    return None
+
+
+def name_of(thing):
+    """The variable that holds an object in the user's function now running, or None."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not internal(frame.f_code):
+            for name, value in frame.f_locals.items():
+                if value is thing and name.isidentifier():
+                    return name
+        frame = frame.f_back
+    return None
+
+
+def without_internals(error):
+    """`error`, and those it came from, with our own frames taken out of the tracebacks; the user's stay."""
+    todo, seen = [error], set()
+    while todo:
+        e = todo.pop()
+        if e is None or id(e) in seen:
+            continue
+        seen.add(id(e))
+        todo += [e.__cause__, e.__context__]
+        _strip(e)
+    return error
+
+
+def _strip(error):
+    kept = []
+    tb = error.__traceback__
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if not internal(code):
+            if kept and code.co_qualname.endswith(PART):  # the function is here, not where it ran this part of itself
+                kept.pop()
+            kept.append(tb)
+        tb = tb.tb_next
+    for tb, following in zip(kept, [*kept[1:], None]):
+        tb.tb_next = following
+    error.__traceback__ = kept[0] if kept else None

@@ -1,0 +1,461 @@
+"""What one trace meets of the world outside it: what it relied on, what it takes in, and what it changes there.
+
+An array found outside is an argument like any other: it is read at every call, and may be written. A
+container is seen through a copy, in which such arrays are traced; what was done to the copy is done to
+the container at every call. Attributes and items stored to hold their new values while the function is
+traced, are put back then, and are stored again at every call, after all that can fail.
+"""
+
+import builtins
+import collections
+import copy
+import functools
+import io
+import types
+import weakref
+
+import numpy as np
+
+from ...ir.core import Value
+from ...ir.types import SHORT, Tensor, type_of
+from ..common.errors import UnsupportedError, message, shown
+from ..common.frames import locate
+from ..common.scan import names
+from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from ..values.storage import Storage, current_trace
+from . import aside
+from .asked import Asked, context
+from .draws import Draw, Draws
+from .effects import Call, Contents, Original
+from .holding import CODE, LOCKS, NUMPYS, is_advanced
+from .made import hidden, is_plain
+from .reliance import OURS, PARTS, Reliance, library
+from .state import SEEN_THROUGH, UNBOUND, Slot, inside
+from .stray import Stray
+from .world import BUILTINS, MISSING, SCALARS, Read, contents, small, within
+
+NUMBERS = (int, float, complex)
+ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
+REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
+FEW = 64  # items of a container that code without hooks may read
+RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
+FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
+
+
+def expected(read):
+    """Whether a place is what a library's module holds under a name, or a part of a function: guarded, though hardly anyone exchanges it."""
+    held = read.parent if read.kind == "state" and read.parent is not None else read
+    if isinstance(held.owner, types.FunctionType) and held.key in PARTS:
+        return True
+    return isinstance(read.owner, types.ModuleType) and read.kind == "attribute" and library(read.owner) and not isinstance(read.value, list | dict)
+
+
+def changing(value):
+    """Whether a value could be taken in at every call instead of being relied on."""
+    if type(value) is int:
+        return small(value)
+    return type(value) in NUMBERS or isinstance(value, np.generic) and value.dtype.name in SHORT and value.dtype.kind in "iufc"
+
+
+class Outside(Reliance):
+    """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
+    frozen: whether small arrays are relied on instead of taken in."""
+
+    def __init__(self, arguments=0, promoted=(), frozen=False):
+        self.arguments, self.promoted, self.frozen = arguments, frozenset(promoted), frozen
+        self.reads = {}  # place -> Read
+        self.inputs = []  # [(Read, Value)]
+        self.functions = {}
+        self.names = {}  # id -> (object, what the user calls it)
+        self.paths = {}  # id(array) -> the Read that found it
+        self.containers = {}  # id(container) -> (it, the Read that found it)
+        self.arrays, self.scalars = {}, {}
+        self.mirrors = {}  # id(container) -> (it, the copy, the copy's items as made, Read)
+        self.copies = {}  # id(copy) -> Read
+        self.calls = []  # [(container, Call, arguments)]
+        self.heap = {}  # Slot -> value before the trace
+        self.entered = {}  # Slot -> what stands for that value in the trace
+        self.assigned = set()  # slots of globals and cells that the functions called may assign
+        self.made = {}  # id -> weak reference to an instance made while tracing
+        self.written = ()
+        self.draws = Draws()
+        self.identified = False  # whether it was asked which list or dict one is
+        self.stray = Stray(self)  # sees what runs without hooks
+        self.asked, self.acted = 0, None  # how many calls have asked the world; what the program calls that acts on it, last
+        super().__init__()
+
+    # -- reading -----------------------------------------------------------------------------------
+    def read(self, kind, owner, key, name, source=None, parent=None):
+        place = kind, id(owner) if parent is None else parent.place, key
+        found = self.reads.get(place)
+        if found is None:
+            found = self.reads[place] = Read(kind, owner, key, name, source or locate(), parent)
+            if kind not in ("contents", "state"):
+                self.meet(found)
+        return found
+
+    def meet(self, read):
+        """Note how an object was reached."""
+        value, kind = read.value, type(read.value)
+        if read.place in self.promoted and changing(value):
+            read.how = "input"
+        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not (self.frozen and value.size <= RELIED_ON):
+            first = self.paths.setdefault(id(value), read)
+            read.how, read.other = ("free", None) if first is read else ("same", first)
+        elif isinstance(value, np.ndarray):
+            aside.refuse(f"it needs to know what is in the array {read.name}")
+            if kind is not np.ndarray and value.size > RELIED_ON:
+                text = f"{read.name} is a {kind.__name__}, a subclass of ndarray, and too large to be compared at every call"
+                raise UnsupportedError(message(text, locate(), "Make np.asarray(x) of it outside."))
+            read.how, read.other = ("contents", value.copy()) if value.size <= RELIED_ON and not value.dtype.hasobject else ("value", None)
+            if value.dtype.hasobject:
+                self.names.setdefault(id(value), (value, read.name))
+        elif kind in SEEN_THROUGH:
+            first = self.containers.setdefault(id(value), (value, read))[1]
+            read.how, read.other = ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
+        elif kind not in SCALARS:
+            self.names.setdefault(id(value), (value, read.name))
+            self.stray.meet(value if isinstance(value, type) else kind)
+            if "decimal" in (kind.__module__, getattr(value, "__module__", None), getattr(value, "__name__", None)):
+                made = Asked(context, (), {}, 0, "the context of decimal", locate(), False)
+                self.reads.setdefault(made.place, made)
+
+    def enter(self, read, whole=True):
+        """What the trace gets to see of the value of a read."""
+        value = read.value
+        if read.how == "input" and not isinstance(value, np.ndarray):
+            return self.scalar(read)
+        return self.seen(value, whole)
+
+    def seen(self, value, whole=True):
+        """A value of an outside place as the trace sees it."""
+        if type(value) is np.ndarray:
+            return self.array(value) if id(value) in self.paths else value
+        if type(value) in SEEN_THROUGH and whole and id(value) in self.containers:
+            return self.mirror(value)
+        return value
+
+    def take(self, read, type):
+        root = current_trace().root
+        value = Value(type, None, "".join(c if c.isalnum() else "_" for c in read.name).strip("_"))
+        root.build.values.add(value)
+        self.inputs.append((read, value))
+        return value
+
+    def array(self, array):
+        found = self.arrays.get(id(array))
+        if found is None:
+            read = self.paths[id(array)]
+            read.how = "input" if read.how == "free" else read.how
+            value = self.take(read, type_of(array))
+            storage = Storage(value, current_trace().root, self.arguments + len(self.inputs) - 1, not array.flags.writeable)
+            found = self.arrays[id(array)] = TracedArray(storage)
+        return found
+
+    def scalar(self, read):
+        found = self.scalars.get(read.place)
+        if found is None:
+            weak = type(read.value) if type(read.value) in NUMBERS else None
+            value = self.take(read, Tensor((), WEAK_DTYPES[weak] if weak else read.value.dtype))
+            found = self.scalars[read.place] = TracedScalar(value, weak)
+        return found
+
+    def mirror(self, container):
+        """The copy of an outside container that the trace works on."""
+        found = self.mirrors.get(id(container))
+        if found is not None:
+            return found[1]
+        try:
+            return self.copied(container)
+        except RecursionError:
+            text = f"{self.containers[id(container)][1].name:.100}, a {type(container).__name__} from outside, is nested too deeply"
+            raise UnsupportedError(message(text, locate(), "Hold its items in one list, or in an array.")) from None
+
+    def copied(self, container):
+        read, kind = self.containers[id(container)][1], type(container)
+        within(container, read.name)
+        self.read("contents", None, None, f"the contents of {read.name}", parent=read)
+        if kind is tuple:
+            parts = [self.part(read, i) for i in range(len(container))]
+            made = container if all(a is b for a, b in zip(parts, container)) else tuple(parts)
+            self.mirrors[id(container)] = container, made, None, read
+            return made
+        made = copy.copy(container)
+        aside.unchanged(self.reads["contents", read.place, None].value, contents(made), read.name)
+        self.mirrors[id(container)] = container, made, None, read
+        self.copies[id(made)] = read
+        if kind in (list, collections.deque):
+            for i in range(len(container)):
+                made[i] = self.part(read, i)
+        elif kind is not set:
+            for k in container:
+                made[k] = self.part(read, k)
+        self.mirrors[id(container)] = container, made, items(made), read
+        for _, call, args in [c for c in self.calls if c[0] is container]:
+            getattr(made, call.method)(*args)
+        self.calls = [c for c in self.calls if c[0] is not container]
+        return made
+
+    def part(self, parent, key):
+        container = parent.value
+        if Slot("item", container, key, "") in self.heap:
+            return container[key]
+        return self.enter(self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent))
+
+    # -- hooks -------------------------------------------------------------------------------------
+    def function(self, f, hooked):
+        """Note what a function that is called names outside itself."""
+        code, closure = f.__code__, f.__closure__ or ()
+        self.function_itself(f)
+        key = code, id(f.__globals__), *map(id, closure)
+        if key in self.functions:
+            return
+        self.functions[key] = f
+        cells, found = dict(zip(code.co_freevars, closure)), names(code)
+        for kind, name in found.stores:
+            slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
+            aside.refuse(f"it assigns {name}, a variable outside")
+            self.assigned.add(slot)
+            self.heap.setdefault(slot, slot.get())
+        for kind, name, line, chain in found.loads:
+            slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
+            value = slot.get() if slot.owner is not None else UNBOUND
+            aside.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
+            if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
+                continue
+            if self.heap.get(slot, value) is not value:
+                continue  # assigned since
+            read = self.read(slot.kind, slot.owner, slot.key, name, line)
+            aside.agree(kind, slot.owner, slot.key, read.value)
+            if read.value is MISSING and kind == "global":
+                read = self.builtin(read, line)
+            if read.how == "input" and not isinstance(read.value, np.ndarray):
+                aside.refuse(f"{name}, a number outside, keeps changing")
+                self.heap.setdefault(slot, value)
+                self.entered[slot] = self.scalar(read)
+                slot.set(self.entered[slot])
+            if not hooked:
+                self.follow(read, chain)
+
+    def builtin(self, read, line):
+        """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the user's own there."""
+        if read.key in BUILTINS:
+            read.builtin = getattr(builtins, read.key)
+            return read
+        return self.read("item", vars(builtins), read.key, read.name, line)
+
+    def follow(self, read, chain):
+        """Rely on all that code without hooks can reach from a name."""
+        value = read.value
+        self.firm(read)
+        if read.how == "free":
+            if value.size > RELIED_ON:
+                text = f"{read.name}, an array of shape {value.shape}, is read by a generator or a function without source, which is not captured"
+                raise UnsupportedError(message(text, locate(), "Pass it as an argument, or read it in a function that is captured."))
+            read.how, read.other = "contents", value.copy()
+        if type(value) in SEEN_THROUGH and len(value) <= FEW:
+            self.read("contents", None, None, f"the contents of {read.name}", parent=read)
+            if type(value) in (list, dict, tuple):
+                for k in value if isinstance(value, dict) else range(len(value)):
+                    self.follow(self.read("item", None, k, f"{read.name}[{shown(k)}]", parent=read), {})
+        if isinstance(value, types.ModuleType) and library(value) or isinstance(value, (*SCALARS, np.ndarray)):
+            return
+        for key, more in chain.items():
+            if getattr(value, key, MISSING) is getattr(value, key, None):
+                self.follow(self.read("attribute", value, key, f"{read.name}.{key}"), more)
+
+    def attribute(self, owner, key, whole=True):
+        """`owner.key`, noted if it is outside."""
+        kind = type(owner)
+        if kind is types.ModuleType:
+            known = self.reads.get(("attribute", id(owner), key))
+            if known is not None and type(known.value) in FUNCTIONS and known.how == "value" and vars(owner).get(key) is known.value:
+                return known.value  # as it was when it was noted
+        if kind is np.ndarray:
+            return getattr(self.array(owner) if id(owner) in self.paths else owner, key)
+        if kind in SEEN_THROUGH:
+            return self.method(owner, key) if id(owner) in self.containers else getattr(owner, key)
+        if not self.noted(owner, key) and not self.own_state(owner, key):
+            return getattr(owner, key)
+        made = self.made.get(id(owner))
+        if made is not None and made() is owner or Slot("attribute", owner, key, "") in self.heap:
+            return getattr(owner, key)
+        name = f"{self.called(owner)}.{key}"
+        fixed = next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), MISSING) if not isinstance(owner, type | types.ModuleType) else MISSING
+        if isinstance(fixed, types.FunctionType | classmethod) and type(value := getattr(owner, key)) is types.MethodType:
+            bound = self.read("attribute", owner, key, name)
+            bound.how, bound.other = "free", None
+            self.read("attribute", None, "__func__", f"{kind.__name__}.{key}", parent=bound)
+            return value
+        value = getattr(owner, key, MISSING)
+        if value is MISSING or getattr(owner, key, MISSING) is value or isinstance(value, (*SCALARS, np.ndarray)):
+            read = self.read("attribute", owner, key, name)
+            return getattr(owner, key) if value is MISSING else self.enter(read, whole)
+        if not isinstance(value, (types.MethodType, *CODE)):
+            self.rely(owner)
+        return value
+
+    def own_state(self, owner, key):
+        """Whether what a library's module or object holds under a name may be exchanged: it is then guarded like any other."""
+        if isinstance(owner, types.ModuleType):
+            return owner.__name__.partition(".")[0] not in OURS and key not in REBOUND and key in vars(owner)
+        return self.knows(owner) and not isinstance(owner, type) and isinstance(held := getattr(owner, "__dict__", None), dict) and key in held
+
+    def knows(self, x):
+        """Whether an object was met outside."""
+        return self.names.get(id(x), (self,))[0] is x
+
+    def held(self, owner, key):
+        """A tuple or dict that a function or a partial holds, noted: default arguments, and arguments given beforehand."""
+        return self.enter(self.read("attribute", owner, key, f"{getattr(owner, '__name__', type(owner).__name__)}.{key}"), True)
+
+    def called(self, owner):
+        found = self.names.get(id(owner))
+        return found[1] if found else owner.__name__ if isinstance(owner, type | types.ModuleType) else type(owner).__name__
+
+    def method(self, owner, key):
+        if key in ADDING and id(owner) not in self.mirrors and not inside():
+            return functools.partial(self._add, owner, key)
+        return getattr(self.mirror(owner), key)
+
+    def _add(self, owner, method, *args):
+        if id(owner) in self.mirrors:
+            return getattr(self.mirror(owner), method)(*args)
+        self.calls.append((owner, Call(self.containers[id(owner)][1], method), args))
+
+    def item(self, owner, key, whole=True):
+        """`owner[key]` of an outside container."""
+        plain = type(owner) is dict and not isinstance(key, Traced) or type(owner) in (list, tuple) and type(key) is int
+        if id(owner) in self.mirrors or not plain or any(c[0] is owner for c in self.calls):
+            return self.mirror(owner)[key]
+        if Slot("item", owner, key, "") in self.heap:
+            return owner[key]
+        parent = self.containers[id(owner)][1]
+        if type(owner) is not dict:
+            if key < 0:
+                self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
+            key = range(len(owner))[key]
+        read = self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
+        return owner[key] if read.value is MISSING else self.enter(read, whole)
+
+    def own(self, made):
+        """Note an instance made while tracing: it is not outside."""
+        self.stray.meet(type(made))
+        try:
+            self.made[id(made)] = weakref.ref(made)
+        except TypeError:
+            self.made[id(made)] = lambda: made
+
+    def has_made(self, x):
+        """Whether an object is an instance, made in the trace, that can be made anew from its attributes."""
+        found = self.made.get(id(x))
+        return found is not None and found() is x and is_plain(type(x)) and not isinstance(x, Traced)
+
+    def check_made(self, x):
+        """Refuse to give out an object that holds traced values and that no call could make anew."""
+        if isinstance(x, (Traced, Original, np.ndarray, np.generic, *SCALARS)) or self.knows(x) or hidden(x) is None:
+            return
+        text = f"the function returns or stores a {type(x).__name__} with traced values in it, which no call could make anew"
+        raise UnsupportedError(message(text, None, "Return the values, and make it of them outside."))
+
+    def check_state(self, x):
+        """Refuse to give out an object made in the trace whose state every call would find as the call before has left it."""
+        if not self.knows(x) and (is_advanced(x) or isinstance(x, (io.IOBase, *LOCKS))):
+            text = f"the function returns or stores a {type(x).__name__} that it has made, which would be one and the same for all calls"
+            hint = "Return what it gives, as a list, and make it of that outside." if hasattr(x, "__next__") else "Make it outside."
+            raise UnsupportedError(message(text, None, hint))
+
+    # -- storing -----------------------------------------------------------------------------------
+    def target(self, owner):
+        """The container that a store into `owner` reaches: its copy where there is one."""
+        found = self.mirrors.get(id(owner))
+        return owner if found is None else found[1]
+
+    def store(self, slot):
+        """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
+        if slot.kind == "cell" or slot in self.heap:
+            return
+        made = self.made.get(id(slot.owner))
+        parent = self.containers.get(id(slot.owner))
+        if made is not None and made() is slot.owner or slot.kind == "item" and parent is None:
+            return
+        aside.refuse(f"it stores to {slot.name}")
+        self.heap[slot] = slot.get()
+        if inside():
+            name = f"{parent[1].name}[{shown(slot.key)}]" if parent else f"{self.called(slot.owner)}.{slot.key}"
+            read = self.read(slot.kind, slot.owner if parent is None else None, slot.key, name, parent=parent and parent[1])
+            self.entered[slot] = self.enter(read) if read.value is not MISSING else UNBOUND
+            slot.set(self.entered[slot])
+
+    def place(self, slot):
+        """The Read, not relied on, of a slot."""
+        parent = self.containers.get(id(slot.owner))
+        key = slot.kind, id(slot.owner) if parent is None else parent[1].place, slot.key
+        name = slot.name if parent is None else f"{parent[1].name}[{shown(slot.key)}]"
+        return self.reads.get(key) or Read(slot.kind, slot.owner, slot.key, name, None, parent and parent[1])
+
+    def effects(self):
+        """[(place, value after the trace)] of all that is to be stored at every call."""
+        out = []
+        for slot, before in self.heap.items():
+            after = slot.get()
+            if after is self.entered.get(slot, MISSING):
+                continue
+            if slot in self.assigned and after is before:
+                if before is not UNBOUND:
+                    self.read(slot.kind, slot.owner, slot.key, slot.name)
+                continue
+            if after is UNBOUND and before is UNBOUND:
+                continue
+            if after is UNBOUND:
+                raise UnsupportedError(message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead."))
+            out.append((self.place(slot), after))
+        self.written = {place.place for place, _ in out}
+        for _, made, had, read in self.mirrors.values():
+            if had is not None and differ(had, items(made)):
+                out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
+                self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
+        out += [(call, args) for _, call, args in self.calls]
+        return [(place, self.given(value)) for place, value in out]
+
+    def given(self, x):
+        """A value that leaves the trace, the containers themselves in place of their copies."""
+        read = self.copies.get(id(x))
+        if read is not None:
+            return Original(read)
+        if type(x) in (list, tuple):
+            inside = [self.given(v) for v in x]
+            return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
+        if type(x) is dict:
+            inside = {k: self.given(v) for k, v in x.items()}
+            return inside if any(inside[k] is not v for k, v in x.items()) else x
+        return x
+
+    def restore(self):
+        """Put back what the trace stored to."""
+        for slot, before in self.heap.items():
+            slot.set(before)
+
+    def finish(self):
+        """Let go of what would keep memory made in the trace alive."""
+        self.mirrors.clear()
+        self.calls.clear()
+
+    def worth_promoting(self):
+        """The places of numbers that were relied on though the function itself changes them."""
+        return [r.place for r in self.reads.values() if r.how == "value" and r.place in self.written and changing(r.value)]
+
+
+def gathered(inputs, env=None, number=None):
+    """What a program takes in beside its arguments, now; `env` are the draws, `number` is the call's."""
+    return [x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, Draw) else number if x is None else x for x in inputs]
+
+
+def items(container):
+    """What a container holds, in order, keys included."""
+    return [x for pair in container.items() for x in pair] if isinstance(container, dict) else list(container)
+
+
+def differ(had, now):
+    """Whether two lists hold other objects."""
+    return len(had) != len(now) or any(a is not b for a, b in zip(had, now))

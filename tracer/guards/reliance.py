@@ -1,0 +1,199 @@
+"""What code without hooks is given: it may find anything that can be reached from there, so all of that is relied on.
+
+A trace notes what captured code reads. Functions of libraries and of C, and the user's own code without source, read unseen. An
+object from outside that is handed to such code is relied on as a whole: it, and what it holds, down to what never changes.
+"""
+
+import sys
+import types
+
+import numpy as np
+
+from ..common.errors import UnsupportedError, message
+from ..common.frames import internal, locate
+from ..common.origin import HEAP
+from ..common.scan import names
+from ..values.array import Traced, TracedArray, TracedScalar
+from .holding import CODE, Unknown, is_advanced, is_fixed, parts
+from .world import MISSING
+
+MOST = 1000  # objects that are compared at every call
+LARGEST = 1 << 14  # elements of an array, bytes of a buffer
+OURS = ("wengert", "jax", "jaxlib")
+OPEN = (types.SimpleNamespace,)  # classes of the standard library that hold the user's own state
+LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.stdlib_module_names} - {"__main__"}
+PLAIN = (list, tuple, dict, set, frozenset)  # of which the trace sees copies, or which it has made itself
+SIMPLE = frozenset((bool, int, float, complex, str, bytes, type(None), TracedArray, TracedScalar))  # of which nothing need be asked: fixed, or traced
+PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function
+ADVICE = "Read what it needs in a function that is captured, or pass it as an argument."
+
+
+def library(kind):
+    """Whether a class or module is nobody's own state."""
+    name = str(kind.__name__ if isinstance(kind, types.ModuleType) else kind.__module__).partition(".")[0]
+    return name in LIBRARIES and kind not in OPEN and name != "argparse"
+
+
+def of_user(kind):
+    """Whether a class is written in Python, by anybody but the libraries that we know, and us."""
+    if not kind.__flags__ & HEAP:
+        return False
+    home = kind.__module__.partition(".")[0]
+    return home not in LIBRARIES and not home.startswith("_cython")  # whose functions NumPy has
+
+
+class Reliance:
+    """The part of `Outside` that relies on objects as a whole."""
+
+    def __init__(self):
+        self.whole = {}  # id -> (object, its Read or None, what it holds)
+
+    def rely(self, *given):
+        """Rely on all that can be reached from objects -> the Reads of those that were met outside."""
+        todo, seen, found = [(x, False) for x in given], set(), []
+        while todo:
+            x, outside = todo.pop()
+            if type(x) in SIMPLE or id(x) in seen or is_fixed(x) or isinstance(x, Traced) or type(x).__module__.partition(".")[0] in OURS:
+                continue
+            seen.add(id(x))
+            if len(seen) > MOST:
+                text = f"more than {MOST} objects can be reached from a {type(given[0]).__name__} that code without hooks is given"
+                raise UnsupportedError(message(text, locate(), ADVICE))
+            read, held = self._held(x, outside)
+            found += [read] if read is not None else []
+            todo += [(v, outside or read is not None) for v in held]
+        return found
+
+    def _held(self, x, outside):
+        """-> (the Read of what an object holds, the objects that it holds). outside: whether an object from outside holds it."""
+        kind = type(x)
+        if not outside and (kind is np.ndarray and id(x) not in self.paths and not x.dtype.hasobject or kind in PLAIN and not self.outer(x)):
+            return None, [] if kind is np.ndarray else flattened(x)
+        known = self.whole.get(id(x))
+        if known is not None and known[0] is x:
+            return known[1:]
+        outside = outside or self.knows(x)
+        self.stray.meet(kind)
+        if is_advanced(x):
+            if not outside:
+                frame = getattr(x, "gi_frame", None)
+                return None, [] if frame is None or internal(frame.f_code) else list(frame.f_locals.values())
+            text = f"{self.called(x)}, a {kind.__name__} from outside, is another after every use; traced, it would be used once"
+            raise UnsupportedError(message(text, locate(), "Make a list of it outside, and pass that."))
+        try:
+            held = parts(x)
+        except Unknown as error:
+            if not outside:
+                return None, []
+            text = f"{self.called(x)}, a {kind.__name__} from outside, is given to code that is not captured, and what it holds cannot be compared"
+            raise UnsupportedError(message(f"{text} ({error})", locate(), ADVICE)) from None
+        inner = [v for v in held if not is_fixed(v)]
+        if self.is_inside(x, held, outside):
+            self.whole[id(x)] = x, None, inner
+            return None, inner
+        if isinstance(x, np.ndarray) and x.size > LARGEST or any(type(v) is bytes and len(v) > 8 * LARGEST for v in held):
+            size = f"of shape {x.shape}" if isinstance(x, np.ndarray) else f"of {len(x)} items"
+            text = f"{self.called(x)}, a {kind.__name__} {size}, is read by code that is not captured, and too large to be compared at every call"
+            raise UnsupportedError(message(text, locate(), ADVICE))
+        name = self.called(x)
+        read = self.read("state", x, None, f"what {name} holds")
+        self.whole[id(x)] = x, read, inner
+        for v in inner:
+            self.names.setdefault(id(v), (v, f"a {type(v).__name__} in {name}"))
+        return read, inner
+
+    def function_itself(self, f):
+        """Rely on the code and the defaults of a function, which may be exchanged."""
+        if ("attribute", id(f), "__code__") in self.reads:
+            return
+        for name in PARTS:
+            if getattr(f, name) is not None:
+                read = self.read("attribute", f, name, f"{f.__name__}.{name}")
+                read.how, read.other = "value", None
+                if name == "__kwdefaults__":
+                    self.read("state", None, None, f"what {read.name} holds", parent=read)
+
+    def partial(self, f):
+        """Rely on what a partial was given, and to what."""
+        for name in ("func", "args"):
+            read = self.read("attribute", f, name, f"{self.called(f)}.{name}")
+            read.how, read.other = "value", None
+        if any(map(is_fixed, f.keywords.values())):
+            self.read("state", None, None, f"what {self.called(f)} is given by name", parent=self.read("attribute", f, "keywords", "keywords"))
+
+    def noted(self, owner, key):
+        """Whether what an attribute is has to be relied on, be it that of a library's."""
+        if isinstance(owner, types.ModuleType | type):
+            return not library(owner)
+        if isinstance(owner, types.FunctionType):
+            return not internal(owner.__code__) and not key.startswith("__")
+        return not library(kind := type(owner)) or self.knows(owner) and not is_fixed(owner) and kind.__module__.partition(".")[0] not in OURS
+
+    def outer(self, x):
+        """Whether a container is one met outside, not the trace's copy of it."""
+        return id(x) in self.containers and self.containers[id(x)][0] is x
+
+    def is_simple(self, x):
+        """Whether a container is the trace's own, and holds nothing that would have to be relied on."""
+        kind = type(x)
+        if kind not in PLAIN or self.outer(x) or not SIMPLE.issuperset(map(type, x)):
+            return False
+        return kind is not dict or SIMPLE.issuperset(map(type, x.values()))
+
+    def is_inside(self, x, held, outside):
+        """Whether an object is the trace's own: made in it, or the result of a call that may hold what is traced."""
+        made = self.made.get(id(x))
+        if made is not None and made() is x or any(isinstance(v, Traced) for v in held):
+            return True
+        return not (outside or id(x) in self.paths or self.outer(x))
+
+    def changed(self, reads):
+        """Those of these that code without hooks has changed meanwhile."""
+        return [r for r in reads if r.get() != r.value]
+
+    def forget(self, reads):
+        """Let go of what is no longer as it was found."""
+        for read in reads:
+            self.whole.pop(id(read.owner), None)
+            self.reads.pop(read.place, None)
+
+    def ran(self, code, space, local):
+        """Note what a function of the user's that ran without hooks names outside itself."""
+        for kind, name, line, chain in names(code).loads:
+            if kind == "global" and name in space:
+                read = self.read("item", space, name, name, line)
+                if read.value is not MISSING:
+                    self.follow(read, chain)
+            elif kind == "cell" and name in local:
+                self.rely(local[name])
+        for x in local.values():
+            if of_user(type(x)):
+                self.classed(type(x), code)
+
+    def firm(self, read):
+        """Rely on a number that captured code may take in at every call: what has no hooks is to find the number itself."""
+        if read.how == "input" and not isinstance(read.value, np.ndarray):
+            if isinstance(read.get(), Traced):  # then the trace is made again, where it is relied on
+                text = f"{read.name}, a number that keeps changing, is read by code that is not captured"
+                raise UnsupportedError(message(text, locate(), ADVICE))
+            read.how, read.other = "value", None
+
+    def classed(self, kind, code):
+        """Rely on the attributes of a class that code without hooks may have read of an instance, and on the method that this is."""
+        for c in kind.__mro__:
+            if of_user(c):
+                for key, value in vars(c).items():
+                    if isinstance(value, types.FunctionType) and value.__code__ is code:
+                        self.read("class", kind, key, f"{kind.__name__}.{key}")
+                    elif not key.startswith(("__", "_abc_")) and not isinstance(value, (*CODE, types.FunctionType)):
+                        held = self.read("attribute", kind, key, f"{kind.__name__}.{key}")
+                        self.firm(held)
+                        self.rely(held.value)
+
+
+def flattened(x):
+    """What a plain container holds, without copies for those that hold nothing of interest."""
+    items = [*x, *x.values()] if isinstance(x, dict) else x
+    if type(x) in PLAIN and SIMPLE.issuperset(map(type, items)):
+        return []
+    return [v for v in items if not isinstance(v, Traced) and not is_fixed(v)]

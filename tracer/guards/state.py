@@ -1,0 +1,181 @@
+"""The state a region may change: local variables in their cells, attributes, items; and what was made inside."""
+
+
+import collections
+import functools
+
+import numpy as np
+
+from ..common.errors import CannotRoll, message, shown
+from ..common.frames import locate
+from ..values.array import Traced
+from ..values.assume import remember
+from ..values.identity import Flags
+from ..values.storage import current_trace
+from .world import held, put, remove
+
+
+class _Unbound:
+    def __repr__(self):
+        return "unbound"
+
+
+UNBOUND = _Unbound()
+
+
+class Slot:
+    """One place that holds a value: kind "cell", "attribute" or "item"; `name` as the user would write it."""
+
+    __slots__ = ("kind", "owner", "key", "name")
+
+    def __init__(self, kind, owner, key, name):
+        self.kind, self.owner, self.key, self.name = kind, owner, key, name
+
+    def __eq__(self, other):
+        return self.owner is other.owner and self.kind == other.kind and self.key == other.key
+
+    def __hash__(self):
+        return hash((id(self.owner), self.kind, self.key))
+
+    def get(self):
+        if self.kind == "cell":
+            try:
+                return self.owner.cell_contents
+            except ValueError:
+                return UNBOUND
+        if self.kind == "attribute":
+            return held(self.owner, self.key, UNBOUND)
+        try:
+            return self.owner[self.key]
+        except (KeyError, IndexError):
+            return UNBOUND
+
+    def set(self, value):
+        if self.kind == "cell":
+            if value is not UNBOUND:
+                self.owner.cell_contents = value
+            elif self.get() is not UNBOUND:
+                del self.owner.cell_contents
+        elif self.kind == "attribute":
+            if value is not UNBOUND:
+                put(self.owner, self.key, value)
+            elif self.get() is not UNBOUND:
+                remove(self.owner, self.key)
+        elif value is not UNBOUND:
+            self.owner[self.key] = value
+        elif self.get() is not UNBOUND:
+            del self.owner[self.key]
+
+
+TRANSPARENT = set()  # code of hooks whose own exceptions are the user's: `d[k]` raises KeyError here
+CONTAINERS = (list, dict, set, collections.deque)
+SEEN_THROUGH = (list, dict, tuple, set, collections.deque, collections.OrderedDict, collections.defaultdict)  # from outside: by a copy
+
+
+def items(container):
+    return list(container.items()) if isinstance(container, dict) else list(container)
+
+
+def restore(container, held):
+    container.clear()
+    container.extend(held) if isinstance(container, list | collections.deque) else container.update(held)
+
+
+class Region:
+    """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need be.
+
+    choice: the body is one side of a choice.
+    """
+
+    def __init__(self, trial=False, choice=False):
+        self.choice = choice
+        self.trial, self.saved = trial, {}  # id -> (container, its items before)
+        self.owned = {}  # id -> an object made inside, kept alive
+        self.heap = {}  # Slot -> its value before the first store inside
+
+
+def regions():
+    """The regions being run, innermost first."""
+    trace = current_trace()
+    while trace is not None:
+        if trace.region is not None:
+            yield trace.region
+        trace = trace.parent
+
+
+def inside():
+    """Whether a body of a traced region is being run."""
+    return next(regions(), None) is not None
+
+
+def own(made):
+    """Note that an object was made in the innermost region: its changes are nobody else's affair."""
+    for region in regions():
+        region.owned[id(made)] = made
+        break
+    if not isinstance(made, CONTAINERS) and current_trace() is not None:
+        current_trace().root.outside.own(made)
+    return made
+
+
+def note(slot):
+    """Remember the value a slot has before it is stored to, in every region that did not make its owner, and in the trace."""
+    trace = current_trace()
+    if trace is not None:
+        trace.root.outside.store(slot)
+    for region in regions():
+        if id(slot.owner) in region.owned:
+            return
+        if slot not in region.heap:
+            region.heap[slot] = slot.get()
+    remember(slot, lambda: functools.partial(slot.set, slot.get()))
+
+
+def refuse(owner, what, hint=None):
+    """A change that no region can undo or carry: allowed only on objects made inside."""
+    for region in regions():
+        if id(owner) in region.owned:
+            return
+        if region.trial and isinstance(owner, CONTAINERS):
+            region.saved.setdefault(id(owner), (owner, items(owner)))
+            continue
+        raise CannotRoll(
+            message(
+                f"{what}, inside a loop or branch that is captured as a whole",
+                locate(),
+                hint or "Write results into an array made before it (ys = np.zeros(n); ys[i] = y), or rebind a name.",
+            )
+        )
+
+
+def cells(*functions):
+    """name -> Slot of every variable that these bodies share with their function."""
+    found = {}
+    for f in functions:
+        if f is not None:
+            for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
+                if not name.startswith("@") and name != "__class__":
+                    found.setdefault(name, Slot("cell", cell, "", name))
+    return found
+
+
+# -- stores ----------------------------------------------------------------------------------------
+
+
+def set_item(owner, key, value):
+    """`owner[key] = value` of something that is neither an ndarray nor of a user's class."""
+    if isinstance(owner, dict | list) and not isinstance(key, slice | Traced):
+        if isinstance(owner, list) and inside():
+            key = range(len(owner))[key]
+        note(Slot("item", owner, key, f"[{shown(key)}]"))
+    elif not isinstance(owner, Traced):
+        refuse(owner, f"items of a {type(owner).__name__} are stored")
+    owner[key] = value
+
+
+def set_attribute(owner, key, value, store=put):
+    if not isinstance(owner, Traced | np.ndarray | Flags):
+        note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
+    store(owner, key, value)
+
+

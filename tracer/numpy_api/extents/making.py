@@ -1,0 +1,139 @@
+"""Arrays of unknown length made anew: np.zeros(n) and np.arange(n) of a bounded traced n, several arrays joined."""
+
+import operator
+
+import numpy as np
+
+from ....ir.core import Lit
+from ....ir.ops import OPS
+from ....ir.types import Tensor
+from ...common.emit import cast_to, counted
+from ...common.errors import ConcretizationError, message
+from ...common.frames import locate
+from ...extents.align import from_zero, parts, value_of
+from ...extents.bounded import Bounded, Span, made, refused
+from ...extents.numbers import FAR, between, bounded, compare, greatest, minus, number, operand, plus, require, traced
+from ...values.array import Traced, TracedScalar, fresh
+from ...values.assume import whole_number
+from ...values.promote import operand_as, read
+from ..handles import handle
+from ..registry import call_function
+from .functions import handles, stored
+from .reductions import sort_
+
+MOST = 2**27  # elements that a size known only by its bound may make room for
+
+
+def extent_of(size):
+    """(room, extent) of an axis of this size."""
+    if not isinstance(size, Traced) or size.known() is not None:
+        return operator.index(size), None
+    if size.type.shape or size.type.kind not in "iu":
+        raise TypeError(message(f"'{size.type}' object cannot be interpreted as an integer", locate()))
+    n = number(size)
+    _, high = between(n)
+    if high >= min(FAR, MOST):
+        found = whole_number(size)
+        if found is not None:
+            return found, None
+        raise ConcretizationError(
+            message(
+                "a shape depends on data: how large the array is would be known only when the program runs, and nothing bounds it",
+                locate(),
+                "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x)); bound the size: np.zeros(np.minimum(n, 100));\n"
+                "or pass the size as an int, which is static.",
+            )
+        )
+    require(compare("le", 0, n), ValueError, message("negative dimensions are not allowed", locate()))
+    return max(high, 0), Span(0, traced(bounded(greatest(n, 0), 0, high)))
+
+
+def sized(real, shape, *args, **kwargs):
+    """np.zeros and its like of a shape with traced sizes."""
+    sizes = shape if isinstance(shape, tuple | list) else (shape,)
+    rooms = [extent_of(n) for n in sizes]
+    if real is np.full:
+        fill, *rest = args or (kwargs.pop("fill_value"),)
+        dtype = rest[0] if rest else kwargs.get("dtype")
+        value, key = read(fill)
+        dtype = np.dtype(dtype) if dtype is not None else np.asarray(fill).dtype if not isinstance(fill, Traced) else np.dtype(fill.dtype)
+        value = operand_as(value, dtype, tuple(n for n, _ in rooms))
+    else:
+        like = real((), *args, **kwargs)
+        value = Lit(1 if real is np.ones else 0, Tensor(tuple(n for n, _ in rooms), like.dtype))
+    return made(fresh(value), [e for _, e in rooms])
+
+
+def arange(*args, dtype=None, **kwargs):
+    """np.arange of integers of which one is traced, by steps of one."""
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+    if kwargs or isinstance(step, Traced) or step != 1 or any(isinstance(x, Traced) and x.type.kind not in "iu" for x in (start, stop)):
+        text = "np.arange of traced numbers is captured for integers and a step of one"
+        raise ConcretizationError(message(text, locate(), "Write start + step * np.arange(count)."))
+    room, extent = extent_of(TracedScalar(operand(greatest(minus(number(stop), number(start)), 0)), int))
+    out = np.add(fresh(counted((room,))), start) if not (isinstance(start, int) and start == 0) else fresh(counted((room,)))
+    out = fresh(cast_to(out.value, np.dtype(np.int64 if dtype is None else dtype)))
+    return made(out, [extent])
+
+
+# -- joined ----------------------------------------------------------------------------------------
+
+
+@handles(np.concatenate)
+def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """The arrays one behind the other: each covers the junk that the one before it leaves."""
+    items = [x if type(x) is Bounded else handle(x) for x in arrays]
+    if axis is None:
+        items, axis = [np.ravel(x) for x in items], 0
+    axis = np.lib.array_utils.normalize_axis_index(axis, items[0].ndim)
+    odd = next((x for x in items for d, e in enumerate(parts(x)[1]) if d != axis and e is not None), None)
+    if odd is not None:
+        raise refused("np.concatenate along another axis than that of unknown length", odd)
+    common = np.dtype(dtype) if dtype is not None else np.result_type(*[x.dtype for x in items])
+    values, lengths = [], []
+    for x in items:
+        x = from_zero(x, axis) if type(x) is Bounded else x
+        values.append(cast_to(value_of(x), common))
+        lengths.append(x.lengths[axis] if type(x) is Bounded else x.shape[axis])
+    whole = np.concatenate([fresh(v) for v in values], axis).value  # NumPy's own verdict on the other axes
+    at = 0
+    for value, length in zip(values, lengths):
+        starts = [operand(at if d == axis else 0) for d in range(whole.type.ndim)]
+        whole = OPS["dynamic_update_slice"](whole, value, *starts)
+        at = plus(at, length)
+    return stored("concatenate", made(fresh(whole), [Span(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)]), out)
+
+
+@handles(np.append)
+def append(arr, values, axis=None):
+    items = [x if type(x) is Bounded else np.atleast_1d(handle(x)) for x in (arr, values)]
+    return concatenate([np.ravel(x) for x in items] if axis is None else items, 0 if axis is None else axis)
+
+
+@handles(np.hstack)
+def hstack(tup, **kwargs):
+    items = [x if type(x) is Bounded else np.atleast_1d(handle(x)) for x in tup]
+    return concatenate(items, 0 if items[0].ndim == 1 else 1, **kwargs)
+
+
+# -- the middle of the values ------------------------------------------------------------------------
+
+
+@handles(np.median)
+def median(a, axis=None, **kwargs):
+    if kwargs or a.ndim != 1:
+        raise refused("np.median along an axis", a)
+    x, n = sort_(a).array, a.lengths[0]
+    if not x.shape[0]:
+        return call_function(np.median, (x,), {})
+    x = x if x.dtype.kind in "fc" else x.astype(float)
+    last = x.shape[0] - 1
+    at = lambda k: np.take(x, TracedScalar(operand(k)), mode="clip") if not isinstance(k, int) else x[min(max(k, 0), last)]
+    low, high, end = (at(k) for k in (half(minus(n, 1)), half(n), minus(n, 1)))
+    empty = TracedScalar(OPS["eq"](operand(n), operand(0)))
+    return np.where(np.logical_or(empty, np.isnan(end)), np.asarray(np.nan, x.dtype), (low + high) / 2)[()]
+
+
+def half(n):
+    return n // 2 if isinstance(n, int) else OPS["quotient"](greatest(n, 0), operand(2))
+

@@ -1,0 +1,231 @@
+"""Calls of ufuncs on traced values: plain, with NumPy's keywords, and as Python's operators."""
+
+import itertools
+
+import numpy as np
+
+from ...ir.core import Lit, Value
+from ...ir.ops import OPS
+from ...ir.types import Tensor
+from ..common.emit import cast_to, spread_to
+from ..common.errors import ShapeError, UnsupportedError, message
+from ..common.frames import locate
+from ..extents.bounded import Bounded, mentioned
+from ..values import exceptional, overflow
+from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, wrap
+from ..values.beyond import against, far, ordered
+from ..values.layout import laid_as
+from ..values.mixed import Mixed, has_mixed
+from ..values.ordering import compared
+from ..values.promote import (
+    COMPARISONS,
+    CONNECTIVES,
+    ORDERS,
+    PYTHON_NUMBERS,
+    UFUNCS,
+    broadcast_shapes,
+    loop,
+    mask_of,
+    operand_as,
+    read,
+    rule_of,
+    ufunc_values,
+)  # fmt: skip
+from ..values.storage import current_trace
+
+_plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
+
+
+def _plan(ufunc, types):
+    """(rule, operand dtypes or None where nothing is to convert, shape, result dtype) for one-result ufuncs; None: ask each time."""
+    rule = rule_of(ufunc)
+    if rule is None or ufunc.nout != 1 or (ufunc in COMPARISONS | CONNECTIVES and int in types):
+        return None
+    wants, gives = loop(ufunc, tuple(t.dtype if isinstance(t, Tensor) else t for t in types))
+    shape = broadcast_shapes([t.shape if isinstance(t, Tensor) else () for t in types])
+    same = all(isinstance(t, Tensor) and t.dtype == want and t.shape == shape for t, want in zip(types, wants))
+    return rule, None if same else wants, shape, Tensor((), gives[0]).dtype
+
+
+def call_ufunc(ufunc, *inputs):
+    """The plain call `ufunc(*inputs)`: what operators and most calls need.
+
+    How NumPy treats the operand types is worked out once and remembered: per call there remain one
+    lookup, the conversions this combination needs, and the op.
+    """
+    operands, types = [], []
+    for x in inputs:
+        kind = type(x)
+        if kind is TracedArray or (kind is TracedScalar and x.weak is None):
+            x = x.value
+            types.append(x.type)
+        elif kind is float or kind is int or kind is complex:
+            types.append(kind)
+        else:
+            break
+        operands.append(x)
+    else:
+        key = (ufunc, *types)
+        found = _plans.get(key, 0)
+        if found == 0:
+            found = _plans[key] = _plan(ufunc, types)
+        if found is not None:
+            rule, wants, shape, gives = found
+            if wants is not None:
+                operands = [operand_as(x, want, shape) for x, want in zip(operands, wants)]
+            value = rule(*operands)
+            overflow.noted(ufunc, operands, value)
+            return laid_as(value if value.type.dtype is gives else cast_to(value, gives), inputs)
+    if mentioned(inputs) is not None:
+        return Bounded.ufunc_handler(ufunc, "__call__", inputs, {})
+    if has_mixed(inputs):
+        return Traced.meet(ufunc, inputs, False)
+    out = ufunc_values(ufunc, inputs)
+    return laid_as(out[0], inputs) if len(out) == 1 else tuple(laid_as(v, inputs) for v in out)
+
+
+def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True, signature=None):
+    """`ufunc(*inputs, **kwargs)` with NumPy's keywords."""
+    if signature is not None:
+        raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
+    if mentioned((*inputs, out, where)) is not None:
+        return Bounded.ufunc_handler(ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting})
+    if has_mixed(inputs):
+        given = {"out": out, "where": where, "dtype": dtype, "casting": casting}
+        plain = Traced.firm(ufunc, inputs) if dtype is None and casting == "same_kind" else None
+        if plain is None:
+            return Traced.apart(lambda *xs: apply_ufunc(ufunc, xs, **given), inputs)
+        inputs = plain
+    outs = (None,) * ufunc.nout if out is None else out if isinstance(out, tuple) else (out,)
+    if out is not None:  # NumPy refuses a cast before it looks at shapes
+        _, gives = loop(ufunc, tuple(read(x)[1] for x in inputs), dtype, casting)
+        for have, target in zip(gives, outs):
+            if isinstance(target, TracedArray) and not np.can_cast(have, target.dtype, casting):
+                raise casting_error(ufunc.__name__, have, target.dtype, casting)
+    values = ufunc_values(ufunc, inputs, dtype, casting)
+    if len(outs) > 1 and out is not None:  # all results have the shape that all outputs broadcast to
+        shape = broadcast_shapes([values[0].type.shape, *(t.shape for t in outs if t is not None)])
+        if any(t is not None and t.shape != shape for t in outs):
+            raise ShapeError(message(f"np.{ufunc.__name__}: an output has not the broadcast shape {shape}", locate()))
+        values = [spread_to(v, shape) for v in values]
+        if any(np.shares_memory(a.shadow, b.shadow) for a, b in itertools.combinations([t for t in outs if t is not None], 2)):
+            raise UnsupportedError(message(f"np.{ufunc.__name__} writes two results into one memory", locate(), "Give them memory of their own."))
+    results = []
+    for value, target in zip(values, outs, strict=True):
+        if target is None:
+            if where is not True:
+                mask = mask_of(where)
+                shape = broadcast_shapes([value.type.shape, mask.type.shape])
+                value = OPS["select"](spread_to(mask, shape), spread_to(value, shape), Lit(0, value.type.like(shape)))
+            results.append(laid_as(value, inputs) if order in ("K", "k") else wrap(value))
+            continue
+        results.append(write_out(ufunc.__name__, target, value, where, casting))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def casting_error(name, have, want, casting):
+    """NumPy's own exception for an output that may not be cast, its class being private, with the user's line as a note."""
+    ufunc = getattr(np, name, None)
+    try:
+        if isinstance(ufunc, np.ufunc):
+            ufunc(*[np.zeros(0, have)] * ufunc.nin, out=np.zeros(0, want), casting=casting)
+    except TypeError as error:
+        error.add_note(message("while tracing", locate()))
+        return error.with_traceback(None)
+    return TypeError(message(f"Cannot cast output of np.{name} from {have!r} to {want!r} with casting rule {casting!r}", locate()))
+
+
+def write_out(name, target, value, where=True, casting="same_kind"):
+    """Store a result into `out=`; returns `out` itself."""
+    if not isinstance(target, TracedArray):
+        raise UnsupportedError(
+            message(
+                f"np.{name}(out=...) was given an array that is not traced",
+                locate(),
+                "An array that receives traced results must be traced: pass it as an argument, or make it with np.zeros_like(x).",
+            )
+        )
+    if not np.can_cast(value.type.dtype, target.dtype, casting):
+        raise casting_error(name, value.type.dtype, target.dtype, casting)
+    new = cast_to(value, target.dtype)
+    if broadcast_shapes([new.type.shape, target.shape]) != target.shape:
+        raise ShapeError(message(f"non-broadcastable output operand with shape {target.shape} for a result of shape {new.type.shape}", locate()))
+    new = spread_to(new, target.shape)
+    if where is not True:
+        new = OPS["select"](mask_of(where, target.shape), new, target.value)
+    target.write(new)
+    return target
+
+
+def weak_result(kinds, ufunc):
+    """The Python type of `a op b` for two Python numbers."""
+    if ufunc in ORDERS and complex in kinds:
+        first, second = (kind.__name__ for kind in kinds)
+        raise TypeError(message(f"{ORDERS[ufunc]!r} not supported between instances of {first!r} and {second!r}", locate()))
+    if ufunc in COMPARISONS:
+        return bool
+    widest = max(kinds, key=PYTHON_NUMBERS.index)
+    if ufunc is np.absolute and widest is complex:
+        return float
+    if ufunc is np.true_divide and widest in (bool, int):
+        return float
+    return int if widest is bool and ufunc not in (np.bitwise_and, np.bitwise_or, np.bitwise_xor) else widest
+
+
+def weak_kind(x):
+    """The Python type of a Python number, traced or not; None for everything else."""
+    if type(x) is TracedScalar:
+        return x.weak
+    return type(x) if type(x) in PYTHON_NUMBERS else None
+
+
+def _beyond(ufunc, kinds, inputs, python):
+    """An operator on a traced Python number and an int beyond 64 bits; None where that becomes a float."""
+    swapped = far(inputs[0])
+    x, big = inputs[::-1] if swapped else inputs
+    kind = kinds[swapped]
+    if kind is complex or kind is float and python is not bool:
+        return None
+    value = operand_as(read(x)[0], WEAK_DTYPES[float if kind is float else int])
+    found = ordered(ufunc, value, big, swapped) if kind is float else against(ufunc, value, big, swapped)
+    return found if isinstance(found, bool) else TracedScalar(found, python)
+
+
+def operate(ufunc, *inputs):
+    """A Python operator on traced values."""
+    kinds = [weak_kind(x) for x in inputs]
+    if kinds[0] is complex and len(inputs) == 2 and kinds[1] is None and type(inputs[1]) is TracedScalar and inputs[1].dtype == np.float64:
+        if ufunc not in ORDERS:  # complex.__mul__ and its like take np.float64 for the float that it is
+            return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))
+    if None in kinds:
+        return call_ufunc(ufunc, *inputs) if Mixed not in map(type, inputs) or mentioned(inputs) else Traced.meet(ufunc, inputs, True)
+    python = weak_result(kinds, ufunc)
+    work = WEAK_DTYPES[max([*kinds, python] if python is not bool else kinds, key=PYTHON_NUMBERS.index)]
+    if work.kind == "b" and python is int:
+        work = WEAK_DTYPES[int]
+    if len(inputs) == 2 and (far(inputs[0]) or far(inputs[1])) and ufunc is not np.true_divide:
+        found = _beyond(ufunc, kinds, inputs, python)
+        if found is not None:
+            return found
+    if python is bool:
+        found = compared(ufunc, kinds, [operand_as(read(x)[0], WEAK_DTYPES[kind]) for x, kind in zip(inputs, kinds)])
+        if found is not None:
+            return TracedScalar(found, bool)
+    values = [operand_as(read(x)[0], work) for x in inputs]
+    if ufunc is np.power and python is int:
+        turned = exceptional.exponent_of(values[1])
+        if turned:
+            return operate(ufunc, *(TracedScalar(cast_to(v, WEAK_DTYPES[float]), float) for v in values))
+        if turned is None:
+            values[1] = OPS["maximum"](values[1], Lit(0, values[1].type))
+    exceptional.before(ufunc, values)
+    result = UFUNCS[ufunc](*values)
+    if isinstance(result, Value) and result not in values:
+        current_trace().root.of_python.add(result)
+    exceptional.after(ufunc, values, result)
+    if python is int:
+        overflow.checked(ufunc, values, result)
+    return TracedScalar(cast_to(result, WEAK_DTYPES[python]), python)
+
+
+Traced.operators = staticmethod(operate)

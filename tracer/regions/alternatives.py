@@ -1,0 +1,93 @@
+"""What is computed for each kind that a number may have (`mixed`), where the kinds do not mean the same: a choice by its tag, like any other."""
+
+import functools
+
+import numpy as np
+
+from ...ir.ops import OPS
+from ..numpy_api.meeting import MANY, settled
+from ..values.array import Traced, TracedScalar, bring
+from ..values.assume import capturing
+from ..values.mixed import Mixed, has_mixed, mixed_in, number_of, replaced
+from ..values.storage import current_trace
+from . import printing
+from .branch import choose, decided, either_way
+from .builtins import REPLACED
+
+
+def apart(f, args, kwargs=()):
+    """`f(*args, **kwargs)` for each kind of the first Mixed number among them."""
+    kwargs = dict(kwargs)
+    found = list(mixed_in((*args, *kwargs.values())))
+    if not found:
+        return f(*args, **kwargs)
+    first, count = found[0], 1
+    for m in {m.tag: m for m in found}.values():
+        count *= len(m.kinds)
+    if count > MANY or current_trace() is None:
+        first.fail()
+    kind = first.kinds[0]
+    test = TracedScalar(OPS["eq"](bring(first.tag), number_of(kind)), bool)
+
+    def way(change):
+        pick = lambda m: change(m) if m.tag is first.tag and kind in m.kinds else m
+        return lambda: apart(f, replaced(args, pick), dict(zip(kwargs, replaced(kwargs.values(), pick))))
+
+    return choose(test, way(lambda m: m.of(kind)), way(lambda m: m.but(kind) if len(m.kinds) > 1 else m), straight=True)
+
+
+def where_only(test, act):
+    """`act()`, which checks something, where a bool operand holds."""
+    test = TracedScalar(test, bool)
+    known = decided(test)
+    if known is None:
+        with capturing(test):
+            either_way(test, act, lambda: None, (), (), ())
+    elif known:
+        act()
+
+
+def parted(f):
+    """A function of Python's or NumPy's that takes Mixed numbers apart."""
+
+    @functools.wraps(f)
+    def stand_in(*args, **kwargs):
+        if has_mixed((*args, *kwargs.values())):
+            args = [said(x) for x in args] if f in SAYING else args
+            return apart(f, args, kwargs)
+        return f(*args, **kwargs)
+
+    return stand_in
+
+
+def said(x):
+    """A number whose kinds all have one text, as one of them; a field of an f-string too."""
+    if type(x) is tuple and len(x) == 3 and x[1] != ord("r"):
+        return said(x[0]), *x[1:]
+    if type(x) is not Mixed or len(words := {WORDS.get(k[1]) for k in x.kinds}) > 1 or words == {None}:
+        return x
+    return TracedScalar(bring(x._value), words.pop())
+
+
+WORDS = {bool: bool, int: int, float: float, complex: complex, np.dtype(bool): bool, np.dtype(float): float, np.dtype(complex): complex}
+WORDS |= {np.dtype(name): int for name in ("i1", "i2", "i4", "i8")}
+
+
+def of_numpy(f, args, kwargs):
+    """A NumPy function of arguments with Mixed numbers."""
+    args, kwargs = settled(args, kwargs)
+    return apart(f, args, kwargs)
+
+
+WHOLE = {max, min, sum, sorted, zip, enumerate, reversed, range, len}  # made of operators, or of what is handed on
+
+
+SAYING = {REPLACED[print], REPLACED[str], printing.text}
+
+
+def register():
+    """Have the functions that go by the kind of a number, and the operations of `meeting`, take Mixed numbers apart."""
+    for f, stand_in in list(REPLACED.items()):
+        if f not in WHOLE and (getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)):
+            REPLACED[f] = parted(stand_in)
+    Traced.apart, Traced.where_only, Traced.of_numpy = staticmethod(apart), staticmethod(where_only), staticmethod(of_numpy)

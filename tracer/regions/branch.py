@@ -1,0 +1,209 @@
+"""`if`, and every other choice: taken as Python does where the test is known, captured as a `cond` where data decides."""
+
+import types
+
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..guards.state import CONTAINERS, cells
+from ..rewriter import codes
+from ..rewriter.codes import Code
+from ..rewriter.rewrite import SITES
+from ..values.array import Traced
+from ..values.assume import by_value, capturing
+from ..values.storage import current_trace
+from ..values.unmerged import Unmerged
+from . import merge
+from .builtins import truth
+from .joint import Merger
+from .raised import answers, thrown
+from .run import Run, closed, emit
+
+ASKED = types.CellType()  # how the truth of an object is asked for; filled by `hooks`
+
+
+def decided(test):
+    """Whether a test holds, as a bool; None where only the running program knows, and the choice is not made by value."""
+    if not isinstance(test, Traced):
+        if type(test) is bool:
+            return test
+        test = ASKED.cell_contents(test)
+        if not isinstance(test, Traced):
+            return bool(test)
+    if test.type.size == 1 and test.known() is None:
+        return by_value(test)
+    return bool(test)
+
+
+def branch(test, body, orelse, rest, number):
+    """`if test: body else: orelse`, then `rest`; -> how it ended."""
+    site = SITES[number]
+    if isinstance(test, Traced) and test.known() is None:
+        refuse_globals(site)
+    known = decided(test)
+    if known is not None:
+        code = body() if known else orelse() if orelse is not None else None
+        return settled(follow(code, rest, number), site)
+    named = cells(body, orelse, rest)
+    slots = [named[n] for n in sorted(site.names) if n in named]
+    then = lambda: follow(body(), rest, number)
+    other = lambda: follow(orelse() if orelse is not None else None, rest, number)
+    with capturing(test):
+        return settled(either_way(test, then, other, slots, site.after, watched(named)), site)
+
+
+def follow(code, rest, number, live=None):
+    """What comes after a statement that ended with `code`: its rest, as far as control gets there; `live` after that."""
+    if code is None:
+        return rest() if rest is not None else None
+    if rest is None or codes.FALLS not in code.may:
+        return code
+    site = SITES[number]
+    named = cells(rest)
+    slots = [named[n] for n in sorted(site.names) if n in named]
+    gone = Code(code.status, code.may - {codes.FALLS}, code.value)
+    gone = gone if gone.open else Code(*gone.may, gone.may, gone.value)
+    falls = code.status == codes.FALLS
+    known = decided(falls)
+    if known is not None:
+        return rest() if known else gone
+    with capturing(falls):
+        return either_way(falls, rest, lambda: gone, slots, site.after if live is None else live, watched(named))
+
+
+def settled(code, site):
+    """`code`, if the code around the statement can act on it."""
+    if code is not None and code.open and not site.tail:
+        raise UnsupportedError(
+            message(
+                "data decides whether this leaves by return, break or continue, inside `try`, `with` or `match`",
+                locate(),
+                "Set a flag and leave after that block, or choose values with `x = a if test else b`.",
+            )
+        )
+    return code
+
+
+def refuse_globals(site):
+    if site.shared:
+        name = sorted(site.shared)[0]
+        raise UnsupportedError(message(f"the global {name} is assigned where data decides", locate(), "Return it, and assign it outside."))
+
+
+def watched(named):
+    """The containers that variables hold: a body that changes them in ways no hook sees is found out."""
+    return [x for slot in named.values() if isinstance(x := slot.get(), CONTAINERS)]
+
+
+def choose(test, body, orelse, slots=(), live=(), straight=False):
+    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be, and the `slots` it binds.
+
+    straight: numbers that are cheap and harmless to compute are computed both ways, without a branch.
+    """
+    known = decided(test)
+    if known is not None:
+        return body() if known else orelse()
+    a, b = (lambda: Code(codes.RETURNS, {codes.RETURNS}, body())), (lambda: Code(codes.RETURNS, {codes.RETURNS}, orelse()))
+    named = cells(body, orelse)
+    with capturing(test):
+        return either_way(test, a, b, slots, live, watched(named), simple=ANY if straight else None if slots else TRUTHS).value
+
+
+# -- both ways -------------------------------------------------------------------------------------
+
+
+def either_way(test, then, other, slots, live, held, simple=None):
+    """Capture two bodies, of which data chooses one, and merge all they leave -> how they ended, merged."""
+    test = truth(test)
+    condition = test.value
+    where = locate()
+    a, b = ran("then", then, slots, held), ran("otherwise", other, slots, held)
+    if simple and not (a.thrown or b.thrown):
+        found = _logical(condition, a, b, simple)
+        if found is not None:
+            return found
+    joint = Merger(a, b, condition, where)
+    try:
+        return merged(joint, a, b, condition, where, slots, live)
+    finally:
+        for used in (joint, a, b):
+            used.close()
+
+
+def merged(joint, a, b, condition, where, slots, live):
+    """The `cond` of two sides that were run -> how it ends; then every place is as it leaves it."""
+    plans = []
+    for slot in [*slots, *{**a.heap, **b.heap}]:
+        x, y = a.after(slot), b.after(slot)
+        before = a.before.get(slot, b.before.get(slot))
+        if x is before and y is before:
+            continue
+        if slot.kind == "cell" and slot.name not in live:
+            plans.append((slot, lambda out, slot=slot: Unmerged(f"{slot.name} was not thought to be read after {where}")))
+        else:
+            plans.append((slot, joint.place(x, y, slot.name)))
+    code = joint.code(a.code, b.code)
+    joint.finish()
+    stores = list(dict.fromkeys((*a.writes, *b.writes)))
+    first = len(joint.rows)
+    joint.rows += [(a.written(s), b.written(s), None) for s in stores]
+
+    out = ()
+    if joint.rows or a.acts or b.acts:
+        lifted = list(dict.fromkeys((*a.trace.lifted, *b.trace.lifted)))
+        funcs = [closed(run, [row[k] for row in joint.rows], lifted) for k, run in ((1, b), (0, a))]
+        operands = [condition, *(current_trace().bring(v) for v in lifted)]
+        out = emit("cond", operands, [row[2] for row in joint.rows], branches=tuple(funcs))
+    for s, value in zip(stores, out[first:]):
+        s.write(value)
+    built = [(slot, plan(out)) for slot, plan in plans]
+    for slot, value in built:
+        slot.set(value)
+    return code(out)
+
+
+def ran(name, body, slots, held):
+    """One side run. What Python would raise there, the program raises when data takes that side."""
+    try:
+        return Run(name, body, slots, watched=held, choice=True)
+    except Exception as error:
+        if not answers(error):
+            raise
+        raised = error
+    return Run(name, lambda: thrown(raised), slots, choice=True)
+
+
+TRUTHS, ANY = ("b",), tuple("biufc")  # of what dtypes numbers are that may be computed both ways
+
+
+def _logical(condition, a, b, kinds):
+    """Two numbers that are cheap and harmless to compute: `and`, `or`, or a choice without branches; None for all else."""
+    code_a, code_b = a.code, b.code
+    a.code = b.code = None
+    fine = a.trifling and b.trifling
+    a.code, b.code = code_a, code_b
+    x, y = code_a.value, code_b.value
+    specs = merge.spec(x), merge.spec(y)
+    if not fine or any(s[0] not in merge.SCALARS or any(merge.type_of(p).kind not in kinds for p in merge.part_specs(s)[:1]) for s in specs):
+        return None
+    s = merge.join(*specs, x, y)
+    if s is None or merge.inexact(x, s) or merge.inexact(y, s):
+        return None
+    values = []
+    for run, v in ((a, x), (b, y)):
+        with run.trace:
+            found = [merge.widened(v, s), merge.tag_of(v)] if s[0] == "mixed" else [merge.operand(v, s)]
+        lifted = list(run.trace.lifted)
+        func = closed(run, found, lifted)
+        values.append(current_trace().build.inline(func, [current_trace().bring(o) for o in lifted]))
+    value, *tag = [_either(condition, x, y) for x, y in zip(*values)]
+    return Code(codes.RETURNS, {codes.RETURNS}, merge.mixed(value, *tag, s) if tag else merge.made(value, s))
+
+
+def _either(condition, x, y):
+    if x.type.kind == "b" and (isinstance(y, Lit) and not y.value or y is condition):
+        return OPS["and"](condition, x)
+    if x.type.kind == "b" and (isinstance(x, Lit) and x.value or x is condition):
+        return OPS["or"](condition, y)
+    return x if x is y or isinstance(x, Lit) and isinstance(y, Lit) and x.value == y.value else OPS["select"](condition, x, y)

@@ -1,0 +1,398 @@
+"""Python's own functions on traced values: `range`, `float`, `max`, `isinstance`, `math.sin` and their like.
+
+`REPLACED` maps each to what stands in for it while tracing. On plain values a stand-in is the function itself.
+"""
+
+import builtins
+import functools
+import math
+import warnings
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
+from ...ir.types import SHORT
+from ..common.emit import cast_to
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..extents.bounded import Bounded
+from ..numpy_api.handles import is_traced
+from ..numpy_api.registry import call_function
+from ..values import overflow
+from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
+from ..values.indexing import stored
+from ..values.promote import UFUNCS, operand_as, read
+from ..values.storage import current_trace
+from ..values.unmerged import Unmerged
+from .convert import CELL
+from .merge import pick
+
+FEW = 64  # Python-level folds over a traced array write out at most so many steps
+REPLACED = {}
+
+
+def replaces(*functions):
+    def register(stand_in):
+        for f in functions:
+            REPLACED[f] = stand_in
+        return stand_in
+
+    return register
+
+
+def converts(x):
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return float(x) is not None
+    except TypeError:
+        return False
+
+
+LENIENT = converts(np.ones(1))  # before NumPy 2.4 an array of one element was a number, whatever its dimensions
+
+
+def is_one(x):
+    """Whether x is a traced number, or an array that Python may take for one; TypeError as NumPy raises it for other traced arrays."""
+    if not isinstance(x, Traced):
+        return False
+    if x.type.shape and not (LENIENT and x.type.size == 1):
+        raise TypeError(message("only 0-dimensional arrays can be converted to Python scalars", locate()))
+    return True
+
+
+def number(x):
+    """A traced value of one element as a scalar operand."""
+    value = x.value
+    return value if not value.type.shape else OPS["reshape"](value, shape=())
+
+
+def real_number(x, wanted):
+    """`number`, or the real part of a complex scalar of NumPy's, which is what that gives for a float or an int."""
+    value = number(x)
+    if value.type.kind != "c":
+        return value
+    if not isinstance(x, TracedScalar) or x.weak is not None:
+        raise TypeError(message(f"{wanted}() argument must be a string or a real number, not 'complex'", locate()))
+    return OPS["real"](value)
+
+
+def check(ok, error, text):
+    current_trace().check(ok, error, message(text, locate()))
+
+
+# -- conversions -----------------------------------------------------------------------------------
+
+
+@replaces(float)
+def float_(x=0.0, /):
+    if not is_one(x):
+        return builtins.float(x)
+    return TracedScalar(cast_to(real_number(x, "float"), WEAK_DTYPES[float]), float)
+
+
+@replaces(int)
+def int_(x=0, /, *base, **more):
+    if not is_one(x) or base or more:
+        return builtins.int(x, *base, **more)
+    value = real_number(x, "int")
+    if value.type.kind == "f":
+        overflow.from_float(value)
+        value = OPS["trunc"](value)
+    elif value.type.dtype == np.uint64:
+        overflow.from_unsigned(value)
+    return TracedScalar(cast_to(value, WEAK_DTYPES[int]), int)
+
+
+@replaces(bool)
+def bool_(x=False, /):
+    if not isinstance(x, Traced):
+        return builtins.bool(x)
+    if x.type.size != 1:
+        return builtins.bool(x)
+    return truth(x)
+
+
+def truth(x):
+    """bool(x) of a traced number, as a traced Python bool."""
+    value = number(x)
+    return TracedScalar(value if value.type.kind == "b" else OPS["ne"](value, Lit(0, value.type)), bool)
+
+
+@replaces(complex)
+def complex_(real=0, imag=0, /):
+    if not (isinstance(real, Traced) or isinstance(imag, Traced)):
+        return builtins.complex(real, imag) if imag != 0 or isinstance(real, str) is False else builtins.complex(real)
+    imag = real_of(imag)
+    wide = WEAK_DTYPES[complex]
+    x, y = (operand_as(read(p)[0], wide, ()) for p in (real, imag))  # x + i y by parts: 0 * inf is to come nowhere
+    first, second = OPS["real"](x), OPS["real"](y)
+    if is_complex(imag):  # else 0 - 0, which is simplified to -0
+        first = OPS["sub"](first, OPS["imag"](y))
+    if is_complex(real):
+        second = OPS["add"](OPS["imag"](x), second)
+    return TracedScalar(OPS["make_complex"](first, second), complex)
+
+
+def real_of(imag):
+    """The second argument of complex(): of a complex number that is no Python complex, Python takes the real part."""
+    if isinstance(imag, builtins.complex):
+        return imag if not isinstance(imag, np.generic) else builtins.complex(imag)
+    if isinstance(imag, np.complexfloating):
+        return builtins.float(imag.real)
+    return fresh(OPS["real"](number(imag))) if isinstance(imag, TracedScalar) and imag.dtype == np.complex64 else imag
+
+
+def is_complex(x):
+    return (x.type.kind if isinstance(x, Traced) else np.asarray(x).dtype.kind) == "c"
+
+
+def _scalar_type(real):
+    """np.float32(x) and its like: the number in that type; of an array, the array in that type."""
+
+    def stand_in(*args, **kwargs):
+        if len(args) != 1 or kwargs or not is_traced(args[0]):
+            return real(*args, **kwargs)
+        if isinstance(args[0], list | tuple):
+            return call_function(np.asarray, (args[0],), {"dtype": real})
+        made = args[0].astype(real) if isinstance(args[0], TracedArray) else TracedScalar(scalar_of(args[0], np.dtype(real)))
+        return TracedScalar(made.value) if not made.shape else made
+
+    return stand_in
+
+
+def scalar_of(x, dtype):
+    """A number in a dtype; one of Python's has to fit, as where it is stored."""
+    value = stored(x, dtype) if getattr(x, "weak", None) and dtype.kind in "iuf" else operand_as(read(x)[0], dtype)
+    return value if not value.type.shape else OPS["reshape"](value, shape=())
+
+
+for _name in SHORT:
+    if hasattr(np, _name) or _name == "bool":
+        REPLACED[getattr(np, _name if _name != "bool" else "bool_")] = _scalar_type(np.dtype(_name).type)
+
+
+# -- choices ---------------------------------------------------------------------------------------
+
+
+def _extreme(real, better):
+    def stand_in(*args, **kwargs):
+        items = args
+        if kwargs.get("key") is not None:
+            kwargs = kwargs | {"key": CELL.cell_contents.call(kwargs["key"])}
+        if len(args) == 1 and isinstance(args[0], TracedArray):
+            if kwargs or args[0].shape[0] > FEW:
+                raise UnsupportedError(
+                    message(f"{real.__name__}() of a traced array of {args[0].shape} goes element by element", locate(), f"Use x.{real.__name__}().")
+                )
+            items = tuple(args[0])
+        elif len(args) == 1 and not isinstance(args[0], np.ndarray | str):
+            items = tuple(args[0])
+        if kwargs or not builtins.any(isinstance(i, Traced) for i in items):
+            return real(items, **kwargs) if len(args) == 1 else real(*args, **kwargs)
+        best = items[0]
+        for item in items[1:]:
+            best = pick(better(item, best), item, best)
+        return best
+
+    return stand_in
+
+
+REPLACED[max] = _extreme(max, lambda a, b: a > b)
+REPLACED[min] = _extreme(min, lambda a, b: a < b)
+
+
+@replaces(sum)
+def sum_(iterable, /, start=0):
+    if type(iterable) is Bounded:
+        return start + np.sum(iterable, axis=0)
+    if isinstance(iterable, TracedArray) and iterable.ndim and iterable.shape[0] > FEW and iterable.type.kind != "O":
+        dtype = iterable.dtype if iterable.type.kind != "b" else np.dtype(np.int64)
+        return start + np.sum(iterable, axis=0, dtype=dtype)
+    return builtins.sum(iterable, start)
+
+
+# -- what a value is -------------------------------------------------------------------------------
+
+
+def sample(x):
+    """A plain object of the type a traced value stands for."""
+    if isinstance(x, TracedArray | Bounded):
+        return np.empty((0,))
+    return x.weak() if x.weak else x.dtype.type(0)
+
+
+def lacks(x, name):
+    """Whether what a traced value stands for has no such attribute, whatever the traced value has."""
+    return type(x) in (TracedArray, TracedScalar) and not builtins.hasattr(builtins.type(sample(x)), name)
+
+
+@replaces(isinstance)
+def isinstance_(x, kinds, /):
+    if builtins.type(x) is Unmerged:
+        x.fail()
+    return builtins.isinstance(x, kinds) or (isinstance(x, Traced) and builtins.isinstance(sample(x), kinds))
+
+
+@replaces(type)
+def type_(*args, **kwargs):
+    if len(args) == 1 and builtins.type(args[0]) is Unmerged:
+        args[0].fail()
+    return builtins.type(sample(args[0])) if len(args) == 1 and isinstance(args[0], Traced) else builtins.type(*args, **kwargs)
+
+
+@replaces(len)
+def len_(x, /):
+    return x.shape[0] if type(x) is Bounded else builtins.len(x)
+
+
+@replaces(np.isscalar)
+def isscalar(element):
+    return isinstance(element, TracedScalar) or np.isscalar(element)
+
+
+# -- math ------------------------------------------------------------------------------------------
+
+MATH = {
+    "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "fabs": np.fabs,
+    "copysign": np.copysign, "degrees": np.degrees, "radians": np.radians, "fmod": np.fmod, "cbrt": np.cbrt, "pow": np.float_power,
+    "nextafter": np.nextafter,
+}  # fmt: skip
+TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+WHOLE = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}
+OVERFLOW = {"exp", "expm1", "exp2", "sinh", "cosh", "pow", "gamma"}
+
+
+def remainder_value(x, y):
+    """x less the multiple of y nearest to it, ties to even, exactly.  [CPython's m_remainder]"""
+    size, step = OPS["abs"](x), OPS["abs"](y)
+    m = OPS["rem"](size, step)
+    c = step - m
+    tie = m - OPS["rem"]((size - m) * 0.5, step) * 2.0
+    near = OPS["select"](OPS["lt"](m, c), m, OPS["select"](OPS["gt"](m, c), -c, tie))
+    near = OPS["copysign"](Lit(1.0, x.type), x) * near
+    return OPS["select"](OPS["and"](OPS["is_finite"](x), OPS["eq"](step, Lit(np.inf, x.type))), x, near)
+
+
+RULES = {**{name: (1, OPS[name]) for name in ("erf", "erfc", "gamma", "lgamma")}, "remainder": (2, remainder_value)}
+
+
+def floats(args):
+    return [operand_as(number(x) if isinstance(x, Traced) else x, WEAK_DTYPES[float], ()) for x in args]
+
+
+def _math(real, ufunc):
+    return _checked(real, ufunc.nin, lambda *operands: UFUNCS[ufunc](*operands))
+
+
+def judge(name, operands, out):
+    """What CPython raises: a domain error for NaN out of numbers, and for infinity out of finite ones unless that is the range's fault."""
+    known, finite = Lit(True, TRUTH), Lit(True, TRUTH)
+    for x in operands:
+        known, finite = OPS["and"](known, OPS["eq"](x, x)), OPS["and"](finite, OPS["is_finite"](x))
+    check(OPS["or"](OPS["eq"](out, out), OPS["not"](known)), ValueError, "math domain error")
+    within = OPS["or"](OPS["ne"](OPS["abs"](out), Lit(np.inf, out.type)), OPS["not"](finite))
+    if name in ("gamma", "pow"):  # at their poles
+        check(OPS["or"](within, OPS["ne"](operands[0], Lit(0, out.type))), ValueError, "math domain error")
+    check(within, *((OverflowError, "math range error") if name in OVERFLOW else (ValueError, "math domain error")))
+
+
+def _checked(real, count, rule):
+    name = real.__name__
+
+    def stand_in(*args):
+        if not builtins.any(is_one(x) for x in args):
+            return real(*args)
+        if name == "log" and len(args) == 2:
+            return stand_in(args[0]) / stand_in(args[1]) if is_one(args[1]) else stand_in(args[0]) / real(args[1])
+        if len(args) != count:
+            return real(*args)
+        operands = floats(args)
+        out = rule(*operands)
+        judge(name, operands, out)
+        return TracedScalar(out, float)
+
+    return stand_in
+
+
+@replaces(math.isclose)
+def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
+    """|a - b| <= max(rel_tol max(|a|, |b|), abs_tol), infinities close to themselves alone (PEP 485)."""
+    if not any([is_one(a), is_one(b)]):
+        return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
+    near = np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
+    return TracedScalar(((a == b) | (np.isfinite(a) & np.isfinite(b) & near)).value, bool)
+
+
+@replaces(math.hypot)
+def hypot(*xs):
+    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(functools.reduce(np.hypot, floating(xs), 0.0))
+
+
+@replaces(math.dist)
+def dist(p, q):
+    return math.dist(p, q) if not builtins.any(map(is_one, (*p, *q))) else hypot(*[a - b for a, b in builtins.zip(p, q, strict=True)])
+
+
+@replaces(math.fsum)
+def fsum(xs):
+    xs = list(xs)
+    return math.fsum(xs) if not builtins.any(map(is_one, xs)) else float_(np.sum(np.stack(floating(xs))))
+
+
+def floating(xs):
+    return [fresh(x) for x in floats(xs)]
+
+
+def _math_test(real, ufunc):
+    return lambda x: TracedScalar(UFUNCS[ufunc](*floats([x])), bool) if is_one(x) else real(x)
+
+
+def _math_whole(real, ufunc):
+    name = f"__{real.__name__}__"
+    lacks = lambda x: real is math.trunc and (isinstance(x, TracedArray) or not x.weak and not hasattr(x.dtype.type, name))
+
+    def stand_in(x):
+        if isinstance(x, Traced) and lacks(x):
+            kind = "ndarray" if isinstance(x, TracedArray) else x.dtype.type.__name__
+            raise TypeError(message(f"type numpy.{kind} doesn't define {name} method", locate()))
+        return whole(x)
+
+    whole = lambda x: int_(TracedScalar(UFUNCS[ufunc](*floats([x])), float)) if is_one(x) else real(x)
+    return stand_in
+
+
+for _names, _make in ((MATH, _math), (TESTS, _math_test), (WHOLE, _math_whole)):
+    for _name, _ufunc in _names.items():
+        if hasattr(math, _name):
+            REPLACED[getattr(math, _name)] = _make(getattr(math, _name), _ufunc)
+for _name, (_count, _rule) in RULES.items():
+    REPLACED[getattr(math, _name)] = _checked(getattr(math, _name), _count, _rule)
+
+
+@replaces(math.modf)
+def modf(x):
+    """Both parts carry the sign of x."""
+    if not is_one(x):
+        return math.modf(x)
+    (value,) = floats([x])
+    return tuple(TracedScalar(v, float) for v in UFUNCS[np.modf](value))
+
+
+def _whole_numbers(real, ufunc):
+    def stand_in(*args):
+        if not builtins.any(is_one(x) for x in args) or len(args) != 2:
+            return real(*args)
+        if not builtins.all(isinstance(x, int | np.integer) or is_one(x) and x.type.kind in "biu" for x in args):
+            raise TypeError(message(f"math.{real.__name__} takes integers", locate()))
+        return int_(ufunc(*[int_(x) for x in args]))
+
+    return stand_in
+
+
+for _real, _ufunc in ((math.gcd, np.gcd), (math.lcm, np.lcm)):
+    REPLACED[_real] = _whole_numbers(_real, _ufunc)

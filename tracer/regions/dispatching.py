@@ -1,0 +1,63 @@
+"""`functools.singledispatch` on traced values: the implementation for the class that the value has in Python, with hooks."""
+
+import functools
+
+from ..values.array import Traced
+from ..values.storage import current_trace
+from .builtins import type_
+from .convert import CELL
+
+
+class _Sample:
+    @functools.singledispatchmethod
+    def method(self, x):
+        pass
+
+
+FUNCTION = functools.singledispatch(_Sample.__init__).__code__
+METHOD = getattr(_Sample().method, "__code__", None)  # before Python 3.14; since, a bound method of single dispatch is an object of its own class
+BOUND = None if METHOD else type(_Sample().method)
+
+
+def dispatched(f):
+    """What is called in place of a function of single dispatch, or of such a method, while tracing; None for any other."""
+    if current_trace() is None:
+        return None
+    if type(f) is BOUND:
+        return functools.partial(_bound, f)
+    if f.__code__ is not FUNCTION and f.__code__ is not METHOD:
+        return None
+    return functools.partial(_function if f.__code__ is FUNCTION else _method, f)
+
+
+def _function(f, *args, **kwargs):
+    return CELL.cell_contents.call(chosen(f, args))(*args, **kwargs)
+
+
+def _method(f, *args, **kwargs):
+    inside = dict(zip(f.__code__.co_freevars, [c.cell_contents for c in f.__closure__]))
+    found = chosen(inside["self"].dispatcher, args)
+    return CELL.cell_contents.call(found.__get__(inside["obj"], inside["cls"]))(*args, **kwargs)
+
+
+def _bound(f, *args, **kwargs):
+    if not args:
+        return f(**kwargs)  # raises
+    inside = vars(f)
+    found = chosen(inside["_unbound"].dispatcher, args)
+    return CELL.cell_contents.call(found.__get__(inside["_obj"], inside["_cls"]))(*args, **kwargs)
+
+
+def chosen(f, args):
+    """The implementation for the class of the first argument; what is registered, and what for, is relied on."""
+    outside, name = current_trace().root.outside, getattr(f, "__name__", "singledispatch")
+    kind = type_(args[0]) if args and isinstance(args[0], Traced) else args[0].__class__
+    found = f.dispatch(kind)
+    cell = f.__closure__[f.__code__.co_freevars.index("dispatch")].cell_contents.__closure__
+    registry = next(c for c in cell if type(c.cell_contents) is dict and object in c.cell_contents)
+    read = outside.read("cell", registry, "", f"{name}.registry")
+    outside.read("contents", None, None, f"the classes of {name}.registry", parent=read)
+    for key, value in f.registry.items():
+        if value is found:
+            outside.read("item", None, key, f"{name}.registry[{key.__name__}]", parent=read)
+    return found

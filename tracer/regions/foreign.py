@@ -1,0 +1,370 @@
+"""Calls of what has no hooks: functions of libraries and of C. What is known to be pure runs as it is, and nothing else does.
+
+`purity` says what is known. What reads the world is asked at every call (`asked`), what acts on it acts at every call, in order, as
+`print` does; clocks are read where they stand (`draws`); the rest is refused, with the line.
+"""
+
+import functools
+import io
+import logging
+import sys
+import types
+import warnings
+
+import numpy as np
+
+from ...ir.types import Tensor
+from ..common.errors import ConcretizationError, UnsupportedError, message
+from ..common.frames import PART, internal, locate
+from ..common.origin import is_user
+from ..guards import aside
+from ..guards.asked import Asked, Unlike
+from ..guards.held_state import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
+from ..guards.purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
+from ..guards.reliance import of_user
+from ..guards.state import inside
+from ..numpy_api.handles import is_traced
+from ..values.array import WEAK_DTYPES, Traced, TracedScalar
+from ..values.storage import current_trace
+from .convert import CELL
+from .printing import Later, Text, open_, refuse_within, worded
+
+ADVICE = "Call it outside, and pass what it gives as an argument."
+THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}  # give an object that was there
+TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}  # how many arguments make a clock's function one of them alone
+CALLING = ("builtins", "itertools", "functools", "_functools", "heapq", "_heapq", "bisect", "_bisect", "re", "statistics", "contextlib")
+CALLING += ("numpy", "scipy")
+NUMBERS = ("scipy", "re", "bisect", "_bisect")  # of those, they that call with plain numbers or text from C
+OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change in place
+APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")  # what of these is asked, no ACTS change
+QUIET = ("logging", "warnings", "_warnings", "time", "gc")  # ACTS that change nothing that is asked
+BUFFERS = (io.StringIO, io.BytesIO)
+_verdicts = {}
+
+
+def name_of(f):
+    """What is called, as a user would write it."""
+    module, name = place_of(f)
+    shown = getattr(f, "__module__", None) or module
+    if isinstance(getattr(f, "__self__", None), types.ModuleType):
+        shown = f.__self__.__name__
+    shown = {"posix": "os", "posixpath": "os.path", "genericpath": "os.path", "numpy": "np"}.get(shown.removeprefix("_"), shown.removeprefix("_"))
+    return name if shown in ("builtins", "") else f"{shown}.{name}"
+
+
+def judged(f):
+    """The verdict on what is called, and whether to hand it hooked functions; one look-up for all that is of a module."""
+    kind = type(f)
+    if kind is types.FunctionType:
+        key = f.__code__
+    elif kind is types.BuiltinFunctionType and type(f.__self__) is types.ModuleType:
+        key = f
+    else:
+        return verdict(f)
+    known = _verdicts.get(key)
+    if known is None:
+        known = _verdicts[key] = verdict(f)
+    return known
+
+
+def foreign(f):
+    """What to call, while tracing, in place of a function, method or class that has no hooks."""
+    if stream_of(f) is not None:
+        return functools.partial(act, f)
+    found = judged(f)
+    if found in (PURE, UNKNOWN):
+        held = holding(f)
+        if held is not None:
+            return functools.partial(held, f)
+    if found == PURE:
+        note_wrapped(f)
+        return of_owner(f)
+    if found == READS:
+        return functools.partial(ask, f)
+    if found == ACTS:
+        return functools.partial(act, f)
+    return functools.partial(refused, f, found)
+
+
+def holding(f):
+    """What calls a function or method of locks, buffers in memory, or the flags that ask for exceptions; None for all others."""
+    if type(f) is types.FunctionType and f in ASKING:
+        return raising
+    if isinstance(getattr(f, "__self__", None), BUFFERS):
+        return of_buffer
+    return keep if makes(f) else of_lock if is_lock(f) else None
+
+
+def of_buffer(f, /, *args, **kwargs):
+    """A method of a StringIO or BytesIO: of one from outside at every call, of the function's own at once."""
+    if is_own(f.__self__):
+        if is_traced([*args, *kwargs.values()]) or any(isinstance(x, Text) for x in args):
+            text = "text of traced values is written to a buffer that the function makes, and is known only when the program runs"
+            raise UnsupportedError(message(text, locate(), "Print it, or pass the buffer as an argument."))
+        return f(*args, **kwargs)
+    if f.__name__ in WRITING:
+        return act(f, *args, **kwargs)
+    return ask(f, *args, **kwargs) if f.__name__ in TELLING else refused(f, REFUSED, *args, **kwargs)
+
+
+def note_wrapped(f):
+    """Rely on what a function of the user's reads that a library's decorator has put behind one of its own."""
+    for cell in f.__closure__ or () if type(f) is types.FunctionType else ():
+        held = cell.cell_contents if cell != types.CellType() else None
+        if type(held) is types.FunctionType and is_user(held.__code__):
+            current_trace().root.outside.function(held, False)
+
+
+def of_owner(f):
+    """A pure function, its functions hooked; of an outside object that may change in place, asked at every call."""
+    owner = f.__self__ if type(f) in (types.MethodType, types.BuiltinFunctionType) else f
+    unseen = isinstance(owner, types.GeneratorType) or isinstance(owner, np.ufunc) and owner.__name__.endswith("(vectorized)")  # code without hooks
+    if unseen and current_trace().root.outside.knows(owner):
+        return functools.partial(refused, f, REFUSED)
+    if changes(owner):
+        return functools.partial(ask, f)
+    home = place_of(f)[0]
+    if home.partition(".")[0] in CALLING and (not isinstance(f, type) or home == "itertools"):
+        return functools.partial(calling, f)
+    return f
+
+
+def changes(x):
+    """Whether x is an object of a library, from outside, that may hold something else at the next call."""
+    kind = type(x)
+    return kind.__module__.startswith(OWNED) and current_trace().root.outside.knows(x)
+
+
+def calling(f, /, *args, **kwargs):
+    """A call of what may call its arguments: those of the user's get hooks."""
+    if any(map(changes, args)) and not is_traced([*args, *kwargs.values()]):
+        return ask(f, *args, **kwargs)
+    if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
+        current_trace().root.outside.stray.begin()
+    if place_of(f)[0].partition(".")[0] not in NUMBERS:
+        return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
+    failed = []
+    try:
+        out = f(*[numeric(x, failed) for x in args], **{k: numeric(x, failed) for k, x in kwargs.items()})
+    except (ValueError, TypeError, RuntimeError, ArithmeticError, SystemError) as error:
+        if failed:
+            raise failed[0] from error
+        raise
+    if failed:
+        raise failed[0]
+    return out
+
+
+def hooked(x):
+    """A function of the user's with hooks, and a method of an object as it is called in captured code; all else as it is."""
+    bound = type(x) is types.BuiltinFunctionType and not isinstance(x.__self__, types.ModuleType | None)
+    return CELL.cell_contents.call(x) if bound or is_users(x) else x
+
+
+def is_users(x):
+    f = x.__func__ if type(x) is types.MethodType else x
+    return type(f) is types.FunctionType and is_user(f.__code__)
+
+
+def numeric(x, failed):
+    """Likewise, for what is called from C with plain numbers, and must give such: errors do not always come back from there."""
+    if not is_users(x):
+        return x
+    made = hooked(x)
+
+    @functools.wraps(x)
+    def called(*args, **kwargs):
+        out = made(*args, **kwargs)
+        if (isinstance(out, Text) or is_traced(out)) and not is_traced([*args, *kwargs.values()]):
+            text = f"{x.__name__}() is called by a library with plain numbers, and gives traced ones"
+            failed.append(ConcretizationError(message(text, locate(), "Pass it all that it needs as numbers, or call the library outside.")))
+            raise failed[0]
+        return out
+
+    return called
+
+
+def refused(f, found, /, *args, **kwargs):
+    name = place_of(f)[1]
+    if TIMELESS.get(name, 99) <= len(args):
+        return f(*args, **kwargs) if name != "localtime" else ask(f, *args)
+    what = "gives another answer each time, or acts on the world" if found == REFUSED else "is not known to give the same each time, and no more"
+    raise UnsupportedError(message(f"{name_of(f)}() {what}; traced, it would be called once for all calls", locate(), ADVICE))
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def ask(f, /, *args, **kwargs):
+    """A call whose answer depends on the world: made again at every call."""
+    name = name_of(f)
+    aside.refuse(f"it calls {name}()")
+    outside = current_trace().root.outside
+    args = tuple([np.asarray(x) if isinstance(x, Traced) and x.known() is not None else x for x in args])
+    given = [*args, *kwargs.values()]
+    if is_traced(given) or any(isinstance(x, Text) for x in given):
+        raise UnsupportedError(message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE))
+    if any(hasattr(x, "read") and not isinstance(x, type) for x in given):
+        raise UnsupportedError(message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE))
+    if outside.acted is not None and place_of(f)[0].partition(".")[0] not in APART:
+        text = f"{name}() is called after {outside.acted}, which may change what it gives: all that a program reads, it reads before it runs"
+        raise UnsupportedError(message(text, locate(), "Call it first, or outside."))
+    refuse_written(outside, getattr(f, "__self__", f), name)
+    fresh = place_of(f)[1] not in THERE
+    number = outside.asked = outside.asked + 1
+    try:
+        made = Asked(f, args, kwargs, number, f"{name}({', '.join(map(shown, args))})", locate(), fresh)
+    except Unlike:
+        text = f"{name}() gives an object that cannot be compared with what the next call gives"
+        raise UnsupportedError(message(text, locate(), ADVICE)) from None
+    read = outside.reads[made.place] = made
+    if read.error is not None:
+        if inside():
+            text = f"{name}() raises {type(read.error).__name__} in a loop or branch that is captured as a whole: {read.error}"
+            raise UnsupportedError(message(text, locate(), ADVICE))
+        raise read.error
+    if fresh and not isinstance(read.value, np.ndarray):
+        if read.place in outside.promoted:
+            outside.meet(read)
+        return outside.enter(read) if read.how == "input" else read.value
+    outside.meet(read)
+    if fresh and read.how == "value":
+        text = f"{name}() gives {read.value.dtype} in shape {read.value.shape}, which is compared at every call, and is too large for that"
+        raise UnsupportedError(message(text, locate(), ADVICE))
+    return outside.enter(read)
+
+
+def shown(x):
+    return f"{x!r:.40}" if isinstance(x, str | int | float) else type(x).__name__
+
+
+def refuse_written(outside, owner, name):
+    """The world is asked before the program runs: by then nothing that it writes is written."""
+    entered = {id(read.value): value for read, value in outside.inputs if read.owner is owner}
+    written = any(i in entered and made.storage.value is not entered[i] for i, made in outside.arrays.items())
+    if written or any(slot.owner is owner for slot in outside.heap):
+        raise UnsupportedError(message(f"{name}() is called after the function has changed the object it is of", locate(), "Call it first."))
+
+
+# -- acting ----------------------------------------------------------------------------------------
+
+
+class Act:
+    """One call of the running program."""
+
+    def __init__(self, f, plan, kind, name):
+        self.f, self.plan, self.kind, self.__name__ = f, plan, kind, name
+
+    def __call__(self, *given):
+        args, kwargs = self.plan(given)
+        out = self.f(*args, **kwargs)
+        return () if self.kind is None else (np.asarray(0 if out is None else out, WEAK_DTYPES[self.kind]),)
+
+
+def note_functions(args, kwargs):
+    """Rely on what functions of the user's read that an object of C's is made of, which will call them."""
+    for x in (*args, *kwargs.values()):
+        if is_users(x):
+            current_trace().root.outside.stray.begin()
+            current_trace().root.outside.function(x.__func__ if type(x) is types.MethodType else x, False)
+
+
+def act(f, /, *args, **kwargs):
+    """A call that acts on the world: the program makes it, in order with all others."""
+    trace, place = current_trace(), place_of(f)
+    refuse_within(trace, place[1].rpartition(".")[2] or place[1])
+    aside.refuse(f"it calls {name_of(f)}()")
+    if place[0] not in QUIET:
+        trace.root.outside.acted = f"{name_of(f)}()"
+    spoken = name_of(f)
+    if place in PREPARED:
+        f, args, kwargs = PREPARED[place](f, args, kwargs)
+    args = [worded(x, ("__str__", "__repr__")) if is_spoken(x) else x for x in args]
+    open_([*args, *kwargs.values()])
+    stream = stream_of(f)
+    counts = place[1].rpartition(".")[2] in COUNTS and (stream is None or isinstance(f.__self__, io.TextIOBase))
+    later, kind = Later((list(args), kwargs)), int if counts else None
+    results = () if kind is None else (Tensor((), WEAK_DTYPES[kind]),)
+    out = trace.act(Act(f if stream is None else writer(stream, f.__name__), later.plan, kind, spoken), later.operands, results)
+    return None if kind is None else TracedScalar(out[0], kind)
+
+
+def writer(stream, name):
+    """A method of what sys.stdout or sys.stderr is when it is called."""
+    return lambda *args, **kwargs: getattr(getattr(sys, stream), name)(*args, **kwargs)
+
+
+def is_spoken(x):
+    """Whether the text of an argument is the user's affair, whose class says it."""
+    return not isinstance(x, Traced | Text | BaseException) and type(x).__module__ not in ("builtins", "numpy", "pathlib", "logging")
+
+
+def caller(level):
+    """-> (file, line, globals) of the user's function that is running, or of one that called it."""
+    frame = sys._getframe(1)
+    found, part = None, False
+    while frame is not None:
+        if not internal(frame.f_code):
+            if not part:
+                if found is not None and level <= 0:
+                    break
+                found, level = frame, level - 1
+            part = frame.f_code.co_qualname.endswith(PART)  # a part of a function: the rest of it comes next
+            if level <= 0 and not part:
+                break
+        frame = frame.f_back
+    return found.f_code.co_filename, found.f_lineno, found.f_globals
+
+
+def warning(f, args, kwargs):
+    """`warnings.warn`, of the line where it stands; what was shown there is kept where Python keeps it."""
+
+    def bound(message, category=None, stacklevel=1, source=None, **more):
+        return message, category, stacklevel
+
+    text, category, level = bound(*args, **kwargs)
+    file, line, space = caller(level)
+    if isinstance(text, Warning):
+        category = type(text)
+    return functools.partial(warn, category or UserWarning, file, line, space), (text,), {}
+
+
+def warn(category, file, line, space, text):
+    registry = space.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, category, file, line, space.get("__name__") or "<string>", registry)
+
+
+def explicit(f, args, kwargs):
+    """`warnings.warn_explicit`, whose registry and globals are the caller's objects."""
+    names = "message category filename lineno module registry module_globals source".split()
+    given = dict(zip(names, args)) | kwargs
+    whole = {k: given.pop(k) for k in ("registry", "module_globals", "source") if k in given}
+    return functools.partial(f, **whole), (), given
+
+
+def record(f, args, kwargs):
+    """A message to a logger, of the line where it stands."""
+    owner = getattr(f, "__self__", None)
+    logger, name, args = owner if isinstance(owner, logging.Logger) else None, f.__name__, list(args)
+    level = args.pop(0) if name == "log" else {"warn": "WARNING", "fatal": "CRITICAL"}.get(name, name.upper())
+    level = level if isinstance(level, int) else getattr(logging, level)
+    if kwargs.get("exc_info") or kwargs.get("stack_info"):
+        raise UnsupportedError(message("a traced function logs the state of the interpreter", locate(), "Log the values alone."))
+    file, line, space = caller(kwargs.get("stacklevel", 1))
+    text, *values = args
+    return functools.partial(log, logger, level, file, line), (text, tuple(values)), {"extra": kwargs.get("extra")}
+
+
+def log(logger, level, file, line, text, values, extra):
+    if logger is None:
+        logger = logging.getLogger()
+        if not logger.handlers:
+            logging.basicConfig()
+    if logger.isEnabledFor(level):
+        logger.handle(logger.makeRecord(logger.name, level, file, line, text, tuple(values), None, None, extra))
+
+
+LEVELS = ("debug", "info", "warning", "warn", "error", "critical", "fatal", "log")
+PREPARED = {(m, "warn"): warning for m in ("warnings", "_warnings")}
+PREPARED |= {(m, "warn_explicit"): explicit for m in ("warnings", "_warnings")}
+PREPARED |= {("logging", n): record for level in LEVELS for n in (level, f"Logger.{level}")}

@@ -1,0 +1,155 @@
+"""Calls of code without hooks: what it is given from outside is relied on as a whole, and what it runs of the user's is seen.
+
+`called` is what a call in captured code goes through. Captured functions note what they read themselves. Anything else, of C or of
+a library or without source, is watched while it runs: Python functions of the user's that it calls back read unseen, so the names
+they read outside are relied on; and where it changes an object from outside, the trace ends, for it would be changed once.
+"""
+
+import array
+import collections
+import functools
+import sys
+import types
+
+import numpy as np
+
+from ...ir.types import SHORT
+from ..common.errors import UnsupportedError, message
+from ..common.frames import internal, locate
+from ..guards.holding import is_fixed
+from ..guards.made import hidden
+from ..guards.reliance import of_user
+from ..numpy_api.handles import is_traced
+from ..rewriter.expressions import HOOK
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.storage import current_trace
+from .calls import NUMPYS, _made, call, listed
+from .foreign import calling
+
+HANDING = (listed, calling, _made)  # stand-ins that call what they are given with the same
+COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
+SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}  # tell nothing of what is in
+SHALLOW |= {globals, locals, eval, exec, breakpoint, __import__, sys._getframe}  # or look at the frame that calls them
+FRAMES = ("warnings", "logging", "inspect", "traceback")  # modules whose functions look at it too
+HOLDING = {"append", "insert", "add", "appendleft", "setdefault", "pop", "popleft", "clear", "copy", "keys", "values", "items"}
+PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type, np.ndarray, types.FunctionType, types.ModuleType, slice, range))
+FINE = PLAIN - {np.ndarray} | {TracedArray, TracedScalar, *(np.dtype(n).type for n in SHORT)}
+FREE = (types.ModuleType, type(None), str)  # what builtin functions are of that are nobody's
+
+
+def called(f):
+    """What to call in place of f, its arguments looked at where that is code without hooks."""
+    made = call(f)
+    if current_trace() is None or not watched(f, made):
+        return made
+    real = made.args[0] if type(made) is functools.partial and made.func in HANDING else made
+    free = type(real) in NUMPYS or type(real) is types.BuiltinFunctionType and type(real.__self__) in FREE
+    return functools.partial(handed_freely if free else handed, made)
+
+
+def handed_freely(f, /, *args, **kwargs):
+    """`handed`, of what is no object's method."""
+    for x in args:
+        if type(x) not in FINE:
+            return handed(f, *args, **kwargs)
+    return handed(f, *args, **kwargs) if kwargs else f(*args)
+
+
+def watched(f, made):
+    """Whether what a call comes to is code that may read its arguments unseen."""
+    kind = type(made)
+    while kind is functools.partial:
+        if made.func not in HANDING and internal(getattr(made.func, "__code__", COMPILED)):
+            return False
+        made = made.args[0] if made.func in HANDING else made.func
+        kind = type(made)
+    if kind is types.MethodType:
+        made = made.__func__
+        kind = type(made)
+    if kind is types.FunctionType:
+        if HOOK in made.__code__.co_freevars or made.__module__ in FRAMES:
+            return False
+    elif kind is types.BuiltinFunctionType:
+        owner = made.__self__
+        if type(owner) in (list, dict, set) and made.__name__ in HOLDING or type(owner) is str:
+            return type(owner) is str
+    try:
+        return of_user(type(f)) or f not in SHALLOW
+    except TypeError:  # not hashable
+        return True
+
+
+def handed(f, /, *args, **kwargs):
+    """f(*args, **kwargs) of code without hooks."""
+    trace = current_trace()
+    if trace is None:
+        return f(*args, **kwargs)
+    real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
+    given = [x for x in (*args, *kwargs.values(), getattr(real, "__self__", None), real) if type(x) not in PLAIN and not isinstance(x, Traced)]
+    simple = trace.root.outside.is_simple
+    given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not simple(x) and not is_fixed(x)]
+    given += [x for x in args if type(x) is np.ndarray and x.dtype.hasobject]
+    return seen(given, f, args, kwargs) if given else f(*args, **kwargs)
+
+
+def relied(*objects):
+    """Rely on objects that code without hooks is about to look at."""
+    trace = current_trace()
+    if trace is not None:
+        trace.root.outside.rely(*objects)
+
+
+def seen(given, f, args, kwargs):
+    """The call, with all that `given` leads to relied on.
+
+    What fills in what it has put off until then is called once more: what changes nothing then is the same at every call.
+    """
+    outside = current_trace().root.outside
+    reads = outside.rely(*given)
+    if not reads and not any(of_user(type(x)) for x in given):
+        return f(*args, **kwargs)
+    undo, hiding = [kept(r.owner) for r in reads], is_traced([*args, *kwargs.values()])
+    for again in (True, False):
+        with outside.stray.within():
+            out = f(*args, **kwargs)
+        changed = outside.changed(reads)
+        if not changed:
+            return out
+        if hiding and any(hidden(r.owner) is not None for r in changed):
+            break
+        if again:
+            outside.forget(changed)
+            reads = outside.rely(*given)
+    for put_back in undo:
+        put_back()
+    while type(f) is functools.partial:
+        f = f.args[0] if f.func in HANDING else f.func
+    name = getattr(f, "__name__", type(f).__name__)
+    text = f"{name}() changes {changed[0].name}, unseen by the tracer; traced, it would do so once, and not at every call"
+    raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
+
+
+def kept(x):
+    """A function that gives an object the items and attributes back that it has now."""
+    held = list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
+    held = x[:] if isinstance(x, bytearray | array.array) else held
+    names = getattr(x, "__dict__", None)
+    names = dict(names) if type(names) is dict else None
+
+    def put_back():
+        if isinstance(x, list):
+            list.__setitem__(x, slice(None), held)
+        elif isinstance(x, bytearray | array.array):
+            x[:] = held
+        elif held is not None:
+            base = next(kind for kind in (dict, set, collections.deque) if isinstance(x, kind))
+            base.clear(x)
+            (base.extend if base is collections.deque else base.update)(x, held)
+        if names is not None:
+            vars(x).clear()
+            vars(x).update(names)
+
+    return put_back
+
+
+RUNNING = (handed, handed_freely, seen)  # which run the call itself

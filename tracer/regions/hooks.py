@@ -1,0 +1,366 @@
+"""The hooks that rewritten code calls, gathered under the one name it knows them by."""
+
+import operator
+import sys
+import types
+
+import numpy as np
+
+from ...ir.ops import OPS
+from ..common.errors import CannotRoll, message
+from ..common.frames import locate
+from ..common.origin import is_builtin, is_user
+from ..guards import state
+from ..guards.draws import GENERATORS, refuse_state
+from ..guards.held_state import STREAMS, read_stream
+from ..guards.outside import Outside
+from ..guards.state import SEEN_THROUGH
+from ..guards.world import MISSING, of_class
+from ..numpy_api.concatenators import CONCATENATORS, concatenated
+from ..numpy_api.handles import handle, is_traced
+from ..rewriter import codes
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.storage import current_trace
+from ..values.unmerged import Unmerged
+from . import alternatives, copying
+from .branch import ASKED, branch, choose, decided
+from .builtins import REPLACED, lacks, sample, truth, type_
+from .calls import ENVIRONMENT, environment, listed
+from .convert import CELL, FALLBACK
+from .foreign import ask, changes
+from .frame import hooked
+from .handed import RUNNING, handed
+from .importing import imported, importing
+from .kinds import ANSWERING
+from .loops import each, repeat
+from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
+from .objects import called as call
+from .operators import HOOKS, handled, manager, trying
+from .printing import percent, text
+from .special import looked_up
+
+
+def leave(code):
+    """What a function returns, from how its body ended."""
+    return None if code is None else code.value
+
+
+def strays():
+    """Before a statement that runs code without hooks."""
+    trace = current_trace()
+    if trace is not None:
+        trace.root.outside.stray.begin()
+
+
+# -- reading and storing ---------------------------------------------------------------------------
+
+
+def outer(value):
+    """What a name of an enclosing scope, or a global, holds: arrays from outside are traced."""
+    trace = current_trace()
+    return value if trace is None or type(value) not in SEEN else trace.root.outside.seen(value)
+
+
+SEEN = {np.ndarray, *SEEN_THROUGH}
+QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are taken as they stand
+
+
+def attribute(owner, key, whole=True):
+    """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is wanted."""
+    trace, kind = current_trace(), type(owner)
+    if issubclass(kind, Traced) and key == "__class__":
+        return type_(owner)
+    if trace is None or issubclass(kind, Traced) or kind is Unmerged:
+        return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
+    if owner is sys and key in STREAMS:
+        read_stream(key)
+    if kind is super:
+        return above(owner, key, whole)
+    found = getattr(kind, key, None) if not issubclass(kind, type) else None
+    if key == "bit_generator" and issubclass(kind, GENERATORS):
+        refuse_state(key)
+    if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
+        looked_up(kind, key)
+        return fallback(lambda: call(found.fget)(owner), owner, key)
+    if found is not None and key not in getattr(owner, "__dict__", ()) and changes(owner) and not callable(found):
+        return ask(getattr, owner, key)
+    if kind is np.random.SeedSequence:
+        trace.root.outside.draws.refuse_entropy(owner)
+    return trace.root.outside.attribute(owner, key, whole)
+
+
+def fallback(get, owner, key):
+    """What a getter gives, or where that has no such attribute, what `__getattr__` of its class does."""
+    try:
+        return get()
+    except AttributeError:
+        otherwise = _method(type(owner), "__getattr__")
+        if otherwise is None:
+            raise
+        return otherwise(owner, key)
+
+
+def above(owner, key, whole):
+    """`super().key`: what the classes after one hold under a name, each of which is relied on up to the one that does."""
+    kind, x = owner.__self_class__, owner.__self__
+    after = iter(kind.__mro__[kind.__mro__.index(owner.__thisclass__) + 1 :]) if kind is not None else iter(())
+    for c in after:
+        looked_up(c, key)
+        found = vars(c).get(key, MISSING)
+        if found is MISSING:
+            continue
+        if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__) and x is not kind:
+            return call(found.fget)(x)
+        return getattr(owner, key) if hasattr(type(found), "__get__") else current_trace().root.outside.attribute(c, key, whole)
+    return getattr(owner, key)
+
+
+def attribute_of(owner, key):
+    """`owner.key` of which only an attribute or item is wanted."""
+    return attribute(owner, key, False)
+
+
+def traced_key(key):
+    if isinstance(key, slice):
+        return is_traced([key.start, key.stop, key.step])
+    return is_traced(key) or isinstance(key, tuple) and any(map(traced_key, key))
+
+
+def item(owner, key, whole=True):
+    """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
+    kind, trace = type(owner), current_trace()
+    if trace is not None and kind in SEEN:
+        outside = trace.root.outside
+        if kind is np.ndarray and id(owner) in outside.paths:
+            return outside.array(owner)[key]
+        if id(owner) in outside.containers:
+            return outside.item(owner, key, whole)
+    if kind is ENVIRONMENT and trace is not None:
+        return environment(key)
+    if kind in CONCATENATORS and traced_key(key):
+        return concatenated(owner, key)
+    if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
+        return handle(owner)[key]
+    if trace is not None and changes(owner) and not is_traced(key):
+        return ask(operator.getitem, owner, key)
+    found = _method(kind, "__getitem__")
+    if found:
+        return found(owner, key)
+    if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
+        return owner[keyed(key)]
+    return handed(operator.getitem, owner, keyed(key))
+
+
+def item_of(owner, key):
+    """`owner[key]` of which only an attribute or item is wanted."""
+    return item(owner, key, False)
+
+
+def _known(key):
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(not isinstance(p, Traced) or p.known() is not None for p in parts) and not any(isinstance(p, slice) and traced_key(p) for p in parts)
+
+
+def _method(kind, name):
+    """The user's own method behind an operator, with hooks; None for all other types."""
+    if is_builtin(kind) or kind is np.ndarray or issubclass(kind, Traced):
+        return None
+    looked_up(kind, name)
+    found = getattr(kind, name, None)
+    return call(found) if type(found) is types.FunctionType and is_user(found.__code__) else None
+
+
+def set_item(value, owner, key):
+    """`owner[key] = value`."""
+    kind = type(owner)
+    if kind is TracedArray:
+        owner[key] = value
+        return
+    if current_trace() is None:
+        owner[key] = value
+        return
+    outside = current_trace().root.outside
+    if kind is np.ndarray and id(owner) in outside.paths:
+        outside.array(owner)[key] = value
+        return
+    owner = outside.target(owner) if id(owner) in outside.containers else owner
+    if kind is np.ndarray:
+        if is_traced(value) or traced_key(key) and not _known(key) or state.inside():
+            raise CannotRoll(
+                message(
+                    f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that the trace does not own",
+                    locate(),
+                    "Pass the array as an argument, make it with np.zeros or np.empty inside the function, or work on a copy: a = a.copy().",
+                )
+            )
+        owner[key] = value
+        return
+    found = _method(kind, "__setitem__")
+    if found:
+        found(owner, key, value)
+        return
+    if kind not in QUICK:
+        refuse_store(owner, "an item is stored")
+    state.set_item(owner, keyed(key), value)
+
+
+def set_attribute(value, owner, key):
+    """`owner.key = value`; a property's setter and the class's `__setattr__` are the user's functions like any other."""
+    kind = type(owner)
+    if current_trace() is None:
+        setattr(owner, key, value)
+        return
+    found = None if issubclass(kind, Traced) else _method(kind, "__setattr__")
+    if found is None:
+        put(owner, key, value)
+    elif of_class(kind, "__setattr__").__code__.co_filename.startswith("<"):  # without a source
+        state.set_attribute(owner, key, value, setattr)
+    else:
+        found(owner, key, value)
+
+
+def put(owner, key, value):
+    """`object.__setattr__`: the setter of a data descriptor is the user's function too."""
+    kind = type(owner)
+    found = of_class(kind, key)
+    if isinstance(found, property) and found.fset is not None:
+        looked_up(kind, key)
+        call(found.fset)(owner, value)
+        return
+    setter = None if found is MISSING or isinstance(found, property) else _method(type(found), "__set__")
+    if setter is None:
+        state.set_attribute(owner, key, value)
+    else:
+        looked_up(kind, key)
+        setter(found, owner, value)
+
+
+def delete_item(owner, key):
+    trace = current_trace()
+    if trace is not None and id(owner) in trace.root.outside.containers:
+        owner = trace.root.outside.mirror(owner)
+    if state.inside():
+        state.refuse(owner, f"an item of a {type(owner).__name__} is deleted")
+    found = _method(type(owner), "__delitem__")
+    if found:
+        found(owner, key)
+        return
+    if type(owner) not in QUICK:
+        refuse_store(owner, "an item is deleted")
+    del owner[keyed(key)]
+
+
+def delete_attribute(owner, key):
+    """`del owner.key`; `__delattr__` of the class is the user's function like any other."""
+    found = None if current_trace() is None else _method(type(owner), "__delattr__")
+    remove(owner, key) if found is None else found(owner, key)
+
+
+def remove(owner, key):
+    """`object.__delattr__`: so is what a data descriptor does about it."""
+    kind = type(owner)
+    found = MISSING if current_trace() is None or isinstance(owner, type) else of_class(kind, key)
+    if isinstance(found, property) and found.fdel is not None:
+        looked_up(kind, key)
+        call(found.fdel)(owner)
+        return
+    own = None if found is MISSING or isinstance(found, property) else _method(type(found), "__delete__")
+    if own is not None:
+        looked_up(kind, key)
+        own(found, owner)
+        return
+    if current_trace() is not None:
+        state.note(state.Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
+    if state.inside():
+        state.refuse(owner, f"an attribute of a {type(owner).__name__} is deleted")
+    object.__delattr__(owner, key) if type(of_class(kind, "__delattr__")) is types.FunctionType else delattr(owner, key)
+
+
+# -- truth -----------------------------------------------------------------------------------------
+
+
+def both(a, b):
+    """`a and b`."""
+    test = asked(a)
+    known = decided(test)
+    if known is None:
+        return choose(test, b, lambda: a)
+    return b() if known else a
+
+
+def either(a, b):
+    """`a or b`."""
+    test = asked(a)
+    known = decided(test)
+    if known is None:
+        return choose(test, lambda: a, b)
+    return a if known else b()
+
+
+def one_thing(x):
+    """`x` itself, whose identity or kind is asked for: data must not have left it one of several things."""
+    if type(x) is Unmerged:
+        x.fail()
+    trace = current_trace()
+    if trace is not None and isinstance(x, list | dict):
+        trace.root.outside.identified = True
+    return x
+
+
+def negated(a):
+    """`not a`."""
+    a = asked(a)
+    known = decided(a)
+    return TracedScalar(OPS["not"](truth(a).value), bool) if known is None else not known
+
+
+def chain(left, *steps):
+    """`a < b < c`: each operand evaluated once, none after the first comparison that fails."""
+    test, right = steps[0], steps[1]()
+    result = test(left, right)
+    return result if len(steps) == 2 else both(result, lambda: chain(right, *steps[2:]))
+
+
+def asserted(test, *text):
+    """Whether an assertion holds, so far as is known; on data it is checked when the program runs."""
+    test = asked(test)
+    known = decided(test)
+    if known is not None:
+        return known
+    current_trace().check(truth(test).value, AssertionError, str(text[0]) if text else message("an assertion failed", locate()))
+    return True
+
+
+def over(iterable, *parts):
+    """`for item in iterable`."""
+    return each(iterated(iterable), *parts)
+
+
+def on(test, *parts):
+    """`if test`."""
+    return branch(asked(test), *parts)
+
+
+def choice(test, *parts):
+    """`a if test else b`."""
+    return choose(asked(test), *parts)
+
+
+ASKED.cell_contents = asked
+state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (put, remove, fallback, above)}
+state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
+state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
+alternatives.register()
+_stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))
+state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
+FALLBACK.cell_contents = hooked
+CELL.cell_contents = types.SimpleNamespace(
+    call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
+    set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute, both=both,
+    either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,
+    asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
+    text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
+    leave=leave, strays=strays, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+    handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
+)  # fmt: skip

@@ -1,0 +1,298 @@
+"""`for` and `while`: run as Python does where nothing is traced, captured as one `loop` where something is.
+
+A loop that cannot be captured as it stands is tried in other shapes: its first trip written out and the
+rest captured; two trips as one (`a, b = b, a`); all trips written out, if they are few. Each step but
+the first is told by `explain()`. Only CannotRoll and ConcretizationError lead from one to the next.
+"""
+
+import functools
+
+from ..common.errors import CannotRoll, ConcretizationError
+from ..common.frames import locate
+from ..extents.numbers import operand
+from ..guards.state import cells, regions, restore
+from ..rewriter.codes import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Code
+from ..rewriter.rewrite import SITES
+from ..values.array import TracedScalar
+from ..values.assume import capturing
+from ..values.storage import current_trace
+from . import series, visits
+from .branch import decided, either_way, follow, refuse_globals, settled, watched
+from .merge import pick
+from .roll import Roll
+from .run import Run
+
+FEW = 64  # trips written out at most
+NESTED = 8  # trips written out at most where data decides, before each, whether it comes
+RETRY = (CannotRoll, ConcretizationError)
+
+
+def each(iterable, body, orelse, rest, number):
+    """`for item in iterable: body(item)`, `else: orelse()`, then `rest()`; -> how it ended."""
+    if current_trace() is None or not series.rollable(iterable):
+        return plain(iter(iterable), body, orelse, rest, number)
+    site = SITES[number]
+    code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
+    return finished(code, orelse, rest, number, site)
+
+
+def repeat(test, body, orelse, rest, number):
+    """`while test(): body()`, likewise."""
+    if current_trace() is None:
+        return plain(iter(lambda: bool(test()), False), lambda _: body(), orelse, rest, number)
+    site = SITES[number]
+    code = While(test, body, site, number, cells(test, body, orelse, rest)).run()
+    return finished(code, orelse, rest, number, site)
+
+
+def plain(items, body, orelse, rest, number):
+    """Over anything else: trip by trip."""
+    named = cells(body, orelse, rest) if current_trace() is not None else {}  # outside a trace nothing is merged
+    loop = Loop(body, SITES[number], number, named)
+
+    def onward():
+        for item in items:
+            over, code = loop.ended(body(item), onward)
+            if over:
+                return code
+        return None
+
+    return finished(onward(), orelse, rest, number, loop.site)
+
+
+def finished(code, orelse, rest, number, site):
+    """What follows a loop that ended with `code`: its `else` unless it was left, then the rest."""
+    if orelse is not None:
+        code = follow(code, orelse, number, site.middle)
+    if code is not None and LEFT in code.may:
+        may = code.may - {LEFT} | {FALLS}
+        code = Code(pick(code.status == LEFT, FALLS, code.status), may, code.value) if len(may) > 1 else None
+    return settled(follow(code, rest, number), site)
+
+
+class Loop:
+    """The capture of one loop, trip by trip or as a whole. `run()` -> how it ended."""
+
+    def __init__(self, body, site, number, named):
+        self.body, self.site, self.number, self.named = body, site, number, named
+        trace = current_trace()
+        self.memory = trace.root.sites.setdefault(number, {}) if trace is not None else {}
+        self.slots = [named[n] for n in sorted(site.names) if n in named]
+        self.held = watched(named)
+
+    def ended(self, code, onward):
+        """(whether all is done, how it ended) after a trip that ended with `code`; where data decides, both ways are captured."""
+        if code is None or not code.may - {FALLS, CONTINUES}:
+            return False, None
+        if not code.open:
+            return True, GONE if code.may == BREAK.may else code
+        return True, self.fork(code, onward, left(code))
+
+    def fork(self, code, onward, gone):
+        """The other trips where one that ended with `code` leads on, else `gone`."""
+        if not code.may & {FALLS, CONTINUES}:
+            return gone
+        refuse_globals(self.site)
+        goes = code.status < BREAKS
+        known = decided(goes)
+        if known is not None:
+            return onward() if known else gone
+        with capturing(goes):
+            return either_way(goes, onward, lambda: gone, self.slots, self.site.middle | self.site.head, self.held)
+
+    def probe(self, trip):
+        """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""
+        trial = Trial(trip, self.slots)
+        return trial.kept, trial.code
+
+    def told(self, what, reason):
+        text = reason.splitlines()
+        where = locate()
+        note = f"{where}: {what}, since {text[0]}" + (f" ({text[1].strip()})" if len(text) > 1 else "")
+        notes = current_trace().root.notes
+        if note not in notes:
+            notes.append(note)
+
+
+class Trial(Run):
+    """A trial trip: kept, with all it did to names and objects, if it recorded nothing traced."""
+
+    def __init__(self, trip, slots):
+        super().__init__("trial", trip, slots, trial=True)
+        region = self.trace.region
+        self.kept = not self.recorded
+        if self.kept:
+            for slot, value in (*self.heap.items(), *self.values.items()):
+                slot.set(value)
+            for outer in regions():
+                outer.owned.update(region.owned)
+                break
+        else:
+            for container, had in region.saved.values():
+                restore(container, had)
+
+
+def nothing():
+    """No further trip."""
+
+
+GONE = Code(LEFT, {LEFT})
+
+
+def leaving(code):
+    """The ways by which `code` leaves the trip, of those it can be."""
+    may = code.may - {FALLS, CONTINUES}
+    return Code(code.status if len(may) > 1 else min(may), may, code.value)
+
+
+def left(code):
+    """How a loop ended whose last trip left it by `code`."""
+    may = code.may - {FALLS, CONTINUES}
+    status = {BREAKS: LEFT}
+    gone = frozenset(status.get(m, m) for m in may)
+    if len(gone) == 1:
+        return Code(*gone, gone, code.value)
+    return Code(pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value)
+
+
+class For(Loop):
+    def __init__(self, iterable, body, site, number, named):
+        super().__init__(body, site, number, named)
+        self.items, self.count = iterable, series.length(iterable)
+
+    def trip(self, k):
+        return self.body(series.item(self.items, k))
+
+    def run(self):
+        if self.count is None:
+            refuse_globals(self.site)
+            return self.rolled(0, 1, operand(series.count_of(self.items)))
+        return self.onward(0)
+
+    def onward(self, k, written=0):
+        """The trips from the k-th on."""
+        while k < self.count:
+            if self.count - k > 1 and not self.memory.get("records"):
+                kept, code = self.probe(lambda k=k: self.trip(k))
+                if kept:
+                    over, code = self.ended(code, None)
+                    if over:
+                        return code
+                    k += 1
+                    continue
+                self.memory["records"] = True
+            if self.count - k > 1:
+                if visits.hopeless(self):
+                    return self.unrolled(k, self.memory["reason"])
+                try:
+                    return self.rolled(k, 1)
+                except RETRY as error:
+                    reason = str(error)  # without the frames it came through, and the arrays they hold
+                count = self.count - k
+                if written and count > 3 and count % 2 == 0:
+                    try:
+                        found = self.rolled(k, 2)
+                        self.told("two trips are captured as one", reason)
+                        return found
+                    except RETRY:
+                        visits.failed(self, reason)
+                        return self.unrolled(k, reason)
+                if written > 1 or count <= 3:
+                    visits.failed(self, reason)
+                    return self.unrolled(k, reason)
+                if not written:
+                    self.told("the first trip is written out", reason)
+            over, code = self.ended(self.trip(k), functools.partial(self.onward, k + 1, written + 1))
+            if over:
+                return code
+            k, written = k + 1, written + 1
+        return None
+
+    def rolled(self, first, stride, limit=None):
+        """Trips from `first` on as one loop, `stride` of them in each turn."""
+        refuse_globals(self.site)
+        turns = None if limit is not None else (self.count - first) // stride
+
+        def turn(counter):
+            k = TracedScalar(counter, int)
+            k = k * stride if stride > 1 else k
+            code = self.trip(k + first if first else k)
+            if stride == 1 or code is not None and not code.may & {FALLS, CONTINUES}:
+                return code
+            second = lambda: self.trip(k + (first + 1))
+            return second() if code is None or not code.may - {FALLS, CONTINUES} else self.fork(code, second, leaving(code))
+
+        return Roll(self, turn, turns=turns, limit=limit).emit()
+
+    def unrolled(self, k, reason):
+        if self.count - k > FEW:
+            raise CannotRoll(f"this loop of {self.count} trips cannot be captured: {reason}")
+        root = current_trace().root
+        outer, root.copies = root.copies, root.copies * (self.count - k)
+        try:
+            if root.copies > FEW:
+                raise CannotRoll(f"this loop of {self.count} trips, in a loop whose trips are written out, cannot be captured: {reason}")
+            self.told(f"{self.count - k} trips are written out one by one", reason)
+            return self.trips(k)
+        finally:
+            root.copies = outer
+
+    def trips(self, k):
+        for j in range(k, self.count):
+            over, code = self.ended(self.trip(j), functools.partial(self.trips, j + 1))
+            if over:
+                return code
+        return None
+
+
+class While(Loop):
+    def __init__(self, test, body, site, number, named):
+        super().__init__(body, site, number, named)
+        self.test = test
+
+    def run(self, written=0, nested=0, reason=None):
+        """nested: trips written out behind a test that data decides; reason: why the loop was not captured as one."""
+        while True:
+            going = self.test()
+            known = decided(going)
+            if known is False:
+                return None
+            if known and not self.memory.get("records"):
+                kept, code = self.probe(self.body)
+                if kept:
+                    over, code = self.ended(code, None)
+                    if over:
+                        return code
+                    continue
+                self.memory["records"] = True
+            refuse_globals(self.site)
+            if nested < 3:
+                try:
+                    return Roll(self, lambda counter: self.body(), going=going, test=self.test).emit()
+                except RETRY as error:
+                    reason = reason or str(error)
+                    self.told("trips are written out one by one", reason)
+            if nested > NESTED:
+                raise self.stuck(reason)
+            if written > FEW:
+                raise CannotRoll(f"this loop cannot be captured, and has gone on for {FEW} trips: {reason}")
+            onward = functools.partial(self.run, written + 1, nested + 1, reason)
+            if known is None:
+                trip = functools.partial(self.after, onward)
+                try:
+                    return either_way(going, trip, nothing, self.slots, self.site.middle | self.site.head, self.held)
+                except RETRY:
+                    raise self.stuck(reason) from None
+            written += 1
+            over, code = self.ended(self.body(), onward)
+            if over:
+                return code
+
+    def stuck(self, reason):
+        said = "this loop, whose test depends on data, cannot be captured: "
+        return CannotRoll(reason if reason.startswith(said) else f"{said}{reason}")
+
+    def after(self, onward):
+        """A trip and those behind it."""
+        over, code = self.ended(self.body(), onward)
+        return code if over else onward()

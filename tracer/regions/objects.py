@@ -1,0 +1,225 @@
+"""Objects in syntax: `if b`, `for x in b`, `*b`, `p, q = b`, `x in b`, `b[k]`. Their special methods get hooks; what has none is relied on.
+
+Python asks such objects from C, where no hook is. So the rewritten code asks here first. An object of a class of the user's answers by
+its own method, which is captured; of any other from outside, all that it holds is relied on (`handed`).
+"""
+
+import builtins
+import functools
+import math
+import operator
+import sys
+import types
+import weakref
+
+import numpy as np
+
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..common.origin import is_user
+from ..guards.holding import is_fixed
+from ..guards.reliance import of_user
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.storage import current_trace
+from .builtins import REPLACED, replaces
+from .calls import call
+from .convert import CELL
+from .handed import called as plainly
+from .handed import handed, relied
+from .special import looked_up
+
+QUICK = frozenset((bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.bool_, TracedArray, TracedScalar, range))
+FIRST = {  # functions of C that ask their first argument for an answer
+    len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", abs: "__abs__", round: "__round__", hash: "__hash__",
+    reversed: "__reversed__", bytes: "__bytes__", divmod: "__divmod__", operator.index: "__index__", operator.length_hint: "__length_hint__",
+    math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__",
+}  # fmt: skip
+ITERATING = {list, tuple, set, frozenset, sum, sorted, any, all, enumerate, zip, iter}  # and nothing else, where that is what they are given
+LONE = {min, max}  # likewise, given one argument
+
+
+def special(kind, name):
+    """The user's own function behind an operator of a type; None for all other types. What is found is relied on."""
+    looked_up(kind, name)
+    for owner in kind.__mro__:
+        if name in owner.__dict__:
+            found = owner.__dict__[name]
+            return found if type(found) is types.FunctionType and is_user(found.__code__) else None
+    return None
+
+
+def is_quick(x):
+    """Whether Python looks into x by no method of anybody's, and the trace has seen to what is there."""
+    return type(x) in QUICK and not (type(x) is np.ndarray and x.dtype.hasobject)
+
+
+def method(x, name):
+    """The user's special method of an object, with hooks; None where there is none."""
+    kind = type(x)
+    if kind in QUICK or current_trace() is None:
+        return None
+    found = special(kind, name)
+    return None if found is None else plainly(found)
+
+
+def asked(x):
+    """Something whose truth is the truth of x: itself, or what its own method says."""
+    if type(x) in QUICK or current_trace() is None or isinstance(x, Traced):
+        return x
+    for name in ("__bool__", "__len__"):
+        own = method(x, name)
+        if own is not None:
+            return own(x)
+    return handed(bool, x)
+
+
+def iterated(x):
+    """What Python iterates over in place of x."""
+    if is_quick(x) or current_trace() is None or isinstance(x, Traced):
+        return x
+    own = method(x, "__iter__")
+    if own is not None:
+        return stepped(own(x))
+    own = method(x, "__getitem__")
+    if own is not None and not hasattr(type(x), "__iter__"):
+        return numbered(x, own)
+    relied(x)
+    return x
+
+
+def stepped(iterator):
+    """An iterator whose own `__next__`, where its class is the user's, has hooks."""
+    step = method(iterator, "__next__")
+    return iterator if step is None else steps(iterator, step)
+
+
+def steps(iterator, step):
+    while True:
+        try:
+            x = step(iterator)
+        except StopIteration:
+            return
+        yield x
+
+
+def numbered(x, item):
+    k = 0
+    while True:
+        try:
+            found = item(x, k)
+        except IndexError:
+            return
+        yield found
+        k += 1
+
+
+def mapped(x):
+    """What is unpacked by `**x`."""
+    if type(x) is not dict:
+        relied(x)
+    return x
+
+
+def matched(x):
+    """What a `match` statement takes apart."""
+    relied(x)
+    return CELL.cell_contents.one_thing(x)
+
+
+def keyed(key):
+    """A subscript or member that is an object: it is asked for its number, or its hash."""
+    if isinstance(key, slice):
+        for k in (key.start, key.stop, key.step):
+            if type(k) not in QUICK:
+                looked_up(type(k), "__index__")
+                relied(k)
+    elif type(key) not in QUICK:
+        looked_up(type(key), "__index__", "__hash__", "__eq__")
+        relied(key)
+    return key
+
+
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def called(f):
+    """What to call in place of f, where that asks an object: the object's own method, with hooks."""
+    if current_trace() is None:
+        return plainly(f)
+    if type(f) is weakref.ref:  # is relied on by whether it is dead: to know its object would keep that alive
+        return functools.partial(handed, f)
+    if type(f) not in ASKING:
+        return plainly(f)
+    try:
+        name = FIRST.get(f)
+    except TypeError:  # not hashable
+        return plainly(f)
+    if f is globals:
+        return globals_of(sys._getframe(1).f_globals)
+    if name is not None:
+        return functools.partial(answered, f, name)
+    if f is bool:
+        return lambda *args: plainly(bool)(*map(asked, args))
+    if f in ITERATING:
+        return lambda *args, **kwargs: plainly(f)(*map(iterated, args), **kwargs)
+    if f in LONE:
+        return lambda *args, **kwargs: plainly(f)(*(map(iterated, args) if len(args) == 1 else args), **kwargs)
+    return plainly(f)
+
+
+ASKING = (type, types.BuiltinFunctionType)
+
+
+for _real in (map, filter, functools.reduce):
+    REPLACED[_real] = functools.partial(lambda real, stand_in, f, *rest: stand_in(f, *map(iterated, rest)), _real, REPLACED[_real])
+
+
+def answered(f, name, /, *args, **kwargs):
+    if len(args) == 1 and type(args[0]) in QUICK and name != "__hash__":
+        return call(f)(*args, **kwargs)
+    own = method(args[0], name) if args else None
+    return plainly(f)(*args, **kwargs) if own is None else own(*args, **kwargs)
+
+
+def class_of(x):
+    """Rely on the class of an object, which may be exchanged."""
+    trace = current_trace()
+    if trace is not None and of_user(type(x)) and not isinstance(x, type | Traced) and trace.root.outside.knows(x):
+        trace.root.outside.read("attribute", x, "__class__", f"the class of {trace.root.outside.called(x)}")
+
+
+def _classed(real, first):
+    def stand_in(*args, **kwargs):
+        if args:
+            class_of(args[0])
+        return first(*args, **kwargs)
+
+    REPLACED[real] = stand_in
+
+
+_classed(type, REPLACED[type])
+
+
+@replaces(vars)
+def vars_(*x):
+    if not x or current_trace() is None:
+        return builtins.vars(*x)
+    return CELL.cell_contents.attribute(x[0], "__dict__")
+
+
+def globals_of(space):
+    """globals(), each of which is read where it is asked for."""
+    outside = current_trace().root.outside
+    for f in outside.functions.values():
+        if f.__globals__ is space:
+            outside.read("attribute", f, "__globals__", "globals()")
+            break
+    return lambda: space
+
+
+def refuse_store(owner, what):
+    """Stores into objects from outside that no trace can make again at every call."""
+    trace = current_trace()
+    if trace is not None and trace.root.outside.knows(owner) and not is_fixed(owner):
+        text = f"{what} of {trace.root.outside.called(owner)}, a {type(owner).__name__} from outside, which would happen once, and not at every call"
+        raise UnsupportedError(message(text, locate(), "Use a list, a dict, an array or an object with attributes; or do it outside."))

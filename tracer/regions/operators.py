@@ -1,0 +1,253 @@
+"""Operators: `a + b` is the operator itself, but the methods behind it, where a class of the user's has them, get hooks."""
+
+import contextlib
+import dis
+import functools
+import operator
+import sys
+import warnings
+
+import numpy as np
+
+from ...ir.ops import OPS
+from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
+from ..common.frames import locate
+from ..common.origin import is_builtin, is_user
+from ..guards.held_state import refuse_filters, refuse_manager
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.identity import same_object
+from ..values.storage import current_trace
+from .branch import decided
+from .builtins import truth
+from .calls import ENVIRONMENT, environment
+from .foreign import ask, changes
+from .handed import called as call
+from .handed import handed
+from .objects import is_quick, iterated, special
+from .printing import passing, percent
+from .sequences import contains
+from .special import looked_up
+
+SIMPLE = frozenset((str, bytes, range, np.ndarray, TracedArray, dict, set))  # whose members are compared by nobody else
+OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
+REFUSALS = (ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError)  # about the tracing, not about the program
+HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
+
+
+def binary(plain, name, mirror):
+    """An operator of two operands, whose methods are `name` and, of the right operand, `mirror`."""
+
+    def stand_in(a, b):
+        left, right = type(a), type(b)
+        if left in OWN and right in OWN:
+            return plain(a, b)
+        first = None if left in OWN else special(left, name)
+        second = None if right in OWN or left is right else special(right, mirror)
+        if first is None and second is None:
+            if current_trace() is not None and (changes(a) or changes(b)):
+                return at_once(plain, a, b)
+            return handed(plain, a, b)
+        if second is not None and issubclass(right, left) and getattr(right, mirror) is not getattr(left, mirror, None):
+            found = call(second)(b, a)
+            if found is not NotImplemented:
+                return found
+            second = None
+        if first is not None:
+            found = call(first)(a, b)
+        else:
+            own = None if yields(left, b) else getattr(left, name, None)
+            found = own(a, b) if own is not None else NotImplemented
+        if found is NotImplemented and second is not None:
+            found = call(second)(b, a)
+        return handed(plain, a, b) if found is NotImplemented else found
+
+    return stand_in
+
+
+def at_once(plain, a, b):
+    """An operator of an object of a library that may change in place, and of something that is known."""
+    known = [x.known() if isinstance(x, Traced) else x for x in (a, b)]
+    return plain(a, b) if any(x is None for x in known) else ask(plain, *known)
+
+
+def yields(kind, other):
+    """Whether a value of a type leaves an operator to an object of a class of the user's: numbers and lists do, arrays where they are told."""
+    if is_builtin(kind) or kind is TracedScalar:
+        return True
+    return kind is TracedArray and (getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0)
+
+
+def is_same(x, y):
+    """`x is y`."""
+    return same_object(x, y) if TracedArray in (type(x), type(y)) and current_trace() is not None else x is y
+
+
+def is_other(x, y):
+    """`x is not y`."""
+    found = is_same(x, y)
+    return not found if type(found) is bool else TracedScalar(OPS["not"](found.value), bool)
+
+
+def inplace(plain, name, otherwise):
+    def stand_in(a, b):
+        kind = type(a)
+        if kind in OWN:
+            return plain(a, b) if type(b) in OWN else plain(a, b) if hasattr(kind, name) else otherwise(a, b)
+        own = special(kind, name)
+        if own is None:
+            return handed(plain, a, b) if hasattr(kind, name) else otherwise(a, b)
+        found = call(own)(a, b)
+        return otherwise(a, b) if found is NotImplemented else found
+
+    return stand_in
+
+
+def unary(plain, name):
+    def stand_in(a):
+        own = None if type(a) in OWN else special(type(a), name)
+        return handed(plain, a) if own is None else call(own)(a)
+
+    return stand_in
+
+
+def contained(a, b):
+    """`a in b`."""
+    if type(b) is ENVIRONMENT and current_trace() is not None:
+        return environment(a, None) is not None
+    own = None if type(b) in OWN else special(type(b), "__contains__")
+    if own is None:
+        if type(b) not in OWN and special(type(b), "__iter__") and not hasattr(type(b), "__contains__"):
+            b = [*iterated(b)]
+        return contains(a, b) if type(a) in OWN and type(b) in SIMPLE and is_quick(b) else handed(contains, a, b)
+    found = call(own)(b, a)
+    known = decided(found)
+    return truth(found) if known is None else known
+
+
+def missing(a, b):
+    """`a not in b`."""
+    found = contained(a, b)
+    return TracedScalar(OPS["not"](found.value), bool) if isinstance(found, Traced) else not found
+
+
+for _node, _name in {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow", "MatMult": "matmul",
+    "LShift": "lshift", "RShift": "rshift", "BitAnd": "and", "BitOr": "or", "BitXor": "xor",
+}.items():  # fmt: skip
+    HOOKS[_node] = binary(getattr(operator, f"__{_name}__"), f"__{_name}__", f"__r{_name}__")
+    HOOKS[f"I{_node}"] = inplace(getattr(operator, f"__i{_name}__"), f"__i{_name}__", HOOKS[_node])
+for _node, _pair in {"Lt": "lt gt", "LtE": "le ge", "Gt": "gt lt", "GtE": "ge le", "Eq": "eq eq", "NotEq": "ne ne"}.items():
+    _name, _mirror = _pair.split()
+    HOOKS[_node] = binary(getattr(operator, _name), f"__{_name}__", f"__{_mirror}__")
+for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
+    HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
+for _name in ("Mod", "IMod"):  # of strings it is formatting
+    HOOKS[_name] = functools.partial(lambda numbers, a, b: handed(percent, a, b) if type(a) is str else numbers(a, b), HOOKS[_name])
+HOOKS |= {"In": contained, "NotIn": missing, "Is": is_same, "IsNot": is_other}
+
+
+# -- exceptions ------------------------------------------------------------------------------------
+
+
+def handled(types=BaseException):
+    """What an `except` catches: as it says, but never what says that tracing cannot go on."""
+    return () if isinstance(sys.exception(), REFUSALS) else types
+
+
+class Manager:
+    """A context manager whose methods have hooks, and which does not suppress what says that tracing cannot go on."""
+
+    __slots__ = ("real", "around", "passing")
+
+    def __init__(self, real):
+        self.real, self.passing = real, passing(real)
+        self.around = trying(lambda: real._exceptions if type(real) is contextlib.suppress else ())
+
+    def __enter__(self):
+        self.around.__enter__()
+        refuse_manager(self.real)
+        looked_up(type(self.real), "__enter__", "__exit__")
+        filters = warnings.filters[:1]
+        entered = call(type(self.real).__enter__)(self.real)
+        if self.passing == "catch_warnings":
+            refuse_filters(self.real, filters)
+        if self.passing is not None and current_trace() is not None:
+            current_trace().root.within.append(self.passing)
+        return entered
+
+    def __exit__(self, kind, error, traceback):
+        self.around.__exit__()
+        if self.passing is not None and current_trace() is not None:
+            current_trace().root.within.remove(self.passing)
+        left = call(type(self.real).__exit__)(self.real, kind, error, traceback)
+        return False if isinstance(error, REFUSALS) else left
+
+
+PLAINLY = {"COPY_FREE_VARS", "RETURN_GENERATOR", "POP_TOP", "RESUME", "LOAD_FAST", "LOAD_CONST", "STORE_FAST", "YIELD_VALUE", "RETURN_VALUE", "NOP"}
+PLAINLY |= {"RETURN_CONST", "BUILD_TUPLE", "RERAISE", "PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "CALL_INTRINSIC_1", "LOAD_FAST_LOAD_FAST", "CACHE"}
+PLAINLY |= {"LOAD_FAST_BORROW", "NOT_TAKEN", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "LOAD_SMALL_INT"}
+
+
+def refuse_generator(real):
+    """Refuse a `with` over a generator of the user's, whose body has no hooks, unless that only reads and yields, or reaches the trace alone."""
+    code = getattr(getattr(real, "gen", None), "gi_code", None)
+    if type(real) is not GENERATOR or code is None or not is_user(code):
+        return
+    does, given = {i.opname for i in dis.get_instructions(code)}, real.gen.gi_frame.f_locals.values()
+    if does <= PLAINLY | NAMING or not does & (NAMING | BEYOND) and all(map(of_trace, given)):
+        return
+    text = f"the body of {code.co_name}, a @contextmanager, is a generator, which is not captured: traced, it would run once, and not at every call"
+    hint = "Put the `with` around the call of the compiled function, or write a class with __enter__ and __exit__."
+    raise UnsupportedError(message(text, locate(), hint))
+
+
+def of_trace(x):
+    """Whether a value is traced, or a number, or a container of such, which the trace has made or sees by a copy."""
+    if type(x) in (list, tuple, dict):
+        return all(map(of_trace, [*x, *x.values()] if type(x) is dict else x))
+    return type(x) in OWN and type(x) not in (set, np.ndarray)
+
+
+NAMING = {"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}  # what is read so is relied on
+BEYOND = {"STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF", "IMPORT_NAME", "LOAD_NAME", "MAKE_FUNCTION"}
+
+
+GENERATOR = type(contextlib.contextmanager(lambda: iter(()))())
+
+
+def manager(real):
+    kind = type(real)
+    if current_trace() is not None:
+        refuse_generator(real)
+    return Manager(real) if current_trace() is not None and hasattr(kind, "__enter__") and hasattr(kind, "__exit__") else real
+
+
+class trying:
+    """A `try` whose handlers, `types()`, end what they catch: an exception that only the running program meets does not come to them."""
+
+    __slots__ = ("types", "root")
+
+    def __init__(self, types):
+        self.types, self.root = types, None
+
+    def __enter__(self):
+        trace = current_trace()
+        if trace is not None:
+            self.root = trace.root
+            self.root.trying.append(self.catches)
+
+    def __exit__(self, *error):
+        if self.root is not None:
+            self.root.trying.pop()
+
+    def catches(self, error, text):
+        """What the program says in place of `error`, where a handler would have caught that."""
+        if not issubclass(error, flat(self.types())):
+            return error, text
+        said = f"{error.__name__}: {text}".splitlines()[0]
+        said += "\n  Python would go on in the `except` around it; a compiled program cannot."
+        return UnsupportedError, message(said, locate(), "Test for it beforehand: y = a / b if b != 0 else 0.0.")
+
+
+def flat(types):
+    return tuple(t for part in types for t in (flat(part) if isinstance(part, tuple) else (part,)))

@@ -1,0 +1,137 @@
+"""One run of a body in a trace of its own: what it left in every place, with the places put back as they were."""
+
+from ...ir.core import Func, Value
+from ...ir.ops import OPS
+from ..common.errors import CannotRoll, message
+from ..common.frames import locate
+from ..guards.state import Region, items, restore
+from ..rewriter.codes import THROWN
+from ..values.storage import Blend, Shared, current_trace
+from ..values.trace import Trace
+
+EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
+
+
+class Run:
+    """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after"""
+
+    def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
+        failed, before = False, {s: s.get() for s in slots}
+        held = [(x, items(x)) for x in watched]
+        self.trace = trace = Trace(name, current_trace())
+        trace.region = Region(trial, choice)
+        try:
+            with trace:
+                if prepare is not None:
+                    prepare(trace)
+                self.code = body()
+                self.values = {s: s.get() for s in slots}
+                self.heap = {s: s.get() for s in trace.region.heap}
+                self.writes = {s: now for s, had in trace.journal.items() if (now := s.value) is not had}
+        except BaseException:
+            failed = True
+            raise
+        finally:
+            for storage, value in trace.journal.items():
+                storage.value = value
+            trace.journal = {}  # the trace outlives this: it must not keep memory alive that names have let go
+            for slot, value in reversed(trace.region.heap.items()):
+                slot.set(value)
+            for slot, value in before.items():
+                slot.set(value)
+            changed = [(x, had) for x, had in held if _differs(x, had)]
+            for x, had in changed:
+                restore(x, had)
+            if failed:
+                self.close()
+        self.before = {**trace.region.heap, **before}
+        if changed:
+            kind = type(changed[0][0]).__name__
+            raise CannotRoll(message(f"a {kind} made outside it is changed, inside a loop or branch that is captured as a whole", locate()))
+
+    def close(self):
+        """Let go of all it holds: who else sees an array is found by counting references, and a trace is held by its own equations."""
+        self.values = self.heap = self.writes = self.before = None
+        self.trace.region.heap, self.trace.region.owned, self.trace.region.saved = {}, {}, {}
+
+    @property
+    def thrown(self):
+        """Whether the body ended in an exception that the program raises."""
+        return self.code is THROWN
+
+    @property
+    def recorded(self):
+        """Whether anything traced came of it."""
+        t = self.trace
+        return bool(t.build.eqns or self.writes or t.lifted or t.stored)
+
+    def after(self, slot):
+        """What the slot holds after the body."""
+        found = self.values.get(slot, self)
+        if found is self:
+            found = self.heap.get(slot, self)
+        return slot.get() if found is self else found
+
+    def owns(self, storage):
+        """Whether memory was made inside."""
+        return storage.trace is self.trace
+
+    def array(self, leaf):
+        """The value of an array leaf at the end of the body, in the body's trace."""
+        value = self.written(leaf.storage)
+        with self.trace:
+            for step in leaf.chain:
+                value = step.get(value)
+        return value
+
+    def written(self, storage):
+        """The value of a memory at the end of the body, in the body's trace."""
+        with self.trace:
+            return self.trace.bring(self.ended(storage))
+
+    def check(self, ok, error, text):
+        """Have the end of the body check that `ok` holds."""
+        status = self.trace.root.status
+        before, status.value = status.value, self.ended(status)
+        with self.trace:
+            self.trace.check(ok, error, text)
+        self.writes[status], status.value = status.value, before
+        self.trace.journal = {}
+
+    def ended(self, storage):
+        """What a memory holds at the end of the body."""
+        if isinstance(storage, Blend | Shared):
+            return storage.given(self.ended)
+        return self.writes[storage] if storage in self.writes else storage.value
+
+    @property
+    def acts(self):
+        """Whether it prints or draws when the program runs."""
+        return any(e.effect for e in self.trace.build.eqns)
+
+    @property
+    def trifling(self):
+        """Whether running it needlessly costs and changes nothing: a few equations on scalars, without checks or regions."""
+        eqns = self.trace.build.eqns
+        small = len(eqns) <= EFFECTLESS and all("elementwise" in e.op.traits and not e.results[0].type.shape for e in eqns)
+        return small and not self.writes and not self.trace.region.heap and self.code is None
+
+
+def _differs(container, had):
+    now = items(container)
+    if len(now) != len(had):
+        return True
+    pairs = zip(now, had)
+    return any(a is not c or b is not d for (a, b), (c, d) in pairs) if isinstance(container, dict) else any(a is not b for a, b in pairs)
+
+
+def closed(run, results, lifted, first=()):
+    """The body as a Func of `first`, then of the outer values `lifted`, giving `results`."""
+    params = [run.trace.lifted.get(v) or Value(v.type, None, v.hint) for v in lifted]
+    return Func(run.trace.build.name, [*first, *params], run.trace.build.eqns, results)
+
+
+def emit(name, operands, hints=None, **attrs):
+    """An equation of a region op in the present trace, its results under the users' names."""
+    op = OPS[name]
+    return current_trace().build.emit(op, operands, op.complete(attrs), hints=hints)

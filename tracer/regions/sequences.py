@@ -1,0 +1,162 @@
+"""Python's questions about sequences of traced numbers: `any`, `all`, `sorted`, `list.sort`, `in`, `count`, `index`."""
+
+import builtins
+
+import numpy as np
+
+from ...ir.ops import OPS
+from ..common.errors import CannotRoll, UnsupportedError, message
+from ..common.frames import locate
+from ..numpy_api.handles import handle
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.promote import PYTHON_NUMBERS
+from ..values.storage import current_trace
+from .branch import decided
+from .builtins import REPLACED, check, int_, pick, replaces, truth
+from .convert import CELL
+
+
+def holds_traced(items):
+    return builtins.any(isinstance(i, Traced) for i in items)
+
+
+def folded(items, test, op):
+    """`any` (op "or") or `all` (op "and") of tests on items: whichever is known to decide ends it, as in Python."""
+    decisive = op == "or"
+    result = None
+    status = current_trace() and current_trace().root.status
+    for item in items:
+        answer = test(item)
+        known = decided(answer)
+        if known is decisive:
+            return decisive
+        if known is None:
+            value = truth(answer).value
+            result = value if result is None else OPS[op](result, value)
+            before = status.value
+        elif result is None:
+            continue
+        if result is not None and status.value is not before:
+            text = "an item after one that may have decided any() or all() can raise an error, which Python would not have come to"
+            raise CannotRoll(message(text, locate(), "Write the loop, with a break."))
+    return not decisive if result is None else TracedScalar(result, bool)
+
+
+def _quantifier(real, op):
+    def stand_in(iterable, /):
+        if isinstance(iterable, TracedArray) and iterable.ndim == 1:
+            return TracedScalar(handle(getattr(np, real.__name__)(iterable)).value, bool)
+        return folded(iterable, lambda item: item, op)
+
+    return stand_in
+
+
+REPLACED[any], REPLACED[all] = _quantifier(any, "or"), _quantifier(all, "and")
+
+
+# -- membership ------------------------------------------------------------------------------------
+
+
+def contains(x, items):
+    """`x in items`, where the answer needs traced numbers compared."""
+    if isinstance(items, Traced):
+        return TracedScalar(np.any(np.equal(items, x)).value, bool)
+    if isinstance(items, np.ndarray) and isinstance(x, Traced):
+        return contains(x, handle(items))
+    if isinstance(items, list | tuple | range) and (isinstance(x, Traced) or holds_traced(items)):
+        return folded(items, lambda item: item is x or item == x, "or")
+    return x in items
+
+
+def count(items, x):
+    """`items.count(x)` of a list or tuple."""
+    return builtins.sum(truth(t) if decided(t := item == x) is None else bool(t) for item in items)
+
+
+def index(items, x):
+    """`items.index(x)`."""
+    place, found = len(items), False
+    for n, item in reversed(list(enumerate(items))):
+        test = item is x or item == x
+        place, found = pick(truth(test), n, place) if decided(test) is None else n if test else place, folded((found, test), lambda t: t, "or")
+    if decided(found) is None:
+        check(found.value, ValueError, "the number is not in the list")
+    elif not found:
+        raise ValueError(message("the number is not in the list", locate()))
+    return place
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+
+@replaces(sorted)
+def sorted_(iterable, /, *, key=None, reverse=False):
+    """The numbers of an iterable in order: sorted as one array, which their being of one type allows."""
+    items, key = list(iterable), key and CELL.cell_contents.call(key)
+    if not holds_traced(items if key is None else (keys := [key(i) for i in items])):
+        if key is None:
+            return builtins.sorted(items, reverse=reverse)
+        return [items[n] for n in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]  # each key is asked for once
+    kinds = {i.weak or i.type.dtype if isinstance(i, TracedScalar) else type(i) if type(i) in PYTHON_NUMBERS else None for i in items}
+    if key is not None or len(kinds) != 1 or None in kinds or complex in kinds:
+        what = f"by a key of {len(keys)} traced numbers" if key is not None else "of things other than traced numbers of one type"
+        hint = "Use arrays: x[np.argsort(keys)]."
+        raise UnsupportedError(message(f"sorted() {what}: the order is known only when the program runs", locate(), hint))
+    kind = kinds.pop()
+    array = np.stack([handle(i) for i in items])
+    if array.dtype.kind == "f":
+        text = "sorted() met a NaN, whose place Python leaves to chance; np.sort puts it last"
+        check(OPS["not"](np.isnan(array).any().value), UnsupportedError, text)
+    array = np.sort(array)
+    made = [TracedScalar(array[n].value, kind if isinstance(kind, type) else None) for n in range(len(items))]
+    return made[::-1] if reverse else made
+
+
+def sort(items, /, *, key=None, reverse=False):
+    """`items.sort()` of a list with traced numbers."""
+    items[:] = sorted_(items, key=key, reverse=reverse)
+
+
+LIST_METHODS = {"sort": sort, "count": count, "index": index}
+
+
+# -- what only Python's own numbers do -------------------------------------------------------------
+
+
+def halves(a):
+    """a as the sum of two numbers of 26 digits each, whose products are exact."""
+    t = a * 134217729.0
+    high = t - (t - a)
+    return high, a - high
+
+
+def rounded(x, digits):
+    """round(x, digits) of a Python float: the float nearest the decimal that is nearest to x itself.
+
+    x * 10^digits is rounded before it is looked at; where that makes it a tie, the error of the product
+    says on which side of the tie x lies (Dekker 1971, A floating-point technique for extending the
+    available precision).
+    """
+    if not 0 <= digits <= 22:
+        raise UnsupportedError(message(f"round(x, {digits}) of a traced Python float", locate(), "Use np.round(x, n)."))
+    p = 10.0**digits
+    y, low = x * p, np.floor(x * p)
+    (xh, xl), (ph, pl) = halves(x), halves(p)
+    error = ((xh * ph - y) + xh * pl + xl * ph) + xl * pl
+    k = np.where(y - low == 0.5, np.where(error > 0, low + 1, np.where(error < 0, low, np.rint(y))), np.rint(y))
+    return TracedScalar(np.where(np.abs(y) < 2.0**52, k / p, x).value, float)
+
+
+@replaces(round)
+def round_(x, ndigits=None):
+    if not isinstance(x, TracedScalar):
+        return builtins.round(x) if ndigits is None else builtins.round(x, ndigits)
+    if x.type.kind == "c" or x.type.kind == "b" and x.weak is None:
+        name = "complex" if x.weak else f"numpy.{x.type.dtype.type.__name__}"
+        raise TypeError(message(f"type {name} doesn't define __round__ method", locate()))
+    if ndigits is not None:
+        return rounded(x, ndigits) if x.weak is float else TracedScalar(np.round(x, ndigits).value, x.weak)
+    return int_(np.rint(x)) if x.type.kind == "f" else int_(x)
+
+
+LIST_METHODS = {"sort": sort, "count": count, "index": index}

@@ -1,0 +1,17 @@
+"""What a class gives for a name, found or not, is relied on wherever Python looks it up on the class: special methods, and `super()`."""
+
+from ..guards.reliance import of_user
+from ..guards.world import MISSING, of_class
+from ..values.storage import current_trace
+
+
+def looked_up(kind, *names):
+    """Rely on what a class of the user's holds under names that Python looks up on it, be it nothing."""
+    trace = current_trace()
+    if trace is None or not of_user(kind):
+        return
+    trace.root.outside.stray.meet(kind)
+    for name in names:
+        found = of_class(kind, name)
+        simple = found is not MISSING and getattr(kind, name, MISSING) is found  # which is quicker to ask
+        trace.root.outside.read("attribute" if simple else "class", kind, name, f"{kind.__name__}.{name}")

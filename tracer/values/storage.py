@@ -1,0 +1,225 @@
+"""Memory that may be written: the current SSA value of a base array, and the trace that owns it.
+
+A write rebinds `value`; nothing in the IR is mutable. A trace that writes a storage of an outer one
+records the outer value first (`Trace.journal`), so the inner function gets an extra result and the
+outer storage gets that result: effects pass through transforms like any other value.
+"""
+
+import collections
+import sys
+
+import numpy as np
+
+from ...ir.core import Builder, Lit
+from ...ir.ops import OPS
+from ...ir.types import Tensor
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+
+SELECT, OR, NOT, BROADCAST = OPS["select"], OPS["or"], OPS["not"], OPS["broadcast"]
+TRUTH = Tensor((), np.dtype(bool))
+UNKNOWN = ("unknown",)
+
+
+class Storage:
+    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies")
+
+    def __init__(self, value, trace, origin=None, readonly=False):
+        self.value, self.trace = value, trace
+        self.frozen = None  # {ids of a chain: the chain} of the arrays in it made read-only
+        self.lies = ()  # the memories whose order decides how it lies; UNKNOWN where data do
+        if trace is not None:
+            trace.stored = True
+        self.origin = origin  # ("argument", leaf index), ("captured", array) or None for memory made in the trace
+        self.readonly = readonly
+
+    def write(self, value):
+        trace = current_trace()
+        if self.trace is not trace and self not in trace.journal:
+            for outer in traces_between(self.trace, trace):
+                if self not in outer.journal:
+                    outer.journal[self] = self.value
+        self.value = value
+
+
+class Blend(Storage):
+    """Memory that is one of several, as data decided while the program ran; it holds no elements of its own.
+
+    choices: (test, storage, chain of views); at most one test holds, and the last, None, is for where none
+    does. Reading chooses among what those memories hold at that moment, writing writes to whichever it
+    is: sharing is as exact as in NumPy, however often the choice is made, kept, and made again.
+    memo: what it is while the memories still hold `seen`.
+    """
+
+    __slots__ = ("choices", "type", "memo", "mixed")
+
+    def __init__(self, choices, type, value=None, mixed=False):
+        self.choices, self.type, self.mixed = distinct(choices), type, mixed  # mixed: the choices differ in their order of memory
+        self.trace, self.origin, self.frozen, self.lies = current_trace(), None, None, ()
+        self.readonly = all(s.readonly for _, s, _ in self.choices)
+        self.memo = None if value is None else ([s.value for _, s, _ in self.choices], value)
+
+    @property
+    def value(self):
+        return self.given(_now)
+
+    def given(self, now, chain=()):
+        """The value, read through `chain`, while memory holds what the function `now` says."""
+        found = [now(s) for _, s, _ in self.choices]
+        if self.memo is not None and all(a is b for a, b in zip(found, self.memo[0])):
+            return through(current_trace().bring(self.memo[1]), chain)
+        value = None
+        for (test, _, steps), base in reversed(list(zip(self.choices, found))):
+            x = through(current_trace().bring(base), (*steps, *chain))
+            value = x if value is None else either(current_trace().bring(test), x, value)
+        if self.trace is current_trace() and now is _now and not chain:
+            self.memo = found, value
+        return value
+
+    def store(self, chain, new):
+        """Write `new` to the part that `chain` leads to."""
+        self.settle()
+        bring = current_trace().bring
+        for n, (_, storage, steps) in enumerate(self.choices):
+            mine, steps = self.mine(n), (*steps, *chain)
+            if storage.readonly:
+                text = message("assignment destination is read-only", locate())
+                current_trace().check(Lit(False, TRUTH) if mine is None else NOT(mine), ValueError, text)
+                continue
+            base = bring(storage.value)
+            storage.write(placed(base, steps, new if mine is None else either(mine, new, through(base, steps))))
+
+    def mine(self, n):
+        """Whether it is the n-th, as a value of the present trace; None where there is but one."""
+        test = self.choices[n][0]
+        if test is not None:
+            return current_trace().bring(test)
+        found = None
+        for test, _, _ in self.choices[:-1]:
+            test = current_trace().bring(test)
+            found = test if found is None else OR(found, test)
+        return None if found is None else NOT(found)
+
+    def write(self, value):
+        self.store((), value)
+
+    def settle(self):
+        """Become ordinary memory, where nobody else sees any of the memories it may be."""
+        mine = len(self.choices)
+        if self.trace is not current_trace() or mine == 1:
+            return
+        held = [s for _, s, _ in self.choices]
+        held += [m for s in dict.fromkeys(held) if isinstance(s, Shared) for m, _ in s.sources]
+        own = collections.Counter(map(id, held))
+        while held:
+            s = held.pop()
+            expected = own[id(s)] + 2 + sum(x is s for x in held)  # the holders among the choices, the name `s`, the argument, this list
+            if type(s) not in (Storage, Shared) or s.readonly or s.origin is not None or sys.getrefcount(s) > expected:
+                return
+        del s
+        self.choices, self.memo = [(None, Storage(self.value, self.trace), ())], None
+
+
+def distinct(choices):
+    """The choices, each memory and chain once."""
+    found, last = {}, (choices[-1][1], tuple(map(id, choices[-1][2])))
+    for test, storage, chain in choices[:-1]:
+        key = storage, tuple(map(id, chain))
+        if key != last:
+            found[key] = (OR(*map(current_trace().bring, (found[key][0], test))) if key in found else test), storage, chain
+    return [*found.values(), choices[-1]]
+
+
+class Shared(Storage):
+    """Memory that may be that of other arrays: of which, no value in the program says.
+
+    A loop may leave such an array behind, and a choice among very many. Reading is fine while those
+    arrays stay as they were. told: the Blend it is, where there are merely too many for it to be read and written as that.
+    """
+
+    __slots__ = ("sources", "now", "told")
+
+    def __init__(self, value, sources, told=None):
+        self.told = told
+        held = {m: m.value for s in sources for m in memories(s)}  # reading a Shared tells whether what it may be was written since
+        self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, Shared)]
+        self.trace, self.origin, self.readonly, self.frozen = current_trace(), None, False, None
+        self.lies = UNKNOWN if any(s.lies is UNKNOWN for s in sources) else tuple(dict.fromkeys(x for s in sources for x in s.lies))
+
+    @property
+    def value(self):
+        return self.given(_now)
+
+    def given(self, now):
+        """The value while memory holds what the function `now` says."""
+        for s, before in self.sources:
+            if now(s) is not before:
+                raise self._unknown("was read after one of them was written")
+        return self.now
+
+    def write(self, value):
+        raise self._unknown("is written in place")
+
+    def _unknown(self, happened):
+        text = f"an array of type {self.now.type}, which is one of several arrays, as data decided, {happened}"
+        return UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
+
+
+class Plain(Storage):
+    """A concrete array among those that data chose from: the trace cannot write it."""
+
+    __slots__ = ()
+
+    def write(self, value):
+        text = f"an array of type {self.value.type}, which may be a plain array that the trace does not own, is written in place"
+        raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
+
+
+def either(test, x, y):
+    """`x if test else y`, of whole values, by one bool."""
+    if isinstance(test, Lit):
+        return x if test.value else y
+    shape = x.type.shape
+    return SELECT(BROADCAST(test, shape=shape, dims=()) if shape else test, x, y)
+
+
+def _now(storage):
+    return storage.value
+
+
+def memories(storage):
+    """The memories with elements of their own that one may be."""
+    if isinstance(storage, Blend):
+        return list(dict.fromkeys(s for _, base, _ in storage.choices for s in memories(base)))
+    return [storage, *(m for s, _ in storage.sources for m in memories(s))] if isinstance(storage, Shared) else [storage]
+
+
+def through(value, chain):
+    """The part of a value that a chain of views leads to."""
+    for step in chain:
+        value = step.get(value)
+    return value
+
+
+def placed(base, chain, new):
+    """`base` with the part that a chain of views leads to replaced."""
+    if not chain:
+        return new
+    step, rest = chain[0], chain[1:]
+    return step.put(base, placed(step.get(base), rest, new) if rest else new)
+
+
+def current_trace():
+    """The innermost trace of this thread, or None."""
+    build = Builder.building()
+    return None if build is None else build.trace
+
+
+def traces_between(owner, inner):
+    """The traces inside `owner`, outermost first, down to and including `inner`."""
+    chain = []
+    trace = inner
+    while trace is not None and trace is not owner:
+        chain.append(trace)
+        trace = trace.parent
+    return chain[::-1]

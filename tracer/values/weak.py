@@ -1,0 +1,70 @@
+"""Python's ints that the program computes, where they meet NumPy's numbers.
+
+NumPy gives a Python int the dtype beside it, and raises OverflowError where it does not fit (NEP 50). A literal is asked while
+tracing; of an int that data decides the interval is known: where that does not show it to fit, the program asks when it runs.
+`promote.read` makes a `PythonInt` of such an int, so that nothing computes with it that has not asked for a dtype here.
+"""
+
+import numpy as np
+
+from ..common.emit import cast_to
+from ..common.errors import message
+from ..common.frames import locate
+from .overflow import HIGH, LOW, between
+from .ranges import interval
+from .storage import current_trace
+
+INT, DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
+EXACT = 2**53  # floats hold all ints up to here
+
+
+def literal_within(n, dtype):
+    """A literal int for an integer dtype: OverflowError where it does not fit, raised by the program where data decide whether it comes there."""
+    info, trace = np.iinfo(dtype), current_trace()
+    if info.min <= n <= info.max:
+        return n
+    text = message(f"Python integer {n} out of bounds for {dtype}", locate())
+    if trace is None or not trace.repeated:
+        raise OverflowError(text)
+    trace.fail(OverflowError, text)
+    return 0
+
+
+class PythonInt:
+    """An operand without a dtype: an int64 scalar of the program that stands for one of Python's ints."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def within(self, low, high):
+        """Whether it is known to lie in an interval."""
+        least, most = interval(self.value) or (LOW, HIGH)
+        return low <= least and most <= high
+
+    def fits(self, dtype):
+        """Whether it is known to fit an integer dtype."""
+        info = np.iinfo(dtype)
+        return self.within(int(info.min), int(info.max))
+
+    def given(self, dtype):
+        """It in a dtype; the program raises OverflowError where an integer dtype cannot hold it."""
+        if dtype.kind in "iu":
+            info = np.iinfo(dtype)
+            self.require(int(info.min), int(info.max), dtype)
+        elif dtype.kind in "fc" and dtype not in (DOUBLE, np.complex128) and not self.within(-EXACT, EXACT):
+            return cast_to(cast_to(self.value, DOUBLE), dtype)  # by way of a Python float, as NumPy goes
+        return cast_to(self.value, dtype)
+
+    def require(self, low, high, dtype):
+        """Have the program raise what NumPy raises where it is not in [low, high]."""
+        if not self.within(low, high):
+            trace = current_trace()
+            trace.root.unproven += 1
+            ok = between(self.value, max(low, LOW), min(high, HIGH))
+            trace.check(ok, OverflowError, message(f"Python integer {{}} out of bounds for {dtype}", locate()), self.value)
+
+    def compared(self, dtype):
+        """(operand, key) where it is compared with integers of a dtype: by their values, whatever the dtype holds."""
+        return (self, int) if self.fits(dtype) else (self.value, INT)
