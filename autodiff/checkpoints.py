@@ -20,7 +20,7 @@ from ..ir.ops.control import COUNTER, loop, region
 from ..ir.ops.elementwise import add, and_, eq, lt, minimum, mul, quotient, select, sub
 from ..ir.ops.flow import apart
 from .split import weight
-from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, read_slot, types_of, write_slot
+from .tape import ONE, ZERO, backwards, empty, hints_of, parts, read_slot, types_of, write_slot
 
 ROOM = contextvars.ContextVar("room", default=1 << 26)  # bytes that the residuals of a loop may take
 LIMIT = contextvars.ContextVar("limit", default=None)  # bytes that straight-line programs may keep (`stretches`); None: all they read

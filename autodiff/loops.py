@@ -11,13 +11,13 @@ from ..ir.ops.control import COUNTER, groups, loop, region
 from ..ir.ops.elementwise import add, lt, select
 from ..ir.ops.reduction import reduce_or
 from ..ir.source import hint_name
-from . import checkpoints, restore, stretches
+from . import checkpoints, remat, undo_log
 from .batch import BATCH, spread
 from .control import along, batch_as, batched_results, one_by_one, place, where
 from .forms import add_tangents, joint
 from .jvp import jvp
 from .split import Split, weight
-from .stacks import ONE, ZERO, backwards, empty, hints_of, parts, types_of, write_slot
+from .tape import ONE, ZERO, backwards, empty, hints_of, parts, types_of, write_slot
 from .vjp import activity, useful, vjp
 
 
@@ -101,10 +101,10 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     half = _cut(body, first, wrt, flows, slots)
     budget = checkpoints.LIMIT.get()
     if budget is not None and sum(map(weight, half.saved)) > budget:
-        half = _cut(stretches.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows, slots)
-    if isinstance(half, restore.Restored) and checkpoints.wanted(half.saved, slots):
+        half = _cut(remat.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows, slots)
+    if isinstance(half, undo_log.UndoLog) and checkpoints.wanted(half.saved, slots):
         half = half.plain
-    arrays = [c.position for c in half.chains] if isinstance(half, restore.Restored) else []
+    arrays = [c.position for c in half.chains] if isinstance(half, undo_log.UndoLog) else []
 
     def before(totals):
         return [totals[len(limit) + k] for k in where(needs_inv)]
@@ -150,7 +150,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
         left = [out[j] for j in arrays]
         cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs, totals=before(totals), bound=slots, left=left)
         for j, found in zip(arrays, cts[len(cts) - len(arrays) :]):
-            restore.note(state[j], found)
+            undo_log.note(state[j], found)
         return placed(cts[: len(cts) - len(arrays)], totals)
 
     return results, pull
@@ -162,11 +162,11 @@ def _cut(body, first, wrt, flows, slots):
     Loops within it that restore arrays only because this one is to restore them too are done again if it does not.
     """
     for restores in (True, False):
-        with checkpoints.nested(), restore.noting(restores) as (inner, around):
+        with checkpoints.nested(), undo_log.noting(restores) as (inner, around):
             func = vjp(body, wrt, flows, onto=sum(i < first for i in wrt))
         half = Split(func, len(body.params), len(body.results), func.params[:first], free=True)
-        half = restore.restoring(half, func.params[first : len(body.params)], func.params[:first], inner, slots)
-        if isinstance(half, restore.Restored) or not around.relied:
+        half = undo_log.restoring(half, func.params[first : len(body.params)], func.params[:first], inner, slots)
+        if isinstance(half, undo_log.UndoLog) or not around.relied:
             break
     return half
 

@@ -10,7 +10,7 @@ from .jvp import pushforward
 from .vjp import pullback
 
 
-class Program:
+class StatedProgram:
     """`program(*operands, **attrs) -> result`, in IR ops."""
 
     def __init__(self, program):
@@ -35,4 +35,4 @@ class Program:
 
 
 def through(op, program):
-    DERIVATIVE[op] = Program(program)
+    DERIVATIVE[op] = StatedProgram(program)

@@ -17,7 +17,7 @@ import numpy as np
 from timing import interleave, table
 
 from wengert import grad
-from wengert.ir import alike
+from wengert.ir import outline
 
 BLOCKS = (4, 8, 16, 24, 48)
 ROWS, WIDTH, HEADS = 32, 64, 4
@@ -72,14 +72,14 @@ def first(f, args):
 
 def whole(f):
     """A function whose programs never run in pieces."""
-    least = alike.LEAST
+    least = outline.LEAST
 
     def call(*args):
-        alike.LEAST = math.inf
+        outline.LEAST = math.inf
         try:
             return f(*args)
         finally:
-            alike.LEAST = least
+            outline.LEAST = least
 
     return call
 

@@ -6,14 +6,14 @@ from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .ops.dense import solve
 from .ops.linalg import dot_general
-from .passes import bounds, cse, dce, fold, given, inline, loops, masks, memory, products, simplify
+from .passes import bounds, cse, dce, fold, inline, loops, masks, memory, products, simplify, user_rules
 from .rewrite import rewrite
 from .rules import CONTRACTIONS, EXACT, RULES
 from .text import show
 
 PIPELINE = (
     inline,    # calls written out, so that what follows sees through them
-    given,     # rules of the user's, on what is written
+    user_rules,  # rules of the user's, on what is written
     fold,      # known numbers computed
     bounds,    # comparisons of integers decided by the intervals they lie in
     masks,     # masks of products dropped where nobody reads what they leave out
@@ -41,7 +41,7 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, ve
     ours = EXACT if exact else RULES
     options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": ours if rules is None else rules + ours}}
     options[bounds] = {"known": known}
-    options[given] = {"rules": rules, "log": log}
+    options[user_rules] = {"rules": rules, "log": log}
     options[products] = {"exact": exact, "notes": notes}
     watch = print_text if watch is print else watch
     for step in passes:

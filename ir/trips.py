@@ -8,7 +8,7 @@ from .ops.shape import broadcast, dynamic_slice, dynamic_update_slice, iota, res
 START = Lit(0, COUNTER)
 
 
-class Part:
+class TripPart:
     """A part of an array that a trip reads or writes: fixed but along one axis, where trip t meets the one element first + step * t."""
 
     def __init__(self, known, counter, trips, shape, starts, sizes):
@@ -108,7 +108,7 @@ class Trips:
         return None
 
     def part(self, eqn):
-        return Part(self.known, self.counter, self.trips, eqn.operands[0].type.shape, eqn.operands[1:], eqn.attrs["sizes"])
+        return TripPart(self.known, self.counter, self.trips, eqn.operands[0].type.shape, eqn.operands[1:], eqn.attrs["sizes"])
 
     def read(self, eqn, x):
         """Note what a trip reads of a carried array, if it is its own."""

@@ -86,7 +86,7 @@ def rng():
 @pytest.fixture(autouse=True)
 def through_xla(monkeypatch, request):
     """Programs run through XLA, whatever is faster, or in its place as generated NumPy: what is tested is to be the same on every machine."""
-    monkeypatch.setattr("wengert.tracer.program.engine.CHOICE", "xla")
+    monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", "xla")
     if request.node.get_closest_marker("as_numpy") and not request.config.getoption("--xla"):
         monkeypatch.setattr("wengert.backends.xla.dispatch.program", program)
 

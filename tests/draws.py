@@ -31,13 +31,13 @@ from wengert.backends import native
 from wengert.backends.xla import dispatch
 from wengert.tracer.api.jit import Compiled, jit
 from wengert.tracer.common.errors import WengertError
-from wengert.tracer.program import engine as engines
-from wengert.tracer.program import raising
+from wengert.tracer.program import backend_choice as engines
+from wengert.tracer.program import trap
 
 ENGINES = {  # what a `with` statement enters
     "numpy": lambda: [  # equations one by one, no XLA: fast
         mock.patch.object(dispatch, "program", random_flow.program),
-        mock.patch.object(raising, "settle", lambda *_: None),  # of programs of jax arrays, which XLA would let fail
+        mock.patch.object(trap, "settle", lambda *_: None),  # of programs of jax arrays, which XLA would let fail
         choice("xla"),
     ],
     "straight": lambda: [choice("numpy")],  # as engine="numpy"

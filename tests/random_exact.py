@@ -24,7 +24,7 @@ from wengert.backends.xla import dispatch
 from wengert.ir.passes import dce, fold
 from wengert.ir.pipeline import run as run_passes
 from wengert.tracer.call import entry
-from wengert.tracer.program import engine
+from wengert.tracer.program import backend_choice
 
 
 def drawn(seed, kind):
@@ -84,7 +84,7 @@ def engine_of(name):
     """What a `with` statement is to enter so that programs run on one of ENGINES."""
     return {
         "numpy": lambda: mock.patch.object(dispatch, "program", random_flow.program),
-        "straight": lambda: mock.patch.object(engine, "CHOICE", "numpy"),
+        "straight": lambda: mock.patch.object(backend_choice, "CHOICE", "numpy"),
         "native": lambda: native.asked(0),
         "xla": lambda: native.asked(None),
     }[name]()
@@ -99,7 +99,7 @@ def main():
     parser.add_argument("--grad", action="store_true")
     asked = parser.parse_args()
     tally = collections.Counter()
-    with mock.patch.object(engine, "CHOICE", "xla"), engine_of(asked.on):
+    with mock.patch.object(backend_choice, "CHOICE", "xla"), engine_of(asked.on):
         for seed in range(asked.first, asked.last):
             found = outcome(seed, asked.kind, asked.grad)
             tally[found.partition(":")[0]] += 1

@@ -26,7 +26,7 @@ from wengert.backends.numpy import callable_of
 from wengert.backends.xla import dispatch
 from wengert.ir.types import Tensor
 from wengert.tracer.common.errors import WengertError
-from wengert.tracer.program import engine
+from wengert.tracer.program import backend_choice
 
 HEAD = """import numpy as np
 class Box:
@@ -417,7 +417,7 @@ def main():
     given = parser.parse_args()
     tally = collections.Counter()
     instead = mock.patch.object(dispatch, "program", program) if given.numpy else native.asked(0 if given.native else native.LEAST)
-    with instead, mock.patch.object(engine, "CHOICE", given.straight):
+    with instead, mock.patch.object(backend_choice, "CHOICE", given.straight):
         for seed in range(given.first, given.last):
             found = limited(seed, given.wide, given.seconds)
             kind = found.partition(":")[0]

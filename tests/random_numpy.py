@@ -24,7 +24,7 @@ from random_flow import program
 from wengert import jit
 from wengert.backends.xla import dispatch
 from wengert.tracer.common.errors import WengertError
-from wengert.tracer.program import engine
+from wengert.tracer.program import backend_choice
 
 ULPS = {False: 1, True: 4}  # by XLA -> how far an element may be from NumPy's, in units of its last place
 POWER = 64  # times as far for complex powers by XLA: exp(y log x) has the rounding of the logarithm y log x times
@@ -162,7 +162,7 @@ def public(error):
 
 def outcome(name, seed, by_xla=False, answered=lambda: None, straight=None):
     """(verdict, detail, the call): agree, refused, explained or different. `answered` is called when NumPy has given its answer."""
-    choice = mock.patch.object(engine, "CHOICE", straight or "xla")
+    choice = mock.patch.object(backend_choice, "CHOICE", straight or "xla")
     with warnings.catch_warnings(), choice, contextlib.nullcontext() if by_xla else quick():
         warnings.simplefilter("ignore")
         d = draw(name, seed)

@@ -12,11 +12,11 @@ from wengert import grad, jit, value_and_grad
 from wengert.autodiff.split import sources
 from wengert.backends.xla.division import exact_divisions
 from wengert.backends.xla.lower import marks
-from wengert.ir import alike
+from wengert.ir import outline
 from wengert.ir.core import Func, verify
 from wengert.ir.ops.control import evaluate
 from wengert.ir.text import parse
-from wengert.tracer.program import chained
+from wengert.tracer.program import outlined
 
 DEPTH, WIDTH = 16, 5
 
@@ -24,9 +24,9 @@ DEPTH, WIDTH = 16, 5
 @pytest.fixture
 def short(monkeypatch, inexact_rules):
     """Short programs of little work are looked at, where they need not be exact."""
-    monkeypatch.setattr(alike, "LEAST", 16)
-    monkeypatch.setattr(alike, "FEWEST", 4)
-    monkeypatch.setattr(chained, "ENOUGH", 0)
+    monkeypatch.setattr(outline, "LEAST", 16)
+    monkeypatch.setattr(outline, "FEWEST", 4)
+    monkeypatch.setattr(outlined, "ENOUGH", 0)
 
 
 def layer(x, w):
@@ -92,7 +92,7 @@ def test_pieces_mean_what_the_program_means(short):
         f(*args)
         func = version(f).func
         env = dict(zip(func.params, flat(args), strict=True))
-        for piece in alike.pieces(func, sources):
+        for piece in outline.pieces(func, sources):
             env.update(zip(piece.results, evaluate(piece.func, [env[x] for x in piece.operands]), strict=True))
         for r, want in zip(func.results, reference(version(f), args), strict=True):
             np.testing.assert_array_equal(env[r], want)
@@ -223,7 +223,7 @@ def test_what_does_not_repeat_is_left_whole(short):
 
 
 def test_little_work_is_left_whole(short, monkeypatch):
-    monkeypatch.setattr(chained, "ENOUGH", 1 << 20)
+    monkeypatch.setattr(outlined, "ENOUGH", 1 << 20)
     check(jit(network), *data(), pieces=False)
 
 
@@ -262,8 +262,8 @@ def test_prints_are_left_whole(short, capfd):
 
 def test_periods():
     numbers = np.array([9, *[1, 2, 3, 4, 5, 6, 7] * 10, 8, *[1, 2] * 12, 0])
-    assert alike.stretches(numbers, 0, len(numbers)) == [(1, 71, 7), (72, 96, 2)]
-    assert alike.together(48) == 3 and alike.together(8) == 1
+    assert outline.stretches(numbers, 0, len(numbers)) == [(1, 71, 7), (72, 96, 2)]
+    assert outline.together(48) == 3 and outline.together(8) == 1
 
 
 def test_divisions_stay_exact_across_pieces(short):
@@ -278,17 +278,17 @@ def test_divisions_stay_exact_across_pieces(short):
     func = version(g).func
     (quotient,) = exact_divisions(func)
     bounds = [0, func.eqns.index(quotient) + 1, len(func.eqns)]
-    cut = alike.Cut(func, alike.uses(func), bounds, bounds, lambda x: None, marks(func))
-    first, _ = alike.built(func, [cut.span(a, b) for a, b in zip(bounds, bounds[1:])], marks(func))
+    cut = outline.Cut(func, outline.uses(func), bounds, bounds, lambda x: None, marks(func))
+    first, _ = outline.built(func, [cut.span(a, b) for a, b in zip(bounds, bounds[1:])], marks(func))
     assert not exact_divisions(first.func) and first.marks[0] == {first.func.eqns[-1]}
 
 
 def test_an_adjoint_that_needs_less_is_no_function_of_its_own(short, monkeypatch):
     """The first layer's has no cotangent of x to compute: it is written as that of the others, and what that computes beside it is not read."""
-    monkeypatch.setattr(alike, "CALL", 0.0)  # a piece a layer
+    monkeypatch.setattr(outline, "CALL", 0.0)  # a piece a layer
     compiled = []
-    for seen in (alike.within_others, lambda spans, params: spans):
-        monkeypatch.setattr(alike, "within_others", seen)
+    for seen in (outline.within_others, lambda spans, params: spans):
+        monkeypatch.setattr(outline, "within_others", seen)
         f = grad(network, argnums=1)
         check(f, *data())
         compiled.append(sorted(version(f).chain.counts.values()))
@@ -299,7 +299,7 @@ def spans(text):
     """Spans of the equations of a function, of the first four and of those behind them."""
     eqns = parse(text).eqns
     made = [eqns[:4], eqns[4:]]
-    return [alike.Span(e, (0, (), None), alike.outside(e), [r for q in e for r in q.results]) for e in made]
+    return [outline.Span(e, (0, (), None), outline.outside(e), [r for q in e for r in q.results]) for e in made]
 
 
 @pytest.mark.parametrize("eqns, part", [
@@ -317,7 +317,7 @@ def test_a_part_of_a_piece(eqns, part):
         "func f(%x: f64[], %y: f64[], %z: f64[]) -> f64[] {\n"
         "%0 = sin %x : f64[]\n %1 = mul %0, %y : f64[]\n %2 = sub %1, %x : f64[]\n %3 = mul %2, %z : f64[]\n" + eqns + "return %5\n}"
     )
-    found = alike.part_of(span, model, span.operands)
+    found = outline.part_of(span, model, span.operands)
     assert (found is not None) == part
     if part:
         rng = np.random.default_rng(0)

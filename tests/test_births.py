@@ -8,7 +8,7 @@ from random_identity import Box, Keeper, differences, draw, pattern
 
 from wengert import grad, jit
 from wengert.tracer.common.errors import WengertError
-from wengert.tracer.regions import tags
+from wengert.tracer.regions import alias_selectors
 
 
 def best_and_previous(a, n):
@@ -227,7 +227,7 @@ def test_loops_that_need_no_births_carry_none(f):
 
 
 def test_windows_beyond_those_with_numbers_are_refused(monkeypatch):
-    monkeypatch.setattr(tags, "WINDOWS", 1)
+    monkeypatch.setattr(alias_selectors, "WINDOWS", 1)
     for f in (whole_and_window, perhaps_no_trip):
         for n in (0, 3):
             try:

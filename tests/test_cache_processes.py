@@ -12,7 +12,7 @@ from wengert.backends.native import build, direct, legal
 from wengert.backends.xla import dispatch, executables
 from wengert.tracer.cache import store
 from wengert.tracer.cache.store import Store
-from wengert.tracer.program import engine, trial
+from wengert.tracer.program import autotune, backend_choice
 
 SCRIPT = """
 import os, sys
@@ -56,12 +56,12 @@ def test_another_process_finds_it_and_one_that_was_edited_does_not(tmp_path, edi
 def test_straight_lines_that_run_as_nests_are_kept(process, monkeypatch):
     text = "import numpy as np\ndef f(x, s):\n    y = np.abs(x * s - 1) + x\n    return np.sort(np.where(y > 1, y * y, y / 3))\n"
     monkeypatch.setattr(dispatch, "lower", None)  # XLA compiles nothing
-    monkeypatch.setattr(engine, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
     for name, value in (("LAUNCH", 1.0), ("TINY", 0.0), ("BETTER", 1e9), ("estimated", lambda func: 1e9 * len(func.eqns))):
-        monkeypatch.setattr(engine, name, value)
+        monkeypatch.setattr(backend_choice, name, value)
     want = pytest.approx(plainly(text, X.copy(), 0.37))
     assert process.run(text, X.copy(), 0.37) == ("kept", want)
-    monkeypatch.setattr(engine, "fused", None)  # it is read as it was put together
+    monkeypatch.setattr(backend_choice, "fused", None)  # it is read as it was put together
     assert process.run(text, X.copy(), 0.37) == ("read", want)
     assert "as NumPy, straight lines and loops as 1 function of machine code" in process.function.explain()
 
@@ -71,8 +71,8 @@ def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkey
     text = "def f(x, s):\n    for i in range(1, len(x)):\n        x[i] += x[i - 1] * s\n    return x.sum()\n"
     lower = dispatch.lower
     monkeypatch.setattr(dispatch, "lower", None)  # XLA compiles nothing
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "LAUNCH", 1.0)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "LAUNCH", 1.0)
     assert process.run(text, X.copy(), 0.37) == ("kept", plainly(text, X.copy(), 0.37))
     objects = {}
     for module, name in ((build, "ENGINES"), (build, "OBJECTS"), (executables, "OBJECTS"), (direct, "MADE")):
@@ -90,9 +90,9 @@ def test_a_loop_that_runs_as_numpy_is_kept_as_machine_code_alone(process, monkey
 @pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 def test_machine_code_made_while_both_forms_are_timed_is_kept(process, monkeypatch):
     text = "def f(x, s):\n    for i in range(1, len(x)):\n        x[i] += x[i - 1] * s\n    return x.sum()\n"
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(trial, "CHEAP", -1)  # nothing is tried before XLA has compiled it
-    monkeypatch.setattr(engine, "BETTER", 1e9)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(autotune, "CHEAP", -1)  # nothing is tried before XLA has compiled it
+    monkeypatch.setattr(backend_choice, "BETTER", 1e9)
     objects = {}
     for module, name in ((build, "ENGINES"), (build, "OBJECTS"), (executables, "OBJECTS"), (direct, "MADE")):
         monkeypatch.setattr(module, name, objects if name == "OBJECTS" else {})

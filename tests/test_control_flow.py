@@ -7,7 +7,7 @@ import pytest
 from compare import agree, check_same
 
 from wengert import UnsupportedError, grad, jit
-from wengert.tracer.regions.roll import Roll
+from wengert.tracer.regions.fixpoint import Roll
 
 X = np.random.default_rng(0).normal(size=(5, 6))
 S = np.random.default_rng(2).normal(size=(5, 5))

@@ -6,7 +6,7 @@ from compare import agree, check_same
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.tracer.program import engine, trial
+from wengert.tracer.program import autotune, backend_choice
 
 X, V = np.random.default_rng(0).normal(size=(4, 3)), np.arange(3.0)
 
@@ -105,10 +105,10 @@ def test_checks_raise():
 
 
 def test_the_faster_is_taken_and_told(monkeypatch):
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "LAUNCH", 0.0)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
     for cost, said in ((1e-6, "as NumPy: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1000 ms as NumPy, 100 us through XLA")):
-        monkeypatch.setattr(engine, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
+        monkeypatch.setattr(backend_choice, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
         f = jit(lambda x: np.tanh(x) * 2)
         agree(f(X), np.tanh(X) * 2, 1e-12)
         agree(f(X), f(X), 0)
@@ -117,9 +117,9 @@ def test_the_faster_is_taken_and_told(monkeypatch):
 
 
 def test_what_would_need_much_memory_is_not_timed(monkeypatch):
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "turns", lambda forms, n: (0.0,))
-    monkeypatch.setattr(engine, "quickest", None)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "turns", lambda forms, n: (0.0,))
+    monkeypatch.setattr(backend_choice, "quickest", None)
     f = jit(lambda x: (x[:, None] * x[None, :]).sum())
     x = np.ones(4000)
     agree(f(x), np.float64(16e6), 1e-12)
@@ -226,16 +226,16 @@ def test_limits(dtype, n):
 
 def test_nests_for_large_arrays_are_compared_with_calls_of_numpy(monkeypatch):
     """What writes too much to be tried before XLA has been is not taken untried in its other form."""
-    asked, quickest = [], engine.quickest
+    asked, quickest = [], backend_choice.quickest
 
     def seen(entry, version, everything, most):
         asked.append((most, version.fused))
         return quickest(entry, version, everything, most)
 
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "quickest", seen)
-    monkeypatch.setattr(engine, "cheap", lambda *_: False)  # as on a machine that is slower than the fastest
-    monkeypatch.setattr(trial, "CHEAP", 1000)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "quickest", seen)
+    monkeypatch.setattr(backend_choice, "cheap", lambda *_: False)  # as on a machine that is slower than the fastest
+    monkeypatch.setattr(autotune, "CHEAP", 1000)
     f, x = jit(lambda x: np.where(x > 0, x * x + 1, x**3)[::2].sum()), np.arange(100000.0)
     f(x)
     assert [fused for _, fused in asked] == [None, None] and asked[1][0] > 1000

@@ -15,7 +15,7 @@ import pytest
 
 from wengert import UnsupportedError, grad, jit, jvp, vjp
 from wengert.tracer.numpy_api.operators import BINARY, COMPARE
-from wengert.tracer.values.unmerged import Unmerged
+from wengert.tracer.values.poison import Poison
 
 V, M = np.ones(3), np.ones((2, 3))
 kept = []
@@ -268,7 +268,7 @@ BETWEEN = (divmod, pow, *(getattr(operator, n) for n in operator.__all__ if n in
 @pytest.mark.parametrize("other", [3, 2.5, np.float32(1), V, [1], (1,), None], ids=repr)
 def test_nothing_is_answered_by_what_was_not_merged(other):
     """Python's and NumPy's ways of asking a thing raise what the message says, as any use does."""
-    thing = Unmerged("y is two things")
+    thing = Poison("y is two things")
     for ask in (*ASKING, *(functools.partial(f, other) for f in BETWEEN), *(lambda x, f=f: f(x, other) for f in BETWEEN)):
         with pytest.raises(UnsupportedError, match="y is two things"):
             ask(thing)

@@ -14,8 +14,8 @@ from wengert.backends.numpy.rows import is_taken
 from wengert.backends.xla import dispatch
 from wengert.ir.core import Lit
 from wengert.tracer.api.jit import Compiled
-from wengert.tracer.call import fastpath
-from wengert.tracer.program.verdict import decided
+from wengert.tracer.call import inline_cache
+from wengert.tracer.program.check_weakening import decided
 
 
 def closed(f):
@@ -108,7 +108,7 @@ def test_nothing_but_containers():
 
 
 def test_more_leaves_than_a_first_call_waits_for():
-    f, xs = jit(lambda xs: [x * 2 for x in xs]), [np.full(2, float(k)) for k in range(fastpath.MANY + 1)]
+    f, xs = jit(lambda xs: [x * 2 for x in xs]), [np.full(2, float(k)) for k in range(inline_cache.MANY + 1)]
     f(xs)
     f(xs)
     agree(closed(f)(xs), [x * 2 for x in xs])

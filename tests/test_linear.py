@@ -12,14 +12,14 @@ from wengert.autodiff import batch, jvp, split, vjp
 from wengert.backends import numpy as generated
 from wengert.backends.native import taken
 from wengert.backends.numpy import callable_of, fused
+from wengert.backends.xla.fusion_barrier import materialized
 from wengert.backends.xla.lower import lower
-from wengert.backends.xla.materialize import materialized
-from wengert.ir import alike, pipeline, text
+from wengert.ir import outline, pipeline, text
 from wengert.ir.core import Builder, verify
 from wengert.ir.ops.control import COUNTER, loop
 from wengert.ir.rewrite import rewrite
 from wengert.ir.rules import CONTRACTIONS
-from wengert.tracer.program import verdict
+from wengert.tracer.program import check_weakening
 
 FEW, MANY, MOST = 20, 60, 300_000
 NATIVE = importlib.util.find_spec("llvmlite") is not None
@@ -58,14 +58,14 @@ WALKS = {step.__name__: of_passes(step) for step in pipeline.PIPELINE} | {
     "verify": verify,
     "text": lambda func: text.parse(text.show(func)),
     "batch": lambda func: batch(func, (True, False), 3),
-    "alike": lambda func: alike.pieces(func, lambda _: None),
+    "alike": lambda func: outline.pieces(func, lambda _: None),
     "materialized": materialized,
     "through XLA": through_xla,
     "nest": in_nest,
     "generated": callable_of,
     "fused": fused,
     "plain": generated.plain,
-    "verdict": verdict.decided,
+    "verdict": check_weakening.decided,
 }
 SMOOTH = {
     "vjp": lambda func: pipeline.run(vjp(func)),
@@ -134,7 +134,7 @@ def test_visits_of_a_first_call(f, n):
 
 def test_no_depth_is_too_great():
     func, smooth = deep("numbers", 1200), deep("sums", 1200, checks=False)
-    for walk in (verdict.decided, text.show, callable_of, materialized, of_passes(pipeline.bounds), of_passes(pipeline.simplify)):
+    for walk in (check_weakening.decided, text.show, callable_of, materialized, of_passes(pipeline.bounds), of_passes(pipeline.simplify)):
         walk(func)
     for walk in (vjp, jvp, WALKS["batch"]):
         walk(smooth)

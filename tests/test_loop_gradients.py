@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wengert import grad, jit, jvp
-from wengert.autodiff import restore
+from wengert.autodiff import undo_log
 
 RNG = np.random.default_rng(1)
 N = 24
@@ -120,7 +120,7 @@ def counted(a, x):
 
 
 def whenever_possible(half, trips):
-    return 0 if isinstance(half, restore.Restored) else 1
+    return 0 if isinstance(half, undo_log.UndoLog) else 1
 
 
 @pytest.mark.parametrize("f", [substituted, factored, swept, until_small, counted])
@@ -128,9 +128,9 @@ def test_what_is_restored_is_what_was_kept(f, monkeypatch):
     def derived():
         return jit(grad(f, argnums=(0, 1)))(*(x / N for x in OPERANDS))
 
-    monkeypatch.setattr(restore, "cost", whenever_possible)
+    monkeypatch.setattr(undo_log, "cost", whenever_possible)
     found = derived()
-    monkeypatch.setattr(restore, "restoring", lambda plain, *_: plain)
+    monkeypatch.setattr(undo_log, "restoring", lambda plain, *_: plain)
     for a, b in zip(found, derived()):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
@@ -142,7 +142,7 @@ def test_second_derivatives_of_what_is_restored(monkeypatch):
         return jvp(lambda *xs: grad(substituted, argnums=(0, 1))(*xs), OPERANDS, tuple(directions))[1]
 
     found = derived()
-    monkeypatch.setattr(restore, "restoring", lambda plain, *_: plain)
+    monkeypatch.setattr(undo_log, "restoring", lambda plain, *_: plain)
     for a, b in zip(found, derived()):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
 
@@ -154,7 +154,7 @@ def test_rows_that_were_read_are_not_kept(f, monkeypatch):
         return sum(p.type.size for region in regions(func) for p in region.params if p.hint and "saved" in p.hint)
 
     restored = kept()
-    monkeypatch.setattr(restore, "restoring", lambda plain, *_: plain)
+    monkeypatch.setattr(undo_log, "restoring", lambda plain, *_: plain)
     assert restored * 4 < kept()
 
 

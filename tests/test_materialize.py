@@ -6,10 +6,10 @@ import pytest
 from compare import check_same
 
 from wengert import grad, jit
-from wengert.backends.xla import materialize
-from wengert.backends.xla.fence import Fence
+from wengert.backends.xla import fusion_barrier
+from wengert.backends.xla.fusion_barrier import CHEAP, materialized
 from wengert.backends.xla.lower import lower
-from wengert.backends.xla.materialize import CHEAP, materialized
+from wengert.backends.xla.write_after_read import Fence
 from wengert.ir.core import Lit
 from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
@@ -91,7 +91,7 @@ def test_as_plain_python_and_its_derivative():
 
 
 def test_jax_differentiates_and_batches_it(monkeypatch):
-    monkeypatch.setattr(materialize, "GROWTH", 0)
+    monkeypatch.setattr(fusion_barrier, "GROWTH", 0)
     few = SCALES[:20]
     with jax.enable_x64(True):
         func = program(residual, few)

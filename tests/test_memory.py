@@ -8,7 +8,7 @@ from random_windows import arguments, program
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.xla import fence
+from wengert.backends.xla import write_after_read
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
 from wengert.ir.core import Builder, Lit, verify
@@ -37,7 +37,7 @@ def test_passes_keep_what_random_windows_mean(block):
 @pytest.mark.parametrize("seed", range(500, 516))
 def test_fences_keep_what_random_windows_mean(seed, monkeypatch):
     for name, value in {"LEAST": 1, "SHARE": 0.1, "MANY": 1}.items():  # a fence wherever one is possible
-        monkeypatch.setattr(fence, name, value)
+        monkeypatch.setattr(write_after_read, name, value)
     func, xs = program(seed, inside=True), arguments(seed)
     with jax.enable_x64(True):
         found = compiled(run(func), xs)(*xs)
@@ -136,7 +136,7 @@ def test_a_fence_keeps_the_store_in_place(text, monkeypatch):
     with jax.enable_x64(True):
         for found, want in zip(compiled(func, xs)(*xs), evaluate(func, xs)):
             np.testing.assert_array_equal(found, want)
-    monkeypatch.setattr(fence, "LEAST", 10**9)
+    monkeypatch.setattr(write_after_read, "LEAST", 10**9)
     assert copies(func, xs, "[60,60]") > 0, "XLA needs no fence any more"
 
 
@@ -158,7 +158,7 @@ def test_the_gradient_of_a_triangular_nest_is_accumulated_in_place():
 def test_a_body_that_needs_no_fence_has_none():
     func = dce(parse(READ_BACK.replace("return %7", "return %4")))
     (eqn,) = func.eqns
-    assert fence.schedule(eqn.attrs["body"], 1) is eqn.attrs["body"].eqns
+    assert write_after_read.schedule(eqn.attrs["body"], 1) is eqn.attrs["body"].eqns
 
 
 # -- through the front end -------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from test_ops import LOOSER, ULPS, close, draw
 
 from wengert import grad, jit
 from wengert.backends import native
-from wengert.backends.native import build, ffi, lacking, layout
+from wengert.backends.native import build, ffi, layout
+from wengert.backends.native import missing as lacking
 from wengert.backends.native.complex import rule_for
 from wengert.backends.native.nest import Nest
 from wengert.backends.native.reduce import COMPUTED

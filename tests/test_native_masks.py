@@ -6,7 +6,7 @@ import pytest
 from wengert import jit
 from wengert.backends import native
 from wengert.backends.native import legal
-from wengert.backends.native.guards import STRETCH, demands
+from wengert.backends.native.mask_skip import STRETCH, demands
 from wengert.ir.ops import OPS
 from wengert.ir.text import parse
 

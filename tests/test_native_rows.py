@@ -8,7 +8,7 @@ import pytest
 
 from wengert import jit
 from wengert.backends import native
-from wengert.backends.native import build, control, group, lanes, wave
+from wengert.backends.native import build, control, fuse, skew, strip_mine
 from wengert.backends.native.nest import Nest
 from wengert.ir.ops.control import loop
 
@@ -156,7 +156,7 @@ def test_lanes(function, block, monkeypatch):
     found = []
 
     def blocks(body, carried):
-        found.append(lanes.lanes(body, carried))
+        found.append(strip_mine.lanes(body, carried))
         return found[-1] and (found[-1], block)
 
     shape = (13, 9, 6) if function is of_planes else (23, 12)
@@ -171,8 +171,8 @@ def test_lanes(function, block, monkeypatch):
 
 def test_blocks_are_made_where_columns_are_long():
     body = lambda n: next(eqn.attrs["body"] for eqn in jit(column_sums).ir(np.zeros((n, 50))).eqns if eqn.op is loop)
-    assert lanes.blocks(body(40), 1) is None
-    assert lanes.blocks(body(1000), 1)[1] in range(32, 129)
+    assert strip_mine.blocks(body(40), 1) is None
+    assert strip_mine.blocks(body(1000), 1)[1] in range(32, 129)
 
 
 def smoothed(a, b):
@@ -245,11 +245,11 @@ def along_a_rod(a, b):
 
 @pytest.mark.parametrize("n", [12, 13, 29, 60])
 def test_strips(n, monkeypatch):
-    found, emit = [], wave.Wave.emit
-    monkeypatch.setattr(wave, "NEAR", 0)
-    monkeypatch.setattr(wave, "MIDDLE", 0)
-    monkeypatch.setattr(group, "STRIP", 3)
-    monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
+    found, emit = [], skew.Skewed.emit
+    monkeypatch.setattr(skew, "NEAR", 0)
+    monkeypatch.setattr(skew, "MIDDLE", 0)
+    monkeypatch.setattr(fuse, "STRIP", 3)
+    monkeypatch.setattr(skew.Skewed, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
     args = [RNG.random(n) for _ in range(2)]
     for nest, eqn in nests(along_a_rod, *args):
         for got, want in zip(guarded(nest, eqn, args), loop.body(*args, **eqn.attrs), strict=True):
@@ -262,10 +262,10 @@ def test_strips(n, monkeypatch):
 )
 def test_waves(function, delays, monkeypatch):
     """Stores of whole arrays follow each other row by row, no closer than what they read of each other allows."""
-    found, emit = [], wave.Wave.emit
-    monkeypatch.setattr(wave, "NEAR", 0)
-    monkeypatch.setattr(wave, "MIDDLE", 0)
-    monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
+    found, emit = [], skew.Skewed.emit
+    monkeypatch.setattr(skew, "NEAR", 0)
+    monkeypatch.setattr(skew, "MIDDLE", 0)
+    monkeypatch.setattr(skew.Skewed, "emit", lambda self, block: (found.append([delay for _, delay in self.groups]), emit(self, block)))
     args = [RNG.random((21, 21)) for _ in range(function.__code__.co_argcount)]
     for nest, eqn in nests(function, *args):
         operands = [RNG.random(x.type.shape) for x in eqn.operands]
@@ -275,8 +275,8 @@ def test_waves(function, delays, monkeypatch):
 
 
 def test_waves_are_of_arrays_that_are_not_near(monkeypatch):
-    found, emit = [], wave.Wave.emit
-    monkeypatch.setattr(wave.Wave, "emit", lambda self, block: (found.append(len(self.groups)), emit(self, block)))
+    found, emit = [], skew.Skewed.emit
+    monkeypatch.setattr(skew.Skewed, "emit", lambda self, block: (found.append(len(self.groups)), emit(self, block)))
     for n in (20, 200):
         list(nests(jacobi, *[np.zeros((n, n))] * 2))
     assert found == [1, 1, 2]

@@ -22,7 +22,7 @@ from wengert.backends.xla import dispatch
 from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
 from wengert.ir.types import parse_type
-from wengert.tracer.program import engine
+from wengert.tracer.program import backend_choice
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 
@@ -40,7 +40,7 @@ def checked(f, *args, straight=True):
         ours = copy.deepcopy(args)
         agree(g(*ours), want, 1e-12)
         agree(ours, theirs, 1e-12)
-    assert all(v.engine and (v.straight or not straight) and any(e.op is loop for e in engine.equations(v.func)) for v in versions(g))
+    assert all(v.engine and (v.straight or not straight) and any(e.op is loop for e in backend_choice.equations(v.func)) for v in versions(g))
     return g
 
 
@@ -456,8 +456,8 @@ def test_where_objects_are_laid_out_otherwise(monkeypatch):
 
 
 def test_what_xla_cannot_make_faster_it_never_sees(monkeypatch):
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "LAUNCH", 1.0)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "LAUNCH", 1.0)
     monkeypatch.setattr(dispatch, "lower", None)
     f, x = jit(running), X.copy()
     agree(f(x, 0.5), running(X.copy(), 0.5), 1e-12)
@@ -468,11 +468,11 @@ def test_what_xla_cannot_make_faster_it_never_sees(monkeypatch):
 
 
 def test_what_xla_might_make_faster_is_timed(monkeypatch):
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "LAUNCH", 0.0)
-    monkeypatch.setattr(engine, "LITTLE", 0.0)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
+    monkeypatch.setattr(backend_choice, "LITTLE", 0.0)
     for cost, said in ((1e-6, "as NumPy, 1 loop as machine code: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1000 ms as NumPy, 100 us")):
-        monkeypatch.setattr(engine, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
+        monkeypatch.setattr(backend_choice, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
         f = jit(running)
         agree(f(X.copy(), 0.5), running(X.copy(), 0.5), 1e-12)
         assert f"runs         {said}" in f.explain() and bool(versions(f)[0].engine) == (cost < 1e-4)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wengert import jit
-from wengert.tracer.guards.holding import is_fixed
+from wengert.tracer.guards.object_contents import is_fixed
 
 SOURCE = """
 import math

@@ -8,7 +8,7 @@ import pytest
 from wengert import jit
 from wengert.backends import native
 from wengert.backends.xla import dispatch
-from wengert.tracer.program.raising import Raising
+from wengert.tracer.program.trap import Trap
 
 pytestmark = pytest.mark.skipif(not native.can_raise(), reason="there is no machine code of ours here")
 
@@ -30,7 +30,7 @@ def test_raises_what_it_did_and_goes_on():
         assert [r.tolist() for r in f(x, good)] == [1.0, [0, 2, 4, 6, 8]]
         with pytest.raises(IndexError, match="index 9 is out of bounds"):
             f(x, bad)
-    assert isinstance(world(f).call, Raising)
+    assert isinstance(world(f).call, Trap)
 
 
 def test_the_call_launches_no_status(monkeypatch):
@@ -50,7 +50,7 @@ def test_several_shapes_share_it():
         assert float(f(x, jnp.array(i))[0]) == sum(i)
         with pytest.raises(IndexError):
             f(x, jnp.array([7] * len(i)))
-    assert len(world(f).versions) == 3 and isinstance(world(f).call, Raising)
+    assert len(world(f).versions) == 3 and isinstance(world(f).call, Trap)
 
 
 def test_large_programs_that_do_not_wait_fail_too():
@@ -73,7 +73,7 @@ def test_another_version_that_checks_nothing():
         for _ in range(2):
             assert made(jnp.arange(3.0), i).tolist() == np.asarray(function(np.arange(3.0), np.array(1))).tolist()
             assert made(jnp.ones((2, 2)), i).tolist() == np.asarray(function(np.ones((2, 2)), np.array(1))).tolist()
-    assert not isinstance(world(made).call, Raising)
+    assert not isinstance(world(made).call, Trap)
     with pytest.raises(IndexError):
         made(jnp.arange(3.0), jnp.array(3))
 
@@ -90,7 +90,7 @@ def test_the_bearer_is_not_empty():
         assert g(jnp.ones((3, 2)), jnp.array(0))[1].shape == (0,)
         with pytest.raises(IndexError):
             g(jnp.ones((3, 2)), jnp.array(3))
-    assert not isinstance(world(g).call, Raising)
+    assert not isinstance(world(g).call, Trap)
 
 
 def test_errors_that_are_no_check(monkeypatch):

@@ -7,7 +7,7 @@ from compare import agree
 
 from wengert import jit
 from wengert.backends.xla import lower
-from wengert.backends.xla.restored import KEEP_NAN, restored
+from wengert.backends.xla.nan_elision import KEEP_NAN, restored
 
 X = np.random.default_rng(0).normal(size=(3, 3000))
 W = np.random.default_rng(1).normal(size=(3000, 2))

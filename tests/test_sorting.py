@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from wengert import grad, jit
-from wengert.backends.xla import XLA, digits
+from wengert.backends.xla import XLA, radix_sort
 from wengert.ir.ops.sorting import sort
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
@@ -32,7 +32,7 @@ def drawn(dtype, shape, kind, rng):
 def test_orders(dtype):
     rng = np.random.default_rng(len(dtype))
     run = jit(lambda x: (np.sort(x, kind="stable"), np.argsort(x, kind="stable")), engine="xla")
-    for n in (digits.LEAST, 777):
+    for n in (radix_sort.LEAST, 777):
         for kind in range(3):
             x = drawn(dtype, n, kind, rng)
             values, order = run(x)
@@ -54,7 +54,7 @@ def test_rows_along_every_axis_and_what_is_carried_along(axis):
 
 
 def test_wide_digits():
-    x = drawn("f8", digits.MANY + 5, 1, np.random.default_rng(0))
+    x = drawn("f8", radix_sort.MANY + 5, 1, np.random.default_rng(0))
     np.testing.assert_array_equal(jit(lambda x: np.argsort(x, kind="stable"), engine="xla")(x), np.argsort(x, kind="stable"))
 
 

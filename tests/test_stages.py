@@ -13,8 +13,8 @@ from wengert.backends.numpy import LARGEST, callable_of, fused
 from wengert.ir.core import Builder, verify
 from wengert.ir.ops import OPS
 from wengert.ir.types import parse_type
-from wengert.tracer.program import engine
-from wengert.tracer.program.verdict import decided
+from wengert.tracer.program import backend_choice
+from wengert.tracer.program.check_weakening import decided
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 LOOP, PRODUCT, SORT = OPS["loop"], OPS["dot_general"], OPS["sort"]
@@ -25,7 +25,7 @@ INDICES = rng.integers(-5, 5, size=30)
 
 @pytest.fixture(autouse=True)
 def in_nests(monkeypatch):
-    monkeypatch.setattr(engine, "CHOICE", "nests")
+    monkeypatch.setattr(backend_choice, "CHOICE", "nests")
 
 
 def version(f):
@@ -182,23 +182,23 @@ def test_singular_systems(n):
 
 
 def test_the_quicker_form_is_taken_and_told(monkeypatch):
-    monkeypatch.setattr(engine, "CHOICE", None)
-    monkeypatch.setattr(engine, "LAUNCH", 0.5)
-    monkeypatch.setattr(engine, "cheap", lambda total, inside: total < 1e-3)
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.5)
+    monkeypatch.setattr(backend_choice, "cheap", lambda total, inside: total < 1e-3)
     costs = {"plain": 0.1, "nests": 1e-5}
 
     def clocked(run, everything):
         return costs["nests" if any(name.startswith("nest") for name in run.call.__globals__) else "plain"], 0.0, run(*everything)
 
-    monkeypatch.setattr(engine, "clocked", clocked)
-    monkeypatch.setattr(engine, "estimated", lambda func: -len(func.params))
-    monkeypatch.setattr(engine, "ENOUGH", 0.0)
-    monkeypatch.setattr(engine, "LITTLE", -1e9)
+    monkeypatch.setattr(backend_choice, "clocked", clocked)
+    monkeypatch.setattr(backend_choice, "estimated", lambda func: -len(func.params))
+    monkeypatch.setattr(backend_choice, "ENOUGH", 0.0)
+    monkeypatch.setattr(backend_choice, "LITTLE", -1e9)
     f = jit(lambda x: np.abs(x * 2 - 1) + x)
     agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
     assert "as NumPy, straight lines and loops as 1 function of machine code" in f.explain()
     costs["nests"] = 0.2
-    monkeypatch.setattr(engine, "turns", lambda forms, n: (1.0, 2.0)[-len(forms) :])
+    monkeypatch.setattr(backend_choice, "turns", lambda forms, n: (1.0, 2.0)[-len(forms) :])
     f = jit(lambda x: np.abs(x * 2 - 1) + x)
     agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
     assert version(f).fused is None and "as NumPy: 1000 ms as NumPy, 2000 ms through XLA" in f.explain()

@@ -40,7 +40,7 @@ from wengert.ir.ops.reduction import reduce_max, reduce_sum
 from wengert.ir.ops.shape import broadcast, concatenate, reshape, slice_, transpose
 from wengert.ir.ops.transcendental import exp, logistic, sin
 from wengert.ir.types import parse_type
-from wengert.tracer.program import straight
+from wengert.tracer.program import numpy_call
 
 
 def results(func, leaves):
@@ -48,8 +48,8 @@ def results(func, leaves):
     params, seen = set(func.params), set()
     shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
     version = SimpleNamespace(func=func, numpy=func, captured=SimpleNamespace(checks=()), places=list(range(len(leaves))), shared=shared)
-    out = straight.raw(version, [type(x) for x in leaves])(*leaves)
-    if out is straight.MISS:  # NumPy raises where the op gives NaN
+    out = numpy_call.raw(version, [type(x) for x in leaves])(*leaves)
+    if out is numpy_call.MISS:  # NumPy raises where the op gives NaN
         return None
     out = out if type(out) is tuple else (out,)
     memory = [x for x in (*leaves, *out) if isinstance(x, np.ndarray)]

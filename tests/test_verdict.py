@@ -10,7 +10,7 @@ from deep import I0, NUMBER, TRUTH, VECTOR, WHOLE, at, op
 from wengert import jit
 from wengert.ir.core import Builder, Lit, verify
 from wengert.ir.ops.control import evaluate
-from wengert.tracer.program.verdict import decided
+from wengert.tracer.program.check_weakening import decided
 
 pytestmark = pytest.mark.as_numpy
 COMPARISONS = [getattr(np, name) for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")]

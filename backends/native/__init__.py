@@ -6,10 +6,10 @@ carried arrays are updated in place. What it does not take is lowered through ja
 """
 
 from .direct import again, builtin
-from .heard import endures
+from .interrupts import endures
 from .legal import LEAST, forms, taken
-from .raising import can_raise, unless_failed
 from .run import allowed, asked, called, here, listens, lowered
+from .trap import can_raise, unless_failed
 
 __all__ = [
     "LEAST", "again", "allowed", "asked", "builtin", "called", "can_raise", "endures",

@@ -36,7 +36,7 @@ def number(value, dtype):
 LEAST, LONG = 8, 64  # elements of a vector; and of a row that is long, so that it matters little how its end is done
 
 
-class Index(tuple):
+class IndexForm(tuple):
     """An integer as (constant, ((name, multiple), ...)): equal forms are equal numbers, and nothing is emitted to compare them."""
 
     def __new__(cls, constant=0, terms=()):
@@ -45,28 +45,28 @@ class Index(tuple):
     @classmethod
     def of(cls, x):
         """From a number, the name of an i64 register, or a literal."""
-        if isinstance(x, Index):
+        if isinstance(x, IndexForm):
             return x
         if isinstance(x, int):
             return cls(x)
         return cls(0, ((x, 1),)) if x.startswith("%") else cls(int(x))
 
     def plus(self, other, times=1):
-        other = Index.of(other)
+        other = IndexForm.of(other)
         terms = dict(self[1])
         for name, n in other[1]:
             terms[name] = terms.get(name, 0) + times * n
-        return Index(self[0] + times * other[0], sorted((item for item in terms.items() if item[1]), key=_age))
+        return IndexForm(self[0] + times * other[0], sorted((item for item in terms.items() if item[1]), key=_age))
 
     def times(self, n):
-        return Index().plus(self, n)
+        return IndexForm().plus(self, n)
 
     def multiple(self, name):
         """How often a name is in it."""
         return dict(self[1]).get(name, 0)
 
     def without(self, name):
-        return Index(self[0], (item for item in self[1] if item[0] != name))
+        return IndexForm(self[0], (item for item in self[1] if item[0] != name))
 
 
 def _age(item):

@@ -7,12 +7,12 @@ import numpy as np
 from ...ir.core import Builder, Lit, Value
 from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.shape import dynamic_update_slice, reshape
-from .code import Index, llvm_type
-from .heard import PERIOD, asks, work
-from .heard import loops as loops_in
-from .lanes import Block, blocks
+from .code import IndexForm, llvm_type
+from .interrupts import PERIOD, asks, work
+from .interrupts import loops as loops_in
 from .scatter import SCATTERS
-from .values import Memory, Number, Refused, Register
+from .strip_mine import Block, blocks
+from .values import Memory, NotNative, Number, Register
 
 INVARIANT = 2  # cost of an element up to which a loop may compute it again in every trip
 
@@ -28,7 +28,7 @@ def emit_loop(region, eqn):
     region.before_store(set(cells.values()), only)
     for k in [k for k in cells if k not in there]:
         region.copied(state[k])
-        region.write(cells[k], state[k].type.shape, [Index()] * state[k].type.ndim, region.read(state[k]), whole=True)
+        region.write(cells[k], state[k].type.shape, [IndexForm()] * state[k].type.ndim, region.read(state[k]), whole=True)
     fixed = [settled(region, x) for x in invariants]
     bound = limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
     end = None if bound is None else region.read(bound)
@@ -68,7 +68,7 @@ def emit_loop(region, eqn):
     start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
     if plan is not None:
         lanes, size = plan
-        at = lambda b: Block(lanes, Index(lanes.low).plus(b, size), size)
+        at = lambda b: Block(lanes, IndexForm(lanes.low).plus(b, size), size)
 
         def block(b):
             code.loop((), (), goes, functools.partial(step, block=at(b)))
@@ -136,7 +136,7 @@ def emit_cond(region, eqn):
     branches = [nest.fresh(branch) for branch in eqn.attrs["branches"]]
     cells = {k: region.home.get(r) or region.scratch(r.type) for k, r in enumerate(eqn.results) if r.type.shape}
     if len(set(cells.values())) < len(cells):
-        raise Refused("a choice gives one array twice")
+        raise NotNative("a choice gives one array twice")
     region.before_store(set(cells.values()))
     reps = [region.read(x) for x in operands]
     at = region.element(region.read(index), ())

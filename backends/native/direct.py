@@ -15,7 +15,7 @@ import numpy as np
 from ...ir.types import SHORT
 from .build import LOCK, address, has_symbol, kept
 from .ffi import refusal as of_ffi
-from .heard import SYMBOLS as OF_SIGNALS
+from .interrupts import SYMBOLS as OF_SIGNALS
 
 HEAD = object.__basicsize__  # bytes of an object before what is its own
 TYPE = HEAD - 8  # where the type of an object stands

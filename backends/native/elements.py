@@ -8,9 +8,9 @@ import numpy as np
 
 from ...ir.exactness import contracted
 from ...ir.ops import OPS
-from .code import Index, llvm_type, number
+from .code import IndexForm, llvm_type, number
 from .complex import CONTRACTED, rule_for
-from .values import Chosen, Counted, Mapped, Memory, Moved, Number, Refused, Register
+from .values import Counted, Mapped, Memory, Moved, NotNative, Number, Register, Selection
 
 COUNTS = np.dtype("i8")
 ORDER = {OPS[name]: name for name in ("lt", "le", "gt", "ge", "eq")}
@@ -28,7 +28,7 @@ def strides(shape):
 
 def offset(shape, index):
     """Where an element lies in row-major order."""
-    at = Index()
+    at = IndexForm()
     for n, i, step in zip(shape, index, strides(shape)):
         at = at if n == 1 else at.plus(i, step)
     return at
@@ -60,12 +60,12 @@ class Elements:
     def compute(self, x, index):
         if isinstance(x, Memory):
             if x.reads[x.cell] != self.versions.get(x.cell, x.cell.version):
-                raise Refused("an array is read after it was stored into")
+                raise NotNative("an array is read after it was stored into")
             at = offset(x.type.shape, index)
             return self.held[x.cell, at] if (x.cell, at) in self.held else self.code.load(x.cell.pointer, x.type.dtype, at)
         if isinstance(x, Counted):
             return self.converted(self.code.value(index[x.axis]), x.type.dtype)
-        if isinstance(x, Chosen):
+        if isinstance(x, Selection):
             return x.element(self, index)
         if (x, index) in self.known:
             return "true" if self.known[x, index] else "false"
@@ -101,10 +101,10 @@ def below(x, index):
 
 def compared(x):
     """Whether elements depend on a comparison, which may fold to a window."""
-    return isinstance(x, Mapped) and x.op in ORDER or any(compared(y) for y, _ in below(x, (Index(),) * x.type.ndim))
+    return isinstance(x, Mapped) and x.op in ORDER or any(compared(y) for y, _ in below(x, (IndexForm(),) * x.type.ndim))
 
 
-class Window:
+class LiveWindow:
     """[low, high) of the index t = `name` beyond which the element x[index] is `wanted`, a number, or KEEP: what `cell` has at `at`."""
 
     def __init__(self, code, x, index, name, n, wanted, cell=None, at=None):
@@ -153,8 +153,8 @@ class Window:
         if isinstance(x, Counted):
             return index[x.axis]
         if isinstance(x, Number):
-            return Index(int(x.value))
-        return Index.of(x.name) if isinstance(x, Register) else None
+            return IndexForm(int(x.value))
+        return IndexForm.of(x.name) if isinstance(x, Register) else None
 
     def limits(self, x, index):
         """(lowest t, highest t + 1) for which a comparison holds, each None where it has no say."""

@@ -22,7 +22,7 @@ EXTENSION = {"struct_size": 0, "type": 8, "next": 16}  # whatever its name is: v
 NUMBERS = {"ExecutionStage_EXECUTE": 3, "Extension_Metadata": 1, "Error_Code_FAILED_PRECONDITION": 9}
 
 
-class Unknown(Exception):
+class UnknownLayout(Exception):
     """A header says something that is not known here."""
 
 
@@ -41,18 +41,18 @@ class Header:
         try:
             return self.defined["MAJOR"], self.defined["MINOR"]
         except KeyError:
-            raise Unknown("no version") from None
+            raise UnknownLayout("no version") from None
 
     def fields(self, struct):
         """{field: (its offset, its type)} of a struct, with "" for what lies behind them all."""
         if struct not in self.structs:
-            raise Unknown(f"no {struct}")
+            raise UnknownLayout(f"no {struct}")
         at, found = 0, {}
         for declared in filter(None, map(str.strip, self.structs[struct].split(";"))):
             function = re.fullmatch(r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\)", declared)
             plain = re.fullmatch(r"([\w\s*]*[\s*])(\w+)", declared)
             if not (function or plain):
-                raise Unknown(f"{struct}: {declared}")
+                raise UnknownLayout(f"{struct}: {declared}")
             kind, name = (f"{function[1]}*", function[1]) if function else plain.groups()
             size, alignment = self.size(kind)
             at += -at % alignment
@@ -64,7 +64,7 @@ class Header:
         """The struct that call frames are extended by."""
         found = re.findall(r"XLA_FFI_(\w+)\s*\*\s*extension_start", self.structs.get("CallFrame", ""))
         if len(found) != 1:
-            raise Unknown("CallFrame.extension_start")
+            raise UnknownLayout("CallFrame.extension_start")
         return found[0]
 
     def size(self, kind):
@@ -79,7 +79,7 @@ class Header:
             return end + -end % alignment, alignment
         size = SIZES.get(self.names.get(name, name))
         if size is None:
-            raise Unknown(f"no type {name}")
+            raise UnknownLayout(f"no type {name}")
         return size, size
 
 
@@ -94,6 +94,6 @@ def unknown(text):
             for name, offset in fields.items():
                 if name not in found or found[name][0] != offset:
                     return f"{struct}.{name}"
-    except Unknown as why:
+    except UnknownLayout as why:
         return str(why)
     return next((name for name, n in NUMBERS.items() if header.numbers.get(name) != n), None)

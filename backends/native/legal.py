@@ -8,9 +8,9 @@ from ...ir.ops.control import loop
 from .build import has_symbol
 from .direct import UNLOCKED
 from .ffi import refusal
-from .heard import is_long, loop_work
+from .interrupts import is_long, loop_work
 from .nest import Nest
-from .values import Refused
+from .values import NotNative
 
 LEAST = 128  # work from which a nest pays for being compiled: equations run, rows counted by their length
 
@@ -56,5 +56,5 @@ def emitted(op, types, attrs, exact):
         return f"{acting.op.name} may have an effect"
     try:
         return Nest(op, types, attrs, unlocked=loop_work(attrs) >= UNLOCKED, exact=exact, long=is_long(attrs))
-    except Refused as why:
+    except NotNative as why:
         return str(why)

@@ -4,12 +4,12 @@ from ...ir.affine import Affine
 from ...ir.core import Builder, Lit
 from ...ir.ops.control import COUNTER
 from . import direct
-from .code import Code, Index, memory_type, number
+from .code import Code, IndexForm, memory_type, number
 from .control import copy
 from .ffi import handler
-from .heard import POSTPONED, Hearing
-from .heard import TEXT as HEARD
-from .region import Region, supported
+from .interrupts import POSTPONED, Interrupts
+from .interrupts import TEXT as HEARD
+from .region import RegionEmitter, supported
 from .values import Cell, Memory, Register
 
 ON_STACK = 1 << 13  # bytes of scratch memory on the stack; larger arrays are results of the call that nobody reads
@@ -32,7 +32,7 @@ class Nest:
         self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = Code(exact), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
-        self.hearing = Hearing(self.code) if long and direct.refusal() is None else None
+        self.hearing = Interrupts(self.code) if long and direct.refusal() is None else None
         build = Builder("nest")
         with build:
             params = [build.param(t) for t in types]
@@ -55,12 +55,12 @@ class Nest:
             elif t.shape:
                 reps.append(Memory(t, Cell(pointer, t.dtype, t.size)))
             else:
-                reps.append(Register(t, code.load(pointer, t.dtype, Index())))
+                reps.append(Register(t, code.load(pointer, t.dtype, IndexForm())))
         outs = {k: self.buffer("result", k) for k, r in enumerate(self.results) if not r.type.shape}
-        region = Region(self, self.func, reps, homes)
+        region = RegionEmitter(self, self.func, reps, homes)
         for k, r in enumerate(region.run()):
             if k in outs:
-                code.store(outs[k], r.type.dtype, Index(), region.element(r, ()))
+                code.store(outs[k], r.type.dtype, IndexForm(), region.element(r, ()))
         if self.hearing is None:
             code.do("ret void")
         else:

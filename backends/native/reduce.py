@@ -4,9 +4,9 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ...ir.ops.window import highest_of, lowest_of
-from .code import Index, llvm_type, number
+from .code import IndexForm, llvm_type, number
 from .complex import rule_for
-from .elements import Elements, Window
+from .elements import Elements, LiveWindow
 from .scalar import chosen, compare
 from .values import Mapped, Moved
 
@@ -48,17 +48,17 @@ def reduced(code, x, axes, index, take, nothing):
     """The register of a reduction of x over `axes` at `index`, whose entries for those axes are replaced."""
     d = x.type.dtype
     axes = [a for a in axes if x.type.shape[a] != 1]
-    index = [Index() if x.type.shape[a] == 1 else i for a, i in enumerate(index)]
+    index = [IndexForm() if x.type.shape[a] == 1 else i for a, i in enumerate(index)]
 
     def over(axes, index, sofar):
         if not axes:
             return [take(code, d, sofar, Elements(code).get(x, tuple(index)))]
         axis, *rest = axes
         t, n = code.name(), x.type.shape[axis]
-        at = tuple(Index.of(t) if a == axis else i for a, i in enumerate(index))
+        at = tuple(IndexForm.of(t) if a == axis else i for a, i in enumerate(index))
         if rest:
             return code.count_up("0", n, lambda _, sofar: over(rest, at, sofar), [llvm_type(d)], [sofar], t)
-        window = Window(code, x, at, t, n, d.type(nothing(d)))
+        window = LiveWindow(code, x, at, t, n, d.type(nothing(d)))
         body = lambda _, sofar: [take(code, d, sofar, Elements(code, window.known).get(x, at))]
         return code.count_up(window.low, window.high, body, [llvm_type(d)], [sofar], t)
 
@@ -71,7 +71,7 @@ def reduction(region, eqn, x):
 
     def element(index):
         kept = iter(index)
-        whole = [Index() if a in axes else next(kept) for a in range(x.type.ndim)]
+        whole = [IndexForm() if a in axes else next(kept) for a in range(x.type.ndim)]
         return reduced(region.code, x, axes, whole, take, nothing)
 
     return element
@@ -85,7 +85,7 @@ def product(region, eqn, x, y):
 
     def element(index):
         terms = terms_at(index)
-        return reduced(region.code, terms, range(terms.type.ndim), [Index()] * terms.type.ndim, take, nothing)
+        return reduced(region.code, terms, range(terms.type.ndim), [IndexForm()] * terms.type.ndim, take, nothing)
 
     return element
 
@@ -150,7 +150,7 @@ def search(region, eqn, x):
     axis, better, code, d = eqn.attrs["axis"], SEARCHES[eqn.op], region.code, x.type.dtype
 
     def element(index):
-        at = lambda t: (*index[:axis], Index.of(t), *index[axis:])
+        at = lambda t: (*index[:axis], IndexForm.of(t), *index[axis:])
         first = Elements(code).get(x, at("0"))
 
         def step(t, best, place):

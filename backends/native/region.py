@@ -9,19 +9,19 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
-from .code import Index, llvm_type, number
+from .code import IndexForm, llvm_type, number
 from .complex import is_slow, rule_for
 from .control import REGIONS
-from .elements import KEEP, Elements, Window, compared, offset
-from .group import Group, Store
-from .guards import changed_under, demands, states
+from .elements import KEEP, Elements, LiveWindow, compared, offset
+from .fuse import CellStore, Fused
+from .mask_skip import changed_under, demands, states
 from .reduce import COMPUTED, REDUCTIONS, row_by_row
 from .scalar import CALLS
 from .scatter import SCATTERS, emit_scatter
 from .schedule import scheduled
 from .shapes import SHAPES
-from .values import Chosen, Mapped, Memory, Moved, Number, Refused, Register
-from .wave import Wave
+from .skew import Skewed
+from .values import Mapped, Memory, Moved, NotNative, Number, Register, Selection
 
 STORE, PAD, RESHAPE, AND = OPS["dynamic_update_slice"], OPS["pad"], OPS["reshape"], OPS["and"]
 STORES = {STORE, *SCATTERS}
@@ -36,16 +36,16 @@ PART = 8  # a row is so much smaller than what is stored that computing it befor
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
 
 
-class Region:
+class RegionEmitter:
     def __init__(self, nest, func, reps, homes, block=None):
         """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be computed, if not all are."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
         self.own, self.clamped, self.home, self.block = set(), {}, {}, block
-        self.group, self.wave = Group(nest.code), Wave(nest.code)
+        self.group, self.wave = Fused(nest.code), Skewed(nest.code)
         for eqn in func.eqns:
             if eqn.op.effect:
-                raise Refused(f"{eqn.op.name} may have an effect")
+                raise NotNative(f"{eqn.op.name} may have an effect")
         for k, cell in homes.items():
             self.placed(func.results[k], cell)
         cells = self.home | {p: x.cell for p, x in self.env.items() if isinstance(x, Memory)}
@@ -60,7 +60,7 @@ class Region:
 
     def inner(self, func, reps, homes, block=None):
         """A region within this one."""
-        return Region(self.nest, func, reps, homes, block)
+        return RegionEmitter(self.nest, func, reps, homes, block)
 
     def placed(self, x, cell):
         """Say that x is to be left in a cell, and so what it is made of by stores."""
@@ -78,7 +78,7 @@ class Region:
             self.at = k
             self.equation(eqn)
             if self.code.count > LONGEST:
-                raise Refused("its code is too long to be compiled quickly")
+                raise NotNative("its code is too long to be compiled quickly")
         self.at = len(self.eqns)
         for k, cell in self.homes.items():
             x = self.read(self.func.results[k])
@@ -86,7 +86,7 @@ class Region:
                 others = [self.func.results[j] for j in self.homes if j > k]
                 self.before_store({cell}, others)
                 lane = self.block and self.block.lanes.of[self.func.results[k]]
-                self.write(cell, x.type.shape, [Index()] * x.type.ndim, self.read(self.func.results[k]), whole=True, lane=lane)
+                self.write(cell, x.type.shape, [IndexForm()] * x.type.ndim, self.read(self.func.results[k]), whole=True, lane=lane)
         self.flush()
         return [Memory(r.type, self.homes[k]) if k in self.homes else self.read(r) for k, r in enumerate(self.func.results)]
 
@@ -121,7 +121,7 @@ class Region:
         elif cell is not None and not isinstance(made, Memory):
             self.before_store({cell})
             lane = self.block and self.block.lanes.of[r]
-            self.write(cell, r.type.shape, [Index()] * r.type.ndim, made, whole=True, lane=lane)
+            self.write(cell, r.type.shape, [IndexForm()] * r.type.ndim, made, whole=True, lane=lane)
             made = Memory(r.type, cell)
         elif made.cost > (DEAR if self.uses.get(r, 0) < 2 or r in self.wheres else CHEAP) or (made.slow and self.uses.get(r, 0) > 1):
             made = self.conjunction(eqn, r, xs) if eqn.op is AND else self.materialised(made)
@@ -140,9 +140,9 @@ class Region:
             return SHAPES[eqn.op](self, eqn, *xs)
         d = xs[0].type.dtype if xs else t.dtype
         if rule_for(eqn.op, d, t.dtype) is None:
-            raise Refused(f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form")
+            raise NotNative(f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form")
         if eqn.op in CALLS and t.size >= ROW:
-            raise Refused(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
+            raise NotNative(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
 
     def element(self, x, index):
@@ -153,7 +153,7 @@ class Region:
     def computed(self, eqn, t, xs, cell):
         """A reduction, a product or a search: a register, or an array."""
         if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > PRODUCT:
-            raise Refused(f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries")
+            raise NotNative(f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries")
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
             return Register(t, element(()))
@@ -194,9 +194,9 @@ class Region:
             if d == len(shape):
                 body(index)
             elif shape[d] == 1:
-                nested(d + 1, (*index, Index()))
+                nested(d + 1, (*index, IndexForm()))
             else:
-                self.code.count_up("0", shape[d], lambda t: nested(d + 1, (*index, Index.of(t))) or ())
+                self.code.count_up("0", shape[d], lambda t: nested(d + 1, (*index, IndexForm.of(t))) or ())
 
         nested(0, ())
 
@@ -206,12 +206,12 @@ class Region:
 
     def start(self, x, last):
         if isinstance(x, Lit):
-            return Index(min(max(int(x.value), 0), last))
+            return IndexForm(min(max(int(x.value), 0), last))
         if last == 0:
-            return Index()
+            return IndexForm()
         found = self.clamped.get((x, last))
         if found is None:
-            found = self.clamped[x, last] = Index.of(self.clamp(x, last))
+            found = self.clamped[x, last] = IndexForm.of(self.clamp(x, last))
         return found
 
     def clamp(self, x, last):
@@ -224,7 +224,7 @@ class Region:
         return name if high is not None and high <= last else self.code.least(str(last), name)
 
     def filler(self, fill, dtype):
-        return self.element(Number(Lit(fill, OPS["iota"].result_types((), {"shape": (1,), "axis": 0, "dtype": dtype})[0])), (Index(),))
+        return self.element(Number(Lit(fill, OPS["iota"].result_types((), {"shape": (1,), "axis": 0, "dtype": dtype})[0])), (IndexForm(),))
 
     # -- memory ------------------------------------------------------------------------------------
     def scratch(self, t):
@@ -235,9 +235,9 @@ class Region:
     def materialised(self, x):
         """x computed now, into memory of its own."""
         if isinstance(x, Memory) and x.type.size > COPIED:
-            raise Refused(f"an array of {x.type.size} elements is read after it was stored into")
+            raise NotNative(f"an array of {x.type.size} elements is read after it was stored into")
         cell = self.scratch(x.type)
-        self.write(cell, x.type.shape, [Index()] * x.type.ndim, x, lane=x.lane)
+        self.write(cell, x.type.shape, [IndexForm()] * x.type.ndim, x, lane=x.lane)
         return Memory(x.type, cell)
 
     def mine(self, x):
@@ -255,9 +255,9 @@ class Region:
 
     def surrounded(self, eqn, t, x, value):
         """A pad, in memory of its own."""
-        cell, fill = self.scratch(t), Chosen(t, [value], lambda elements, index: elements.get(value, ()))
-        self.write(cell, t.shape, [Index()] * t.ndim, fill, whole=True)
-        self.write(cell, t.shape, [Index(n) for n in eqn.attrs["low"]], x)
+        cell, fill = self.scratch(t), Selection(t, [value], lambda elements, index: elements.get(value, ()))
+        self.write(cell, t.shape, [IndexForm()] * t.ndim, fill, whole=True)
+        self.write(cell, t.shape, [IndexForm(n) for n in eqn.attrs["low"]], x)
         return Memory(t, cell)
 
     def before_store(self, cells, extra=()):
@@ -277,7 +277,7 @@ class Region:
             others = [self.materialised(x) if cell in x.reads else x for x in others]
         if not there:
             self.copied(eqn.operands[0])
-            self.write(cell, r.type.shape, [Index()] * r.type.ndim, base, whole=True)
+            self.write(cell, r.type.shape, [IndexForm()] * r.type.ndim, base, whole=True)
         if eqn.op is STORE:
             lane = self.block and self.block.lanes.stored(eqn)
             self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0], lane=lane)
@@ -290,7 +290,7 @@ class Region:
         """An array goes to another place; in every trip of a loop that may cost more than it saves."""
         rep = self.read(x)
         if isinstance(rep, Memory) and rep.type.size > COPIED and self.nest.depth:
-            raise Refused(f"an array of {rep.type.size} elements is copied in every trip")
+            raise NotNative(f"an array of {rep.type.size} elements is copied in every trip")
 
     def write(self, cell, shape, starts, x, whole=False, lane=None):
         """Store x as the part at `starts` of a cell seen in `shape`.
@@ -301,7 +301,7 @@ class Region:
             return
         place = lambda index: offset(shape, [i.plus(s) for i, s in zip(index, starts)])
         masks = changed_under(x, cell) if whole else self.under(x)
-        narrow, store = whole and compared(x), Store(cell, x, place, lane, masks)
+        narrow, store = whole and compared(x), CellStore(cell, x, place, lane, masks)
         if store.loops and cell in x.reads:
             names = [self.code.name() for _ in store.loops]
             x = self.detached(store, names, x, store.index(names), x.type.size // PART)
@@ -311,12 +311,12 @@ class Region:
                 return
             if not safe:
                 x = self.materialised(x)
-            store = Store(cell, x, place, lane, masks)
+            store = CellStore(cell, x, place, lane, masks)
         if narrow:
             self._write(cell, shape, starts, x, lane, None)
             return
         if x.type.size > SHARED and self.nest.depth:
-            raise Refused(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
+            raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
         if not self.group.takes(store):
             self.close()
         self.group.add(store)
@@ -328,7 +328,7 @@ class Region:
 
     def close(self):
         """No more stores come into the loop of those that wait."""
-        group, self.group = self.group, Group(self.code)
+        group, self.group = self.group, Fused(self.code)
         if not group.stores:
             return
         delay = self.wave.takes(group)
@@ -342,7 +342,7 @@ class Region:
     def flush(self):
         """Emit the stores that wait for others over the same indices, or the same rows."""
         self.close()
-        wave, self.wave = self.wave, Wave(self.code)
+        wave, self.wave = self.wave, Skewed(self.code)
         if wave.groups:
             wave.emit(self.block)
 
@@ -371,7 +371,7 @@ class Region:
                 return
             axis, *rest = axes
             t = code.name()
-            low, high, first, known = "0", str(size[axis]), Index(), {}
+            low, high, first, known = "0", str(size[axis]), IndexForm(), {}
             if lane is not None and axis == lane[0]:
                 low, high, first = self.block.part(code, lane[1], size[axis])
             at = [first.plus(t) if a == axis else i for a, i in enumerate(index)]
@@ -379,10 +379,10 @@ class Region:
                 code.count_up(low, high, lambda _: nested(rest, at, put) or (), name=t)
                 return
             if lane is None or axis != lane[0]:
-                window = Window(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
+                window = LiveWindow(code, x, tuple(at), t, size[axis], KEEP, cell, target(at))
                 low, high, known = window.low, window.high, window.known
             if not known and x.type.size > SHARED and self.nest.depth:
-                raise Refused(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
+                raise NotNative(f"{x.type.size} elements are stored in every trip, which XLA shares among processors")
             code.count_up(low, high, lambda _: put(tuple(at), known) or (), name=t)
 
         def target(index):
@@ -398,7 +398,7 @@ class Region:
             code.store(cell.pointer, d, target(index), code.load(through.pointer, d, offset(size, index)))
 
         for put in (direct,) if through is None else (kept, moved):
-            nested(axes, [Index()] * len(size), put)
+            nested(axes, [IndexForm()] * len(size), put)
         cell.written()
         if through is not None:
             through.written()
@@ -413,6 +413,6 @@ def product_length(eqn):
 
 def supported(t):
     if t.dtype == np.float16:
-        raise Refused(f"{t.dtype} has no native form")
+        raise NotNative(f"{t.dtype} has no native form")
     if not t.size:
-        raise Refused("an array without elements")
+        raise NotNative("an array without elements")

@@ -13,9 +13,9 @@ from ...ir.types import Tensor
 from ..forked import platform
 from . import direct
 from .ffi import refusal, target
-from .heard import is_long
-from .lacking import tell
+from .interrupts import is_long
 from .legal import LEAST, taken
+from .missing import tell
 
 SMALL = 512  # bytes of a buffer up to which XLA runs operations one by one
 PLAIN = {OPS[name] for name in ("reshape", "broadcast", "transpose", "slice", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod")}

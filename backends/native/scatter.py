@@ -1,10 +1,10 @@
 """Scatters in place: update after update, in the order of the index vectors."""
 
 from ...ir.ops import OPS
-from .code import Index
-from .elements import Elements, Window, offset, signed
+from .code import IndexForm
+from .elements import Elements, LiveWindow, offset, signed
 from .reduce import combined
-from .values import Chosen, Mapped, Moved, Number
+from .values import Mapped, Moved, Number, Selection
 
 SCATTERS = {
     OPS["scatter"]: lambda code, d, old, new: new,
@@ -27,7 +27,7 @@ def emit_scatter(code, eqn, cell, indices, updates):
     def put(index, known):
         elements = Elements(code, known)
         batch = tuple(i for k, i in enumerate(index) if k not in offsets)
-        at = [Index()] * len(shape)
+        at = [IndexForm()] * len(shape)
         for a, k in zip(free, offsets):
             at[a] = index[k]
         for a, k in zip(attrs["operand_batch"], attrs["indices_batch"]):
@@ -43,7 +43,7 @@ def emit_scatter(code, eqn, cell, indices, updates):
 
         valid = None
         for k, a in enumerate(attrs["start_index_map"]):
-            part, place = resolved(indices, (*batch, Index(k)))
+            part, place = resolved(indices, (*batch, IndexForm(k)))
             last = shape[a] - extent.get(a, 1)
             if attrs["mode"] == "drop" and dropped(part, last):
                 part, place = chosen(elements, part, place, only_if)
@@ -70,24 +70,24 @@ def emit_scatter(code, eqn, cell, indices, updates):
         if axis is None:
             return put(tuple(index), {})
         t = code.name()
-        at = [Index.of(t) if k == axis else i for k, i in enumerate(index)]
+        at = [IndexForm.of(t) if k == axis else i for k, i in enumerate(index)]
         if rest:
             code.count_up("0", size[axis], lambda _: nested(rest, at), name=t)
             return ()
         low, high, known = "0", size[axis], {}
         if eqn.op in NOTHING:
-            window = Window(code, updates, tuple(at), t, high, d.type(NOTHING[eqn.op]))
+            window = LiveWindow(code, updates, tuple(at), t, high, d.type(NOTHING[eqn.op]))
             low, high, known = window.low, window.high, window.known
         code.count_up(low, high, lambda _: put(tuple(at), known), name=t)
         return ()
 
-    nested([k for k in order if size[k] != 1], [Index()] * len(size))
+    nested([k for k in order if size[k] != 1], [IndexForm()] * len(size))
     cell.written()
 
 
 def resolved(x, index):
     """Whose element x[index] is, and at which index, as far as that is known."""
-    while isinstance(x, Moved) or isinstance(x, Chosen) and x.picks is not None and x.picks(index) is not None:
+    while isinstance(x, Moved) or isinstance(x, Selection) and x.picks is not None and x.picks(index) is not None:
         x, index = (x.operand, x.move(index)) if isinstance(x, Moved) else x.picks(index)
     return x, index
 

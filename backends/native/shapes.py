@@ -2,9 +2,9 @@
 
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
-from .code import Index, llvm_type
+from .code import IndexForm, llvm_type
 from .elements import offset, signed, strides
-from .values import Chosen, Counted, Memory, Moved, Refused
+from .values import Counted, Memory, Moved, NotNative, Selection
 
 SHAPES = RuleTable("native form of an op that moves elements")  # op -> (region, eqn, operand reps) -> rep
 CONSTANT = 4096  # elements that a constant within a nest may have
@@ -23,7 +23,7 @@ def iota(region, eqn):
 def constant(region, eqn):
     t = eqn.results[0].type
     if t.size > CONSTANT:
-        raise Refused(f"a constant of {t.size} elements is made in the loop")
+        raise NotNative(f"a constant of {t.size} elements is made in the loop")
     return Memory(t, region.nest.constant(eqn.attrs["value"].array))
 
 
@@ -35,17 +35,17 @@ def reshape(region, eqn, x):
     old, new = ([(d, n) for d, n in enumerate(shape) if n != 1] for shape in (x.type.shape, t.shape))
     if [n for _, n in old] == [n for _, n in new]:
         places = {d: e for (d, _), (e, _) in zip(old, new)}
-        return Moved(t, x, lambda index: tuple(index[places[d]] if d in places else Index() for d in range(x.type.ndim)))
+        return Moved(t, x, lambda index: tuple(index[places[d]] if d in places else IndexForm() for d in range(x.type.ndim)))
 
     def element(elements, index):
         code = elements.code
         at, out = code.value(offset(t.shape, index)), []
         for step in strides(x.type.shape):
-            out.append(Index.of(code.op(f"udiv i64 {at}, {step}")))
+            out.append(IndexForm.of(code.op(f"udiv i64 {at}, {step}")))
             at = code.op(f"urem i64 {at}, {step}")
         return elements.get(x, tuple(out))
 
-    return Chosen(t, [x], element)
+    return Selection(t, [x], element)
 
 
 @shape_rule("transpose")
@@ -60,13 +60,13 @@ def broadcast(region, eqn, x):
     t, dims = eqn.results[0].type, eqn.attrs["dims"]
     if x.cost > 2 and t.size > x.type.size:
         x = region.materialised(x)
-    return Moved(t, x, lambda index: tuple(Index() if n == 1 else index[d] for n, d in zip(x.type.shape, dims)))
+    return Moved(t, x, lambda index: tuple(IndexForm() if n == 1 else index[d] for n, d in zip(x.type.shape, dims)))
 
 
 @shape_rule("reverse")
 def reverse(region, eqn, x):
     axes, shape = eqn.attrs["axes"], x.type.shape
-    return Moved(x.type, x, lambda index: tuple(Index(n - 1).plus(i, -1) if d in axes else i for d, (i, n) in enumerate(zip(index, shape))))
+    return Moved(x.type, x, lambda index: tuple(IndexForm(n - 1).plus(i, -1) if d in axes else i for d, (i, n) in enumerate(zip(index, shape))))
 
 
 @shape_rule("slice")
@@ -84,9 +84,9 @@ def dynamic_slice(region, eqn, x, *_):
 def within(code, i, n):
     """(whether 0 <= i < n, i or an end of it)"""
     if not i[1]:
-        return ("true" if 0 <= i[0] < n else "false"), Index(min(max(i[0], 0), n - 1))
+        return ("true" if 0 <= i[0] < n else "false"), IndexForm(min(max(i[0], 0), n - 1))
     at = code.value(i)
-    return code.op(f"icmp ult i64 {at}, {n}"), Index.of(code.least(str(n - 1), code.most("0", at))) if n > 1 else Index()
+    return code.op(f"icmp ult i64 {at}, {n}"), IndexForm.of(code.least(str(n - 1), code.most("0", at))) if n > 1 else IndexForm()
 
 
 def piece(elements, x, index, low, axes, other):
@@ -105,14 +105,14 @@ def piece(elements, x, index, low, axes, other):
 def pad(region, eqn, x, value):
     low = eqn.attrs["low"]
     if any(eqn.attrs["interior"]):
-        raise Refused("pad between elements has no native form")
+        raise NotNative("pad between elements has no native form")
     if x.type.size == 0:
-        raise Refused("an array without elements is padded")
+        raise NotNative("an array without elements is padded")
 
     def element(elements, index):
-        return piece(elements, x, index, [Index(l) for l in low], range(x.type.ndim), elements.get(value, ()))
+        return piece(elements, x, index, [IndexForm(l) for l in low], range(x.type.ndim), elements.get(value, ()))
 
-    return Chosen(eqn.results[0].type, [x, value], element)
+    return Selection(eqn.results[0].type, [x, value], element)
 
 
 @shape_rule("concatenate")
@@ -126,7 +126,7 @@ def concatenate(region, eqn, *xs):
     def element(elements, index):
         found = None
         for x, low in zip(xs[::-1], ends[-2::-1]):
-            first = [Index(low if d == axis else 0) for d in range(x.type.ndim)]
+            first = [IndexForm(low if d == axis else 0) for d in range(x.type.ndim)]
             if found is None:
                 _, i = within(elements.code, index[axis].plus(-low), x.type.shape[axis])
                 found = elements.get(x, (*index[:axis], i, *index[axis + 1 :]))
@@ -137,9 +137,9 @@ def concatenate(region, eqn, *xs):
     def picks(index):
         c, terms = index[axis]
         k = next((k for k, end in enumerate(ends[1:]) if c < end), None)
-        return None if terms or k is None else (xs[k], (*index[:axis], Index(c - ends[k]), *index[axis + 1 :]))
+        return None if terms or k is None else (xs[k], (*index[:axis], IndexForm(c - ends[k]), *index[axis + 1 :]))
 
-    made = Chosen(eqn.results[0].type, xs, element)
+    made = Selection(eqn.results[0].type, xs, element)
     made.picks = picks
     return made
 
@@ -153,7 +153,7 @@ def dynamic_update_slice(region, eqn, x, u, *_):
     def element(elements, index):
         return piece(elements, u, index, starts, axes, elements.get(x, index))
 
-    return Chosen(x.type, [x, u], element)
+    return Selection(x.type, [x, u], element)
 
 
 @shape_rule("gather")
@@ -162,18 +162,18 @@ def gather(region, eqn, x, indices):
     sizes, mode, offsets = attrs["sizes"], attrs["mode"], attrs["offset_dims"]
     free = [a for a in range(x.type.ndim) if a not in attrs["collapsed"] and a not in attrs["operand_batch"]]
     if x.type.size == 0 or indices.cost > 200:
-        raise Refused("what is gathered is too much work for one element")
+        raise NotNative("what is gathered is too much work for one element")
 
     def element(elements, index):
         code, valid = elements.code, "true"
         batch = tuple(i for d, i in enumerate(index) if d not in offsets)
-        at = [Index()] * x.type.ndim
+        at = [IndexForm()] * x.type.ndim
         for a, d in zip(free, offsets):
             at[a] = index[d]
         for a, d in zip(attrs["operand_batch"], attrs["indices_batch"]):
             at[a] = batch[d]
         for k, a in enumerate(attrs["start_index_map"]):
-            start, last = signed(elements, indices, (*batch, Index(k))), str(x.type.shape[a] - sizes[a])
+            start, last = signed(elements, indices, (*batch, IndexForm(k))), str(x.type.shape[a] - sizes[a])
             if mode == "fill":
                 there = code.op(f"icmp ule i64 {start}, {last}")
                 valid = there if valid == "true" else code.op(f"and i1 {valid}, {there}")
@@ -184,4 +184,4 @@ def gather(region, eqn, x, indices):
         t, fill = llvm_type(x.type.dtype), region.filler(attrs["fill"], x.type.dtype)
         return code.op(f"select i1 {valid}, {t} {found}, {t} {fill}")
 
-    return Chosen(t, [x, indices], element)
+    return Selection(t, [x, indices], element)

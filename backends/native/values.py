@@ -11,7 +11,7 @@ VERSIONS = itertools.count()
 MOST = 256  # parts that are told apart
 
 
-class Refused(Exception):
+class NotNative(Exception):
     """Why a loop has no native form, in words."""
 
 
@@ -107,7 +107,7 @@ class Counted(Rep):
         self.axis, self.parts = axis, frozenset([self])
 
 
-class Chosen(Rep):
+class Selection(Rep):
     """Elements of several values, by rules of its own: `element(elements, index)` emits one. picks(index): the operand and index it is, or None."""
 
     picks = None

@@ -10,8 +10,8 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops.control import loop
 from .. import native
-from .held import NUMPY, PYTHON, Held
 from .looped import LOOPED, SCATTERED, looped
+from .operand import NUMPY, PYTHON, LazyOperand
 
 
 def nest_of(eqn):
@@ -54,7 +54,7 @@ def call_nest(writer, eqn):
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]
     for k, r in enumerate(eqn.results):
         if r.type.shape:
-            writer.held[r] = Held(homes[k], r.type.shape, new=True)
+            writer.held[r] = LazyOperand(homes[k], r.type.shape, new=True)
         else:
             lines += writer.keep(r, f"{homes[k]}[()]", (), [NUMPY])
     return lines

@@ -7,11 +7,11 @@ import numpy as np
 
 from ...ir.ops.control import groups, loop
 from .emit import plain
-from .held import NUMPY, ZERO, Held
 from .matrices import is_solved
 from .nests import machine_code, nest_of
+from .operand import NUMPY, ZERO, LazyOperand
 from .rows import is_taken
-from .spellings import convolution
+from .templates import convolution
 
 MOST = 1 << 11  # equations of all trips together
 ROW = 32  # elements of an array that is worth a call of NumPy's
@@ -39,8 +39,8 @@ def run_trips(writer, eqn):
     names = [writer.bind(r) for r in eqn.results]
     lines = [f"{name} = {text}" for name, text in zip(names, texts(state), strict=True)]
     counter, numbers = writer.fresh("i"), writer.constant(np.arange(eqn.attrs["trips"]), "trips")
-    held = [Held(name, r.type.shape, frozenset(() if r.type.shape else (NUMPY, ZERO))) for name, r in zip(names, eqn.results, strict=True)]
-    writer.held[body.params[0]] = Held(counter, (), frozenset([NUMPY]))
+    held = [LazyOperand(name, r.type.shape, frozenset(() if r.type.shape else (NUMPY, ZERO))) for name, r in zip(names, eqn.results, strict=True)]
+    writer.held[body.params[0]] = LazyOperand(counter, (), frozenset([NUMPY]))
     writer.held.update((p, writer.hold(x).shared()) for p, x in zip(body.params[1:first], invariants, strict=True))
     writer.held.update(zip(body.params[first:], held, strict=True))
     inside = [*writer.block(body)]

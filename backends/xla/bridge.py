@@ -33,7 +33,7 @@ class Imported:
         self.func, self.constants, self.tree = func, constants, tree
 
 
-class Refused(Exception):
+class NotImported(Exception):
     """The function does something that a program cannot."""
 
 
@@ -105,13 +105,14 @@ def type_of(var):
 def refuse(jaxpr):
     """Refused where the function acts, rather than computes."""
     if jaxpr.effects:
-        raise Refused(f"it has effects ({', '.join(sorted({type(e).__name__ for e in jaxpr.effects}))}): a JAX function in a program only computes")
+        effects = ", ".join(sorted({type(e).__name__ for e in jaxpr.effects}))
+        raise NotImported(f"it has effects ({effects}): a JAX function in a program only computes")
     for eqn in equations(jaxpr):
         name = eqn.primitive.name
         if "callback" in name:
-            raise Refused(f"it calls back into Python ({name}): a JAX function in a program only computes")
+            raise NotImported(f"it calls back into Python ({name}): a JAX function in a program only computes")
         if name.startswith(DRAWS):
-            raise Refused(f"it draws random numbers ({name}): draw outside, with np.random or jax.random, and pass what was drawn")
+            raise NotImported(f"it draws random numbers ({name}): draw outside, with np.random or jax.random, and pass what was drawn")
 
 
 def equations(jaxpr):

@@ -10,9 +10,9 @@ from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import call, cond, groups, host, loop, map_
 from .. import native
 from .callbacks import callback
-from .fence import schedule
 from .lower import lower
 from .table import XLA
+from .write_after_read import schedule
 
 
 def function(func):

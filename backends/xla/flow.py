@@ -4,7 +4,7 @@ from jax import lax
 
 from ...ir.ops.flow import apart, stop_gradient
 from .control import function
-from .materialize import always
+from .fusion_barrier import always
 from .platforms import by_platform
 from .table import XLA
 

@@ -16,7 +16,7 @@ RAISED, NUMBERS = {}, itertools.count()
 CALLS = {OPS[name] for name in ("host", "pointwise")}
 
 
-class Raised(Exception):
+class HostError(Exception):
     """Stands for an exception of Python's within XLA."""
 
 
@@ -24,7 +24,7 @@ class Quiet(logging.Filter):
     """Leaves out what jax logs of an exception that comes out of the program as itself."""
 
     def filter(self, record):
-        return not (record.exc_info and isinstance(record.exc_info[1], Raised))
+        return not (record.exc_info and isinstance(record.exc_info[1], HostError))
 
 
 logging.getLogger("jax._src.callback").addFilter(Quiet())
@@ -41,7 +41,7 @@ def told(function):
             RAISED[number] = error
             while len(RAISED) > KEPT:
                 RAISED.pop(min(RAISED), None)
-            raise Raised(f"<exception {number} of Python's>") from error
+            raise HostError(f"<exception {number} of Python's>") from error
 
     return run
 

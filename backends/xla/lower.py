@@ -11,14 +11,14 @@ from .complex import to_the_bit
 from .constants import kept_apart
 from .division import divide, exact_divisions
 from .elementwise import lower_rounded
-from .fence import Fence
+from .fusion_barrier import materialized, on_cpus, readers
 from .linalg import computed_for, fused
-from .margins import margins
-from .materialize import materialized, on_cpus, readers
+from .nan_elision import restored
+from .pads import margins
 from .powers import half_powers
 from .reduction import PLAIN, WITHOUT_NAN, as_product, before_exponentials, dear_sums, quicker_as_products
-from .restored import restored
 from .table import XLA
+from .write_after_read import Fence
 
 SAME_MEMORY = (reshape, transpose)
 

@@ -12,7 +12,7 @@ from jax import lax
 
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.signal import conv_general, fft
-from .materialize import always
+from .fusion_barrier import always
 from .platforms import by_platform
 from .table import XLA
 

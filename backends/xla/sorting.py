@@ -6,7 +6,7 @@ from jax import numpy as jnp
 
 from ...ir.ops.sorting import sort, top_k
 from .. import native
-from . import digits
+from . import radix_sort
 from .lower import lower
 from .table import XLA
 
@@ -14,10 +14,10 @@ from .table import XLA
 def ordered(*xs, axis, num_keys, stable):
     """Ties stay as they came, whether that was asked for or not, so the order is the same everywhere."""
     by_comparing = lambda *xs: tuple(lax.sort(xs, axis, is_stable=True, num_keys=num_keys))
-    if num_keys > 1 or not jax.config.jax_enable_x64 or not digits.fits(xs[0].shape, axis, xs[0].dtype):
+    if num_keys > 1 or not jax.config.jax_enable_x64 or not radix_sort.fits(xs[0].shape, axis, xs[0].dtype):
         return by_comparing(*xs)
     rows = jnp.moveaxis(xs[0], axis, -1).shape
-    program = digits.program((xs[0].size // rows[-1], rows[-1]), xs[0].dtype)
+    program = radix_sort.program((xs[0].size // rows[-1], rows[-1]), xs[0].dtype)
     if not native.here(program):
         return by_comparing(*xs)
 

@@ -4,12 +4,12 @@ from .bounds import bounds
 from .cse import cse
 from .dce import dce
 from .fold import fold
-from .given import given
 from .inline import inline
 from .loops import loops
 from .masks import masks
 from .memory import memory
 from .products import products
 from .simplify import simplify
+from .user_rules import user_rules
 
-__all__ = ["bounds", "cse", "dce", "fold", "given", "inline", "loops", "masks", "memory", "products", "simplify"]
+__all__ = ["bounds", "cse", "dce", "fold", "inline", "loops", "masks", "memory", "products", "simplify", "user_rules"]

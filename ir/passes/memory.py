@@ -23,7 +23,7 @@ def memory(func, exact=False):
     return _Memory(exact).rebuild(func)
 
 
-class Window:
+class KnownWindow:
     """A part of an array: a form of the start and a size an axis, and whether the part is known to lie inside, unclamped."""
 
     __slots__ = ("starts", "sizes", "forms", "inside")
@@ -166,12 +166,12 @@ class _Memory:
 
     # -- loads -------------------------------------------------------------------------------------
     def load(self, build, x, starts, sizes):
-        window = Window(self.known, x.type.shape, starts, sizes)
+        window = KnownWindow(self.known, x.type.shape, starts, sizes)
         while (outer := self.source(x)) is not None:
             composed = self.composed(build, outer, window, x.type.shape)
             if composed is None:
                 break
-            x, window = x.eqn.operands[0], Window(self.known, x.eqn.operands[0].type.shape, composed, sizes)
+            x, window = x.eqn.operands[0], KnownWindow(self.known, x.eqn.operands[0].type.shape, composed, sizes)
         if isinstance(x, Lit):
             return Lit(x.value, x.type.like(sizes))
         if tuple(sizes) == x.type.shape:
@@ -259,7 +259,7 @@ class _Memory:
                 if stored.same(window):
                     return update if whatever or window.moves or update.type.size <= SMALL else None
                 if window.moves or update.type.size <= SMALL:
-                    return self.part(build, update, Window(self.known, update.type.shape, [number_of(d) for d in at], window.sizes))
+                    return self.part(build, update, KnownWindow(self.known, update.type.shape, [number_of(d) for d in at], window.sizes))
                 return None
             if not stored.apart(window, self.known):
                 return None
@@ -269,7 +269,7 @@ class _Memory:
     # -- stores ------------------------------------------------------------------------------------
     def store(self, build, x, u, starts):
         """x with u in it: parts of u that were x's own are left where they are."""
-        window = Window(self.known, x.type.shape, starts, u.type.shape)
+        window = KnownWindow(self.known, x.type.shape, starts, u.type.shape)
         if u.type.shape == x.type.shape:
             return u
         if u.type.size == 0 or self.unchanged(build, x, u, window):

@@ -7,7 +7,7 @@ from ..ops.elementwise import and_, ge, select
 from ..ops.linalg import dot_general
 from ..ops.shape import broadcast, dynamic_slice, dynamic_update_slice, pad, reshape, reverse
 from ..rewrite import is_live, readers
-from ..trips import Part, Trips, from_front, reshaped
+from ..trips import TripPart, Trips, from_front, reshaped
 from .loops import carried, needed
 
 LEAST = 1024  # elements of a product from which one product is sought; below, a loop is as good
@@ -82,7 +82,7 @@ def at_once(build, attrs, operands, wanted, results):
     return dict(zip((results[k] for k in found), made, strict=True))
 
 
-class Store:
+class RowStore:
     """A store of a loop body: `value` where `mask`, at `part` of `state`; a mask of None is True everywhere."""
 
     def __init__(self, state, part, value, mask):
@@ -97,7 +97,7 @@ def stores(before, after, known, counter, trips):
         if not isinstance(x, Value) or x.eqn is None or x.eqn.op is not dynamic_update_slice:
             return None
         (x, u, *starts), shape = x.eqn.operands, x.type.shape
-        part = Part(known, counter, trips, shape, starts, u.type.shape)
+        part = TripPart(known, counter, trips, shape, starts, u.type.shape)
         if not part.there or part.axis is None:
             return None
         value, mask = as_written(u), None
@@ -106,9 +106,9 @@ def stores(before, after, known, counter, trips):
             old = as_written(eqn.operands[2])
             load = old.eqn if isinstance(old, Value) else None
             if load is not None and load.op is dynamic_slice and load.operands[0] is x and load.attrs["sizes"] == u.type.shape:
-                if part.same(Part(known, counter, trips, shape, load.operands[1:], u.type.shape)):
+                if part.same(TripPart(known, counter, trips, shape, load.operands[1:], u.type.shape)):
                     mask, value = eqn.operands[:2]
-        found.append(Store(x, part, value, mask))
+        found.append(RowStore(x, part, value, mask))
     return found[::-1]
 
 

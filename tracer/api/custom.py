@@ -24,9 +24,9 @@ from ..regions import hooks
 from ..values.array import Traced, fresh
 from ..values.status import PASSED
 from ..values.storage import current_trace
+from .custom_call import CustomCall, RuleFunction
 from .inner import like_type, name_of
 from .jit import signature_of
-from .site import Part, Site
 from .transforms import check_function
 
 
@@ -134,7 +134,7 @@ class Custom:
             raise DerivativeError(message(f"{self.name} is a {self.kind} function without a rule", locate(), f"Give it one first: {define}."))
         if current_trace() is None:
             return self.function(*args)
-        return Site(self, args).run()
+        return CustomCall(self, args).run()
 
     def merged(self, others, moved):
         """All the arguments, from those without a derivative and the rest."""
@@ -218,7 +218,7 @@ class Reverse(Custom):
         before, status.value = status.value, PASSED
         try:
             first = len(saved)
-            back = Part(cotangents, (residuals, seeds), self, name_of(bwd), range(first, first + len(gs)))
+            back = RuleFunction(cotangents, (residuals, seeds), self, name_of(bwd), range(first, first + len(gs)))
         finally:
             status.value = before
         site.reads(back, checks=False)
@@ -275,7 +275,7 @@ class Forward(Custom):
             kinds = main.captured.rebuild([main.kind(m) for m in range(n)])
             return made[0], self.slopes(self.rule, (made[1],), (kinds,), ["the result"] * n, "tangent")
 
-        part = Part(both, (site.kinds, moving), self, name_of(self.rule))
+        part = RuleFunction(both, (site.kinds, moving), self, name_of(self.rule))
         site.reads(part)
         at, slopes = map(pytree.leaves, part.indices())
         self.check_like(self.rule, main, part, at, part.indices()[0])

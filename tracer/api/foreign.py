@@ -10,13 +10,13 @@ from ...backends.xla.dispatch import is_device_array
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from ..extents.bounded import Bounded
+from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import value_of
 from ..values.array import Traced, TracedScalar, wrap
+from ..values.poison import Poison
 from ..values.storage import current_trace
-from ..values.unmerged import Unmerged
 
-OPERANDS = (Traced, Bounded, Unmerged, np.ndarray, np.generic)
+OPERANDS = (Traced, BoundedArray, Poison, np.ndarray, np.generic)
 
 
 class Static:
@@ -76,7 +76,7 @@ def run(function, args, kwargs):
     name = getattr(function, "__name__", type(function).__name__)
     try:
         made = bridge.imported(function, tree, tuple(given))
-    except bridge.Refused as reason:
+    except bridge.NotImported as reason:
         raise UnsupportedError(message(f"{name} cannot be part of a program: {reason}", locate())) from None
     except Exception as error:
         error.add_note(message(f"while JAX traced {name}, called", locate()))

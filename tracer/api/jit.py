@@ -15,23 +15,23 @@ from ...ir.source import Source
 from ..cache.keep import cache_for
 from ..call.background import Background
 from ..call.check import checked
-from ..call.entry import Entry
+from ..call.entry import SignatureEntry
 from ..call.explain import explanation
-from ..call.fastpath import Front, named_of
+from ..call.inline_cache import InlineCache, named_of
 from ..capture.capture import capture
+from ..capture.shared_containers import sharing
 from ..capture.signature import kind_for, kind_of_type, names_of
-from ..capture.together import sharing
 from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, WengertError, message, shown, warn_fallback
-from ..guards import replaced, reported
-from ..guards.aside import is_answering
-from ..guards.held import Alike, is_memory, key_of
-from ..guards.world import small
-from ..program.written import places
+from ..guards import float_errors, patched_numpy
+from ..guards.guard import small
+from ..guards.isolation import is_answering
+from ..guards.static_arguments import Alike, is_memory, key_of
+from ..program.emit_structure import places
 from ..regions import hooks
 from ..rules import rules
 from ..values.array import Traced
-from ..values.assume import Choices
+from ..values.speculate import Speculation
 from ..values.storage import current_trace
 
 
@@ -68,7 +68,7 @@ class Compiled:
                  cache=None, tier=None, named=None):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
-        self.entry = Entry if tier is None else Background
+        self.entry = SignatureEntry if tier is None else Background
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
@@ -77,7 +77,7 @@ class Compiled:
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.lock = threading.RLock()
         self.cache = cache_for(cache, self)
-        self.front = Front(self.slow, self.signature, named_of(function) if named is None else named)
+        self.front = InlineCache(self.slow, self.signature, named_of(function) if named is None else named)
 
     def slow(self, args, kwargs):
         """Any call; the function is simply traced through where its arguments are traced, or what it reads from around it is."""
@@ -115,8 +115,8 @@ class Compiled:
             route = route.plain
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
-        if not reported.quiet() and self.plain is not None and not any(map(dispatch.is_device_array, leaves)):
-            return self.plainly(reported.asked(), reported.HINT, args, kwargs)
+        if not float_errors.quiet() and self.plain is not None and not any(map(dispatch.is_device_array, leaves)):
+            return self.plainly(float_errors.asked(), float_errors.HINT, args, kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
@@ -161,7 +161,7 @@ class Compiled:
             key = tuple([key_of(leaves[j]) for j in wider.static])
             try:
                 entry = self.enter(wider, key, leaves, built, args, kwargs)
-                if self.entry is Entry:
+                if self.entry is SignatureEntry:
                     entry.prepare([leaves[j] for j in entry.dynamic])
             except WengertError:
                 route.plain.fixed.add(i)
@@ -220,15 +220,16 @@ class Compiled:
 
     def captured(self, args, kwargs, objects=False):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""
-        replaced.refuse()
+        patched_numpy.refuse()
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
         with checkpoints.room(self.memory, None), exactly(self.exact):
-            found = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.name, choices=Choices(dynamic), objects=objects,
-                            shared=sharing(args, kwargs, tree))
+            traced = [k for k in kinds if k is not None]
+            shared = sharing(args, kwargs, tree)
+            found = capture(self.function, stand_ins, tree, traced, self.name, choices=Speculation(dynamic), objects=objects, shared=shared)
         return found, names, kinds
 
     def explain(self):

@@ -12,9 +12,9 @@ from ..capture.capture import ARRAY, SCALAR
 from ..capture.handover import FREEZE, Located
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown
-from ..guards.world import Read
+from ..guards.guard import Read
 from ..rules import rules
-from ..values.assume import Assumption
+from ..values.speculate import Assumption
 from ..values.status import BITS
 from .jit import jit
 
@@ -121,19 +121,19 @@ class Standalone:
         """The text of one leaf of the result."""
         if out.how == "chosen":
             texts, which = [self.leaf(part) for part in out.object], self.values[out.index]
-            return Text("(" + "".join(f"{t} if {which} == {n} else " for n, t in enumerate(texts[:-1])) + f"{texts[-1]})")
+            return ExpressionText("(" + "".join(f"{t} if {which} == {n} else " for n, t in enumerate(texts[:-1])) + f"{texts[-1]})")
         if out.how == "unsure" or FREEZE in out.chain:
             said = "one of several arrays, as data decided in a loop" if out.how == "unsure" else "an array that may not be written"
             self._refuse(f"returns {said}", "Return a copy: x.copy().")
         starts = [self.values[i] for i in range(self.captured.values)]
         step_of = lambda x, step: step.text(x, starts) if type(step) is Located else step.text(x)
         if out.how == "argument":
-            return Text(functools.reduce(step_of, out.chain, self.pieces.params[out.index]))
+            return ExpressionText(functools.reduce(step_of, out.chain, self.pieces.params[out.index]))
         if out.how == "value":
             text = functools.reduce(step_of, out.chain, self.values[out.index])
-            return Text(text if out.kind is ARRAY else f"{text}[()]" if out.kind is SCALAR else f"{out.kind.__name__}({text})")
+            return ExpressionText(text if out.kind is ARRAY else f"{text}[()]" if out.kind is SCALAR else f"{out.kind.__name__}({text})")
         if out.how == "copy":
-            return Text(f"np.array({out.object.tolist()!r}, np.{out.object.dtype.name})")
+            return ExpressionText(f"np.array({out.object.tolist()!r}, np.{out.object.dtype.name})")
         if out.how == "object" and isinstance(out.object, PLAIN):
             return out.object
         return self._refuse(f"returns {shown(out.object)}", "Return arrays, numbers, and lists, tuples and dicts of them.")
@@ -173,7 +173,7 @@ class Standalone:
 
     def spelled(self, x):
         """The expression that makes a result."""
-        if type(x) is Text or isinstance(x, PLAIN):
+        if type(x) is ExpressionText or isinstance(x, PLAIN):
             return repr(x)
         if type(x) in (list, tuple):
             inside = ", ".join(map(self.spelled, x)) + ("," if type(x) is tuple and len(x) == 1 else "")
@@ -188,7 +188,7 @@ def fresh(value):
     return isinstance(value, Value) and value.eqn is not None and "elementwise" in value.eqn.op.traits and bool(value.type.shape)
 
 
-class Text(str):
+class ExpressionText(str):
     """An expression; its repr is the expression itself."""
 
     __repr__ = str.__str__

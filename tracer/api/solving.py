@@ -12,8 +12,8 @@ from ..regions import hooks
 from ..values.array import Traced, bring, fresh
 from ..values.storage import current_trace
 from .custom import custom_vjp
+from .custom_call import RuleFunction
 from .inner import like_type, name_of, traced, wrapped
-from .site import Part
 from .transforms import check_function
 
 
@@ -45,11 +45,11 @@ def implicit_solve(matvec, b, solve, transpose_solve=None):
     if current_trace() is None:
         return hooks.call(solve)(matvec, b)
     b = traced(b, "b")
-    system = System(matvec, b.value.type, solve, transpose_solve or solve)
+    system = LinearSystem(matvec, b.value.type, solve, transpose_solve or solve)
     return _solution(system, b, [wrapped(bring(v), ARRAY) for v in system.read])
 
 
-class System:
+class LinearSystem:
     """matvec as a function of x and of the values around it, and two programs that solve with it and with its transpose.
 
     value: the function, of x and the `lifted` values, the status among them if it checks anything; read: those values but the status;
@@ -58,7 +58,7 @@ class System:
 
     def __init__(self, matvec, type, solve, transpose_solve):
         self.name, self.type, self.solve, self.transpose_solve = name_of(matvec), type, solve, transpose_solve
-        self.part = part = Part(matvec, [Kind(type, ARRAY)], self, self.name)
+        self.part = part = RuleFunction(matvec, [Kind(type, ARRAY)], self, self.name)
         self.read, self.lifted = part.lifted, part.captured.lifted
         if len(part.shown) != 1 or part.shown[0] is None or part.func.results[part.shown[0]].type != type:
             given = ", ".join("an object" if k is None else repr(part.func.results[k].type) for k in part.shown)
@@ -73,7 +73,7 @@ class System:
     @functools.cached_property
     def T(self):
         """The transposed system, whose transpose is this one."""
-        other = object.__new__(System)
+        other = object.__new__(LinearSystem)
         vars(other).update(vars(self), solve=self.transpose_solve, transpose_solve=self.solve, status=None, T=self)
         other.ahead = other.value = transposed(self.value, 1, lambda: self.wrong("is not linear in x"))
         return other

@@ -9,7 +9,7 @@ import inspect
 
 import numpy as np
 
-from ...autodiff import stretches
+from ...autodiff import remat
 from ...autodiff.checkpoints import note
 from ...autodiff.jvp import pushforward
 from ...autodiff.split import halves
@@ -18,7 +18,7 @@ from ...autodiff.vjp import vjp as adjoint
 from ...ir import collector
 from ...ir.core import Lit
 from ...ir.pipeline import ready
-from ..call.fastpath import named_of
+from ..call.inline_cache import named_of
 from ..capture.capture import ARRAY, kind_of
 from ..capture.signature import kind_for
 from ..common import pytree
@@ -97,7 +97,7 @@ def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
     check_complex(inner, selected, holomorphic)
     seeds = {} if loss is None else {loss: Lit(1, inner.func.results[loss].type)}
     wrt = [inner.places[i] for i in selected]
-    func = stretches.within(ready(inner.func, note), wrt, tuple(seeds))
+    func = remat.within(ready(inner.func, note), wrt, tuple(seeds))
     with collector.waiting():
         results, slopes = pullback(current_trace().build, func, inner.operands, wrt, seeds)
     cotangents = dict(zip(selected, slopes))
@@ -256,7 +256,7 @@ def _vjp(function, signature, primals, has_aux):
     seeds = {i: inner.func.results[k].type for i, k in inexact.items()}
     wrt = [inner.places[i] for i in range(len(leaves))]
     seen = tuple(inexact.values())
-    joint = adjoint(stretches.within(ready(inner.func, note), wrt, seen), wrt, seen)
+    joint = adjoint(remat.within(ready(inner.func, note), wrt, seen), wrt, seen)
     known, rest = halves(joint, len(inner.func.params), len(inner.func.results))
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)
@@ -265,7 +265,7 @@ def _vjp(function, signature, primals, has_aux):
     return inner.returned(results), main_tree, back, residuals
 
 
-class Linear:
+class LinearMap:
     """The linear half of a derivative at a point. It is a container of its residuals: a compiled function can return it."""
 
     def __init__(self, tree, half, residuals):
@@ -280,14 +280,14 @@ class Linear:
         return self.half.compiled(leaves, self.residuals)
 
 
-class Pull(Linear):
+class Pull(LinearMap):
     """Cotangent of the result -> cotangents of the primals."""
 
     def __call__(self, cotangent):
         return self.apply(cotangent, "the cotangent has the structure {}, the result has {}")
 
 
-class Push(Linear):
+class Push(LinearMap):
     """Tangents of the primals -> tangent of the result."""
 
     def __call__(self, *tangents):

@@ -42,7 +42,7 @@ def vmap(function, in_axes=0, out_axes=0):
     signature = signature_of(function)
 
     def mapped(*args, **kwargs):
-        lanes = Lanes(function, args, kwargs, signature, in_axes)
+        lanes = Mapped(function, args, kwargs, signature, in_axes)
         return lanes.returned(lanes.run(), out_axes)
 
     return compiled(mapped, function, "vmap")
@@ -61,7 +61,7 @@ def spread_prefix(axes, tree_of, what):
     return [axis for k, part in inside for axis in spread_prefix(given[k], part, what)]
 
 
-class Lanes(Inner):
+class Mapped(Inner):
     """A function captured on one lane of its mapped arguments."""
 
     once = False

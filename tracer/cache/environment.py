@@ -12,7 +12,7 @@ import numpy as np
 from ...backends.xla import executables
 from ...ir.rules import EXACT, RULES
 from ..numpy_api.registry import HANDLERS
-from ..program import engine
+from ..program import backend_choice
 from ..regions.builtins import REPLACED
 from .described import PACKAGE, Unsaid, pure
 
@@ -22,7 +22,7 @@ LOADED = time.time_ns()  # by now all of our modules have been read
 
 def environment():
     """A description of all of it, at this moment."""
-    settings = [sorted(np.geterr().items()), repr(sorted(np.get_printoptions().items())), engine.CHOICE]
+    settings = [sorted(np.geterr().items()), repr(sorted(np.get_printoptions().items())), backend_choice.CHOICE]
     return [*fixed(), *settings, *map(len, (RULES, EXACT, HANDLERS, REPLACED))]
 
 

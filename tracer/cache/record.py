@@ -17,11 +17,11 @@ from ...ir.text import parse, show
 from ...ir.types import IRTypeError, type_of
 from ..capture.capture import ARRAY, SCALAR, Captured, Out
 from ..common import errors, pytree
-from ..common.scan import Line
+from ..common.scan import NameLine
+from ..guards.guard import MISSING, SCALARS, Guard, Read
 from ..guards.outside import Outside, expected
 from ..guards.purity import is_foreign
-from ..guards.world import MISSING, SCALARS, Guard, Read
-from ..program.version import Version
+from ..program.specialisation import Specialisation
 from ..values.status import Check
 from .described import Unsaid, described, follow, leads, plain
 from .watch import hidden
@@ -159,7 +159,7 @@ def reads_again(said, roots):
             owner = None if way is None else at(way, roots, reads)
         except (StopIteration, AttributeError, TypeError):
             return None
-        read = Read(kind, owner, plain(key), name, Line(file, line), None if parent is None else reads[parent])
+        read = Read(kind, owner, plain(key), name, NameLine(file, line), None if parent is None else reads[parent])
         read.how, read.other = how, None if other is None else reads[other]
         if found[0] == "missing" and len(found) > 1:
             read.builtin = getattr(builtins, read.key, MISSING)
@@ -218,7 +218,7 @@ def text_of(func):
     return text
 
 
-class Place(str):
+class SourceText(str):
     """What is left of the source of an equation: the words in which it is told."""
 
     target = None
@@ -313,7 +313,7 @@ def again(told, text, roots, types):
     inputs = [reads[n] for n in told["inputs"]]
     func = parse(text)
     for eqn, place in zip(loops(func), told["loops"], strict=True):
-        eqn.source = Place(place) if place else None
+        eqn.source = SourceText(place) if place else None
     values = [x.get() for x in inputs]
     if [*types, *map(type_of, values)] != [p.type for p in func.params]:
         return None
@@ -326,7 +326,7 @@ def again(told, text, roots, types):
         func, told["values"], inputs, [], told["writes"], [], checks, tuple(told["layout"]), outs, tree, unordered(told["order"]), told["notes"],
         outside, [], None,
     )  # fmt: skip
-    version = Version(captured, func, types, told["reason"], 0.0, 0.0)
+    version = Specialisation(captured, func, types, told["reason"], 0.0, 0.0)
     version.engine, version.times, version.equations = told["engine"], told["times"] and tuple(told["times"]), told["equations"]
     version.inside, version.fused = told["inside"], told["fused"] and parse(told["fused"])
     return version

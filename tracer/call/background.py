@@ -24,16 +24,16 @@ from ..capture.signature import kind_for
 from ..common import progress
 from ..common.errors import WengertError, warn_fallback
 from ..common.frames import internal
-from ..guards import aside
+from ..guards import isolation
 from ..guards.draws import Draw
+from ..guards.guard import Guard, Read
 from ..guards.snapshot import ATOMS
-from ..guards.world import Guard, Read
-from ..program import engine
-from ..program.traces import World, input_key
-from ..program.tree import Missing, Trees, Undecided, Untraced
+from ..program import backend_choice
+from ..program.specialisation_set import SpecialisationSet, input_key
+from ..program.trace_tree import SideExit, Trees, Undecided, Untraced
 from ..rules import rules
 from ..values.array import WEAK_DTYPES
-from .entry import Entry
+from .entry import SignatureEntry
 from .worker import WORKER, Pace, Strict
 
 NEW, ASKED, HERE, DATA, READY, FAILED = "new", "asked", "here", "data", "ready", "failed"  # where a Job stands
@@ -60,9 +60,9 @@ class Job:
         try:
             self.context.run(self.entry.make, self)
             self.state = READY
-        except aside.Shared as shared:
-            self.tries += shared.remedy == aside.AGAIN
-            self.state = DATA if shared.remedy == aside.DATA else NEW if shared.remedy == aside.AGAIN and self.tries < TRIES else HERE
+        except isolation.Conflict as shared:
+            self.tries += shared.remedy == isolation.AGAIN
+            self.state = DATA if shared.remedy == isolation.DATA else NEW if shared.remedy == isolation.AGAIN and self.tries < TRIES else HERE
             self.why = shared.text if self.state is HERE else self.why
         except BaseException as error:
             self.failed(error)
@@ -100,7 +100,7 @@ class Job:
         return lines + ([f"    note         {self.waited} call(s) waited for the compiler: {why}"] if self.waited else [])
 
 
-class Background(Entry):
+class Background(SignatureEntry):
     """An Entry whose calls never wait: see the module."""
 
     def __init__(self, *args):
@@ -125,7 +125,7 @@ class Background(Entry):
             tried.append(here)
             try:
                 return self.through(here, leaves, given)
-            except Missing as found:
+            except SideExit as found:
                 missing = found
             except Undecided:
                 return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
@@ -133,7 +133,7 @@ class Background(Entry):
                 pass
         if not self.numpy:
             return self.waits(self.job(kinds, types, missing), leaves, given)
-        if aside.is_answering():
+        if isolation.is_answering():
             return self.uncaptured(leaves, given)
         return self.answered(self.job(kinds, types, missing), leaves, given)
 
@@ -179,16 +179,16 @@ class Background(Entry):
         ours = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves] if now is DATA else None
         if now is HERE:
             mine = self.trace_here(job, leaves)
-        aside.waited()
+        isolation.waited()
         try:
-            with aside.answering():
+            with isolation.answering():
                 result = self.uncaptured(leaves, given)
         except BaseException:
             if mine:
                 job.state = now
             raise
         job.answers += 1
-        job.waited += aside.waited()
+        job.waited += isolation.waited()
         if mine:
             job.leaves = ours
             if not WORKER.ask(job):
@@ -207,14 +207,14 @@ class Background(Entry):
 
     # -- on the thread -----------------------------------------------------------------------------
     def watch(self):
-        return watching(Strict) if aside.now() is not None else super().watch()
+        return watching(Strict) if isolation.now() is not None else super().watch()
 
     def make(self, job):
         """Trace and compile; Shared where the trace must be made by a call."""
         version, files = job.version or self.stored(job.types, job.reason), {}
         if version is None:
-            with aside.beside(), np.errstate(all="ignore"):  # what a trace warns of, plain Python has warned of
-                version = self.trace(job.kinds, job.types, job.reason, job.leaves or aside.Absent(), job.path)
+            with isolation.beside(), np.errstate(all="ignore"):  # what a trace warns of, plain Python has warned of
+                version = self.trace(job.kinds, job.types, job.reason, job.leaves or isolation.Withheld(), job.path)
                 refuse_functions(version.captured.outs)
         job.version, job.leaves = version, None
         version.places = list(range(len(version.captured.func.params)))
@@ -257,9 +257,9 @@ class Background(Entry):
         with dispatch.wide():
             dispatch.wait(job.program(*self.placed(made)))
         if not version.assumed:
-            here = World(self.compiled, version.rules)
+            here = SpecialisationSet(self.compiled, version.rules)
             here.call = job.program
-            engine.settle(self, here, version, made)
+            backend_choice.settle(self, here, version, made)
 
     # -- taking over -------------------------------------------------------------------------------
     def ready(self, types, missing, tried):
@@ -291,7 +291,7 @@ class Background(Entry):
         fits = lambda w: w.holds() and [*map(input_key, w.inputs)] == inputs and w.draws is None and not version.captured.outside.draws
         here = next((w for w in (self.current, *self.worlds) if w is not None and fits(w)), None) if holds else None
         if here is None:
-            here = World(self.compiled, version.rules)
+            here = SpecialisationSet(self.compiled, version.rules)
             self.worlds.append(here)
         here.add(version, job.tree if any(v.tree is job.tree for v in here.versions) else None)
         programs = self.programs.setdefault(here, {})
@@ -300,7 +300,7 @@ class Background(Entry):
         elif job.program is not None:
             programs[tuple(p.type for p in version.captured.func.params)] = job.program
         if version.engine:
-            engine.take(self, here, version)
+            backend_choice.take(self, here, version)
         self.spread(here)
         version.background, job.taken, job.context = job, time.perf_counter(), None
         return here
@@ -311,8 +311,8 @@ class Background(Entry):
         base = next(iter(programs.values())) if len(programs) == 1 and not self.jobs else Programs(programs)
         if isinstance(here.call, Trees):
             here.call.program = base
-        elif isinstance(here.call, engine.Engines):
-            here.call = engine.Engines(base, here.call.found)
+        elif isinstance(here.call, backend_choice.BackendChoice):
+            here.call = backend_choice.BackendChoice(base, here.call.found)
         else:
             here.call = base
         if here is self.current and here.draws is None:
@@ -353,7 +353,7 @@ def refuse_functions(outs):
     for out in outs:
         x = out.object
         if out.how == "object" and (isinstance(x, types.FunctionType) or not isinstance(x, (*ATOMS, np.ndarray, np.dtype))):
-            aside.refuse(f"it returns or stores a {type(x).__name__}")
+            isolation.refuse(f"it returns or stores a {type(x).__name__}")
 
 
 def level():

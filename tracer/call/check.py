@@ -24,13 +24,13 @@ from ..common import pytree
 from ..common.compare import difference, kinds_differ
 from ..common.errors import CheckError, WengertError, message
 from ..guards.draws import put_back, states
+from ..guards.free_variables import Reach
 from ..guards.outside import gathered
-from ..guards.reach import Reach
 from ..guards.snapshot import Snapshot
 from ..rules import rules
 from ..values.array import Traced
-from ..values.assume import Choices, acts
-from .lines import Lines
+from ..values.speculate import Speculation, acts
+from .lines import LineRecorder
 
 
 def checked(compiled, function):
@@ -133,7 +133,7 @@ class Comparison:
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        captured = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.compiled.name, choices=Choices(dynamic))
+        captured = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.compiled.name, choices=Speculation(dynamic))
         self.before.restore()
         func = captured.func
         if next(acts(func), None) is not None:
@@ -147,7 +147,7 @@ class Comparison:
         wrong = self.passed(func, operands, [values[r] for r in func.results], walk)
         if wrong is not None:
             return wrong
-        lines = Lines(self.function, self.args, self.kwargs)
+        lines = LineRecorder(self.function, self.args, self.kwargs)
         return lines.first(func, values)
 
     def passed(self, func, operands, want, walk):

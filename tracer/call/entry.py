@@ -20,34 +20,34 @@ from ...ir.pipeline import run as optimise
 from ...ir.types import type_of
 from ..capture.capture import capture
 from ..capture.causes import explained
-from ..capture.ints import fit
+from ..capture.int_ranges import fit
+from ..capture.shared_containers import meet
 from ..capture.signature import kind_for
-from ..capture.together import meet
 from ..common import progress, pytree
 from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
 from ..common.frames import without_internals
-from ..guards import aside, replaced, world
+from ..guards import guard, isolation, patched_numpy
 from ..guards.draws import put_back, states
-from ..guards.held import SEEN
 from ..guards.outside import Outside, changing
-from ..program import chained, engine, raising, trial
-from ..program.straight import MISS
-from ..program.traces import World
-from ..program.tree import Chosen, Missing, Undecided, Untraced
-from ..program.version import Version
-from ..program.written import Place
+from ..guards.static_arguments import SEEN
+from ..program import autotune, backend_choice, outlined, trap
+from ..program.emit_structure import LeafPlace
+from ..program.numpy_call import MISS
+from ..program.specialisation import Specialisation
+from ..program.specialisation_set import SpecialisationSet
+from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
-from ..values.assume import Choices, refuse_effects
+from ..values.speculate import Speculation, refuse_effects
 from ..values.status import PASSED, number_of
 from ..values.storage import current_trace
-from . import meanwhile
+from . import baseline
 
 
 def same_number(a, b):
-    return world.snapshot(a) == world.snapshot(b)
+    return guard.snapshot(a) == guard.snapshot(b)
 
 
-class Entry:
+class SignatureEntry:
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places):
@@ -57,10 +57,10 @@ class Entry:
         self.names = [names[i] for i in dynamic]
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
-        self.flat = places is not None and not places[1] and all(type(p) is Place for p in places[0])  # the arguments are the leaves
+        self.flat = places is not None and not places[1] and all(type(p) is LeafPlace for p in places[0])  # the arguments are the leaves
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         traced = any(dispatch.is_tracer_type(self.types[i]) for i in dynamic)
-        self.raises = compiled.entry is Entry and compiled.native and compiled.device is None and not self.numpy and not traced
+        self.raises = compiled.entry is SignatureEntry and compiled.native and compiled.device is None and not self.numpy and not traced
         self.worlds = []
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
@@ -98,22 +98,22 @@ class Entry:
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves, given=None):
         """The slow path: make sure there is a trace for these leaves in the present world, then run it."""
-        if aside.is_answering():
-            return meanwhile.answer(self, World, leaves, given)
+        if isolation.is_answering():
+            return baseline.answer(self, SpecialisationSet, leaves, given)
         try:
             return self.begun(leaves, given)
         except forked.Forked as why:
             return self.without_xla(leaves, why, given)
-        except replaced.Replaced as why:
+        except patched_numpy.Replaced as why:
             if self.compiled.plain is None:
                 raise
             return self.plainly(leaves, str(why).rstrip("."), given, level=8)
 
     def without_xla(self, leaves, why, given):
         """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python has not, else plainly."""
-        if self.compiled.plain is None and self.numpy and (found := meanwhile.interpreted(self, World, leaves)) is not None:
+        if self.compiled.plain is None and self.numpy and (found := baseline.interpreted(self, SpecialisationSet, leaves)) is not None:
             here, version, everything = found
-            return self.settle(here, version, meanwhile.results(version, everything), everything, given)
+            return self.settle(here, version, baseline.results(version, everything), everything, given)
         return self.plainly(leaves, why.reason, given, hint="")
 
     def begun(self, leaves, given):
@@ -139,16 +139,16 @@ class Entry:
                         everything = [*leaves, *here.gather()]
                         progress.phase("compiling", version.func.count())
                         if fresh:
-                            chained.settle(self, here, version)
+                            outlined.settle(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
-                            raw = trial.tried(self, here, version, everything) if fresh else None
+                            raw = autotune.tried(self, here, version, everything) if fresh else None
                             raw = self.launch(here, everything) if raw is None else raw
                         break
-                    except Missing as missing:
+                    except SideExit as missing:
                         version, fresh = self.branched(here, leaves, missing), True
             except Undecided:
                 return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
-            if isinstance(raw, Chosen):
+            if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
                 dispatch.wait(raw)
@@ -156,7 +156,7 @@ class Entry:
                 if dispatch.compiled_at() > start or version.compile_seconds is None:
                     version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
                 with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
-                    if engine.settle(self, here, version, everything):
+                    if backend_choice.settle(self, here, version, everything):
                         raw = here.call(*everything)
                 if version.engine:
                     self.compiled.front.install(self)
@@ -192,12 +192,12 @@ class Entry:
             version = self.stored(types, reason) or self.trace(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
-                here = World(self.compiled, version.rules)
+                here = SpecialisationSet(self.compiled, version.rules)
                 self.worlds.append(here)
             here.add(version)
             if version.engine:
-                engine.take(self, here, version)
-            raising.settle(self, here)
+                backend_choice.take(self, here, version)
+            trap.settle(self, here)
         self.current = here
         if here.draws is None:
             self.compiled.front.install(self)
@@ -232,7 +232,7 @@ class Entry:
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
         if current_trace() is None:
-            replaced.refuse()
+            patched_numpy.refuse()
         kept = []
         with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)
@@ -248,7 +248,7 @@ class Entry:
             func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
         if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
             func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
-        version = Version(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
+        version = Specialisation(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
         version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version
@@ -260,13 +260,13 @@ class Entry:
     def captured(self, kinds, given, path):
         """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
         promoted = self.changing()
-        first = self.attempt(kinds, Choices(given, path), promoted)
+        first = self.attempt(kinds, Speculation(given, path), promoted)
         if first is None:
-            return self.attempt(kinds, Choices(given, path), (), final=True)
+            return self.attempt(kinds, Speculation(given, path), (), final=True)
         more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
         if not more:
             return first
-        second = self.attempt(kinds, Choices(given, path), {*promoted, *more})
+        second = self.attempt(kinds, Speculation(given, path), {*promoted, *more})
         if second is None:
             self.fixed.update(more)
             return first
@@ -308,7 +308,7 @@ class Entry:
                 self.fixed.update(promoted)
                 return None
             raise without_internals(explained(error)) from error.__cause__
-        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, world.Read) else None for x in captured.inputs)]
+        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, guard.Read) else None for x in captured.inputs)]
         ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
         if ints and not fit(captured.func, ints):
             if promoted and not final:
@@ -322,13 +322,13 @@ class Entry:
     def launch(self, here, everything):
         """The raw results for arguments and inputs."""
         if forked.Process.forked:
-            return engine.without_xla(here, everything)
+            return backend_choice.without_xla(here, everything)
         with dispatch.wide():
             try:
                 raw = here.call(*self.placed(everything))
             except dispatch.FAILURES as failure:
                 raise hosted.original(failure) from None
-        return raw if not here.endures or isinstance(raw, Chosen) else waiting.heard(raw, self.compiled.name)
+        return raw if not here.endures or isinstance(raw, SelectedResults) else waiting.heard(raw, self.compiled.name)
 
     def types_of(self, leaves):
         return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))
@@ -366,7 +366,7 @@ class Entry:
     def finish(self, here, raw, everything, given=None):
         if here.plain is not None:
             return here.give(raw) if self.numpy else raw
-        if type(raw) is Chosen:
+        if type(raw) is SelectedResults:
             return self.settle(here, raw.version, raw.raw, everything, given)
         versions = here.versions
         version = versions[0] if len(versions) == 1 else here.version(tuple(type_of(x) for x in everything))

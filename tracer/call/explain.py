@@ -4,13 +4,13 @@ import types
 
 from ...backends import native
 from ...backends.numpy import by_python
-from ...backends.xla.materialize import cut
+from ...backends.xla.fusion_barrier import cut
 from ..common.errors import shown
 from ..guards.draws import Draw
+from ..guards.guard import MISSING, Read
 from ..guards.outside import expected
-from ..guards.world import MISSING, Read
-from ..program import chained, engine
-from ..values.assume import Assumption
+from ..program import backend_choice, outlined
+from ..values.speculate import Assumption
 from .receipt import receipt
 
 
@@ -27,7 +27,7 @@ def explanation(compiled):
                 numbers = {v: len(numbers) + i for i, v in enumerate(members, 1)} | numbers
                 for v in members:
                     lines += _version(numbers[v], entry, world, v)
-                    lines += [f"    pieces       {chained.told(v)}"] if v.chain else [] if v.engine else _chains(v.func)
+                    lines += [f"    pieces       {outlined.told(v)}"] if v.chain else [] if v.engine else _chains(v.func)
                     lines += _loops(v) if compiled.native else []
                 if version.tree is not None:
                     trees.append(version.tree)
@@ -98,7 +98,7 @@ def _runs(version):
 
 def nests(func):
     """How many nests there are, in loops of Python's too."""
-    loops = [eqn for eqn in engine.equations(func) if eqn.op is engine.LOOP]
+    loops = [eqn for eqn in backend_choice.equations(func) if eqn.op is backend_choice.LOOP]
     return sum(nests(eqn.attrs["body"]) if by_python(eqn) else 1 for eqn in loops)
 
 

@@ -10,7 +10,7 @@ from ..common.compare import difference
 from ..common.origin import is_user
 
 
-class Lines:
+class LineRecorder:
     """The numbers and arrays that each line of the user's binds or changes while `function` runs: (code, line, name, value), in order."""
 
     def __init__(self, function, args, kwargs):

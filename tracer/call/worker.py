@@ -11,7 +11,7 @@ from ...backends import forked
 from ..cache.watch import Watch
 from ..common import progress
 from ..common.frames import internal
-from ..guards import aside
+from ..guards import isolation
 from ..guards.outside import library
 from ..guards.state import SEEN_THROUGH
 
@@ -24,12 +24,12 @@ class Pace:
     """As sys.setprofile calls it: lets calls being answered go first, and stops where the process ends."""
 
     def __init__(self):
-        self.until = time.perf_counter() + aside.BITE
+        self.until = time.perf_counter() + isolation.BITE
 
     def __call__(self, frame, event, argument):
         if WORKER.closed:
             raise SystemExit
-        self.until = aside.pace(self.until)
+        self.until = isolation.pace(self.until)
 
 
 class Strict(Watch):
@@ -51,7 +51,7 @@ class Strict(Watch):
         return super().alike(f) or f in (set, frozenset) or isinstance(f, type) and not library(f)
 
     def note(self, text):
-        aside.refuse(text.removesuffix(" in another process"))
+        isolation.refuse(text.removesuffix(" in another process"))
 
 
 class Worker:

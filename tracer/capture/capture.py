@@ -16,22 +16,22 @@ from ...ir.ops import OPS
 from ...ir.source import Source
 from ..common import progress, pytree
 from ..common.errors import LeakError, UnsupportedError, message
-from ..guards import reported
+from ..guards import float_errors
 from ..guards.effects import Original
-from ..guards.held import SEEN
 from ..guards.outside import Outside
+from ..guards.static_arguments import SEEN
 from ..regions import hooks
-from ..regions.printing import Text
+from ..regions.printing import TracedText
 from ..values.array import Traced, TracedArray, TracedScalar
-from ..values.assume import attempts, checked
+from ..values.poison import Poison
+from ..values.speculate import attempts, checked
 from ..values.status import PASSED
 from ..values.storage import Storage, memories
 from ..values.trace import Trace
-from ..values.unmerged import Unmerged
 from ..values.views import dynamic
 from .containers import Containers
 from .handover import ARRAY, SCALAR, Handover, Out
-from .together import share
+from .shared_containers import share
 
 SUSPENDED = (
     (types.GeneratorType, "the generator", "gi_code"),
@@ -207,7 +207,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     bounded = tuple((k, intervals[p]) for k, p in enumerate(func.params) if intervals.get(p) is not None)
     args = func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans
     relied = tuple(trace.relied.items()) if parent is None else ()
-    heeds = parent is not None or reported.possible(func, trace.of_python)
+    heeds = parent is not None or float_errors.possible(func, trace.of_python)
     return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
 
 
@@ -238,10 +238,10 @@ def describe(result, trace, objects):
     arrays = [x for x in leaves if isinstance(x, TracedArray) and x.storage.trace is trace] if objects else ()
     handover = Handover(arrays, trace, values)
     for leaf in leaves:
-        if isinstance(leaf, Unmerged):
+        if isinstance(leaf, Poison):
             leaf.fail()
         made = id(leaf) in trace.root.outside.draws.made
-        if made or isinstance(leaf, Text):
+        if made or isinstance(leaf, TracedText):
             what = "a random generator made in it" if made else "text of traced values"
             raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
         refuse_suspended(leaf)

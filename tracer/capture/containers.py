@@ -13,7 +13,7 @@ import copy
 
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
-from ..guards.made import attributes, blank, set_attributes
+from ..guards.instances import attributes, blank, set_attributes
 
 CONTAINERS = (list, dict)
 COPIED = (set, collections.deque, collections.Counter, bytearray, array.array)  # copies of those that the trace has made are handed out

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops.control import COUNTER
-from ..values.storage import Blend, Plain, Shared, either, memories
-from ..values.views import Index, Repeat, dynamic, spelled
+from ..values.storage import AliasSet, Plain, UnknownAlias, either, memories
+from ..values.views import IndexView, Repeat, dynamic, spelled
 
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
 
@@ -121,16 +121,16 @@ class Handover:
 
     def number(self, storage, chain):
         """Which of the options an array is, as a value."""
-        if isinstance(storage, Shared) and storage.told is not None:
+        if isinstance(storage, UnknownAlias) and storage.told is not None:
             storage = storage.told
-        if isinstance(storage, Blend):
+        if isinstance(storage, AliasSet):
             value = None
             for test, base, steps in reversed(storage.choices):
                 x = self.number(base, (*steps, *chain))
                 same = value is None or isinstance(x, Lit) and isinstance(value, Lit) and x.value == value.value
                 value = x if same else either(self.trace.bring(test), x, value)
             return value
-        others = [s for s in memories(storage) if s is not storage and self.visible(s)] if isinstance(storage, Shared) else []
+        others = [s for s in memories(storage) if s is not storage and self.visible(s)] if isinstance(storage, UnknownAlias) else []
         option = Unsure(storage, chain, others) if others else (storage, chain) if self.visible(storage) else None
         at = next((n for n, o in enumerate(self.options) if alike(o, option)), None)
         if at is None:
@@ -158,7 +158,7 @@ class Handover:
         return Out("value", ARRAY, self.places[storage], (*frozen, *chain))
 
     def located(self, step):
-        if not (isinstance(step, Index) and step.dynamic):
+        if not (isinstance(step, IndexView) and step.dynamic):
             return step
         if step not in self.starts:
             places = tuple([self.add(self.trace.bring(start)) for start, _, _ in step.axes if isinstance(start, Value)])
@@ -168,7 +168,7 @@ class Handover:
     def own(self, x):
         """An array that nobody else sees."""
         chain = x.chain
-        if any(isinstance(s, Repeat) for s in chain) and type(x.storage) not in (Blend, Shared) and not dynamic(chain):
+        if any(isinstance(s, Repeat) for s in chain) and type(x.storage) not in (AliasSet, UnknownAlias) and not dynamic(chain):
             return Out("value", ARRAY, self.add(self.trace.bring(x.storage.value)), chain)
         return Out("value", ARRAY, self.add(x.value), () if x.writeable else (FREEZE,))
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..api.jit import Compiled
 from ..common.errors import Fallback, WengertError
-from ..extents.bounded import Bounded
+from ..extents.bounded import BoundedArray
 from ..values.array import Traced
-from ..values.assume import acts
+from ..values.speculate import acts
 from . import functions, members
 
 NAMED = re.compile(r"([\w.]+): (.*)")
@@ -182,7 +182,7 @@ def seen(example):
 def kinds(result):
     """Which of "bounded" and "captured" are among the leaves of a result."""
     if isinstance(result, Traced):
-        return {"bounded" if isinstance(result, Bounded) else "captured"}
+        return {"bounded" if isinstance(result, BoundedArray) else "captured"}
     if isinstance(result, dict):
         result = [*result.values()]
     return set().union(*map(kinds, result)) if isinstance(result, list | tuple) else set()

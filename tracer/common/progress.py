@@ -19,7 +19,7 @@ WIPE = "\r\x1b[K"
 _thread = threading.local()  # .line: that of the call being made here
 
 
-class Line:
+class ProgressLine:
     """The line of one call."""
 
     def __init__(self, name, phase):
@@ -73,7 +73,7 @@ def line(name, doing="tracing"):
         yield
         return
     listen()
-    _thread.line = made = Line(name, doing)
+    _thread.line = made = ProgressLine(name, doing)
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ SILENT = ("PUSH_NULL", "CACHE", "PRECALL", "NOP", "RESUME", "COPY_FREE_VARS", "E
 GLOBALS, CELLS = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
 
 
-class Line(NamedTuple):
+class NameLine(NamedTuple):
     """Where a name is read."""
 
     file: str
@@ -36,7 +36,7 @@ def names(code):
             if ins.opname in SILENT:
                 continue
             if ins.opname in GLOBALS or ins.opname in CELLS and name in outer:
-                last = loads.setdefault(("global" if ins.opname in GLOBALS else "cell", name), (Line(sub.co_filename, line), {}))[1]
+                last = loads.setdefault(("global" if ins.opname in GLOBALS else "cell", name), (NameLine(sub.co_filename, line), {}))[1]
                 continue
             if ins.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
                 last = last.setdefault(name, {})

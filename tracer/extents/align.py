@@ -11,7 +11,7 @@ from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedScalar, fresh
 from ..values.promote import read
-from .bounded import Bounded, Chosen, Mask, Span
+from .bounded import BoundedArray, Mask, MaskExtent, SpanExtent
 from .numbers import between, bounded, compare, either, minus, negated, number, operand, plus, require, traced
 
 select, pad, dynamic_slice, cumsum, clamp = (OPS[n] for n in ("select", "pad", "dynamic_slice", "cumsum", "clamp"))
@@ -20,7 +20,7 @@ select, pad, dynamic_slice, cumsum, clamp = (OPS[n] for n in ("select", "pad", "
 def chosen(mask):
     """The extent of a selection by a 1-d bool value."""
     count = OPS["reduce_sum"](cast_to(mask, INDEX), axes=(0,))
-    return Chosen(Mask(mask), traced(bounded(count, 0, mask.type.shape[0])))
+    return MaskExtent(Mask(mask), traced(bounded(count, 0, mask.type.shape[0])))
 
 
 # -- what is meant ---------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ def inside(extent, n):
     """Which of the n places of an axis are meant, as a bool value, or True."""
     if extent is None:
         return True
-    if isinstance(extent, Chosen):
+    if isinstance(extent, MaskExtent):
         return extent.mask.value
     start, stop = number(extent.start), plus(number(extent.start), number(extent.length))
     places = counted((n,))
@@ -115,10 +115,10 @@ def placed(x, axis, extent, target, size):
     n = x.type.shape[axis]
     if identical(extent, target) and n == size:
         return x
-    if isinstance(extent, Chosen):
-        x, extent = compacted(x, axis, extent.mask.value), Span(0, extent.length)
+    if isinstance(extent, MaskExtent):
+        x, extent = compacted(x, axis, extent.mask.value), SpanExtent(0, extent.length)
     start = number(extent.start)
-    if isinstance(target, Span):
+    if isinstance(target, SpanExtent):
         return shifted(x, axis, minus(start, number(target.start)), size)
     if not n:
         return shifted(x, axis, 0, size)
@@ -130,7 +130,7 @@ def identical(a, b):
     """Whether two extents are known to be the same places."""
     if a is None or b is None or type(a) is not type(b):
         return a is b
-    if isinstance(a, Chosen):
+    if isinstance(a, MaskExtent):
         return a.mask.value is b.mask.value
     return compare("eq", number(a.start), number(b.start)) is True
 
@@ -138,11 +138,11 @@ def identical(a, b):
 def from_zero(x, axis):
     """A Bounded with what is meant at the front of an axis."""
     extent = x.extents[axis]
-    if extent is None or isinstance(extent, Span) and number(extent.start) == 0:
+    if extent is None or isinstance(extent, SpanExtent) and number(extent.start) == 0:
         return x
-    target = Span(0, extent.length)
+    target = SpanExtent(0, extent.length)
     value = placed(x.array.value, axis, extent, target, x.array.shape[axis])
-    return Bounded(fresh(value), [target if a == axis else e for a, e in enumerate(x.extents)])
+    return BoundedArray(fresh(value), [target if a == axis else e for a, e in enumerate(x.extents)])
 
 
 # -- several operands ------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def from_zero(x, axis):
 
 def parts(x):
     """(shape, extents) of anything an operand can be."""
-    if type(x) is Bounded:
+    if type(x) is BoundedArray:
         return x.array.shape, x.extents
     shape = x.shape if isinstance(x, Traced) else np.shape(x)
     return shape, (None,) * len(shape)
@@ -170,7 +170,7 @@ def meeting(entries, repeat=True, text=None, error=None):
         size, target = fixed[0], None
         lengths, want = [e.length for _, e in dynamic], size
     else:
-        size, target = min(dynamic, key=lambda entry: (isinstance(entry[1], Span), entry[0]))
+        size, target = min(dynamic, key=lambda entry: (isinstance(entry[1], SpanExtent), entry[0]))
         lengths, want = [e.length for _, e in dynamic if e is not target], target.length
     for length in lengths:
         if repeat:
@@ -185,7 +185,7 @@ def moved(value, axis, extent, size, target):
     n = value.type.shape[axis]
     if extent is None and target is None:
         return value
-    return placed(value, axis, extent or Span(0, n), target or Span(0, size), size)
+    return placed(value, axis, extent or SpanExtent(0, n), target or SpanExtent(0, size), size)
 
 
 def met(operands, fill=None, error=None):
@@ -195,7 +195,7 @@ def met(operands, fill=None, error=None):
     error: what is raised where they do not fit, if not ValueError.
     """
     described = [parts(x) for x in operands]
-    values = [x.array.value if type(x) is Bounded else None for x in operands]
+    values = [x.array.value if type(x) is BoundedArray else None for x in operands]
     own = [list(extents) for _, extents in described]
     extents = []
     for back in range(max(len(shape) for shape, _ in described), 0, -1):
@@ -212,10 +212,10 @@ def met(operands, fill=None, error=None):
     out = []
     for x, value, mine in zip(operands, values, own):
         if value is not None and fill is not None:
-            value = harmless(Bounded(fresh(value), mine), fill(value.type))
+            value = harmless(BoundedArray(fresh(value), mine), fill(value.type))
         out.append(x if value is None else TracedScalar(value) if isinstance(x, TracedScalar) else fresh(value))
     return out, extents
 
 
 def value_of(x):
-    return x.array.value if type(x) is Bounded else x.value if isinstance(x, Traced) else read(x)[0]
+    return x.array.value if type(x) is BoundedArray else x.value if isinstance(x, Traced) else read(x)[0]

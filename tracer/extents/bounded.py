@@ -14,8 +14,8 @@ from ..common.emit import INDEX, cast_to, constant_of, spread_to
 from ..common.errors import ConcretizationError, UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
-from ..values.assume import contents
 from ..values.ranges import interval
+from ..values.speculate import contents
 from . import numbers
 
 SPELLING = "Work on the whole array and mask it: np.where(mask, x, 0.0), or np.where(np.arange(n) < k, x, 0.0)."
@@ -28,7 +28,7 @@ class Mask(TracedScalar):
     __slots__ = ()
 
 
-class Span:
+class SpanExtent:
     """`length` elements from `start` on; both Python ints, traced or not."""
 
     kind = "span"
@@ -42,7 +42,7 @@ class Span:
         return self.start, self.length
 
 
-class Chosen:
+class MaskExtent:
     """The elements where `mask` holds, in their order; `length` is how many they are."""
 
     kind = "chosen"
@@ -56,7 +56,7 @@ class Chosen:
         return self.mask, self.length
 
 
-class Bounded(Traced):
+class BoundedArray(Traced):
     """array: the whole TracedArray; extents: per axis a Span, a Chosen, or None where all of the axis is meant."""
 
     __slots__ = ("array", "extents")
@@ -116,13 +116,13 @@ class Bounded(Traced):
         raise ConcretizationError(message(f"{self!r} became a plain ndarray", locate(), SPELLING))
 
     def __getitem__(self, key):
-        return Bounded.getitem(self, key)
+        return BoundedArray.getitem(self, key)
 
     def __setitem__(self, key, value):
-        Bounded.setitem(self, key, value)
+        BoundedArray.setitem(self, key, value)
 
     def __getattr__(self, name):
-        handler = Bounded.methods.get(name)
+        handler = BoundedArray.methods.get(name)
         if handler is not None:
             return lambda *args, **kwargs: handler(self, *args, **kwargs)
         if name.startswith("__") or not (hasattr(np.ndarray, name) or name in ("type", "value")):
@@ -137,7 +137,7 @@ class Bounded(Traced):
 def mentioned(xs):
     """The first of the arguments that is bounded, or of the lists and tuples among them; None where there is none."""
     for x in xs:
-        found = x if type(x) is Bounded else mentioned(x) if type(x) in (list, tuple) else None
+        found = x if type(x) is BoundedArray else mentioned(x) if type(x) in (list, tuple) else None
         if found is not None:
             return found
     return None
@@ -158,12 +158,12 @@ def _flatten(x):
 def _unflatten(kinds, leaves):
     array, *rest = leaves
     rest = iter(rest)
-    extents = [None if k is None else {"span": Span, "chosen": Chosen}[k](next(rest), next(rest)) for k in kinds]
+    extents = [None if k is None else {"span": SpanExtent, "chosen": MaskExtent}[k](next(rest), next(rest)) for k in kinds]
     if isinstance(array, Traced) or not hasattr(array, "shape"):
-        return Bounded(array, extents)
+        return BoundedArray(array, extents)
     for axis, e in enumerate(extents):
         lead = (slice(None),) * axis
-        if isinstance(e, Span):
+        if isinstance(e, SpanExtent):
             array = array[*lead, int(e.start) : int(e.start) + int(e.length)]
         elif e is not None and isinstance(array, np.ndarray):
             array = array.take(np.asarray(e.mask).nonzero()[0], axis)  # less than half of what NumPy takes for an index that is a mask
@@ -172,7 +172,7 @@ def _unflatten(kinds, leaves):
     return array
 
 
-pytree.register(Bounded, _flatten, _unflatten)
+pytree.register(BoundedArray, _flatten, _unflatten)
 
 
 def room_for(count):
@@ -184,9 +184,9 @@ def room_for(count):
         if power is None or power == BITS:
             return 0, None
         high = 2**power
-    return high, Span(0, numbers.traced(numbers.bounded(count, 0, high)))
+    return high, SpanExtent(0, numbers.traced(numbers.bounded(count, 0, high)))
 
 
 def made(array, extents):
     """The array of which the extents tell what is meant: itself where they say nothing."""
-    return Bounded(array, extents) if any(e is not None for e in extents) else array
+    return BoundedArray(array, extents) if any(e is not None for e in extents) else array

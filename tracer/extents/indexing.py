@@ -13,7 +13,7 @@ from ..values import indexing as plain
 from ..values.array import Traced, TracedArray, fresh
 from ..values.promote import read
 from .align import chosen, inside, met, moved, parts, valid
-from .bounded import Bounded, Chosen, Span, made
+from .bounded import BoundedArray, MaskExtent, SpanExtent, made
 from .numbers import bounded, compare, either, negated, number, operand, require
 from .windows import WHOLE, element, expanded, is_traced_slice, view
 
@@ -25,7 +25,7 @@ def is_open(k):
     kind = type(k)
     if kind is slice:
         return is_traced_slice(k)
-    return kind is Bounded or isinstance(k, Traced) and k.type.kind == "b"
+    return kind is BoundedArray or isinstance(k, Traced) and k.type.kind == "b"
 
 
 def is_array(k):
@@ -47,7 +47,7 @@ def getitem(x, key):
 def setitem(x, key, value):
     """Store `value`, broadcast and cast as NumPy does, into what `x[key]` means."""
     key = plain.as_tuple(key)
-    if type(x) is TracedArray and type(value) is not Bounded and not any(map(is_open, key)):
+    if type(x) is TracedArray and type(value) is not BoundedArray and not any(map(is_open, key)):
         plain.setitem(x, key, value)
     elif not any(map(is_array, key)):
         assign(view(x, key), value)
@@ -62,10 +62,10 @@ def setitem(x, key, value):
 
 def assign(target, value):
     """`target[...] = value` of a TracedArray or a Bounded: its storage gets the new window."""
-    array, extents = (target.array, target.extents) if type(target) is Bounded else (target, (None,) * target.ndim)
+    array, extents = (target.array, target.extents) if type(target) is BoundedArray else (target, (None,) * target.ndim)
     old = array.value
     new = fitted(value, old.type, extents)
-    mask = valid(target) if type(target) is Bounded else True
+    mask = valid(target) if type(target) is BoundedArray else True
     if new is not old or not array.writeable:
         array.write(new if mask is True else select(mask, new, old))
 
@@ -73,8 +73,8 @@ def assign(target, value):
 def fitted(value, type, extents):
     """`value` cast, moved and broadcast to where it goes."""
     shape, own = parts(value) if isinstance(value, Traced | np.ndarray) else ((), ())
-    by_mask = any(isinstance(e, Chosen) for e in extents)
-    v = plain.stored(value.array if isinstance(value, Bounded) else value, type.dtype, not by_mask)
+    by_mask = any(isinstance(e, MaskExtent) for e in extents)
+    v = plain.stored(value.array if isinstance(value, BoundedArray) else value, type.dtype, not by_mask)
     own = list(own) if own else [None] * v.type.ndim
     while len(own) > len(extents) and own[0] is None and v.type.shape[0] == 1:
         v, own = reshape_to(v, v.type.shape[1:]), own[1:]
@@ -133,11 +133,11 @@ class Selection:
 
     def __init__(self, window, mask, axis):
         self.window, self.axis, depth = window, axis, mask.ndim
-        self.array, extents = (window.array, window.extents) if type(window) is Bounded else (window, (None,) * window.ndim)
+        self.array, extents = (window.array, window.extents) if type(window) is BoundedArray else (window, (None,) * window.ndim)
         self.shape = self.array.shape
         self.old = self.array.value
         places, here = self.shape[axis : axis + depth], extents[axis : axis + depth]
-        value, own = (mask.array.value, mask.extents) if type(mask) is Bounded else (mask.value, (None,) * depth)
+        value, own = (mask.array.value, mask.extents) if type(mask) is BoundedArray else (mask.value, (None,) * depth)
         for d, (n, extent) in enumerate(zip(places, here)):
             have, want = mask.shape[d], n if extent is None else extent.length
             same = compare("eq", number(have), number(want))
@@ -151,7 +151,7 @@ class Selection:
         self.flat = (*self.shape[:axis], self.count, *self.shape[axis + depth :])
 
     def copy(self):
-        return Bounded(fresh(reshape_to(self.old, self.flat)), self.extents)
+        return BoundedArray(fresh(reshape_to(self.old, self.flat)), self.extents)
 
     def store(self, value):
         part = self.copy()
@@ -196,7 +196,7 @@ class Gather:
     """window[key] with integers and arrays of them in the key: as plain arrays, those of junk pointing at element 0."""
 
     def __init__(self, window, key):
-        self.array, extents = (window.array, window.extents) if type(window) is Bounded else (window, (None,) * window.ndim)
+        self.array, extents = (window.array, window.extents) if type(window) is BoundedArray else (window, (None,) * window.ndim)
         where = [i for i, k in enumerate(key) if not isinstance(k, slice)]
         indices = [fresh(operand(int(k))) if isinstance(k, int | np.integer) else k for k in (key[i] for i in where)]
         for k in indices:
@@ -204,7 +204,7 @@ class Gather:
                 raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
         together, self.extents = met(indices, error=IndexError)
         shape = plain.met([k if isinstance(k, Traced) else np.asarray(k) for k in together])
-        self.meant = valid(Bounded(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))
+        self.meant = valid(BoundedArray(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))
         key = list(key)
         for i, k in zip(where, together):
             value = spread_to(cast_to(k.value if isinstance(k, Traced) else read(k)[0], INDEX), shape)
@@ -228,7 +228,7 @@ class Gather:
         ok = OPS["reduce_and"](ok, axes=tuple(range(ok.type.ndim))) if ok.type.ndim else ok
         require(ok, IndexError, message("index out of bounds for an axis whose length the data decides", locate()))
         index = select(OPS["lt"](index, Lit(0, index.type)), OPS["add"](index, length), index)
-        if isinstance(extent, Span):
+        if isinstance(extent, SpanExtent):
             index = OPS["add"](index, spread_to(operand(number(extent.start)), index.type.shape))
         elif n:
             index = take_along(argsort(OPS["not"](extent.mask.value), 0), OPS["clamp"](*edges(index, n)), 0, mode="promise")
@@ -239,7 +239,7 @@ class Gather:
 
     def write(self, value):
         target = self.read()
-        old = target.array.value if type(target) is Bounded else target.value
+        old = target.array.value if type(target) is BoundedArray else target.value
         new = fitted(value, old.type, self.extents)
         if self.rest:
             new = select(valid(target), new, old)
@@ -254,4 +254,4 @@ def edges(index, n):
     return Lit(0, index.type), index, Lit(n - 1, index.type)
 
 
-Bounded.getitem, Bounded.setitem = staticmethod(getitem), staticmethod(setitem)
+BoundedArray.getitem, BoundedArray.setitem = staticmethod(getitem), staticmethod(setitem)

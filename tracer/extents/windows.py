@@ -12,7 +12,7 @@ from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
 from ..values.indexing import Moving, basic, concrete
 from .align import inside, ranks
-from .bounded import Bounded, Chosen, Mask, Span, made
+from .bounded import BoundedArray, Mask, MaskExtent, SpanExtent, made
 from .numbers import (
     between,
     both,
@@ -54,7 +54,7 @@ def expanded(key, ndim):
 
 def view(x, key):
     """The window of a TracedArray or a Bounded under a key without arrays: of 0 axes too."""
-    array, extents = (x.array, x.extents) if type(x) is Bounded else (x, (None,) * x.ndim)
+    array, extents = (x.array, x.extents) if type(x) is BoundedArray else (x, (None,) * x.ndim)
     flips, cuts, found = [], [], []
     axes = iter(zip(array.shape, extents))
     for k in expanded(key, array.ndim):
@@ -93,7 +93,7 @@ def position(k, n, extent):
     if extent is None:
         return k
     at = wrapped(number(k), number(extent.length))
-    if isinstance(extent, Span):
+    if isinstance(extent, SpanExtent):
         at = plus(number(extent.start), at)
     else:
         order = ranks(extent.mask.value)
@@ -155,28 +155,28 @@ def nominal(start, stop, step):
 
 def flipped(extent, n):
     """An extent seen from the other end of the axis."""
-    if isinstance(extent, Span):
-        return Span(traced(minus(minus(n, number(extent.start)), number(extent.length))), extent.length)
-    return extent and Chosen(Mask(OPS["reverse"](extent.mask.value, axes=(0,))), extent.length)
+    if isinstance(extent, SpanExtent):
+        return SpanExtent(traced(minus(minus(n, number(extent.start)), number(extent.length))), extent.length)
+    return extent and MaskExtent(Mask(OPS["reverse"](extent.mask.value, axes=(0,))), extent.length)
 
 
 def cut_out(a, b, count, step, n, extent, size):
     """Elements a, a + step, ... before b, `count` of them, of those that `extent` means -> (what to cut, the extent there)."""
-    if isinstance(extent, Chosen) or step > 1 and (extent is not None or not isinstance(a, int)):
+    if isinstance(extent, MaskExtent) or step > 1 and (extent is not None or not isinstance(a, int)):
         return WHOLE, subset(a, b, count, step, n, extent)
     if step > 1:
-        return slice(a, None, step), None if count == len(range(a, n, step)) else Span(0, traced(count))
+        return slice(a, None, step), None if count == len(range(a, n, step)) else SpanExtent(0, traced(count))
     start = plus(a, 0 if extent is None else number(extent.start))
     size = count if isinstance(count, int) else size
     if size is None or size >= n and not isinstance(count, int):
-        return WHOLE, Span(traced(start), traced(count))
+        return WHOLE, SpanExtent(traced(start), traced(count))
     low = clipped(start, 0, n - size)
     cut = slice(low, low + size) if isinstance(low, int) else Moving(low, size)
-    return cut, None if isinstance(count, int) else Span(traced(bounded(minus(start, low), 0, size)), traced(count))
+    return cut, None if isinstance(count, int) else SpanExtent(traced(bounded(minus(start, low), 0, size)), traced(count))
 
 
 def subset(a, b, count, step, n, extent):
-    if isinstance(extent, Chosen):
+    if isinstance(extent, MaskExtent):
         rank = ranks(extent.mask.value)
     else:
         rank = OPS["sub"](counted((n,)), spread_to(operand(number(extent.start) if extent is not None else 0), (n,)))
@@ -185,7 +185,7 @@ def subset(a, b, count, step, n, extent):
     if step > 1:
         mask = OPS["and"](mask, OPS["eq"](OPS["rem"](OPS["sub"](rank, edge(a)), filled(step, (n,), INDEX)), Lit(0, rank.type)))
     meant = inside(extent, n)
-    return Chosen(Mask(mask if meant is True else OPS["and"](mask, meant)), traced(count))
+    return MaskExtent(Mask(mask if meant is True else OPS["and"](mask, meant)), traced(count))
 
 
 def element(x):

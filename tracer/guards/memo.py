@@ -3,8 +3,8 @@
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.storage import current_trace
-from .asked import Asked
 from .outside import items
+from .repeated_calls import Asked
 
 HINT = "Keep the count outside of it, or leave the cache away."
 

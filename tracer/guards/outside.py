@@ -23,16 +23,16 @@ from ..common.frames import locate
 from ..common.scan import names
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
-from . import aside
-from .asked import Asked, context
+from . import isolation
 from .draws import Draw, Draws
 from .effects import Call, Contents, Original
-from .holding import CODE, LOCKS, NUMPYS, is_advanced
-from .made import hidden, is_plain
+from .guard import BUILTINS, MISSING, SCALARS, Read, contents, small, within
+from .instances import hidden, is_plain
+from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, PARTS, Reliance, library
+from .repeated_calls import Asked, context
 from .state import SEEN_THROUGH, UNBOUND, Slot, inside
-from .stray import Stray
-from .world import BUILTINS, MISSING, SCALARS, Read, contents, small, within
+from .unhooked import Unhooked
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
@@ -80,7 +80,7 @@ class Outside(Reliance):
         self.written = ()
         self.draws = Draws()
         self.identified = False  # whether it was asked which list or dict one is
-        self.stray = Stray(self)  # sees what runs without hooks
+        self.stray = Unhooked(self)  # sees what runs without hooks
         self.asked, self.acted = 0, None  # how many calls have asked the world; what the program calls that acts on it, last
         super().__init__()
 
@@ -103,7 +103,7 @@ class Outside(Reliance):
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
         elif isinstance(value, np.ndarray):
-            aside.refuse(f"it needs to know what is in the array {read.name}")
+            isolation.refuse(f"it needs to know what is in the array {read.name}")
             if kind is not np.ndarray and value.size > RELIED_ON:
                 text = f"{read.name} is a {kind.__name__}, a subclass of ndarray, and too large to be compared at every call"
                 raise UnsupportedError(message(text, locate(), "Make np.asarray(x) of it outside."))
@@ -181,7 +181,7 @@ class Outside(Reliance):
             self.mirrors[id(container)] = container, made, None, read
             return made
         made = copy.copy(container)
-        aside.unchanged(self.reads["contents", read.place, None].value, contents(made), read.name)
+        isolation.unchanged(self.reads["contents", read.place, None].value, contents(made), read.name)
         self.mirrors[id(container)] = container, made, None, read
         self.copies[id(made)] = read
         if kind in (list, collections.deque):
@@ -214,23 +214,23 @@ class Outside(Reliance):
         cells, found = dict(zip(code.co_freevars, closure)), names(code)
         for kind, name in found.stores:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
-            aside.refuse(f"it assigns {name}, a variable outside")
+            isolation.refuse(f"it assigns {name}, a variable outside")
             self.assigned.add(slot)
             self.heap.setdefault(slot, slot.get())
         for kind, name, line, chain in found.loads:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
             value = slot.get() if slot.owner is not None else UNBOUND
-            aside.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
+            isolation.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
             if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
                 continue
             if self.heap.get(slot, value) is not value:
                 continue  # assigned since
             read = self.read(slot.kind, slot.owner, slot.key, name, line)
-            aside.agree(kind, slot.owner, slot.key, read.value)
+            isolation.agree(kind, slot.owner, slot.key, read.value)
             if read.value is MISSING and kind == "global":
                 read = self.builtin(read, line)
             if read.how == "input" and not isinstance(read.value, np.ndarray):
-                aside.refuse(f"{name}, a number outside, keeps changing")
+                isolation.refuse(f"{name}, a number outside, keeps changing")
                 self.heap.setdefault(slot, value)
                 self.entered[slot] = self.scalar(read)
                 slot.set(self.entered[slot])
@@ -379,7 +379,7 @@ class Outside(Reliance):
         parent = self.containers.get(id(slot.owner))
         if made is not None and made() is slot.owner or slot.kind == "item" and parent is None:
             return
-        aside.refuse(f"it stores to {slot.name}")
+        isolation.refuse(f"it stores to {slot.name}")
         self.heap[slot] = slot.get()
         if inside():
             name = f"{parent[1].name}[{shown(slot.key)}]" if parent else f"{self.called(slot.owner)}.{slot.key}"

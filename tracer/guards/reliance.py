@@ -14,8 +14,8 @@ from ..common.frames import internal, locate
 from ..common.origin import HEAP
 from ..common.scan import names
 from ..values.array import Traced, TracedArray, TracedScalar
-from .holding import CODE, Unknown, is_advanced, is_fixed, parts
-from .world import MISSING
+from .guard import MISSING
+from .object_contents import CODE, UnknownContents, is_advanced, is_fixed, parts
 
 MOST = 1000  # objects that are compared at every call
 LARGEST = 1 << 14  # elements of an array, bytes of a buffer
@@ -82,7 +82,7 @@ class Reliance:
             raise UnsupportedError(message(text, locate(), "Make a list of it outside, and pass that."))
         try:
             held = parts(x)
-        except Unknown as error:
+        except UnknownContents as error:
             if not outside:
                 return None, []
             text = f"{self.called(x)}, a {kind.__name__} from outside, is given to code that is not captured, and what it holds cannot be compared"

@@ -9,10 +9,10 @@ import numpy as np
 from ..common.errors import CannotRoll, message, shown
 from ..common.frames import locate
 from ..values.array import Traced
-from ..values.assume import remember
 from ..values.identity import Flags
+from ..values.speculate import remember
 from ..values.storage import current_trace
-from .world import held, put, remove
+from .guard import held, put, remove
 
 
 class _Unbound:
@@ -81,7 +81,7 @@ def restore(container, held):
     container.extend(held) if isinstance(container, list | collections.deque) else container.update(held)
 
 
-class Region:
+class RegionEffects:
     """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need be.
 
     choice: the body is one side of a choice.

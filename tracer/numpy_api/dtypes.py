@@ -9,7 +9,7 @@ from ..common.emit import cast_to, constant_of, filled, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import WEAK_DTYPES, Traced, fresh
-from ..values.assume import decide
+from ..values.speculate import decide
 from ..values.storage import current_trace
 from .arguments import axis_of
 from .handles import cut, handle, value_of

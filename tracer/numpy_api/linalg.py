@@ -14,8 +14,8 @@ from ..common.emit import cast_to, counted, filled, spread_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import fresh, wrap
-from ..values.assume import decide
 from ..values.promote import broadcast_shapes
+from ..values.speculate import decide
 from ..values.storage import current_trace
 from ..values.views import Diagonal
 from .handles import dtype_of, handle, value_of

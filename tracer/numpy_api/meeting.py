@@ -17,7 +17,7 @@ MANY = 8  # so many combinations of kinds are computed apart at most
 RAISING = (np.true_divide, np.floor_divide, np.remainder, np.power, np.left_shift, np.right_shift)  # Python raises where NumPy goes on
 
 
-class Plan:
+class KindPlan:
     """One combination of kinds. python: whether Python computes; wants: the operands' dtypes; result: the spec of what it gives."""
 
     def __init__(self, ufunc, specs, python):
@@ -57,7 +57,7 @@ def plans(ufunc, inputs, python):
         if complex in [s[1] for s in specs] and python and any(s[0] == "strong" for s in specs):
             return None
         try:
-            found[kinds] = Plan(ufunc, specs, python)
+            found[kinds] = KindPlan(ufunc, specs, python)
         except TypeError:  # what one kind raises is said where it is computed for that kind alone
             return None
     return tags, reads, found

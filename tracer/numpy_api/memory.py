@@ -10,7 +10,7 @@ from ..values.identity import Flags, base, set_flags, share
 from ..values.indexing import misfit, stored
 from ..values.promote import checked
 from ..values.storage import current_trace
-from ..values.views import Part, Reshape
+from ..values.views import ComplexPart, Reshape
 from .handles import handle
 from .registry import implements
 from .shaping import ravel, resize, swapaxes, transpose
@@ -56,7 +56,7 @@ def part(x, name):
     """x.real or x.imag: views of a complex array; of a real one itself, and zeros."""
     if type(x) is TracedArray:
         if x.dtype.kind == "c":
-            return x.window(Part(name))
+            return x.window(ComplexPart(name))
         return x if name == "real" else zeros(x)
     weak = {complex: float, bool: int}.get(x.weak, x.weak)
     value = part(fresh(x.value), name).value

@@ -5,7 +5,7 @@ import numpy as np
 from ..common.emit import filled
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from ..extents.bounded import Bounded
+from ..extents.bounded import BoundedArray
 from ..values.array import Traced, TracedArray, TracedScalar, answers, wrap
 from .ufunc_calls import apply_ufunc, operate, weak_kind
 
@@ -16,7 +16,7 @@ BINARY = {
 }  # fmt: skip
 COMPARE = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
 UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-OPERANDS = {TracedArray, TracedScalar, Bounded, np.ndarray, float, int, complex, bool}
+OPERANDS = {TracedArray, TracedScalar, BoundedArray, np.ndarray, float, int, complex, bool}
 
 
 def define_operators():
@@ -48,7 +48,7 @@ def define_operators():
         setattr(Traced, f"__{name}__", forward(ufunc, name))
         setattr(Traced, f"__r{name}__", reflected(ufunc, name))
         setattr(TracedArray, f"__i{name}__", in_place(ufunc))
-        setattr(Bounded, f"__i{name}__", in_place(ufunc))
+        setattr(BoundedArray, f"__i{name}__", in_place(ufunc))
     for name, ufunc in COMPARE.items():
         setattr(Traced, f"__{name}__", forward(ufunc, name))
     for name, ufunc in UNARY.items():

@@ -12,7 +12,7 @@ from ..common.emit import filled
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import fresh, wrap
-from ..values.assume import decide
+from ..values.speculate import decide
 from ..values.storage import current_trace
 from .handles import handle, is_traced
 from .linalg import inv, lstsq, matrices, real_eigvals

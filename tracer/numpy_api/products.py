@@ -12,7 +12,7 @@ from ...ir.ops.shape import broadcast, concatenate, iota, pad, reverse
 from ..common.emit import INT64, cast_to, reshape_to
 from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
-from ..extents.bounded import Bounded, mentioned
+from ..extents.bounded import BoundedArray, mentioned
 from ..values.array import Traced, TracedArray, fresh, wrap
 from ..values.promote import loop, operand_as, read
 from .arguments import verdict
@@ -59,7 +59,7 @@ def product_ufunc(
 ):  # fmt: skip
     """One of CORES with NumPy's keywords."""
     if mentioned((x, y, out)) is not None:
-        return Bounded.ufunc_handler(ufunc, "__call__", (x, y), {"out": out} if out is not None else {})
+        return BoundedArray.ufunc_handler(ufunc, "__call__", (x, y), {"out": out} if out is not None else {})
     out = out[0] if isinstance(out, tuple) else out
     if signature is not None:
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))

@@ -11,7 +11,7 @@ from ..common.emit import cast_to, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import TracedScalar, fresh, wrap
-from ..values.assume import decide
+from ..values.speculate import decide
 from ..values.storage import current_trace
 from .arguments import axes_of, give, given, last, sample_of, traced, verdict, without
 from .handles import cut, is_traced, picked, value_of

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from ..extents.bounded import Bounded, mentioned
+from ..extents.bounded import BoundedArray, mentioned
 from ..extents.indexing import getitem, setitem
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.indexing import scalar_item
@@ -34,7 +34,7 @@ def implements(*functions, method=None):
 
 def call_function(function, args, kwargs):
     if mentioned((*args, *kwargs.values())) is not None:
-        return Bounded.function_handler(function, args, kwargs)
+        return BoundedArray.function_handler(function, args, kwargs)
     if has_mixed((*args, *kwargs.values())):
         return Traced.of_numpy(lambda *xs, **given: call_function(function, xs, given), args, kwargs)
     handler = HANDLERS.get(function) or Traced.source(function)
@@ -53,7 +53,7 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
     if method == "__call__" and not kwargs and ufunc in UFUNCS:
         return call_ufunc(ufunc, *inputs)
     if mentioned((*inputs, *kwargs.values())) is not None:
-        return Bounded.ufunc_handler(ufunc, method, inputs, kwargs)
+        return BoundedArray.ufunc_handler(ufunc, method, inputs, kwargs)
     if method != "__call__" and has_mixed((*inputs, *kwargs.values())):
         return Traced.of_numpy(lambda *xs, **given: call_ufunc_method(ufunc, method, xs, given), inputs, kwargs)
     handler = HANDLERS.get((ufunc, method)) or HANDLERS.get(method)

@@ -10,7 +10,7 @@ from ...ir.types import Tensor
 from ..common.emit import cast_to, spread_to
 from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
-from ..extents.bounded import Bounded, mentioned
+from ..extents.bounded import BoundedArray, mentioned
 from ..values import exceptional, overflow
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, wrap
 from ..values.beyond import against, far, ordered
@@ -77,7 +77,7 @@ def call_ufunc(ufunc, *inputs):
             overflow.noted(ufunc, operands, value)
             return laid_as(value if value.type.dtype is gives else cast_to(value, gives), inputs)
     if mentioned(inputs) is not None:
-        return Bounded.ufunc_handler(ufunc, "__call__", inputs, {})
+        return BoundedArray.ufunc_handler(ufunc, "__call__", inputs, {})
     if has_mixed(inputs):
         return Traced.meet(ufunc, inputs, False)
     out = ufunc_values(ufunc, inputs)
@@ -89,7 +89,7 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
     if signature is not None:
         raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
     if mentioned((*inputs, out, where)) is not None:
-        return Bounded.ufunc_handler(ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting})
+        return BoundedArray.ufunc_handler(ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting})
     if has_mixed(inputs):
         given = {"out": out, "where": where, "dtype": dtype, "casting": casting}
         plain = Traced.firm(ufunc, inputs) if dtype is None and casting == "same_kind" else None

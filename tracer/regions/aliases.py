@@ -11,7 +11,7 @@ def exclusive(xs, i, ys, j):
     return p is not q and (p is not None and any(p is t for t, _, _ in ys) or q is not None and any(q is t for t, _, _ in xs))
 
 
-class Aliases:
+class LoopAliases:
     """pairs: placeholders (p, q) that may stand for one memory of the loop's own when a trip begins. ends: placeholder -> choices after a trip."""
 
     def __init__(self, ends, owns):

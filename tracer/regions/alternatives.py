@@ -7,8 +7,8 @@ import numpy as np
 from ...ir.ops import OPS
 from ..numpy_api.meeting import MANY, settled
 from ..values.array import Traced, TracedScalar, bring
-from ..values.assume import capturing
 from ..values.mixed import Mixed, has_mixed, mixed_in, number_of, replaced
+from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import printing
 from .branch import choose, decided, either_way

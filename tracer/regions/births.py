@@ -10,9 +10,9 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from ..values.array import TracedArray
-from ..values.storage import Shared
-from .leaving import handle, new
-from .tags import LOST, OWN
+from ..values.storage import UnknownAlias
+from .alias_selectors import LOST, OWN
+from .escape import handle, new
 
 
 class Member:
@@ -96,7 +96,7 @@ class Births:
         for b in m.before:
             self.made(b, out)
         if m.row is None:
-            return TracedArray(Shared(value, [*m.others, *(b.own for b in m.before)]), (), x.type, x._shadow)
+            return TracedArray(UnknownAlias(value, [*m.others, *(b.own for b in m.before)]), (), x.type, x._shadow)
         m.birth, m.own = out[m.row], new(value, [x], not x.writeable)
         choices, found = [(OPS["eq"](m.birth, n), memory(out), chain(out)) for n, memory, chain in m.windows], None
         for b in m.before:

@@ -7,16 +7,16 @@ from ...ir.ops import OPS
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..guards.state import CONTAINERS, cells
-from ..rewriter import codes
-from ..rewriter.codes import Code
+from ..rewriter import completion
+from ..rewriter.completion import Completion
 from ..rewriter.rewrite import SITES
 from ..values.array import Traced
-from ..values.assume import by_value, capturing
+from ..values.poison import Poison
+from ..values.speculate import by_value, capturing
 from ..values.storage import current_trace
-from ..values.unmerged import Unmerged
 from . import merge
 from .builtins import truth
-from .joint import Merger
+from .phis import Merger
 from .raised import answers, thrown
 from .run import Run, closed, emit
 
@@ -57,14 +57,14 @@ def follow(code, rest, number, live=None):
     """What comes after a statement that ended with `code`: its rest, as far as control gets there; `live` after that."""
     if code is None:
         return rest() if rest is not None else None
-    if rest is None or codes.FALLS not in code.may:
+    if rest is None or completion.FALLS not in code.may:
         return code
     site = SITES[number]
     named = cells(rest)
     slots = [named[n] for n in sorted(site.names) if n in named]
-    gone = Code(code.status, code.may - {codes.FALLS}, code.value)
-    gone = gone if gone.open else Code(*gone.may, gone.may, gone.value)
-    falls = code.status == codes.FALLS
+    gone = Completion(code.status, code.may - {completion.FALLS}, code.value)
+    gone = gone if gone.open else Completion(*gone.may, gone.may, gone.value)
+    falls = code.status == completion.FALLS
     known = decided(falls)
     if known is not None:
         return rest() if known else gone
@@ -104,7 +104,7 @@ def choose(test, body, orelse, slots=(), live=(), straight=False):
     known = decided(test)
     if known is not None:
         return body() if known else orelse()
-    a, b = (lambda: Code(codes.RETURNS, {codes.RETURNS}, body())), (lambda: Code(codes.RETURNS, {codes.RETURNS}, orelse()))
+    a, b = (lambda side=side: Completion(completion.RETURNS, {completion.RETURNS}, side()) for side in (body, orelse))
     named = cells(body, orelse)
     with capturing(test):
         return either_way(test, a, b, slots, live, watched(named), simple=ANY if straight else None if slots else TRUTHS).value
@@ -140,7 +140,7 @@ def merged(joint, a, b, condition, where, slots, live):
         if x is before and y is before:
             continue
         if slot.kind == "cell" and slot.name not in live:
-            plans.append((slot, lambda out, slot=slot: Unmerged(f"{slot.name} was not thought to be read after {where}")))
+            plans.append((slot, lambda out, slot=slot: Poison(f"{slot.name} was not thought to be read after {where}")))
         else:
             plans.append((slot, joint.place(x, y, slot.name)))
     code = joint.code(a.code, b.code)
@@ -198,7 +198,7 @@ def _logical(condition, a, b, kinds):
         func = closed(run, found, lifted)
         values.append(current_trace().build.inline(func, [current_trace().bring(o) for o in lifted]))
     value, *tag = [_either(condition, x, y) for x, y in zip(*values)]
-    return Code(codes.RETURNS, {codes.RETURNS}, merge.mixed(value, *tag, s) if tag else merge.made(value, s))
+    return Completion(completion.RETURNS, {completion.RETURNS}, merge.mixed(value, *tag, s) if tag else merge.made(value, s))
 
 
 def _either(condition, x, y):

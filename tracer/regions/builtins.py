@@ -17,15 +17,15 @@ from ...ir.types import SHORT
 from ..common.emit import cast_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from ..extents.bounded import Bounded
+from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function
 from ..values import overflow
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..values.indexing import stored
+from ..values.poison import Poison
 from ..values.promote import UFUNCS, operand_as, read
 from ..values.storage import current_trace
-from ..values.unmerged import Unmerged
 from .convert import CELL
 from .merge import pick
 
@@ -206,7 +206,7 @@ REPLACED[min] = _extreme(min, lambda a, b: a < b)
 
 @replaces(sum)
 def sum_(iterable, /, start=0):
-    if type(iterable) is Bounded:
+    if type(iterable) is BoundedArray:
         return start + np.sum(iterable, axis=0)
     if isinstance(iterable, TracedArray) and iterable.ndim and iterable.shape[0] > FEW and iterable.type.kind != "O":
         dtype = iterable.dtype if iterable.type.kind != "b" else np.dtype(np.int64)
@@ -219,7 +219,7 @@ def sum_(iterable, /, start=0):
 
 def sample(x):
     """A plain object of the type a traced value stands for."""
-    if isinstance(x, TracedArray | Bounded):
+    if isinstance(x, TracedArray | BoundedArray):
         return np.empty((0,))
     return x.weak() if x.weak else x.dtype.type(0)
 
@@ -231,21 +231,21 @@ def lacks(x, name):
 
 @replaces(isinstance)
 def isinstance_(x, kinds, /):
-    if builtins.type(x) is Unmerged:
+    if builtins.type(x) is Poison:
         x.fail()
     return builtins.isinstance(x, kinds) or (isinstance(x, Traced) and builtins.isinstance(sample(x), kinds))
 
 
 @replaces(type)
 def type_(*args, **kwargs):
-    if len(args) == 1 and builtins.type(args[0]) is Unmerged:
+    if len(args) == 1 and builtins.type(args[0]) is Poison:
         args[0].fail()
     return builtins.type(sample(args[0])) if len(args) == 1 and isinstance(args[0], Traced) else builtins.type(*args, **kwargs)
 
 
 @replaces(len)
 def len_(x, /):
-    return x.shape[0] if type(x) is Bounded else builtins.len(x)
+    return x.shape[0] if type(x) is BoundedArray else builtins.len(x)
 
 
 @replaces(np.isscalar)

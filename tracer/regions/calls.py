@@ -19,12 +19,12 @@ from ..common.errors import CannotRoll, ConcretizationError, UnsupportedError, m
 from ..common.frames import locate, name_of
 from ..common.origin import is_builtin, is_user
 from ..guards import memo
+from ..guards.context_managers import stream_of
 from ..guards.draws import drawing
-from ..guards.held_state import stream_of
+from ..guards.guard import of_class
 from ..guards.purity import is_foreign
 from ..guards.reliance import of_user
 from ..guards.state import SEEN_THROUGH, UNBOUND, inside, items, own, refuse, restore
-from ..guards.world import of_class
 from ..numpy_api.extents import making
 from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function, call_ufunc_method
@@ -32,8 +32,8 @@ from ..numpy_api.scipy_registry import find, find_method
 from ..rewriter.converted import belongs
 from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, TracedScalar, answers, fresh
-from ..values.assume import number, remember
 from ..values.promote import is_device_array
+from ..values.speculate import number, remember
 from ..values.storage import current_trace
 from .builtins import REPLACED, lacks, replaces, sample
 from .convert import CELL, convert

@@ -3,7 +3,7 @@
 import types
 
 from ...ir.parameters import annotate
-from ..guards.aside import seen_by
+from ..guards.isolation import seen_by
 from ..rewriter.converted import UNKNOWN, converted
 from ..rewriter.expressions import HOOK
 

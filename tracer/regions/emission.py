@@ -7,22 +7,22 @@ from ..common import pytree
 from ..common.emit import cast_to
 from ..common.errors import NoTrip, message, shown
 from ..guards.state import UNBOUND
-from ..rewriter import codes
-from ..rewriter.codes import Code
+from ..rewriter import completion
+from ..rewriter.completion import Completion
 from ..values.array import TracedArray, TracedScalar
-from ..values.assume import on_demand
 from ..values.mixed import Mixed, mixed_in
+from ..values.poison import Poison
+from ..values.speculate import on_demand
 from ..values.status import passed
-from ..values.storage import Shared, Storage, current_trace, memories
-from ..values.unmerged import Unmerged
-from . import counts, merge
+from ..values.storage import Storage, UnknownAlias, current_trace, memories
+from . import induction, merge
+from .alias_selectors import LOST, Tags
 from .births import Births, Member
 from .builtins import truth
-from .joint import resolved
-from .leaving import Leaving, handle, new
+from .escape import Leaving, handle, new
+from .phis import resolved
 from .run import closed, emit
 from .sharing import Sharing, arrays
-from .tags import LOST, Tags
 
 
 def also(a, b):
@@ -102,7 +102,7 @@ class Emission:
         found, value = {}, None if self.run.code is None else self.run.code.value
         for slot, after in finals:
             c = self.roll.carried.get(slot)
-            leaves = arrays(after) if c is None or after is UNBOUND or isinstance(after, Unmerged) else c.leaves(after)
+            leaves = arrays(after) if c is None or after is UNBOUND or isinstance(after, Poison) else c.leaves(after)
             for n, x in enumerate(leaves if self.read(slot) else ()):
                 if isinstance(x, TracedArray):
                     self.member(found, x, c.memory[n] if c is not None else None, self.before(slot, n))
@@ -136,11 +136,11 @@ class Emission:
         """A plan for what a place holds after the loop."""
         roll = self.roll
         if not self.read(slot):
-            return lambda out: Unmerged(f"{slot.name} was not thought to be read after the loop at {roll.where}")
-        if after is UNBOUND or isinstance(after, Unmerged):
+            return lambda out: Poison(f"{slot.name} was not thought to be read after the loop at {roll.where}")
+        if after is UNBOUND or isinstance(after, Poison):
             return lambda out: after
         first = roll.first(slot, self.run)
-        if isinstance(first, Unmerged) and not roll.surely:
+        if isinstance(first, Poison) and not roll.surely:
             return lambda out: first
         leaves, tree = pytree.flatten(after)
         c = roll.carried.get(slot)
@@ -162,7 +162,7 @@ class Emission:
             return self.array(x, slot.name, carried if slot in roll.carried else None, memory)
         if s[0] == "object" or slot not in roll.carried and not isinstance(x, TracedScalar):
             if slot not in roll.carried and not roll.surely and roll.first(slot, run) is not UNBOUND:
-                return lambda out: Unmerged(f"{slot.name} is what it was, or {shown(x)}, as data decides at {roll.where}")
+                return lambda out: Poison(f"{slot.name} is what it was, or {shown(x)}, as data decides at {roll.where}")
             return lambda out: x
         if slot in roll.carried:
             value, last = roll.carried[slot].values[n], merge.spec(x)
@@ -214,9 +214,9 @@ class Emission:
         return [self.row(self.fresh(p), merge.absent(p), self.result(leaf, p), name) for p, leaf in pairs]
 
     def number(self, slot, n, value, s):
-        if s == counts.INT:
+        if s == induction.INT:
             c = self.roll.carried[slot]
-            counts.left(c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
+            induction.left(c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
         return merge.made(value, s)
 
     def fresh(self, s):
@@ -238,7 +238,7 @@ class Emission:
         if told is not None:
             return self.tagged(x, told, carried or self.result_row(x, name))
         at = carried or self.result_row(x, name)
-        return lambda out: TracedArray(Shared(out[at()], others), (), x.type, x._shadow)
+        return lambda out: TracedArray(UnknownAlias(out[at()], others), (), x.type, x._shadow)
 
     def told(self, choices, memory):
         """(row of the number that says which window it is, the numbers it can be); None where no number says."""
@@ -294,8 +294,8 @@ class Emission:
     def code(self):
         """A plan for how the loop ended."""
         code = self.run.code
-        outs = {codes.BREAKS: codes.LEFT, codes.RETURNS: codes.RETURNS}
-        may = {codes.FALLS} | {outs[m] for m in codes.may(code) if m in outs}
+        outs = {completion.BREAKS: completion.LEFT, completion.RETURNS: completion.RETURNS}
+        may = {completion.FALLS} | {outs[m] for m in completion.may(code) if m in outs}
         if len(may) == 1:
             return lambda out: None
         status = self.status()
@@ -316,8 +316,9 @@ class Emission:
         def plan(out):
             value = plans[0](out) if pytree.is_leaf(tree) else pytree.unflatten(tree, [p(out) for p in plans], order)
             ends = TracedScalar(out[status], int)
-            ends = merge.pick(ends == codes.BREAKS, codes.LEFT, merge.pick(ends == codes.RETURNS, codes.RETURNS, codes.FALLS))
-            return Code(ends, may, value)
+            falls = merge.pick(ends == completion.RETURNS, completion.RETURNS, completion.FALLS)
+            ends = merge.pick(ends == completion.BREAKS, completion.LEFT, falls)
+            return Completion(ends, may, value)
 
         return plan
 
@@ -326,7 +327,7 @@ class Emission:
         s = ("weak", int)
         with self.run.trace:
             last = merge.operand(code.status, s)
-        return self.row(Value(merge.type_of(s)), Lit(codes.FALLS, merge.type_of(s)), last)
+        return self.row(Value(merge.type_of(s)), Lit(completion.FALLS, merge.type_of(s)), last)
 
     def ran(self, out):
         """A name that only the body binds is unbound where no trip came: checked if it turns out to be read."""
@@ -337,7 +338,7 @@ class Emission:
             read = ("read", roll.loop.number, slot.name)
             if on_demand(read):
                 reason = f"{slot.name} is bound only where the loop at {roll.where} runs a trip"
-                self.plans = [(s, (lambda out, read=read, reason=reason: Unmerged(reason, read)) if s is slot else plan) for s, plan in self.plans]
+                self.plans = [(s, (lambda out, read=read, reason=reason: Poison(reason, read)) if s is slot else plan) for s, plan in self.plans]
             else:
                 needed.append(slot.name)
         if not needed:

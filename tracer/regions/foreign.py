@@ -17,17 +17,17 @@ from ...ir.types import Tensor
 from ..common.errors import ConcretizationError, UnsupportedError, message
 from ..common.frames import PART, internal, locate
 from ..common.origin import is_user
-from ..guards import aside
-from ..guards.asked import Asked, Unlike
-from ..guards.held_state import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
+from ..guards import isolation
+from ..guards.context_managers import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
 from ..guards.purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
 from ..guards.reliance import of_user
+from ..guards.repeated_calls import Asked, Unlike
 from ..guards.state import inside
 from ..numpy_api.handles import is_traced
 from ..values.array import WEAK_DTYPES, Traced, TracedScalar
 from ..values.storage import current_trace
 from .convert import CELL
-from .printing import Later, Text, open_, refuse_within, worded
+from .printing import Later, TracedText, open_, refuse_within, worded
 
 ADVICE = "Call it outside, and pass what it gives as an argument."
 THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}  # give an object that was there
@@ -98,7 +98,7 @@ def holding(f):
 def of_buffer(f, /, *args, **kwargs):
     """A method of a StringIO or BytesIO: of one from outside at every call, of the function's own at once."""
     if is_own(f.__self__):
-        if is_traced([*args, *kwargs.values()]) or any(isinstance(x, Text) for x in args):
+        if is_traced([*args, *kwargs.values()]) or any(isinstance(x, TracedText) for x in args):
             text = "text of traced values is written to a buffer that the function makes, and is known only when the program runs"
             raise UnsupportedError(message(text, locate(), "Print it, or pass the buffer as an argument."))
         return f(*args, **kwargs)
@@ -175,7 +175,7 @@ def numeric(x, failed):
     @functools.wraps(x)
     def called(*args, **kwargs):
         out = made(*args, **kwargs)
-        if (isinstance(out, Text) or is_traced(out)) and not is_traced([*args, *kwargs.values()]):
+        if (isinstance(out, TracedText) or is_traced(out)) and not is_traced([*args, *kwargs.values()]):
             text = f"{x.__name__}() is called by a library with plain numbers, and gives traced ones"
             failed.append(ConcretizationError(message(text, locate(), "Pass it all that it needs as numbers, or call the library outside.")))
             raise failed[0]
@@ -198,11 +198,11 @@ def refused(f, found, /, *args, **kwargs):
 def ask(f, /, *args, **kwargs):
     """A call whose answer depends on the world: made again at every call."""
     name = name_of(f)
-    aside.refuse(f"it calls {name}()")
+    isolation.refuse(f"it calls {name}()")
     outside = current_trace().root.outside
     args = tuple([np.asarray(x) if isinstance(x, Traced) and x.known() is not None else x for x in args])
     given = [*args, *kwargs.values()]
-    if is_traced(given) or any(isinstance(x, Text) for x in given):
+    if is_traced(given) or any(isinstance(x, TracedText) for x in given):
         raise UnsupportedError(message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE))
     if any(hasattr(x, "read") and not isinstance(x, type) for x in given):
         raise UnsupportedError(message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE))
@@ -273,7 +273,7 @@ def act(f, /, *args, **kwargs):
     """A call that acts on the world: the program makes it, in order with all others."""
     trace, place = current_trace(), place_of(f)
     refuse_within(trace, place[1].rpartition(".")[2] or place[1])
-    aside.refuse(f"it calls {name_of(f)}()")
+    isolation.refuse(f"it calls {name_of(f)}()")
     if place[0] not in QUIET:
         trace.root.outside.acted = f"{name_of(f)}()"
     spoken = name_of(f)
@@ -296,7 +296,7 @@ def writer(stream, name):
 
 def is_spoken(x):
     """Whether the text of an argument is the user's affair, whose class says it."""
-    return not isinstance(x, Traced | Text | BaseException) and type(x).__module__ not in ("builtins", "numpy", "pathlib", "logging")
+    return not isinstance(x, Traced | TracedText | BaseException) and type(x).__module__ not in ("builtins", "numpy", "pathlib", "logging")
 
 
 def caller(level):

@@ -16,8 +16,8 @@ import numpy as np
 from ...ir.types import SHORT
 from ..common.errors import UnsupportedError, message
 from ..common.frames import internal, locate
-from ..guards.holding import is_fixed
-from ..guards.made import hidden
+from ..guards.instances import hidden
+from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
 from ..numpy_api.handles import is_traced
 from ..rewriter.expressions import HOOK

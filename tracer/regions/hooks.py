@@ -11,17 +11,17 @@ from ..common.errors import CannotRoll, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards import state
+from ..guards.context_managers import STREAMS, read_stream
 from ..guards.draws import GENERATORS, refuse_state
-from ..guards.held_state import STREAMS, read_stream
+from ..guards.guard import MISSING, of_class
 from ..guards.outside import Outside
 from ..guards.state import SEEN_THROUGH
-from ..guards.world import MISSING, of_class
 from ..numpy_api.concatenators import CONCATENATORS, concatenated
 from ..numpy_api.handles import handle, is_traced
-from ..rewriter import codes
+from ..rewriter import completion
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.poison import Poison
 from ..values.storage import current_trace
-from ..values.unmerged import Unmerged
 from . import alternatives, copying
 from .branch import ASKED, branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
@@ -70,7 +70,7 @@ def attribute(owner, key, whole=True):
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced) and key == "__class__":
         return type_(owner)
-    if trace is None or issubclass(kind, Traced) or kind is Unmerged:
+    if trace is None or issubclass(kind, Traced) or kind is Poison:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:
         read_stream(key)
@@ -299,7 +299,7 @@ def either(a, b):
 
 def one_thing(x):
     """`x` itself, whose identity or kind is asked for: data must not have left it one of several things."""
-    if type(x) is Unmerged:
+    if type(x) is Poison:
         x.fail()
     trace = current_trace()
     if trace is not None and isinstance(x, list | dict):
@@ -361,6 +361,6 @@ CELL.cell_contents = types.SimpleNamespace(
     either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,
     asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
-    leave=leave, strays=strays, Return=codes.Return, BREAK=codes.BREAK, CONTINUE=codes.CONTINUE,
+    leave=leave, strays=strays, Return=completion.Return, BREAK=completion.BREAK, CONTINUE=completion.CONTINUE,
     handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
 )  # fmt: skip

@@ -8,12 +8,12 @@ import builtins
 import sys
 
 from ..common.frames import locate
-from ..guards import aside
-from ..guards.world import MISSING, Read
+from ..guards import isolation
+from ..guards.guard import MISSING, Read
 from ..values.storage import current_trace
 
 
-class Absent(Read):
+class AbsentModule(Read):
     """A module that could not be imported."""
 
     __slots__ = ("attempt",)
@@ -45,11 +45,11 @@ def importing(name, level, *wanted):
         module = builtins.__import__(name, package, None, wanted, level)
         return [getattr(module, k) for k in wanted]
 
-    aside.refuse(f"it imports {name}")
+    isolation.refuse(f"it imports {name}")
     try:
         found = builtins.__import__(name, package, None, wanted, level)
     except ImportError:
-        made = Absent(attempt, (name, level, wanted), f"import {name}", locate())
+        made = AbsentModule(attempt, (name, level, wanted), f"import {name}", locate())
         outside.reads[made.place] = made
         return
     path = (found.__name__ if wanted else name).split(".")
@@ -58,7 +58,7 @@ def importing(name, level, *wanted):
         if key in sys.modules:
             outside.read("item", sys.modules, key, f"the module {key}")
     if wanted and any(not hasattr(found, k) for k in wanted):
-        made = Absent(attempt, (name, level, wanted), f"import of {', '.join(wanted)} from {name}", locate())
+        made = AbsentModule(attempt, (name, level, wanted), f"import of {', '.join(wanted)} from {name}", locate())
         if made.value is None:
             outside.reads[made.place] = made
 

@@ -8,8 +8,8 @@ import types
 import typing
 
 from ..common.frames import locate
+from ..guards.guard import Read, snapshot
 from ..guards.reliance import of_user
-from ..guards.world import Read, snapshot
 from ..values.storage import current_trace
 from .builtins import REPLACED, bool_, replaces, sample
 from .convert import CELL

@@ -15,7 +15,7 @@ import types
 
 from ..common.frames import ITERATED, PART
 from ..guards.state import UNBOUND, Slot
-from ..rewriter.codes import BREAK
+from ..rewriter.completion import BREAK
 from ..rewriter.rewrite import NUMBERS, SITES, Site
 from ..values.storage import current_trace
 from . import series
@@ -45,7 +45,7 @@ def code_units(name, arg=0):
     return [*wide, dis.opmap[name], arg & 255]
 
 
-class Loop:
+class LoopFrame:
     """One `for` in a code object: where its FOR_ITER is, the depth of the stack under its iterator, and what a trip may bind."""
 
     def __init__(self, code, start, over, depth, names, shared):
@@ -232,7 +232,7 @@ def _loop(code, found, order, place):
         return None
     bound = {n for i in inside if "STORE_FAST" in i.opname or i.opname == "STORE_DEREF" for n in stored(i)}
     shared = {i.argval for i in inside if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
-    return Loop(code, head, over, depth - 1, bound, shared)
+    return LoopFrame(code, head, over, depth - 1, bound, shared)
 
 
 def under(instruction, depth):

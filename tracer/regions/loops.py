@@ -11,15 +11,15 @@ from ..common.errors import CannotRoll, ConcretizationError
 from ..common.frames import locate
 from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
-from ..rewriter.codes import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Code
+from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.rewrite import SITES
 from ..values.array import TracedScalar
-from ..values.assume import capturing
+from ..values.speculate import capturing
 from ..values.storage import current_trace
-from . import series, visits
+from . import fixpoint_memo, series
 from .branch import decided, either_way, follow, refuse_globals, settled, watched
+from .fixpoint import Roll
 from .merge import pick
-from .roll import Roll
 from .run import Run
 
 FEW = 64  # trips written out at most
@@ -48,7 +48,7 @@ def repeat(test, body, orelse, rest, number):
 def plain(items, body, orelse, rest, number):
     """Over anything else: trip by trip."""
     named = cells(body, orelse, rest) if current_trace() is not None else {}  # outside a trace nothing is merged
-    loop = Loop(body, SITES[number], number, named)
+    loop = LoopCapture(body, SITES[number], number, named)
 
     def onward():
         for item in items:
@@ -66,11 +66,11 @@ def finished(code, orelse, rest, number, site):
         code = follow(code, orelse, number, site.middle)
     if code is not None and LEFT in code.may:
         may = code.may - {LEFT} | {FALLS}
-        code = Code(pick(code.status == LEFT, FALLS, code.status), may, code.value) if len(may) > 1 else None
+        code = Completion(pick(code.status == LEFT, FALLS, code.status), may, code.value) if len(may) > 1 else None
     return settled(follow(code, rest, number), site)
 
 
-class Loop:
+class LoopCapture:
     """The capture of one loop, trip by trip or as a whole. `run()` -> how it ended."""
 
     def __init__(self, body, site, number, named):
@@ -136,13 +136,13 @@ def nothing():
     """No further trip."""
 
 
-GONE = Code(LEFT, {LEFT})
+GONE = Completion(LEFT, {LEFT})
 
 
 def leaving(code):
     """The ways by which `code` leaves the trip, of those it can be."""
     may = code.may - {FALLS, CONTINUES}
-    return Code(code.status if len(may) > 1 else min(may), may, code.value)
+    return Completion(code.status if len(may) > 1 else min(may), may, code.value)
 
 
 def left(code):
@@ -151,11 +151,11 @@ def left(code):
     status = {BREAKS: LEFT}
     gone = frozenset(status.get(m, m) for m in may)
     if len(gone) == 1:
-        return Code(*gone, gone, code.value)
-    return Code(pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value)
+        return Completion(*gone, gone, code.value)
+    return Completion(pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value)
 
 
-class For(Loop):
+class For(LoopCapture):
     def __init__(self, iterable, body, site, number, named):
         super().__init__(body, site, number, named)
         self.items, self.count = iterable, series.length(iterable)
@@ -182,7 +182,7 @@ class For(Loop):
                     continue
                 self.memory["records"] = True
             if self.count - k > 1:
-                if visits.hopeless(self):
+                if fixpoint_memo.hopeless(self):
                     return self.unrolled(k, self.memory["reason"])
                 try:
                     return self.rolled(k, 1)
@@ -195,10 +195,10 @@ class For(Loop):
                         self.told("two trips are captured as one", reason)
                         return found
                     except RETRY:
-                        visits.failed(self, reason)
+                        fixpoint_memo.failed(self, reason)
                         return self.unrolled(k, reason)
                 if written > 1 or count <= 3:
-                    visits.failed(self, reason)
+                    fixpoint_memo.failed(self, reason)
                     return self.unrolled(k, reason)
                 if not written:
                     self.told("the first trip is written out", reason)
@@ -245,7 +245,7 @@ class For(Loop):
         return None
 
 
-class While(Loop):
+class While(LoopCapture):
     def __init__(self, test, body, site, number, named):
         super().__init__(body, site, number, named)
         self.test = test

@@ -17,11 +17,11 @@ from ..common.errors import IntegerOverflow, UnsupportedError, message, shown
 from ..common.frames import locate
 from ..extents.bounded import Mask
 from ..values.array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
-from ..values.assume import decide
 from ..values.beyond import far
 from ..values.mixed import NUMBERS, TAG, Mixed, dtype_of, number_of
 from ..values.promote import PYTHON_NUMBERS, operand_as, read
 from ..values.ranges import interval
+from ..values.speculate import decide
 from ..values.storage import current_trace
 
 select = OPS["select"]

@@ -17,7 +17,7 @@ import numpy as np
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_user
-from ..guards.holding import is_fixed
+from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.storage import current_trace

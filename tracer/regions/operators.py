@@ -13,7 +13,7 @@ from ...ir.ops import OPS
 from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
-from ..guards.held_state import refuse_filters, refuse_manager
+from ..guards.context_managers import refuse_filters, refuse_manager
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.identity import same_object
 from ..values.storage import current_trace

@@ -11,7 +11,7 @@ import numpy as np
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_user
-from ..guards.held_state import is_own, stream
+from ..guards.context_managers import is_own, stream
 from ..values.array import Traced, TracedArray
 from ..values.storage import current_trace
 from .builtins import replaces
@@ -19,7 +19,7 @@ from .convert import CELL
 from .special import looked_up
 
 
-class Text:
+class TracedText:
     """Text with traced values in it: `make(*values)` is the string, `values` are what it is made from."""
 
     def __init__(self, make, values, template):
@@ -51,7 +51,7 @@ class Text:
 
 
 def joined(make, *parts):
-    return Text(make, parts, "".join(p.template if isinstance(p, Text) else str(p) for p in parts))
+    return TracedText(make, parts, "".join(p.template if isinstance(p, TracedText) else str(p) for p in parts))
 
 
 LIBRARIES = ("builtins", "numpy", "collections", "datetime", "decimal", "fractions", "pathlib")
@@ -61,13 +61,13 @@ FIELDS = {-1: SPOKEN, 115: SPOKEN}
 
 def open_(x):
     """Whether something traced is in x."""
-    if isinstance(x, Traced | Text):
+    if isinstance(x, Traced | TracedText):
         return True
     leaves = parts(x)
     for v in leaves:
-        if type(v).__module__ not in LIBRARIES and not isinstance(v, Traced | Text | type) and current_trace() is not None:
+        if type(v).__module__ not in LIBRARIES and not isinstance(v, Traced | TracedText | type) and current_trace() is not None:
             refuse_object(v)
-    return any(isinstance(v, Traced | Text) for v in leaves)
+    return any(isinstance(v, Traced | TracedText) for v in leaves)
 
 
 def parts(x):
@@ -80,7 +80,7 @@ def parts(x):
 
 
 def refuse_object(x):
-    if any(isinstance(v, Traced | Text) for v in getattr(x, "__dict__", {}).values()):
+    if any(isinstance(v, Traced | TracedText) for v in getattr(x, "__dict__", {}).values()):
         hint = "Print the values themselves, or give the class a __str__ and print str(x)."
         raise UnsupportedError(message(f"the text of a {type(x).__name__} that holds traced values is asked for", locate(), hint))
 
@@ -88,7 +88,7 @@ def refuse_object(x):
 def worded(x, methods):
     """An object of a class of the user's as the text that its own method gives, which has hooks; all others as they are."""
     kind = type(x)
-    if current_trace() is None or kind.__module__ in LIBRARIES or isinstance(x, Traced | Text | type):
+    if current_trace() is None or kind.__module__ in LIBRARIES or isinstance(x, Traced | TracedText | type):
         return x
     looked_up(kind, *SPOKEN, "__format__")
     for name in methods:
@@ -114,7 +114,7 @@ def text(*parts):
         values = iter(values)
         return "".join([p if type(p) is str else field(next(values), p[1], next(values)) for p in parts])
 
-    return Text(make, [v for p in fields for v in (p[0], p[2])], template)
+    return TracedText(make, [v for p in fields for v in (p[0], p[2])], template)
 
 
 def field(value, conversion, spec):
@@ -126,13 +126,13 @@ def percent(form, values):
     """`form % values`: text, or a remainder."""
     if type(form) is not str or not open_(values):
         return form % values
-    return Text(lambda v: form % v, [values], form)
+    return TracedText(lambda v: form % v, [values], form)
 
 
 @replaces(str)
 def str_(*args, **kwargs):
     args = (worded(args[0], SPOKEN), *args[1:]) if len(args) == 1 and not kwargs else args
-    return Text(str, args, "{…}") if len(args) == 1 and open_(args[0]) else builtins.str(*args, **kwargs)
+    return TracedText(str, args, "{…}") if len(args) == 1 and open_(args[0]) else builtins.str(*args, **kwargs)
 
 
 @replaces(repr)
@@ -140,12 +140,12 @@ def repr_(x, /):
     told = worded(x, ("__repr__",))
     if told is not x:
         return told
-    return Text(repr, [x], "{…}") if open_(x) else builtins.repr(x)
+    return TracedText(repr, [x], "{…}") if open_(x) else builtins.repr(x)
 
 
 @replaces(format)
 def format_(x, spec="", /):
-    return Text(format, [x, spec], "{…}") if open_(x) else builtins.format(x, spec)
+    return TracedText(format, [x, spec], "{…}") if open_(x) else builtins.format(x, spec)
 
 
 def formatted(form):
@@ -154,7 +154,7 @@ def formatted(form):
     def stand_in(*args, **kwargs):
         if not open_([args, kwargs]):
             return form.format(*args, **kwargs)
-        return Text(lambda a, k: form.format(*a, **k), [args, kwargs], form)
+        return TracedText(lambda a, k: form.format(*a, **k), [args, kwargs], form)
 
     return stand_in
 
@@ -164,7 +164,7 @@ def joining(sep):
 
     def stand_in(parts):
         parts = list(parts)
-        return Text(lambda p: sep.join(p), [parts], sep) if any(isinstance(p, Text) for p in parts) else sep.join(parts)
+        return TracedText(lambda p: sep.join(p), [parts], sep) if any(isinstance(p, TracedText) for p in parts) else sep.join(parts)
 
     return stand_in
 
@@ -177,7 +177,7 @@ class Later:
         self.plan = self.planned(values)
 
     def planned(self, x):
-        if isinstance(x, Text):
+        if isinstance(x, TracedText):
             parts, make = [self.planned(v) for v in x.values], x.make
             return lambda given: make(*[p(given) for p in parts])
         if isinstance(x, Traced):

@@ -11,9 +11,9 @@ from ..common.errors import ShapeError, UnsupportedError, WengertError
 from ..common.frames import internal
 from ..common.origin import is_builtin
 from ..guards.state import TRANSPARENT
-from ..rewriter import codes
+from ..rewriter import completion
 from ..values.storage import current_trace
-from .printing import Text
+from .printing import TracedText
 
 ANSWERS = (ShapeError, IndexError, ValueError, ArithmeticError)  # what Python and NumPy say to numbers and shapes, whoever finds it out
 RAISE = dis.opmap["RAISE_VARARGS"]
@@ -35,12 +35,12 @@ def answers(error):
 def thrown(error):
     """Have the program raise `error` where it comes here."""
     text = error.args[0] if len(error.args) == 1 else str(error) if error.args else ""
-    text = text.template if isinstance(text, Text) else str(text)
+    text = text.template if isinstance(text, TracedText) else str(text)
     kind = type(error)
     if not (isinstance(error, ShapeError) or is_builtin(kind) and len(error.args) < 2):
         kind = said(kind) if kind.__module__.partition(".")[0] == "numpy" or is_builtin(kind) else UnsupportedError
     current_trace().fail(kind, text if kind is not UnsupportedError else f"{type(error).__name__}: {text or error}")
-    return codes.THROWN
+    return completion.THROWN
 
 
 @functools.cache

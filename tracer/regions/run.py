@@ -4,9 +4,9 @@ from ...ir.core import Func, Value
 from ...ir.ops import OPS
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate
-from ..guards.state import Region, items, restore
-from ..rewriter.codes import THROWN
-from ..values.storage import Blend, Shared, current_trace
+from ..guards.state import RegionEffects, items, restore
+from ..rewriter.completion import THROWN
+from ..values.storage import AliasSet, UnknownAlias, current_trace
 from ..values.trace import Trace
 
 EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
@@ -19,7 +19,7 @@ class Run:
         failed, before = False, {s: s.get() for s in slots}
         held = [(x, items(x)) for x in watched]
         self.trace = trace = Trace(name, current_trace())
-        trace.region = Region(trial, choice)
+        trace.region = RegionEffects(trial, choice)
         try:
             with trace:
                 if prepare is not None:
@@ -100,7 +100,7 @@ class Run:
 
     def ended(self, storage):
         """What a memory holds at the end of the body."""
-        if isinstance(storage, Blend | Shared):
+        if isinstance(storage, AliasSet | UnknownAlias):
             return storage.given(self.ended)
         return self.writes[storage] if storage in self.writes else storage.value
 

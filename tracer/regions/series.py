@@ -11,7 +11,7 @@ import numpy as np
 from ..common.errors import ConcretizationError, message
 from ..common.frames import locate
 from ..extents import numbers
-from ..extents.bounded import Bounded
+from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import handle
 from ..values.array import Traced, TracedArray, TracedScalar
 
@@ -124,7 +124,7 @@ def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
     if isinstance(x, Zipped):
         return x.parts is not None and all(map(rollable, x.parts))
-    if isinstance(x, TracedArray | Bounded) or type(x) is np.ndarray:
+    if isinstance(x, TracedArray | BoundedArray) or type(x) is np.ndarray:
         return x.ndim > 0
     return isinstance(x, range | TracedRange)
 
@@ -134,7 +134,7 @@ def length(x):
     if isinstance(x, Zipped):
         counts = [length(p) for p in x.parts]
         return None if None in counts else (math.prod if isinstance(x, Product) else min)(counts)
-    if type(x) is Bounded:
+    if type(x) is BoundedArray:
         return x.shape[0] if isinstance(x.shape[0], int) else None
     return None if isinstance(x, TracedRange) else len(x)
 
@@ -151,7 +151,7 @@ def item(x, k):
         if isinstance(x, range) and not isinstance(k, Traced):
             return x[k]
         return within(numbers.traced(numbers.plus(numbers.number(x.start), numbers.times(numbers.number(k), x.step))), x)
-    if type(x) is Bounded:
+    if type(x) is BoundedArray:
         return x[k]
     return handle(x)[k] if isinstance(k, Traced) else x[k]
 
@@ -171,7 +171,7 @@ def count_of(x):
     if isinstance(x, Zipped):
         counts = [count_of(p) if length(p) is None else length(p) for p in x.parts]
         return functools.reduce(numbers.least, counts)
-    if type(x) is Bounded:
+    if type(x) is BoundedArray:
         return numbers.number(x.shape[0])
     start, stop = numbers.number(x.start), numbers.number(x.stop)
     distance = numbers.greatest(numbers.minus(stop, start) if x.step > 0 else numbers.minus(start, stop), 0)

@@ -9,18 +9,18 @@ import sys
 import numpy as np
 
 from ..common import pytree
-from ..extents.bounded import Bounded
+from ..extents.bounded import BoundedArray
 from ..guards.state import UNBOUND
 from ..values.array import TracedArray
+from ..values.poison import Poison
 from ..values.storage import Storage, memories
-from ..values.unmerged import Unmerged
 from . import merge
-from .aliases import Aliases
+from .aliases import LoopAliases
 
 
 def arrays(value):
     """The array leaves of what a place holds."""
-    return [] if value is UNBOUND or isinstance(value, Unmerged) else [x for x in pytree.leaves(value) if isinstance(x, TracedArray)]
+    return [] if value is UNBOUND or isinstance(value, Poison) else [x for x in pytree.leaves(value) if isinstance(x, TracedArray)]
 
 
 class Sharing:
@@ -30,7 +30,7 @@ class Sharing:
         self.roll, self.run, self.leaving = roll, run, leaving
         self.carried = [(slot, n, m) for slot, c in roll.carried.items() for n, m in enumerate(c.memory) if m is not None]
         ends = {m: leaving.choices(roll.carried[slot].leaves(run.after(slot))[n]) for slot, n, m in self.carried}
-        self.aliases = Aliases(ends, run.owns)
+        self.aliases = LoopAliases(ends, run.owns)
         self.reach = {m: memories(roll.carried[slot].leaves(run.after(slot))[n].storage) for slot, n, m in self.carried}
         self.stands = {m: set(self.visible(slot, n)) for slot, n, m in self.carried}
         while True:
@@ -56,7 +56,7 @@ class Sharing:
         """Whether nobody but the place itself sees the array it held before the loop."""
         roll, run = self.roll, self.run
         value = roll.before.pop(slot, None) if slot.kind == "cell" else None
-        array = value.array if type(value) is Bounded else value
+        array = value.array if type(value) is BoundedArray else value
         if not isinstance(array, TracedArray) or type(array.storage) is not Storage:
             if value is not None:
                 roll.before[slot] = value
@@ -89,7 +89,7 @@ class Sharing:
         seen = set()
         for slot in [*roll.carried, *(s for s in run.heap if s not in roll.carried)]:
             after = run.after(slot)
-            for c in merge.containers(after) if after is not UNBOUND and not isinstance(after, Unmerged) else ():
+            for c in merge.containers(after) if after is not UNBOUND and not isinstance(after, Poison) else ():
                 if id(c) in seen or slot in roll.carried and id(c) not in run.trace.region.owned:
                     raise roll.refused(f"{slot.name} is a {type(c).__name__} that other places may hold")
                 seen.add(id(c))

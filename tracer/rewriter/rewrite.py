@@ -39,7 +39,7 @@ class Site:
         self.after, self.tail, self.exits, self.targets = after, tail, exits, targets
 
 
-class Statements(Expressions):
+class StatementRewriter(Expressions):
     """The rewriting of one function's body. `deep` is 0 in the function itself, more in bodies."""
 
     def __init__(self, private, first, outer, body, params):
@@ -325,7 +325,7 @@ def function(node, private, outer=None):
         node.body = Expressions(private, first, outer).visit(node.body)
         return node
     params = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-    rewriter = Statements(private, first, outer, node.body, params)
+    rewriter = StatementRewriter(private, first, outer, node.body, params)
     head = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     body = rewriter.block(node.body[len(head) :], tail=True)
     lead = [at(kind(sorted(group)), node.body[0]) for kind, group in ((ast.Global, rewriter.globals), (ast.Nonlocal, rewriter.nonlocals)) if group]

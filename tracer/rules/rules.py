@@ -7,11 +7,11 @@ import threading
 import weakref
 
 from ...ir.exactness import ONLY_EXACT
-from ...ir.passes import given
+from ...ir.passes import user_rules
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.storage import current_trace
-from .instances import Family
+from .monomorphic import Family
 
 _stated = ()  # the rules in force, in the order in which they were stated
 _held = contextvars.ContextVar("rules", default=None)  # those of the trace being made
@@ -142,7 +142,7 @@ def applied(func):
     if rules is None:
         return func
     log = []
-    func = given(func, rules, log)
+    func = user_rules(func, rules, log)
     current_trace().root.notes += rules.told(log)
     return func
 

@@ -150,7 +150,7 @@ class Flow:
         return (z,), pull
 
     def batch(self, lanes, batched, count):
-        return Lanes(self, lanes, tuple(batched))
+        return Batched(self, lanes, tuple(batched))
 
     def with_tangents(self, moving):
         """The flow of states beside their tangents, those of the parameters `moving` being further parameters."""
@@ -186,14 +186,14 @@ class Flow:
         return self.made["d", moving]
 
 
-class Lanes:
+class Batched:
     """A rule on many lanes: those operands flagged carry them, and all results do."""
 
     def __init__(self, rule, lanes, flags):
         self.rule, self.lanes, self.flags = rule, lanes, flags
 
     def batch(self, lanes, batched, count):
-        return Lanes(self, lanes, tuple(batched))
+        return Batched(self, lanes, tuple(batched))
 
     def singles(self, operands):
         return [x.type.like(x.type.shape[1:]) if flag else x.type for x, flag in zip(operands, self.flags, strict=True)]

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...ir.core import Builder
 from ..api.custom import or_nan
+from ..api.custom_call import RuleFunction
 from ..api.inner import name_of
-from ..api.site import Part
 from ..capture.capture import ARRAY, SCALAR, Kind, kind_of
 from ..common import pytree
 from ..common.errors import message
@@ -30,13 +30,13 @@ def odeint(func, y0, t, args=(), Dfun=None, *, tfirst=False, **options):
     start, times = np.atleast_1d(handle(y0)).astype(np.float64), np.atleast_1d(handle(t)).astype(np.float64)
     if start.ndim != 1 or times.ndim != 1 or not start.size or not times.size:
         raise ValueError(message(f"scipy.integrate.odeint starts from a vector, at a vector of times; got {start.shape} and {times.shape}", locate()))
-    system = System(func, start.shape[0], args if isinstance(args, tuple) else (args,), tfirst)
+    system = InitialValueProblem(func, start.shape[0], args if isinstance(args, tuple) else (args,), tfirst)
     jumps = np.pad(start[None], ((0, times.shape[0] - 1), (0, 0)))
     flow = Flow(system.func, np.ones(start.shape[0]), given, True)
     return fresh(flow(times.value, jumps.value, *system.operands))
 
 
-class System:
+class InitialValueProblem:
     """The right-hand side as an IR function of (state, time, *operands), the operands being all that it reads besides."""
 
     def __init__(self, function, n, args, tfirst):
@@ -56,7 +56,7 @@ class System:
         y, t, status = numbers(n), numbers(), current_trace().root.status
         before, status.value = status.value, PASSED
         try:
-            part = Part(slope, (Kind(y, ARRAY), Kind(t, SCALAR), kinds), self, self.name)
+            part = RuleFunction(slope, (Kind(y, ARRAY), Kind(t, SCALAR), kinds), self, self.name)
         finally:
             status.value = before
         self.func = settled(part, [y, t, *(x.value.type for x in given)])

@@ -15,9 +15,9 @@ from ...ir.types import Tensor
 from ..common.errors import ConcretizationError, LeakError, UnsupportedError, message
 from ..common.frames import ITERATED, locate
 from ..rewriter.converted import unconverted
-from .assume import decide, whole_number
-from .known import known
-from .storage import Blend, Storage, current_trace, placed
+from .constants import known
+from .speculate import decide, whole_number
+from .storage import AliasSet, Storage, current_trace, placed
 
 WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
@@ -190,7 +190,7 @@ class TracedArray(Traced):
     def value(self):
         """The SSA value of this window now."""
         storage = self.storage
-        if type(storage) is Blend and self.chain:
+        if type(storage) is AliasSet and self.chain:
             return bring(storage.given(lambda s: s.value, self.chain))
         value = storage.value
         build = Builder.building()
@@ -228,7 +228,7 @@ class TracedArray(Traced):
             if origin is not None and self.storage.readonly and self.storage.trace is root:
                 root.relied[origin, "writeable"] = False  # where data decide, the program says so
             raise ValueError(message("assignment destination is read-only", locate(), "Work on a copy: x = x.copy()."))
-        if type(self.storage) is Blend:
+        if type(self.storage) is AliasSet:
             self.storage.store(self.chain, new)
         else:
             self.storage.write(placed(bring(self.storage.value), self.chain, new))

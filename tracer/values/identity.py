@@ -13,7 +13,7 @@ from ...ir.ops.control import TRUTH
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
 from .array import TracedArray, TracedScalar
-from .storage import Blend, Shared, current_trace, either, memories
+from .storage import AliasSet, UnknownAlias, current_trace, either, memories
 from .views import dynamic
 
 COPY = "Take a copy where it is chosen: x = y.copy()."
@@ -61,7 +61,7 @@ def seen(storage, *chains):
 
 def window(storage, chain):
     """What tells which elements of a memory a chain of views shows, and in which order; None where that is not known."""
-    if isinstance(storage, Blend | Shared) or storage.frozen or dynamic(chain):
+    if isinstance(storage, AliasSet | UnknownAlias) or storage.frozen or dynamic(chain):
         return None
     whole, shown = seen(storage, (), chain)
     if not np.may_share_memory(whole, shown):
@@ -78,7 +78,7 @@ def answer(x, y, ask):
 
 def leaf(a, b, ask):
     for p, q in ((a, b), (b, a)):
-        if isinstance(p[0], Shared) and p[0] is not q[0] and {*memories(p[0])} & {*memories(q[0])}:
+        if isinstance(p[0], UnknownAlias) and p[0] is not q[0] and {*memories(p[0])} & {*memories(q[0])}:
             text = "an array that is one of several, as data decided in a loop, is compared with one of them"
             raise UnsupportedError(message(text, locate(), COPY))
     if a[0] is not b[0] and (standing(a[0]) and not inside(b[0], a[0]) or standing(b[0]) and not inside(a[0], b[0])):
@@ -106,9 +106,9 @@ def unknown():
 
 def of_each(storage, chain, ask):
     """`ask(memory, chain)`, a truth, of whichever memory an array is."""
-    if isinstance(storage, Shared) and storage.told is not None:
+    if isinstance(storage, UnknownAlias) and storage.told is not None:
         storage = storage.told
-    if not isinstance(storage, Blend):
+    if not isinstance(storage, AliasSet):
         return ask(storage, chain)
     value = None
     for test, base, steps in reversed(storage.choices):
@@ -137,14 +137,14 @@ def base(x):
     own = owner(x)
     if own:
         return None
-    if type(x.storage) not in (Blend, Shared):
+    if type(x.storage) not in (AliasSet, UnknownAlias):
         return TracedArray(x.storage)
     bases = memories(x.storage)
     types = {s.value.type for s in bases}
-    if own is None or len(types) > 1 or type(x.storage) is Shared:
+    if own is None or len(types) > 1 or type(x.storage) is UnknownAlias:
         text = "the base of an array is asked for, which is one of several, as data decided"
         raise UnsupportedError(message(text, locate(), COPY))
-    found = Blend([(test, s, ()) for test, s, _ in x.storage.choices], types.pop())
+    found = AliasSet([(test, s, ()) for test, s, _ in x.storage.choices], types.pop())
     return TracedArray(found if len(found.choices) > 1 else bases[0])
 
 
@@ -214,7 +214,7 @@ def set_writeable(x, to):
     """Make an array read-only, or not."""
     storage, ids = x.storage, tuple(map(id, x.chain))
     trace = current_trace()
-    if type(storage) in (Blend, Shared):
+    if type(storage) in (AliasSet, UnknownAlias):
         raise UnsupportedError(message("the flags of an array are set, which is one of several, as data decided", locate(), COPY))
     if trace.repeated:
         raise CannotRoll(message("the flags of an array are set inside a loop or branch that is captured as a whole", locate()))

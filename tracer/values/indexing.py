@@ -23,7 +23,7 @@ from .promote import broadcast_shapes, flat, nested, operand_as, read, shape_of
 from .ranges import affine, distance, interval
 from .status import all_within
 from .storage import current_trace
-from .views import Index
+from .views import IndexView
 from .weak import PythonInt, literal_within
 
 INPUT = "could not broadcast input array from shape {} into shape {}"
@@ -235,7 +235,7 @@ def basic(x, key):
         else:
             axes.append((int(k) % n, 1, 1))
     whole = static if any(k is Ellipsis for k in static) else (*static, Ellipsis)  # a view, even where all axes are dropped
-    return Index(axes, shape, whole)
+    return IndexView(axes, shape, whole)
 
 
 class Moving:

@@ -3,13 +3,13 @@
 import numpy as np
 
 from .array import TracedArray, fresh, wrap
-from .storage import UNKNOWN, Blend
+from .storage import UNKNOWN, AliasSet
 
 
 def depends(x):
     """The memories whose order in memory decides how an array lies."""
     storage = x.storage
-    return (storage,) if storage.origin is not None or isinstance(storage, Blend) else storage.lies
+    return (storage,) if storage.origin is not None or isinstance(storage, AliasSet) else storage.lies
 
 
 def both(a, b):

@@ -15,8 +15,8 @@ from ..common.errors import ShapeError, UnsupportedError, message, shown
 from ..common.frames import locate
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .mixed import Mixed
+from .poison import Poison
 from .storage import current_trace
-from .unmerged import Unmerged
 from .weak import HIGH, INT, LOW, PythonInt, literal_within
 
 PYTHON_NUMBERS = (bool, int, float, complex)
@@ -58,7 +58,7 @@ def read(x):
         return value, value.type.dtype
     if isinstance(x, PYTHON_NUMBERS):  # subclasses of the Python numbers
         return read(next(t for t in PYTHON_NUMBERS if isinstance(x, t))(x))
-    if isinstance(x, Unmerged | Mixed):
+    if isinstance(x, Poison | Mixed):
         x.fail()
     raise UnsupportedError(
         message(f"{shown(x, 60)} cannot take part in a traced operation", locate(), "Operands are arrays, numbers, and lists of them.")

@@ -42,7 +42,7 @@ class Storage:
         self.value = value
 
 
-class Blend(Storage):
+class AliasSet(Storage):
     """Memory that is one of several, as data decided while the program ran; it holds no elements of its own.
 
     choices: (test, storage, chain of views); at most one test holds, and the last, None, is for where none
@@ -109,12 +109,12 @@ class Blend(Storage):
         if self.trace is not current_trace() or mine == 1:
             return
         held = [s for _, s, _ in self.choices]
-        held += [m for s in dict.fromkeys(held) if isinstance(s, Shared) for m, _ in s.sources]
+        held += [m for s in dict.fromkeys(held) if isinstance(s, UnknownAlias) for m, _ in s.sources]
         own = collections.Counter(map(id, held))
         while held:
             s = held.pop()
             expected = own[id(s)] + 2 + sum(x is s for x in held)  # the holders among the choices, the name `s`, the argument, this list
-            if type(s) not in (Storage, Shared) or s.readonly or s.origin is not None or sys.getrefcount(s) > expected:
+            if type(s) not in (Storage, UnknownAlias) or s.readonly or s.origin is not None or sys.getrefcount(s) > expected:
                 return
         del s
         self.choices, self.memo = [(None, Storage(self.value, self.trace), ())], None
@@ -130,7 +130,7 @@ def distinct(choices):
     return [*found.values(), choices[-1]]
 
 
-class Shared(Storage):
+class UnknownAlias(Storage):
     """Memory that may be that of other arrays: of which, no value in the program says.
 
     A loop may leave such an array behind, and a choice among very many. Reading is fine while those
@@ -142,7 +142,7 @@ class Shared(Storage):
     def __init__(self, value, sources, told=None):
         self.told = told
         held = {m: m.value for s in sources for m in memories(s)}  # reading a Shared tells whether what it may be was written since
-        self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, Shared)]
+        self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, UnknownAlias)]
         self.trace, self.origin, self.readonly, self.frozen = current_trace(), None, False, None
         self.lies = UNKNOWN if any(s.lies is UNKNOWN for s in sources) else tuple(dict.fromkeys(x for s in sources for x in s.lies))
 
@@ -189,9 +189,9 @@ def _now(storage):
 
 def memories(storage):
     """The memories with elements of their own that one may be."""
-    if isinstance(storage, Blend):
+    if isinstance(storage, AliasSet):
         return list(dict.fromkeys(s for _, base, _ in storage.choices for s in memories(base)))
-    return [storage, *(m for s, _ in storage.sources for m in memories(s))] if isinstance(storage, Shared) else [storage]
+    return [storage, *(m for s, _ in storage.sources for m in memories(s))] if isinstance(storage, UnknownAlias) else [storage]
 
 
 def through(value, chain):

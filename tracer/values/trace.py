@@ -13,9 +13,9 @@ from ...ir.rules.fold import uniform
 from ...ir.types import type_of
 from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message
 from ..common.frames import locate
-from .assume import Assumption, holds
+from .speculate import Assumption, holds
 from .status import BITS, PASSED, Check, failed, passed
-from .storage import UNKNOWN, Blend, Storage, memories
+from .storage import UNKNOWN, AliasSet, Storage, memories
 
 SMALL = 64  # trace-local arrays up to this many elements become constants in the program; larger ones become inputs
 select = OPS["select"]
@@ -99,7 +99,7 @@ class Trace:
         if storage.lies is UNKNOWN:
             text = "an array that a loop carries, and that lies in memory otherwise before than after a trip, is asked how it lies"
             raise CannotRoll(message(text, locate(), "Take a copy before it is asked: x = y.copy()."))
-        if isinstance(storage, Blend):
+        if isinstance(storage, AliasSet):
             if storage.mixed:
                 text = "an array that data chose from several, which lie differently in memory, is asked how it lies"
                 raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))

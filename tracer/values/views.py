@@ -70,7 +70,7 @@ class Repeat:
         return spread_to(x, self.shape)
 
 
-class Part:
+class ComplexPart:
     """real or imag of a complex array."""
 
     def __init__(self, part):
@@ -119,7 +119,7 @@ class Diagonal:
         return slice_(flat, start=(*lead, start), stop=(*shape, stop), stride=(*(1 for _ in lead), m + 1))
 
 
-class Index:
+class IndexView:
     """Basic indexing: one entry an axis of the operand, then the shape after dropped and new axes.
 
     axes: per operand axis a static `(start, count, step)` or a traced start and a static length `(Value, count, None)`.
@@ -165,7 +165,7 @@ class Index:
 
 def dynamic(chain):
     """Whether data decide where a window lies."""
-    return any(isinstance(step, Index) and step.dynamic for step in chain)
+    return any(isinstance(step, IndexView) and step.dynamic for step in chain)
 
 
 def spelled(k):

@@ -7,7 +7,7 @@ from ...common.emit import counted, reshape_to
 from ...common.errors import UnsupportedError, message
 from ...common.frames import locate
 from ...extents.align import met, ranks
-from ...extents.bounded import Bounded, Span, made, mentioned, refused
+from ...extents.bounded import BoundedArray, SpanExtent, made, mentioned, refused
 from ...extents.indexing import assign, getitem
 from ...extents.numbers import number, traced
 from ...extents.windows import FLIP, WHOLE, view
@@ -31,7 +31,7 @@ def handles(*functions, method=None):
     def register(handler):
         FUNCTIONS.update(dict.fromkeys(functions, handler))
         for name in (method,) if isinstance(method, str) else method or ():
-            Bounded.methods[name] = handler
+            BoundedArray.methods[name] = handler
         return handler
 
     return register
@@ -103,7 +103,7 @@ def stored(name, result, out, casting="same_kind"):
         return result
     outs = out if isinstance(out, tuple) else (out,)
     for value, target in zip(result if isinstance(result, tuple) else (result,), outs):
-        if not isinstance(target, TracedArray | Bounded):
+        if not isinstance(target, TracedArray | BoundedArray):
             raise UnsupportedError(message(f"np.{name}(out=...) was given an array that is not traced", locate(), "Make it with np.zeros_like(x)."))
         if not np.can_cast(value.dtype, target.dtype, casting):
             raise casting_error(name, value.dtype, target.dtype, casting)
@@ -158,7 +158,7 @@ def conj(x):
     return np.conjugate(x)
 
 
-Bounded.methods["conjugate"] = conj
+BoundedArray.methods["conjugate"] = conj
 
 
 @handles(np.asarray, np.asanyarray, np.ascontiguousarray)
@@ -186,7 +186,7 @@ def size(a, axis=None):
 def transpose(a, *axes):
     axes = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
     perm = normalize_axis_tuple(axes, a.ndim) if axes else tuple(range(a.ndim))[::-1]
-    return Bounded(np.transpose(a.array, perm), [a.extents[p] for p in perm])
+    return BoundedArray(np.transpose(a.array, perm), [a.extents[p] for p in perm])
 
 
 @handles(np.flip)
@@ -213,9 +213,9 @@ def ravel(a, order="C"):
 
 
 FUNCTIONS[np.atleast_1d] = lambda *xs: xs[0] if len(xs) == 1 else xs
-Bounded.T = property(lambda self: transpose(self))
-Bounded.real = property(lambda self: Bounded(self.array.real, self.extents) if self.array.dtype.kind == "c" else self)
-Bounded.imag = property(lambda self: Bounded(self.array.imag, self.extents))
+BoundedArray.T = property(lambda self: transpose(self))
+BoundedArray.real = property(lambda self: BoundedArray(self.array.real, self.extents) if self.array.dtype.kind == "c" else self)
+BoundedArray.imag = property(lambda self: BoundedArray(self.array.imag, self.extents))
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -225,17 +225,17 @@ Bounded.imag = property(lambda self: Bounded(self.array.imag, self.extents))
 def nonzero(a):
     """The places of what is not zero, an array of them along every axis; of a whole array too."""
     test = np.not_equal(a, 0) if a.dtype.kind != "b" else a
-    n = a.array.shape if type(a) is Bounded else a.shape
+    n = a.array.shape if type(a) is BoundedArray else a.shape
     if not n:
         raise ValueError(message("Calling nonzero on 0d arrays is not allowed.", locate()))
     grids = []
     for axis in range(len(n)):
         places = fresh(counted(n, axis))
-        if type(a) is Bounded and len(n) == 1:
+        if type(a) is BoundedArray and len(n) == 1:
             extent = a.extents[0]
-            rank = np.subtract(places, traced(number(extent.start))) if isinstance(extent, Span) else fresh(ranks(extent.mask.value))
-            places = Bounded(rank, a.extents)
-        elif type(a) is Bounded:
+            rank = np.subtract(places, traced(number(extent.start))) if isinstance(extent, SpanExtent) else fresh(ranks(extent.mask.value))
+            places = BoundedArray(rank, a.extents)
+        elif type(a) is BoundedArray:
             raise refused("np.nonzero of several axes", a)
         grids.append(getitem(places, test))
     return tuple(grids)
@@ -253,20 +253,20 @@ def argwhere(a):
     grids = nonzero(a)
     parts_ = [reshape_to(g.array.value, (*g.array.shape, 1)) for g in grids]
     value = OPS["concatenate"](*parts_, axis=1) if len(parts_) > 1 else parts_[0]
-    return Bounded(fresh(value), (grids[0].extents[0], None))
+    return BoundedArray(fresh(value), (grids[0].extents[0], None))
 
 
 @handles(np.compress, method=None)
 def compress(condition, a, axis=None, out=None):
     x = a if axis is not None else np.ravel(a)
     axis = normalize_axis_index(axis or 0, x.ndim)
-    n = np.shape(condition)[0] if not isinstance(condition, Bounded) else None
+    n = np.shape(condition)[0] if not isinstance(condition, BoundedArray) else None
     if n is not None and n < x.shape[axis]:
         x = x[(*(WHOLE,) * axis, slice(0, n))]
     return stored("compress", getitem(x, (*(WHOLE,) * axis, condition)), out)
 
 
-Bounded.methods["compress"] = lambda x, condition, axis=None, out=None: compress(condition, x, axis, out)
+BoundedArray.methods["compress"] = lambda x, condition, axis=None, out=None: compress(condition, x, axis, out)
 
 
 @handles(np.extract)
@@ -282,14 +282,14 @@ FUNCTIONS[np.take] = lambda a, indices, axis=None, out=None, mode="raise": take(
 
 def take(a, indices, axis, out, mode):
     if mode != "raise":
-        raise refused(f"np.take(mode={mode!r})", a if type(a) is Bounded else indices)
+        raise refused(f"np.take(mode={mode!r})", a if type(a) is BoundedArray else indices)
     axis = 0 if axis is None and np.ndim(a) == 1 else axis
     if axis is None:
-        raise refused("np.take without an axis", a if type(a) is Bounded else indices)
+        raise refused("np.take without an axis", a if type(a) is BoundedArray else indices)
     return stored("take", getitem(a, (*(WHOLE,) * normalize_axis_index(axis, np.ndim(a)), indices)), out)
 
 
-Bounded.methods["take"] = lambda a, indices, axis=None, out=None, mode="raise": take(a, indices, axis, out, mode)
+BoundedArray.methods["take"] = lambda a, indices, axis=None, out=None, mode="raise": take(a, indices, axis, out, mode)
 
 
-Bounded.ufunc_handler, Bounded.function_handler = staticmethod(call_ufunc_method), staticmethod(call_function)
+BoundedArray.ufunc_handler, BoundedArray.function_handler = staticmethod(call_ufunc_method), staticmethod(call_function)

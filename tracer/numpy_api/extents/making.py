@@ -11,11 +11,11 @@ from ...common.emit import cast_to, counted
 from ...common.errors import ConcretizationError, message
 from ...common.frames import locate
 from ...extents.align import from_zero, parts, value_of
-from ...extents.bounded import Bounded, Span, made, refused
+from ...extents.bounded import BoundedArray, SpanExtent, made, refused
 from ...extents.numbers import FAR, between, bounded, compare, greatest, minus, number, operand, plus, require, traced
 from ...values.array import Traced, TracedScalar, fresh
-from ...values.assume import whole_number
 from ...values.promote import operand_as, read
+from ...values.speculate import whole_number
 from ..handles import handle
 from ..registry import call_function
 from .functions import handles, stored
@@ -45,7 +45,7 @@ def extent_of(size):
             )
         )
     require(compare("le", 0, n), ValueError, message("negative dimensions are not allowed", locate()))
-    return max(high, 0), Span(0, traced(bounded(greatest(n, 0), 0, high)))
+    return max(high, 0), SpanExtent(0, traced(bounded(greatest(n, 0), 0, high)))
 
 
 def sized(real, shape, *args, **kwargs):
@@ -82,7 +82,7 @@ def arange(*args, dtype=None, **kwargs):
 @handles(np.concatenate)
 def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """The arrays one behind the other: each covers the junk that the one before it leaves."""
-    items = [x if type(x) is Bounded else handle(x) for x in arrays]
+    items = [x if type(x) is BoundedArray else handle(x) for x in arrays]
     if axis is None:
         items, axis = [np.ravel(x) for x in items], 0
     axis = np.lib.array_utils.normalize_axis_index(axis, items[0].ndim)
@@ -92,27 +92,27 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     common = np.dtype(dtype) if dtype is not None else np.result_type(*[x.dtype for x in items])
     values, lengths = [], []
     for x in items:
-        x = from_zero(x, axis) if type(x) is Bounded else x
+        x = from_zero(x, axis) if type(x) is BoundedArray else x
         values.append(cast_to(value_of(x), common))
-        lengths.append(x.lengths[axis] if type(x) is Bounded else x.shape[axis])
+        lengths.append(x.lengths[axis] if type(x) is BoundedArray else x.shape[axis])
     whole = np.concatenate([fresh(v) for v in values], axis).value  # NumPy's own verdict on the other axes
     at = 0
     for value, length in zip(values, lengths):
         starts = [operand(at if d == axis else 0) for d in range(whole.type.ndim)]
         whole = OPS["dynamic_update_slice"](whole, value, *starts)
         at = plus(at, length)
-    return stored("concatenate", made(fresh(whole), [Span(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)]), out)
+    return stored("concatenate", made(fresh(whole), [SpanExtent(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)]), out)
 
 
 @handles(np.append)
 def append(arr, values, axis=None):
-    items = [x if type(x) is Bounded else np.atleast_1d(handle(x)) for x in (arr, values)]
+    items = [x if type(x) is BoundedArray else np.atleast_1d(handle(x)) for x in (arr, values)]
     return concatenate([np.ravel(x) for x in items] if axis is None else items, 0 if axis is None else axis)
 
 
 @handles(np.hstack)
 def hstack(tup, **kwargs):
-    items = [x if type(x) is Bounded else np.atleast_1d(handle(x)) for x in tup]
+    items = [x if type(x) is BoundedArray else np.atleast_1d(handle(x)) for x in tup]
     return concatenate(items, 0 if items[0].ndim == 1 else 1, **kwargs)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from ...common.errors import UnsupportedError, message
 from ...common.frames import locate
 from ...extents.align import harmless, meeting, moved, parts, value_of
-from ...extents.bounded import Bounded, made, refused
+from ...extents.bounded import BoundedArray, made, refused
 from ...values.array import TracedArray, fresh
 from ..handles import handle
 from ..registry import HANDLERS
@@ -25,7 +25,7 @@ def brought(x, y, pairs, text):
             values[which] = moved(values[which], axis, own[which][axis], size, target)
             own[which][axis] = target
     for value, extents in zip(values, own):
-        out.append(fresh(harmless(Bounded(fresh(value), extents), 0)))
+        out.append(fresh(harmless(BoundedArray(fresh(value), extents), 0)))
     return out, own
 
 
@@ -43,9 +43,9 @@ def product(name, run, x, y, a, b, out=None):
 
 def ready(name, x, y):
     """Both as traced arrays of one or two axes."""
-    x, y = (v if type(v) is Bounded else handle(v) for v in (x, y))
+    x, y = (v if type(v) is BoundedArray else handle(v) for v in (x, y))
     if not 0 < x.ndim < 3 or not 0 < y.ndim < 3:
-        raise refused(f"np.{name} of scalars or of more than two axes", x if type(x) is Bounded else y)
+        raise refused(f"np.{name} of scalars or of more than two axes", x if type(x) is BoundedArray else y)
     return x, y
 
 
@@ -71,7 +71,7 @@ def inner(a, b):
 
 
 def flat(name, x):
-    return np.ravel(x if type(x) is Bounded else handle(x))
+    return np.ravel(x if type(x) is BoundedArray else handle(x))
 
 
 @handles(np.vdot)
@@ -83,7 +83,7 @@ def vdot(a, b):
 @handles(np.vecdot)
 def vecdot(a, b, axis=-1, **kwargs):
     if np.ndim(a) != 1 or np.ndim(b) != 1:
-        raise refused("np.vecdot of several axes", a if type(a) is Bounded else b)
+        raise refused("np.vecdot of several axes", a if type(a) is BoundedArray else b)
     return vdot(a, b)
 
 
@@ -114,6 +114,6 @@ def einsum(subscripts, *operands, out=None, **kwargs):
         for i, axis in holders:
             values[i] = moved(values[i], axis, own[i][axis], size, found[c])
             own[i][axis] = found[c]
-    arrays = [fresh(harmless(Bounded(fresh(v), e), 0)) for v, e in zip(values, own)]
+    arrays = [fresh(harmless(BoundedArray(fresh(v), e), 0)) for v, e in zip(values, own)]
     result = HANDLERS[np.einsum](f"{left}->{right}", *arrays, **kwargs)
     return stored("einsum", made(result, [found.get(c) for c in right]) if isinstance(result, TracedArray) else result, out)

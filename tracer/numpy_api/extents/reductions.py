@@ -5,7 +5,7 @@ import numpy as np
 from ...common.errors import message
 from ...common.frames import locate
 from ...extents.align import from_zero, harmless, met, valid
-from ...extents.bounded import Bounded, made, refused
+from ...extents.bounded import BoundedArray, made, refused
 from ...extents.numbers import compare, either, negated, require
 from ...values.array import TracedArray, fresh
 from ..registry import HANDLERS
@@ -72,7 +72,7 @@ def where_valid(x, where):
     if where is True:
         return x, fresh(valid(x)) if valid(x) is not True else True
     (array, mask), extents = met((x, where))
-    x = Bounded(array, extents)
+    x = BoundedArray(array, extents)
     meant = valid(x)
     return x, mask if meant is True else np.logical_and(mask, fresh(meant))
 
@@ -187,7 +187,7 @@ def running(function, fill, method):
             raise refused(f"np.{function.__name__} without an axis", a)
         value = fresh(harmless(a, fill(a.array.type)))
         result = HANDLERS[function](value, axis=0 if axis is None else axis, dtype=dtype)
-        return stored(function.__name__, Bounded(result, a.extents), out)
+        return stored(function.__name__, BoundedArray(result, a.extents), out)
 
     return handles(function, method=method)(handler)
 
@@ -206,20 +206,20 @@ def ordering(function):
         axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
         a = from_zero(a, axis)
         value = fresh(harmless(a, missing(a.array.type), (axis,)))
-        return Bounded(HANDLERS[function](value, axis=axis, kind="stable" if function is np.argsort else kind), a.extents)
+        return BoundedArray(HANDLERS[function](value, axis=axis, kind="stable" if function is np.argsort else kind), a.extents)
 
     return handles(function)(handler)
 
 
 sort_, argsort_ = ordering(np.sort), ordering(np.argsort)
-Bounded.methods["argsort"] = argsort_
+BoundedArray.methods["argsort"] = argsort_
 
 
 def sort_method(a, axis=-1, **kwargs):
     a[...] = sort_(a, axis, **kwargs)
 
 
-Bounded.methods["sort"] = sort_method
+BoundedArray.methods["sort"] = sort_method
 
 
 @handles(np.diff)

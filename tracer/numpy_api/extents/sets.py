@@ -7,7 +7,7 @@ from ...common.emit import counted
 from ...common.errors import message
 from ...common.frames import locate
 from ...extents.align import chosen, from_zero, harmless, inside
-from ...extents.bounded import Bounded, Span, made, refused
+from ...extents.bounded import BoundedArray, SpanExtent, made, refused
 from ...extents.indexing import getitem
 from ...extents.numbers import traced
 from ...extents.windows import WHOLE
@@ -24,12 +24,12 @@ ALL, INVERSE, COUNTS = (type(f(np.zeros(1))) for f in (np.unique_all, np.unique_
 
 
 def array_of(x):
-    return x if type(x) is Bounded else handle(x)
+    return x if type(x) is BoundedArray else handle(x)
 
 
 def front(x):
     """(the elements in a row, junk behind them that sorts last; how many are meant)."""
-    if type(x) is not Bounded:
+    if type(x) is not BoundedArray:
         x = np.ravel(x)
         return x, x.shape[0]
     x = from_zero(np.ravel(x), 0)
@@ -44,7 +44,7 @@ def in_order(x):
 def first_of(n, count, differ):
     """Where, of n places of which the first `count` are meant, another value begins: a bool value. differ: of the n - 1 neighbours."""
     first = np.concatenate([[True], differ])
-    meant = inside(Span(0, traced(count)), n)
+    meant = inside(SpanExtent(0, traced(count)), n)
     return first.value if meant is True else OPS["and"](first.value, meant)
 
 
@@ -59,14 +59,14 @@ def differing(x, equal_nan=True):
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
     """The distinct values, or rows, in order: of the sorted ones those that differ from the one before."""
     ar = array_of(ar)
-    n = ar.array.shape if type(ar) is Bounded else ar.shape
-    if not ar.size if type(ar) is not Bounded else 0 in n:
+    n = ar.array.shape if type(ar) is BoundedArray else ar.shape
+    if not ar.size if type(ar) is not BoundedArray else 0 in n:
         empty = np.unique(np.zeros(n, ar.dtype), return_index, return_inverse, return_counts, axis)
         return tuple(map(handle, empty)) if isinstance(empty, tuple) else handle(empty)
     if axis is not None:
         axis = normalize_axis_index(axis, ar.ndim)
     rows = axis is not None and ar.ndim > 1
-    if rows and type(ar) is Bounded:
+    if rows and type(ar) is BoundedArray:
         raise refused("np.unique along an axis", ar)
     if rows:
         x = np.moveaxis(ar, axis, 0)
@@ -81,13 +81,13 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     extent = chosen(first_of(x.shape[0], count, differ))
     values = np.moveaxis(np.reshape(x, shape), 0, axis) if rows else x
     extents = [extent if d == (axis if rows else 0) else None for d in range(values.ndim)]
-    found = [Bounded(fresh(values.value), extents)]
+    found = [BoundedArray(fresh(values.value), extents)]
     if return_index:
-        found.append(Bounded(order, (extent,)))
+        found.append(BoundedArray(order, (extent,)))
     if return_inverse:
         found.append(inverse(order, extent, ar, count, rows or axis is not None))
     if return_counts:
-        found.append(Bounded(lengths(extent, x.shape[0], count), (extent,)))
+        found.append(BoundedArray(lengths(extent, x.shape[0], count), (extent,)))
     return tuple(found) if len(found) > 1 else found[0]
 
 
@@ -95,8 +95,8 @@ def inverse(order, extent, ar, count, along):
     """For each element the number of its value."""
     rank = np.cumsum(fresh(extent.mask.value)) - 1
     out = rank[np.argsort(order)]
-    if type(ar) is Bounded:
-        return made(out, (Span(0, traced(count)),))
+    if type(ar) is BoundedArray:
+        return made(out, (SpanExtent(0, traced(count)),))
     return out if along else np.reshape(out, ar.shape)
 
 
@@ -141,7 +141,7 @@ def both(ar1, ar2, assume_unique):
 
 def together(ar1, ar2):
     """The elements of both in a row; a Python number takes the other's dtype."""
-    join = concatenate if Bounded in (type(ar1), type(ar2)) else np.concatenate
+    join = concatenate if BoundedArray in (type(ar1), type(ar2)) else np.concatenate
     return join([ar1, ar2], axis=None)
 
 
@@ -162,14 +162,14 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     if x.shape[0] < 2 or not (assume_unique or all(getattr(v, "array", v).shape[0] for v, _ in known)):
         twice = fresh(getattr(x, "array", x).value)[:0]
         return (twice, handle(np.zeros(0, int)), handle(np.zeros(0, int))) if return_indices else twice
-    meant = inside(Span(0, traced(count)), x.shape[0])
+    meant = inside(SpanExtent(0, traced(count)), x.shape[0])
     same = np.equal(x[1:], x[:-1])
     extent = chosen(same.value if meant is True else OPS["and"](same.value, fresh(meant)[1:].value))
-    twice = Bounded(fresh(x[:-1].value), (extent,))
+    twice = BoundedArray(fresh(x[:-1].value), (extent,))
     if not return_indices:
         return twice
     before = known[0][0].shape[0]
-    places = [Bounded(fresh(p.value), (extent,)) for p in (order[:-1], order[1:] - before)]
+    places = [BoundedArray(fresh(p.value), (extent,)) for p in (order[:-1], order[1:] - before)]
     return twice, *[p if index is None else getitem(index, p) for p, (_, index) in zip(places, known)]
 
 
@@ -185,7 +185,7 @@ def setxor1d(ar1, ar2, assume_unique=False):
     alone = np.not_equal(x[1:], x[:-1])
     last = np.equal(fresh(counted((n,))), end - 1)
     behind = np.logical_or(np.append(alone, True), last)
-    return Bounded(fresh(x.value), (chosen(OPS["and"](first_of(n, count, alone), behind.value)),))
+    return BoundedArray(fresh(x.value), (chosen(OPS["and"](first_of(n, count, alone), behind.value)),))
 
 
 @set_function(np.setdiff1d)
@@ -196,13 +196,13 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Whether elements are among others, either of unknown length."""
-    if type(test_elements) is not Bounded:
+    if type(test_elements) is not BoundedArray:
         found = PLAIN_ISIN(element.array, test_elements, assume_unique, kind=kind)
     else:
         dtype = np.result_type(*[x.dtype if hasattr(x, "dtype") else x for x in (element, test_elements)])
         tests = sort_(np.ravel(test_elements).astype(dtype))
         ordered, count = tests.array, tests.lengths[0]
-        x = element.array if type(element) is Bounded else handle(element)
+        x = element.array if type(element) is BoundedArray else handle(element)
         if not ordered.size:
             found = np.zeros_like(x, bool)
         else:
@@ -210,7 +210,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
             near = np.take(ordered, places, mode="clip")
             found = np.logical_and(np.equal(near, x), np.less(places, traced(count)))
     out = np.logical_not(found) if invert else found
-    return Bounded(out, element.extents) if type(element) is Bounded else out
+    return BoundedArray(out, element.extents) if type(element) is BoundedArray else out
 
 
 PLAIN_ISIN = HANDLERS[np.isin]

@@ -1,0 +1,243 @@
+"""The equations of a program as the NumPy statements that cost least a call.
+
+NumPy's own broadcasting stands for most `broadcast` equations: what is held of a value may be *thin*, an array of
+fewer elements that broadcasts to it, and what is elementwise stays thin. Values of shape () are numbers, not arrays:
+Python's floats as they come, where what is done with them is the same in both, NumPy's otherwise.
+"""
+
+import ast
+import builtins
+from collections import Counter
+
+import numpy as np
+
+from ...ir.core import Constant, Lit
+from ...ir.ops.control import call, cond, loop
+from ...ir.syntax import compiled, parse
+from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
+from .inline_exprs import nested
+from .looped import LOOPED, looped
+from .matrices import TEXTS, is_solved, of_matrices
+from .nests import call_nest, machine_code, nest_of
+from .operand import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, LazyOperand, computes, outcome, ufunc
+from .pretty import INFIX, pretty
+from .rows import is_taken, of_rows
+from .templates import MADE, RULES
+from .trips import run_trips
+
+
+class Statements:
+    """Statements for the equations of `func`, what is held of its results, and the file that they stand in.
+
+    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be stored.
+    `overwritten` has the names of arrays that may be such a parameter's, and of whose.
+    """
+
+    def __init__(self, func, params, taken, overwritable=()):
+        self.module = _Module()
+        self.writer = _QuickWriter(self.module, taken)
+        self.writer.uses, self.writer.readers = Counter(uses(func)), readers(func)
+        self.writer.held.update(zip(func.params, params, strict=True))
+        self.writer.overwritable = overwritable
+        self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
+        self.plain = {h.text for h in params if h.kinds == {PYTHON}}
+        self.lines = self.writer.block(func)
+        self.raises = sorted(self.writer.raises)  # exceptions of NumPy's that the lines may raise
+        self.results = [self.writer.hold(r) for r in func.results]
+
+    def whole(self, held, type):
+        """Text of all of a value, as NumPy has it."""
+        return self.writer.whole(held, type)
+
+    def constant(self, x, wish):
+        """A name for an object."""
+        return self.writer.constant(x, wish)
+
+    def define(self, name, body, space, fixed=()):
+        """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines say."""
+        tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
+        tree.body[-1] = self.function = nested(tree.body[-1], fixed)
+        self.silent = silent(self.function, self.plain)
+        space |= self.module.objects
+        with np.errstate(all="ignore"):
+            exec(compiled(tree, "<wengert numpy call>", "exec"), space)
+        return space[name]
+
+
+QUIET = {"writeable", "len"}  # functions that only look at arguments
+
+
+def silent(function, plain):
+    """Whether a function can cause no warning of NumPy's: it calls nothing of NumPy's, and adds and multiplies only `plain` names."""
+    nodes = list(ast.walk(function))
+    called = lambda n: isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in QUIET)
+    if any(called(n) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult) for n in nodes):
+        return False
+    inside = [x for n in nodes if isinstance(n, ast.BinOp) for x in (n.left, n.right)]
+    return all(isinstance(x, ast.BinOp | ast.Constant) or isinstance(x, ast.Name) and x.id in plain for x in inside)
+
+
+class _QuickWriter(_Writer):
+    def __init__(self, module, taken):
+        super().__init__(module, sources=False)
+        self.taken |= {*taken, *dir(builtins)}
+        self.held, self.overwritten, self.raises = {}, {}, set()
+
+    def bind(self, value):
+        """A name of ours: nobody reads these, and a user's would hide what the text calls."""
+        self.names[value] = self.fresh(f"v{len(self.names)}")
+        return self.names[value]
+
+    # -- what is held ------------------------------------------------------------------------------
+    def hold(self, x):
+        """What is held of an operand."""
+        if not isinstance(x, Lit):
+            return self.held[x]
+        if x.type.dtype.name in ("float64", "bool"):
+            return LazyOperand(_number(x.value), (), frozenset([PYTHON]))
+        return LazyOperand(self.constant(x.type.dtype.type(x.value), "number"), (), frozenset([NUMPY]))
+
+    def full(self, x):
+        """What is held of an operand that NumPy is not to broadcast."""
+        if isinstance(x, Lit) and x.type.shape and x.type.size * x.type.dtype.itemsize <= KEPT:
+            return self.kept(np.full(x.type.shape, x.value, x.type.dtype))
+        return self.hold(x)
+
+    def constant(self, x, wish):
+        name = self.fresh(wish)
+        self.module.objects[name] = x
+        return name
+
+    def attribute(self, v):
+        return self.constant(v.array, "constant") if isinstance(v, Constant) and v.array.ndim else super().attribute(v)
+
+    def whole(self, held, type):
+        if held.shape == type.shape:
+            return self.number(held, type)
+        if held.shape == () and type.size <= SMALL:
+            return f"np.full({type.shape}, {held.text}, np.{type.dtype.name})"
+        return f"np.broadcast_to({self.number(held, type)}, {type.shape})"
+
+    def number(self, held, type):
+        """Text of a value that is no number of Python's."""
+        return f"np.{type.dtype.name}({held.text})" if held.python else held.text
+
+    def keep(self, value, text, shape, kinds=(), new=False):
+        """A statement that gives a value its name."""
+        name = self.bind(value)
+        self.held[value] = LazyOperand(name, shape, frozenset(kinds if shape == () else ()), new and shape != ())
+        return [f"{name} = {text}"]
+
+    # -- equations ---------------------------------------------------------------------------------
+    def statement(self, eqn):
+        if eqn.op is cond:
+            return self.choice(eqn)
+        if eqn.op is loop:
+            return call_nest(self, eqn) if nest_of(eqn) is not None else run_trips(self, eqn)
+        if is_taken(eqn):
+            return of_rows(self, eqn)
+        if is_solved(eqn) or eqn.op in TEXTS and eqn.op is not call:
+            return of_matrices(self, eqn)
+        if eqn.op in LOOPED and machine_code(eqn):
+            return self.inlined(eqn, looped(eqn))
+        if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
+            return self.once(eqn)
+        rule = RULES.get(eqn.op)
+        lines = rule and rule(self, eqn, *[self.hold(x) for x in eqn.operands])
+        if lines is not None:
+            return lines
+        if "elementwise" in eqn.op.traits and _template(eqn.op) is not None:
+            return self.pointwise(eqn, [self.hold(x) for x in eqn.operands])
+        return self.general(eqn)
+
+    def once(self, eqn):
+        """A value that depends on nothing."""
+        (r,) = eqn.results
+        self.held[r] = self.kept(np.array(eqn.op.body(**eqn.attrs)))
+        return []
+
+    def kept(self, array):
+        """What is held of an array known now."""
+        if not array.ndim:
+            return LazyOperand(self.constant(array[()], "constant"), (), frozenset([NUMPY]))
+        array.flags.writeable = False
+        return LazyOperand(self.constant(array, "constant"), array.shape)
+
+    def general(self, eqn):
+        texts = [self.whole(self.full(x), x.type) for x in eqn.operands]
+        text = pretty(eqn, texts) or self.expression(eqn.op, texts, eqn.attrs)
+        if not eqn.op.multiple:
+            (r,) = eqn.results
+            return self.keep(r, text, r.type.shape, (NUMPY, ZERO), new=eqn.op in MADE)
+        names = []
+        for r in eqn.results:
+            names.append(self.bind(r))
+            self.held[r] = LazyOperand(names[-1], r.type.shape, frozenset([NUMPY, ZERO]))
+        return [f"{', '.join(names)}{',' if len(names) == 1 else ''} = {text}"]
+
+    def pointwise(self, eqn, held):
+        """NumPy broadcasts the operands. A literal beside an array is a plain number, which takes the dtype of the array."""
+        (r,) = eqn.results
+        shape, literal = np.broadcast_shapes(*(h.shape for h in held)), [isinstance(x, Lit) for x in eqn.operands]
+        symbol, numbers = INFIX.get(eqn.op), [self.number(h, x.type) for h, x in zip(held, eqn.operands)]
+        texts = [h.text for h in held]
+        if (symbol or ufunc(eqn.op)) and shape and len({x.type.dtype for x in eqn.operands}) == 1:
+            texts = [_number(x.value) if known else t for known, x, t in zip(literal, eqn.operands, texts)]
+        if symbol in SAME:
+            return self.keep(r, f"{texts[0]} {symbol} {texts[1]}", shape, outcome(held), new=True)
+        if not symbol and not ufunc(eqn.op):
+            texts = [t if known else n for known, n, t in zip(literal, numbers, texts)]
+        if all(h.python for h in held) and (symbol or not ufunc(eqn.op)):
+            k = literal.index(False) if False in literal else 0
+            texts[k] = numbers[k]
+        text = f"{texts[0]} {symbol} {texts[1]}" if symbol else self.expression(eqn.op, texts, eqn.attrs)
+        return self.keep(r, text, shape, [NUMPY] if symbol or computes(eqn.op) else [NUMPY, ZERO], new=bool(symbol) or computes(eqn.op))
+
+    def inlined(self, eqn, func):
+        """The statements of a function in the place of an equation."""
+        self.uses.update(uses(func))
+        self.held.update((p, self.hold(x).shared()) for p, x in zip(func.params, eqn.operands, strict=True))
+        lines = self.block(func)
+        self.held.update((r, self.hold(x)) for r, x in zip(eqn.results, func.results, strict=True))
+        return lines
+
+    def choice(self, eqn):
+        """Plain `if`: only the branch that is taken runs."""
+        index, *operands = eqn.operands
+        pick, branches = self.hold(index).text, eqn.attrs["branches"]
+        names, parts, kinds = [self.bind(r) for r in eqn.results], [], [set() for _ in eqn.results]
+        for branch in branches:
+            self.held.update((p, self.hold(x).shared()) for p, x in zip(branch.params, operands, strict=True))
+            lines = self.block(branch)
+            for k, (name, x) in enumerate(zip(names, branch.results, strict=True)):
+                held = self.hold(x)
+                kinds[k] |= held.kinds if held.shape == x.type.shape else {ZERO}
+                lines.append(f"{name} = {held.text if held.shape == x.type.shape else self.whole(held, x.type)}")
+            parts.append(lines)
+        for name, r, found in zip(names, eqn.results, kinds, strict=True):
+            self.held[r] = LazyOperand(name, r.type.shape, frozenset(found if r.type.shape == () else ()))
+        if len(parts) == 1:
+            return parts[0]
+        if index.type.kind == "b":
+            heads, parts = [f"if {pick}:", "else:"], parts[::-1]
+        else:
+            heads = [f"if {pick} <= 0:", *(f"elif {pick} == {k}:" for k in range(1, len(parts) - 1)), "else:"]
+        return [line for head, part in zip(heads, parts, strict=True) for line in (head, *("    " + x for x in part or ["pass"]))]
+
+
+def uses(func):
+    """Each operand and result of a program and of its bodies, once a use."""
+    yield from func.results
+    for eqn in func.eqns:
+        yield from eqn.operands
+        for region in eqn.regions():
+            yield from uses(region)
+
+
+def readers(func):
+    """{value: the equations of a program that read it}"""
+    found = {}
+    for eqn in func.eqns:
+        for x in set(eqn.operands):
+            found.setdefault(x, []).append(eqn)
+    return found

@@ -1,8 +1,0 @@
-"""The user's own rules."""
-
-from ..rewrite import rewrite
-
-
-def given(func, rules=None, log=None):
-    """None of the user's rules applies to any equation, but to those that it made itself. Regions too."""
-    return func if rules is None else rewrite(func, rules, log)

@@ -1,0 +1,270 @@
+"""The function a user calls: generated Python in which the signatures met last are tested inline.
+
+    def call(x=MISSING, y=MISSING, *rest):
+        if type(x) is T0 and type(y) is T1 and not rest and G['np'] is np:
+            try:
+                return program(x, y)
+            except Untraced:
+                pass
+        return slow(*parted((x, y), rest, names))
+
+One frame, no tuple, no dictionary: what stands between the user and jax.jit's C++ dispatch costs
+about a fifth of a microsecond. Parameters have the names of the user's, so that Python itself finds those given by keyword;
+functions that take keywords of other kinds get `**keywords`, a dictionary a call. When a new signature is met the code object is
+exchanged; the function, its parameters and its identity stay. Names are numbered, so that a thread still inside the old code finds
+the old objects.
+"""
+
+import itertools
+import types
+
+import numpy as np
+
+from ...backends import forked
+from ...backends.xla import dispatch, hosted, waiting
+from ...ir.parameters import declared
+from ...ir.types import SHORT
+from ..capture import shared_containers
+from ..capture.capture import ARRAY, SCALAR
+from ..capture.handover import follow
+from ..guards import float_errors
+from ..guards.guard import LARGEST, STALE, Read, namer
+from ..program.backend_choice import BackendChoice
+from ..program.emit_results import asked, returned
+from ..program.emit_structure import alike, listed, written_key
+from ..program.numpy_call import MISS
+from ..program.trace_tree import Trees, Untraced
+from ..program.trap import Trap
+from ..rules import rules
+
+MISSING = object()
+WIDEST = 1000  # leaves beyond which no inline test is generated
+MANY = 64  # leaves beyond which it is generated for a second call only: that takes 50 us a leaf
+NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
+HOT = 4  # signatures, and states of the outside values, that are tested inline
+FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
+NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there
+COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
+
+
+def named_of(function):
+    """Names of the parameters of a function of the user's that it may as well be given by position, None for others."""
+    if hasattr(function, "compiled"):
+        return function.compiled.front.named
+    if not isinstance(function, types.FunctionType | types.MethodType):
+        return ()
+    own = declared(function, follow_wrapped=False).parameters.values()
+    return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD])
+
+
+def parted(values, rest, names):
+    """(args, kwargs) of a call whose parameters have these values, MISSING where nothing was given."""
+    n = next((i for i, x in enumerate(values) if x is MISSING), len(values))
+    return (*values[:n], *rest), {name: x for name, x in zip(names[n:], values[n:]) if x is not MISSING}
+
+
+class InlineCache:
+    """The generated function of one Compiled, and the namespace its code lives in."""
+
+    def __init__(self, slow, signature, named=()):
+        parameters = list(signature.parameters.values()) if signature else []
+        count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self.count = 0 if self.variadic or count > MANY else count
+        self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
+        self.bare = 0 < self.count == len(self.named) == len(parameters)  # whether there are no other keywords
+        self.hot = {}  # World -> its lines, the one met last in front
+        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": (Untraced, forked.Forked), "Stale": (*STALE, NameError)}
+        self.space |= {"narrow": NARROW, "x64": dispatch.X64, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
+        self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
+        self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
+        self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
+        self.own = [p.name for p in parameters[: self.count]]
+        self.space |= {"parted": parted, "named": self.own}
+        self.call = self._compile([])
+
+    def _compile(self, hot):
+        names = [f"a{i}" for i in range(self.count)]
+        head, before, behind = self._bare(names) if self.bare else self._with_keywords(names)
+        lines = [f"def call({head}):", *("    " + line for line in [*before, *hot, *behind])]
+        exec(compile("\n".join(lines), "<wengert call>", "exec"), self.space)
+        if self.bare:  # locals are numbered: under whatever names, they hide no object of ours
+            code = self.space["call"].__code__
+            self.space["call"].__code__ = code.replace(co_varnames=(*self.own, *code.co_varnames[self.count :]))
+        return self.space["call"]
+
+    def _bare(self, names):
+        """Parameters, no lines that come first, and the one that hands a call on."""
+        known = self.named.count(None)  # by position alone
+        head = [*(f"{n}=MISSING" for n in names[:known]), *(["/"] if known else []), *(f"{n}=MISSING" for n in names[known:]), "*rest"]
+        return ", ".join(head), [], [f"return slow(*parted({listed(names)}, rest, named))"]
+
+    def _with_keywords(self, names):
+        """Parameters, lines that take keywords by position where that means the same, and those that hand a call on."""
+        head = ", ".join([*(f"{n}=MISSING" for n in names), *(["/"] if names else []), "*rest", "**keywords"])
+        moved = [(i, f"a{i} = keywords.pop({name!r}, MISSING)") for i, name in enumerate(self.named) if name]
+        moved = [f"if a{i} is MISSING{f' and a{i - 1} is not MISSING' if i else ''}: {text}" for i, text in moved]
+        moved = ["if keywords:", *("    " + line for line in moved)] if moved else []
+        given = [f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)" for i in range(self.count)]
+        everything = f"({', '.join([*names, '*rest'])})" if names else "rest"
+        return head, moved, [*given, f"return slow({everything}, keywords)"]
+
+    def install(self, entry, again=False):
+        """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
+        if entry.places is None or len(entry.leaves) > WIDEST:
+            return
+        if forked.Process.forked and not all(v.engine for v in entry.current.versions):
+            return
+        if self.variadic and self.count < len(entry.places[0]):
+            self.widen(entry)
+        if self.count and len(entry.places[0]) > self.count:
+            return
+        entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
+        if entry.postponed:
+            return
+        k = next(NUMBERS)
+        leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
+        held = lambda i, text: [self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)]
+        named = namer(f"c{k}", self.space)
+        prelude, tests, built, given = self._arguments(*entry.places)
+        tests += [t for a, x in built for t in alike(a, x, lambda x, _: named(x), held)]
+        tests += entry.current.guard.inline(k, self.space, quick=True)
+        if not entry.flat and any(shared_containers.tells(v.captured) for v in entry.current.versions):
+            names = list(entry.places[1]) if self.bare else []  # keywords are the last of what is built
+            placed = lambda path: (1, len(entry.places[0]) + names.index(path[1]), *path[2:]) if names and path[0] == 1 else path
+            pairs = [(placed(p), placed(q)) for p, q in entry.shared]
+            key = lambda key: written_key(key, lambda x, _: named(x))
+            apart = shared_containers.tests(built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key)
+            if apart is None:
+                return
+            tests += apart
+        elif entry.shared:
+            return
+        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in entry.current.versions):
+            tests.append("(errors(None) is None or quiet())")
+        hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
+        lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], given))]
+        lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
+        others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
+        rules.recall(self)
+        forked.Process.told.add(self)
+        self.hot = dict([(entry.current, lines), *others][:HOT])
+        self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
+        if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
+            self.cool()
+
+    def widen(self, entry):
+        """As many parameters as a call has arguments: they cost less than a tuple of them. The entries tested so far come back one by one."""
+        self.variadic = len(entry.places[0]) <= MANY
+        self.count, self.hot = len(entry.places[0]) if self.variadic else 0, {}
+        if self.variadic:
+            self.call.__defaults__ = (MISSING,) * self.count  # before the code that has as many: more than there are do no harm
+        for other in list(entry.compiled.entries.values()):
+            other.postponed = other is not entry
+
+    def _arguments(self, arguments, keywords):
+        """-> (lines before, tests that these are what is given, text and containers of each, text of (args, kwargs))."""
+        n = len(arguments)
+        names = [f"a{i}" for i in range(n)]
+        built = list(zip(names, arguments))
+        if self.bare:
+            own = {name: f"a{self.named.index(name)}" for name in keywords}
+            tests = [f"a{i} is MISSING" for i in range(n, self.count) if f"a{i}" not in own.values()] or ["not rest"]
+            mapping = f"{{{', '.join(f'{name!r}: {a}' for name, a in own.items())}}}"
+            return [], tests, [*built, *((own[name], x) for name, x in keywords.items())], f"({listed(names)}, {mapping})"
+        tests = [] if keywords else ["not keywords"]
+        built += [("keywords", keywords)] if keywords else []
+        given = f"({listed(names)}, keywords)"
+        if self.count:
+            return [], [f"a{n} is MISSING" if n < self.count else "not rest", *tests], built, given
+        taken = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
+        return taken, tests, built, given
+
+    def cool(self):
+        """Ask the slow path at the next call."""
+        self.hot = {}
+        self.call.__code__ = self._code([])
+
+    def _code(self, hot):
+        call = self.call
+        code = self._compile(hot).__code__
+        self.space["call"] = call
+        return code
+
+    def _test(self, i, text, name, entry, k):
+        """A condition on leaf i, which is `text` where it is first read and `name` from then on."""
+        if i in entry.dynamic:
+            self.space[f"t{i}_{k}"] = entry.types[i]
+            return f"type({text}) is t{i}_{k}" + (f" and -{LARGEST} <= {name} < {LARGEST}" if entry.types[i] is int else "")
+        self.space[f"s{i}_{k}"] = leaf = entry.leaves[i]
+        if isinstance(leaf, COMPARED):
+            self.space[f"t{i}_{k}"] = type(leaf)
+            return f"type({text}) is t{i}_{k} and {name} == s{i}_{k}"
+        return f"{text} is s{i}_{k}"
+
+    def _body(self, entry, k, names, given):
+        """Launch and result, with nothing that this signature does not need. given: text of (args, kwargs)."""
+        given = [] if entry.flat else [f"given={given}"]
+        here = entry.current
+        versions = here.versions
+        self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
+        lead, behind = [], [f"*inputs_{k}"] if here.inputs else []
+        if here.live:
+            named = namer(f"g{k}", self.space)
+            found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
+            lead, behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
+        arguments = ", ".join([*names, *behind])
+        launch = [f"raw = call_{k}({arguments})"]
+        for j, straight in enumerate(here.straight):
+            self.space |= {f"run_{k}_{j}": straight.run, f"straight_{k}_{j}": straight.call, f"again_{k}_{j}": straight.again}
+            if straight.silent and not behind and (text := straight.inlined(f"_{k}_{j}", names, self.space)):
+                lead += text
+                continue
+            if straight.silent:
+                lead += [f"out = straight_{k}_{j}({arguments})", "if out is not MISS: return out"]
+                continue
+            lead += ["try:", f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"]
+            lead += ["except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
+        if here.straight and all(v.engine for v in versions):
+            return [*lead, f"return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
+        if all(v.straight for v in versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
+            self.space[f"call_{k}"] = here.call.program
+        everything = f"({arguments}{',' if arguments else ''})"
+        if entry.compiled.device is not None:
+            lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
+        else:
+            asks = ["x64.value"]
+            if not here.inputs and all(v.straight or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
+                numbers = np.generic | int | float | complex
+                arrays = [(n, t.dtype) for n, i, t in zip(names, entry.dynamic, versions[0].types) if not issubclass(entry.types[i], numbers)]
+                if len(arrays) <= FEW:
+                    self.space |= {f"{n}_{k}": dtype for n, dtype in arrays}
+                    known = len(versions) == 1
+                    same = "({n}.dtype is {n}_{k} or {n}.dtype == {n}_{k})" if known else "{n}.dtype.char in narrow"
+                    asks.insert(0, " and ".join(same.format(n=n, k=k) for n, _ in arrays) or "True")
+            lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
+        if here.endures and not isinstance(here.call, Trees):
+            self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": entry.compiled.name}
+            lines.append(f"heard(raw, name_{k})")
+        otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', everything, *given])})"
+        named, failed = namer(f"r{k}", self.space), []
+        made = lambda raising: [returned(v, entry, names, named, otherwise, raising) for v in versions]
+        quick = made(True) if isinstance(here.call, Trap) and here.call.bearer is not None else [None]
+        ways = made(False) if None in quick else quick
+        if here.plain is not None and not entry.numpy:
+            result = ["return raw"]
+        elif here.plain is not None:
+            result = ["return " + ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")]
+        elif ways[0] is None or any(w != ways[0] for w in ways):
+            result = [otherwise]
+        else:
+            result = ways[0]
+        if ways is quick and result is quick[0]:  # a call that fails is made again, to find out which check it is
+            self.space[f"call_{k}"] = here.call.quick
+            one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
+            lines += asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"])
+            failed = ["except FAILURES:", f"    return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
+        lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join([*names, *given])})"]
+        if here.endures:
+            lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
+        return [*lines, *failed, *result]

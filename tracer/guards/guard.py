@@ -1,0 +1,322 @@
+"""What a trace read from outside, and the generated test that all of it is still so.
+
+A `Read` is one place: a global, a closure cell, an attribute, an item of a container. Objects are guarded
+by identity, numbers and strings by type and value. Containers are followed by path, so one that is
+exchanged for another alike is no change. Arrays, and numbers that keep changing, are inputs: only their
+type is relied on, and they are read again at every call.
+"""
+
+import builtins
+import itertools
+import os
+import types
+
+import numpy as np
+
+from ..common.errors import UnsupportedError
+from .emit_lookups import Lookups
+from .object_contents import parts
+
+MISSING = object()
+LIMIT = 1000  # items of a container that are guarded one by one
+LARGEST = 1 << 31
+SCALARS = (bool, int, float, complex, str, bytes, type(None))
+BUILTINS = frozenset(vars(builtins)) - {"_", "__builtins__"}  # that every process has
+CONTAINERS = (list, dict, tuple)  # exactly these are followed by path
+
+
+class Read:
+    """One outside read: what the user calls it, the line that read it, and the value found.
+
+    how: "value" (identity, or type and value), "kind" (the type alone: what is inside has reads of its own),
+    "input" (the type alone: the program takes it), "contents" (of a small array), "same" (the very object of
+    another read), "free" (nothing). kind: also "class", what a class holds under a name that is looked up on it.
+    """
+
+    __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other", "builtin")
+
+    def __init__(self, kind, owner, key, name, source, parent=None):
+        self.kind, self.owner, self.key, self.name, self.parent = kind, owner, key, name, parent
+        self.file, self.line = (source.file, source.line) if source is not None else ("", 0)
+        self.how, self.other = "value", None
+        self.value, self.builtin = self.get(), MISSING  # builtin: what the name of a global that is missing means instead
+
+    @property
+    def place(self):
+        """What tells this read from others."""
+        return self.kind, id(self.owner) if self.parent is None else self.parent.place, self.key
+
+    def weaker(self, other):
+        """Whether another read of the place relies on more."""
+        return self.how == "free" or self.how == "input" and other.how not in ("free", "input")
+
+    def holder(self):
+        """The object that the place is in, now."""
+        return self.owner if self.parent is None else self.parent.get()
+
+    def get(self):
+        """The value now, or MISSING."""
+        try:
+            holder = self.holder()
+            if self.kind == "attribute":
+                return getattr(holder, self.key, MISSING)
+            if self.kind == "cell":
+                return holder.cell_contents
+            if self.kind == "contents":
+                return contents(holder)
+            if self.kind == "state":
+                return state(holder)
+            if self.kind == "class":
+                return of_class(holder, self.key)
+            if self.kind == "itself":
+                return holder
+            return holder[self.key]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return MISSING
+
+    def set(self, value):
+        """Store into the place."""
+        holder = self.holder()
+        if self.kind == "attribute":
+            put(holder, self.key, value)
+        elif self.kind == "cell":
+            holder.cell_contents = value
+        else:
+            holder[self.key] = value
+
+    def text(self, named, holder=None):
+        """The place as a Python expression; `named(object)` gives an object a name in it. holder: the text of what it is in."""
+        holder = holder or (named(self.owner) if self.parent is None else self.parent.text(named))
+        if self.kind == "attribute":
+            return f"{holder}.{self.key}" if str(self.key).isidentifier() else f"getattr({holder}, {self.key!r})"
+        if self.kind == "cell":
+            return f"{holder}.cell_contents"
+        if self.kind == "itself":
+            return holder
+        if self.kind in ("contents", "state"):
+            return f"{self.kind}({holder})"
+        if self.kind == "class":
+            return f"of_class({holder}, {self.key!r})"
+        return f"{holder}[{self.key!r}]" if type(self.key) in (str, int) else f"{holder}[{named(self.key)}]"
+
+    def test(self, named, quick=None):
+        """Python text that is true while the guard holds, or None where there is nothing to test.
+
+        quick: a `Quick` that says how places are written; the test is then false too for a number that is equal, but another object.
+        """
+        value = self.value
+        if self.how == "free":
+            return None
+        if value is MISSING:
+            absent = self.parent is None and self.kind in ("item",)
+            same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""  # as any code finds it, at no cost
+            return f"{named(self.key)} not in {named(self.owner)}{same}" if absent else f"{named(self)}.get() is {named(MISSING)}"
+        text = self.text(named) if quick is None else quick.text(self)
+        if self.how == "same":
+            return f"{text} is {self.other.text(named) if quick is None else quick.text(self.other)}"
+        if self.how == "contents":
+            return f"alike({text}, {named(self.other)})"
+        if self.how != "value":
+            read = text if quick is None else quick.kept(self, text)
+            kind = f"type({read}) is {named(type(value))}"
+            return f"{kind} and -{LARGEST} <= {quick.text(self) if quick else text} < {LARGEST}" if type(value) is int else kind
+        if self.kind == "contents":
+            return self.test_contents(named, self.parent.text(named) if quick is None else quick.text(self.parent))
+        if self.kind == "state":
+            return quick and quick.keywords(self) or f"{text} == {named(value)}"
+        if quick is not None:
+            return f"{quick.kept(self, text)} is {named(value)}"
+        if type(value) in SCALARS[1:6] and value == value and value != 0:
+            return f"((x := {text}) is {named(value)} or type(x) is {named(type(value))} and x == {named(value)})"
+        if isinstance(value, (*SCALARS[1:6], np.generic)):
+            return f"((x := {text}) is {named(value)} or snapshot(x) == {named(snapshot(value))})"
+        return f"{text} is {named(value)}"
+
+    def test_contents(self, named, holder):
+        value = self.value
+        if isinstance(value, int):
+            return f"len({holder}) == {value}"
+        if isinstance(self.parent.value, dict) and all(type(k) is str for k in value):
+            return f"[*{holder}] == {named(list(value))}"
+        return f"snapshot(contents({holder})) == {named(snapshot(value))}"
+
+    def describe(self):
+        """As explain() tells it."""
+        value = self.value
+        if self.how == "input":
+            what = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else f"any {type(value).__name__}"
+        elif self.how == "same":
+            what = f"the same object as {self.other.name}"
+        elif self.kind == "contents":
+            what = "its length" if isinstance(value, int) else "its keys"
+        elif self.kind == "state":
+            what = "as found"
+        else:
+            what = self.shown() if self.how == "value" else type(value).__name__
+        return f"{self.name} = {what} ({os.path.basename(self.file)}:{self.line})"
+
+    def shown(self, *now):
+        """The value, or what is there now, in a few words."""
+        value = now[0] if now else self.value
+        if value is MISSING:
+            return "missing"
+        if self.kind == "state":
+            return "otherwise" if now else "as found"
+        return f"{value!r:.40}" if isinstance(value, (*SCALARS, np.generic)) or self.kind == "contents" else f"this {type(value).__name__}"
+
+    def __str__(self):
+        return f"{self.name} ({os.path.basename(self.file)}:{self.line})"
+
+
+def small(n):
+    """Whether an int may become a number of the program: sums and products of two such stay within 64 bits."""
+    return -LARGEST <= n < LARGEST
+
+
+def contents(container):
+    """What a container holds, apart from the values that have reads of their own."""
+    if isinstance(container, dict):
+        return tuple(container)
+    if isinstance(container, (list, tuple)):
+        return len(container)
+    return tuple(snapshot(x) for x in container)
+
+
+def state(x):
+    """What an object holds, to be compared: numbers and strings by type and value, all else by identity."""
+    return type(x), *map(snapshot, parts(x))
+
+
+def alike(array, contents):
+    """Whether an array still holds what it did."""
+    if type(array) is not type(contents) or array.dtype != contents.dtype or array.shape != contents.shape:
+        return False
+    hidden = np.array_equal(np.ma.getmaskarray(array), np.ma.getmaskarray(contents)) if isinstance(array, np.ma.MaskedArray) else True
+    return hidden and np.asarray(array).tobytes() == np.asarray(contents).tobytes()
+
+
+def of_class(kind, name):
+    """What a class, by itself or by its bases, holds under a name, or MISSING; descriptors as they are."""
+    for c in kind.__mro__:
+        if name in vars(c):
+            return vars(c)[name]
+    return MISSING
+
+
+def plainly(kind, name):
+    """The method of a class for attributes, or the one of C's that those of the user's class stand before."""
+    for c in kind.__mro__:
+        found = vars(c).get(name)
+        if found is not None and type(found) is not types.FunctionType:
+            return found
+    return getattr(object, name)
+
+
+def put(owner, key, value):
+    """`owner.key = value`; a `__setattr__` of the user's is not asked: it has run when the function was traced."""
+    if type(of_class(type(owner), "__setattr__")) is types.FunctionType:
+        plainly(type(owner), "__setattr__")(owner, key, value)
+    else:
+        setattr(owner, key, value)
+
+
+def remove(owner, key):
+    """`del owner.key`, likewise."""
+    plainly(type(owner), "__delattr__")(owner, key)
+
+
+def held(owner, key, otherwise):
+    """`owner.key`, or something else where it has none; `__getattr__` and `__getattribute__` of the user's are not asked."""
+    kind = type(owner)
+    if of_class(kind, "__getattr__") is MISSING and type(of_class(kind, "__getattribute__")) is not types.FunctionType:
+        return getattr(owner, key, otherwise)
+    try:
+        return plainly(kind, "__getattribute__")(owner, key)
+    except AttributeError:
+        return otherwise
+
+
+class Guard:
+    """The outside values that the traces of one world relied on; inline, about 15 ns a value."""
+
+    def __init__(self, reads):
+        self.reads = list(reads)
+        space = {}
+        exec(f"def test():\n    return {' and '.join(self.inline(0, space)) or 'True'}", space)
+        self._test = space["test"]
+
+    def inline(self, k, space, quick=False):
+        """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`.
+
+        quick: they are to be joined in this order, and write what they find at places that others lie in to locals.
+        """
+        space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state, "of_class": of_class}
+        named = namer(f"g{k}", space)
+        quick = Lookups(self.reads, named) if quick else None
+        found = [r.test(named, quick) for r in self.reads]
+        return [t for t in found if t is not None]
+
+    def holds(self):
+        """Whether everything is as it was."""
+        try:
+            return self._test()
+        except STALE:
+            return False
+
+    def changed(self):
+        """The reads that do not hold."""
+        return [r for r in self.reads if not Guard([r]).holds()]
+
+
+STALE = (KeyError, IndexError, AttributeError, ValueError, TypeError, NameError)
+_numbers = itertools.count()
+
+
+def namer(prefix, space):
+    """A function that gives objects names in a namespace, one each."""
+    known = space.setdefault("names of objects", {})
+
+    def named(x):
+        if (prefix, id(x)) not in known:
+            known[prefix, id(x)] = name = f"{prefix}_{next(_numbers)}"
+            space[name] = x
+        return known[prefix, id(x)]
+
+    return named
+
+
+def snapshot(value):
+    """What is compared where identity is not enough: (type, value) for numbers and strings, identity for the rest."""
+    if isinstance(value, float | complex):
+        return type(value), repr(value)
+    if isinstance(value, SCALARS):
+        return type(value), value
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
+    if type(value) is tuple:
+        return tuple, tuple(map(snapshot, value))
+    return Same(value)
+
+
+def within(container, name):
+    """Refuse to guard a container item by item if there are too many."""
+    if len(container) > LIMIT:
+        raise UnsupportedError(
+            f"{name}, a {type(container).__name__} of {len(container)} items, is read from outside the function; guarding each at every call\n"
+            "  would be slow. Pass it as an argument, or hold the numbers in an array."
+        )
+
+
+class Same:
+    """Equal only to a wrapper of the very same object; keeps it alive so that its id is not reused."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object):
+        self.object = object
+
+    def __eq__(self, other):
+        return isinstance(other, Same) and self.object is other.object
+
+    def __hash__(self):
+        return id(self.object)

@@ -1,0 +1,64 @@
+"""Arguments that are not traced: what a program may take for granted of them, and how they are told apart.
+
+What never changes is part of the key of a signature by its value. An object that may change is part of it by identity: what the function
+reads of it is guarded, as of any object outside. Objects that are equal by a method of their class stand for each other as long
+as they hold the same, and as nobody could tell.
+"""
+
+import array
+import collections
+
+from .guard import Same, state
+from .object_contents import UnknownContents, is_fixed
+
+SEEN = (set, collections.deque)  # which a trace sees through copies
+MEMORY = (bytearray, memoryview, array.array)
+
+
+def is_memory(kind):
+    """Whether objects of a class are memory of another library's, which hands it out as arrays: they can be neither traced nor compared."""
+    if issubclass(kind, MEMORY):
+        return True
+    return any("__dlpack__" in vars(c) or "__array_interface__" in vars(c) or "__buffer__" in vars(c) for c in kind.__mro__)
+
+
+class Alike:
+    """An object that is hashable by value, in a key."""
+
+    __slots__ = ("object", "alone")
+
+    def __init__(self, x):
+        self.object, self.alone = x, False
+
+    def __hash__(self):
+        return hash(self.object)
+
+    def __eq__(self, other):
+        if not isinstance(other, Alike):
+            return False
+        if self.object is other.object:
+            return True
+        return not (self.alone or other.alone) and type(self.object) is type(other.object) and bool(self.object == other.object) and same(self, other)
+
+
+def same(a, b):
+    """Whether two equal objects hold the same."""
+    try:
+        return state(a.object) == state(b.object)
+    except UnknownContents:
+        return False
+
+
+def key_of(x):
+    """What stands for an argument that is not traced in the key of a signature."""
+    kind = type(x)
+    if kind in QUICK or kind.__hash__ is object.__hash__ or is_fixed(x):
+        return x
+    try:
+        hash(x)
+    except (TypeError, ValueError):  # ValueError: a memoryview that can be written
+        return Same(x)
+    return Alike(x)
+
+
+QUICK = frozenset((int, bool, str, bytes, type(None)))

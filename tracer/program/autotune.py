@@ -1,0 +1,35 @@
+"""Programs that XLA could not make faster: new ones that are cheap beside their native loops run as NumPy before XLA has compiled them.
+
+A launch through XLA costs LAUNCH at least, and runs loops as the same machine code. Where what is left beside the loops takes less than
+that, or little of the whole, there is nothing to gain, and the time to compile is saved as well.
+"""
+
+import time
+
+from . import backend_choice, numpy_call
+
+CHEAP = 1 << 23  # bytes that the equations outside of nests write, up to which a program is tried
+
+
+def tried(entry, here, version, everything):
+    """The raw results of a new version that is to run as NumPy, whatever XLA does; None where that is not known."""
+    if version.engine or version.first_seconds is not None or not backend_choice.eligible(entry, here, version):
+        return None
+    if backend_choice.asked(entry) is None:
+        found = backend_choice.quickest(entry, version, everything, CHEAP)
+        if found is None:
+            return None
+        total, inside, raw, run = found
+        if raw is numpy_call.MISS or not backend_choice.cheap(total, 0 if version.fused else inside):
+            if backend_choice.traffic(version.decided) <= CHEAP:
+                version.tried = total
+            else:  # it is compared with the other form when XLA has told how long it takes
+                version.fused = None
+            return None
+        version.times, version.inside = (total, None), inside
+        backend_choice.take(entry, here, version, run)
+        return raw
+    start = time.perf_counter()
+    backend_choice.take(entry, here, version)
+    version.compile_seconds = time.perf_counter() - start
+    return here.call(*everything) if version.engine and version.tree is None else None

@@ -1,0 +1,229 @@
+"""What a program on ndarrays runs as: XLA, or the same equations as generated NumPy where that is faster.
+
+XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are not, and a launch costs some
+microseconds. So when a program is new that has no loops, or loops whose machine code NumPy's arrays can be given
+to, both forms are timed on the arguments of its first call, and it keeps the faster: results of one function on
+one machine are the same from call to call. Where XLA has nothing to win it is not even asked: `program/trial.py`.
+"""
+
+import contextlib
+import functools
+import time
+
+import numpy as np
+
+from ...backends import forked, native
+from ...backends.numpy import TEXTS, by_python, fused, has_statements, plain, views, with_loops
+from ...backends.xla import dispatch, waiting
+from ...ir.exactness import exactly
+from ...ir.op import OPS
+from . import numpy_call
+from .clock import ENOUGH, LONG, clocked, turns
+from .trace_tree import SelectedResults
+
+LOOP = OPS["loop"]
+CHOICE = None  # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can be
+LONGEST = 256  # equations
+BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time,
+AHEAD = 0.9  # and XLA: nothing is to be slower than NumPy because it was timed once
+ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
+TURNS = 9  # of both forms, one after the other
+LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
+LITTLE, MUCH = 0.1, 0.5  # shares of the time: of native loops, and of calls that nests would save
+TINY = 3e-6  # seconds up to which nothing is compiled
+CALL = 5e-7  # seconds that a call of NumPy's takes at least
+OF_MATRICES = 8  # such calls that a function of np.linalg takes
+BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
+
+
+class BackendChoice:
+    """Stands for the program of a world in which some signatures run as NumPy."""
+
+    def __init__(self, program, found=()):
+        self.program, self.found = program, tuple(found)
+
+    def __call__(self, *leaves):
+        for run in self.found:
+            out = run(*leaves)
+            if out is not numpy_call.MISS:
+                return out
+        forked.refuse()
+        with dispatch.wide():
+            return self.program(*leaves)
+
+
+def without_xla(here, leaves):
+    """The raw results of a program where XLA cannot run."""
+    for run in here.call.found if isinstance(here.call, BackendChoice) else ():
+        out = run(*leaves)
+        if out is not numpy_call.MISS:
+            return out
+    raise forked.Forked
+
+
+def asked(entry):
+    """The engine that the user asks for, or None."""
+    return "numpy" if forked.Process.forked else entry.compiled.engine or CHOICE
+
+
+def eligible(entry, here, version):
+    """Whether a new version may run as NumPy."""
+    if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
+        return False
+    with as_asked(entry):
+        return may_be_numpy(version)
+
+
+def settle(entry, here, version, everything):
+    """Time both forms of a new version, where it may run as either -> whether `here.call` runs it as NumPy now."""
+    if version.engine or not eligible(entry, here, version):
+        return False
+    program = here.call.program if isinstance(here.call, BackendChoice) else here.call
+
+    def xla():
+        with dispatch.wide():
+            raw = program(*everything)
+            if version.endures and not isinstance(raw, SelectedResults):
+                waiting.heard(raw, entry.compiled.name)
+        raw = raw.raw if isinstance(raw, SelectedResults) else raw
+        return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
+
+    if asked(entry) is not None:
+        take(entry, here, version)
+        return version.tree is None
+    (first,) = turns([xla], 1)
+    if not version.tried:
+        found = quickest(entry, version, everything, BANDWIDTH * (4 * first + 1e-3))  # it may move four times as many
+        if found is None:
+            return False
+        version.tried = found[0]
+    run = written(entry, version)
+    if version.tried > max(ENOUGH, 4 * first):  # a first run waits for memory, but not as long as that
+        version.times = version.tried, first
+    else:
+        version.times = turns([lambda: run(*everything), xla], TURNS)
+    if AHEAD * version.times[0] > version.times[1]:
+        return False
+    take(entry, here, version, run)
+    return version.tree is None
+
+
+def quickest(entry, version, everything, most):
+    """(seconds of a run, seconds of it in nests, results, the function) of the quicker form of a version as NumPy, which it keeps.
+
+    None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls take long.
+    """
+    found = None
+    if traffic(version.decided) <= most:
+        run = written(entry, version, timed=True)
+        found = *clocked(run, everything), run
+        if cheap(*found[:2]) and found[0] < TINY:
+            return found
+    version.fused = in_nests(entry, version)
+    if version.fused is not None and traffic(version.fused) <= most:
+        share = 0 if found is None else MUCH if cheap(*found[:2]) else LITTLE
+        if found is None or estimated(version.decided) - estimated(version.fused) > share * found[0]:
+            other = written(entry, version, timed=True)
+            again = *clocked(other, everything), other
+            if found is not None and again[0] < ENOUGH + found[0] < LONG:  # what ran first may have waited for memory
+                times = turns([lambda: run(*everything), lambda: other(*everything)], TURNS)
+                found, again = ((t, *form[1:]) for t, form in zip(times, (found, again)))
+            if found is None or again[0] < BETTER * found[0]:
+                return again
+    version.fused = None
+    return found
+
+
+def estimated(func):
+    """Seconds that NumPy needs for a program; of nests, those in which memory takes what they leave."""
+    written = traffic(func)
+    for e in equations(func):
+        if e.op is LOOP and not by_python(e):
+            written += sum(map(nbytes, e.results))
+        elif views(e):
+            written -= nbytes(e.results[0])
+    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + written / BANDWIDTH
+
+
+def in_nests(entry, version):
+    """The equations of a version with nests for their straight lines, or None."""
+    with as_asked(entry):
+        return fused(version.mixed)
+
+
+def cheap(total, inside):
+    """Whether a run takes so little beside its loops that XLA could save nothing."""
+    return total - inside <= max(LAUNCH, LITTLE * inside)
+
+
+def take(entry, here, version, run=None):
+    """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
+    if run is None and asked(entry) == "nests":
+        version.fused = in_nests(entry, version)
+    if not all(has_statements(e) for e in equations(version.numpy) if with_loops(e)):
+        version.engine = version.times = None
+        return
+    version.straight = written(entry, version, numpy_call.finished)
+    if version.tree is not None and version.straight is None:
+        version.times = None
+        return
+    version.engine = "NumPy"
+    here.straight += [version.straight] if version.straight is not None else []
+    if version.tree is not None:  # a call that goes another way fails one of the checks, and the tree knows who it is for
+        return
+    known = isinstance(here.call, BackendChoice)
+    found = [*(here.call.found if known else ()), run or (written if version.straight is None else later)(entry, version)]
+    here.call = BackendChoice(here.call.program if known else here.call, found)
+
+
+def later(entry, version):
+    """The raw form of a version, written when it is first called: where there is one function for the whole call, hardly ever."""
+    made = functools.cache(lambda: written(entry, version))
+    return lambda *leaves: made()(*leaves)
+
+
+def written(entry, version, form=numpy_call.raw, timed=False):
+    """A version as NumPy, in one form or the other, with machine code where the user leaves it be; timed: as what its compilation takes."""
+    start = time.perf_counter()
+    with as_asked(entry):
+        made = form(version, [entry.types[i] for i in entry.dynamic])
+    if timed:
+        version.compile_seconds = (version.compile_seconds or 0.0) + time.perf_counter() - start
+    return made
+
+
+@contextlib.contextmanager
+def as_asked(entry):
+    """Within, there are nests where the user leaves them be, and as exact as asked."""
+    with exactly(entry.compiled.exact), contextlib.nullcontext() if entry.compiled.native else native.asked(None):
+        yield
+
+
+def may_be_numpy(version):
+    """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
+    func = version.decided
+    eqns = list(equations(func))
+    if version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
+        return False
+    if not plain(func, has_statements):
+        return False
+    ends = sum(map(nbytes, (*func.params, *func.results)))
+    return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
+
+
+def equations(func):
+    """Those of a program and of its branches."""
+    for e in func.eqns:
+        yield e
+        for region in e.regions() if e.op is not LOOP else ():
+            yield from equations(region)
+
+
+def nbytes(x):
+    return x.type.size * x.type.dtype.itemsize
+
+
+def traffic(func):
+    """Bytes that the equations write, one by one, nests left out."""
+    trips = lambda e: e.attrs["trips"] * traffic(e.attrs["body"]) if by_python(e) else 0
+    return sum(trips(e) if e.op is LOOP else sum(map(nbytes, e.results)) for e in equations(func))

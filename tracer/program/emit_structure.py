@@ -1,0 +1,85 @@
+"""Containers as Python text: the test that arguments are built as those of a call before, and what makes a result."""
+
+
+DEEPEST = 200  # containers nested deeper are not written out: text and the recursion through it grow with each level
+
+
+class LeafPlace:
+    """Stands for leaf `n` while its containers are looked at."""
+
+    def __init__(self, n):
+        self.n = n
+
+
+def places(args, leaves):
+    """`args` with a Place for each of its leaves, None where a container is not a tuple, list or dict of Python's own, or nested too deeply.
+
+    Leaves are in the order of pytrees, to which keys of dicts are sorted.
+    """
+    rest = list(enumerate(leaves))[::-1]
+
+    def place(x, depth=0):
+        if x is None:
+            return None
+        if depth > DEEPEST:
+            raise TypeError
+        if type(x) in (tuple, list):
+            return type(x)([place(y, depth + 1) for y in x])
+        if type(x) is dict:
+            found = {k: place(x[k], depth + 1) for k in sorted(x)}
+            return {k: found[k] for k in x}
+        n, leaf = rest.pop()
+        if leaf is not x:
+            raise TypeError
+        return LeafPlace(n)
+
+    try:
+        found = tuple([place(x) for x in args])
+    except (TypeError, IndexError):  # keys that have no order, a container of another kind
+        return None
+    return None if rest else found
+
+
+def alike(text, x, constant, leaf):
+    """Python conditions that hold where `text` is built as x is, of places; `leaf(n, text)` gives those of a leaf."""
+    if type(x) is LeafPlace:
+        return leaf(x.n, text)
+    if x is None:
+        return [f"{text} is None"]
+    kind = type(x).__name__
+    if type(x) is dict:
+        tests = [f"type({text}) is {kind} and [*{text}] == {constant(list(x), 'keys')}"]
+        return [*tests, *(t for k, y in x.items() for t in alike(f"{text}[{written_key(k, constant)}]", y, constant, leaf))]
+    tests = [f"type({text}) is {kind} and len({text}) == {len(x)}"]
+    return [*tests, *(t for n, y in enumerate(x) for t in alike(f"{text}[{n}]", y, constant, leaf))]
+
+
+def written_key(key, constant):
+    return repr(key) if type(key) in (str, int) else constant(key, "key")
+
+
+def made(rebuild, texts, constant):
+    """Text of what `rebuild` makes of leaves with these texts: tuples, lists and dicts are written, others rebuilt."""
+
+    def text(x):
+        if type(x) is LeafPlace:
+            return texts[x.n]
+        if x is None:
+            return "None"
+        if type(x) is tuple:
+            return listed([text(y) for y in x])
+        if type(x) is list:
+            return f"[{', '.join(map(text, x))}]"
+        if type(x) is dict:
+            return f"{{{', '.join(f'{written_key(k, constant)}: {text(y)}' for k, y in x.items())}}}"
+        raise TypeError
+
+    try:
+        return text(rebuild([LeafPlace(n) for n in range(len(texts))]))
+    except TypeError:
+        return f"{constant(rebuild, 'rebuild')}([{', '.join(texts)}])"
+
+
+def listed(texts):
+    """Text of a tuple."""
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"

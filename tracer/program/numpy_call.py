@@ -1,0 +1,262 @@
+"""A version as one generated function: it asks for the types that are left to ask, computes with NumPy, and makes the result.
+
+    def call(a0, a1):
+        if not (a0.shape == s0 and (a0.dtype is d0 or a0.dtype == d0)): return MISS
+        return np.tanh(a0) * a1
+
+It runs in a context of its own in which NumPy warns of nothing: entering that costs 20 ns, and `np.errstate` 600.
+A context is entered once at a time; who finds it taken, on another thread, uses `np.errstate`.
+"""
+
+import ast
+import builtins
+import contextvars
+import copy
+
+import numpy as np
+
+from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
+from ..capture.capture import ARRAY, SCALAR
+from ..capture.handover import Located, follow, writeable
+from .emit_structure import listed, made
+
+MISS = object()  # instead of a result: the call is another's, or has failed
+PASSED = np.zeros((), np.int64)  # the status of a call of which no check has failed
+PLAIN = {float: float, complex: complex, int: int, bool: bool}
+
+
+class NumPyCall:
+    """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is silent, `call` is."""
+
+    def __init__(self, call, silent=False, function=None):
+        self.call, self.again, self.silent, self.function = call, np.errstate(all="ignore")(call), silent, function
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+    def __call__(self, *leaves):
+        if self.silent:
+            return self.call(*leaves)
+        try:
+            return self.run(self.call, *leaves)
+        except RuntimeError:
+            return self.again(*leaves)
+
+
+    def inlined(self, suffix, given, space):
+        """The lines of one that is silent, for a place where `given` are its arguments; what they name is put into `space`.
+
+        None where it may say MISS of more than types.
+        """
+        function, objects = copy.deepcopy(self.function), self.call.__globals__
+        first = function.body[0]
+        tests = None
+        if isinstance(first, ast.If) and says_miss(first.body[0]) and isinstance(first.test, ast.UnaryOp):
+            tests = function.body.pop(0).test.operand
+        if any(map(says_miss, ast.walk(function))):
+            return None
+        names = {a.arg: text for a, text in zip(function.args.args, given, strict=True)}
+        nodes = [n for part in (*function.body, *([tests] if tests else [])) for n in ast.walk(part) if isinstance(n, ast.Name)]
+        for n in nodes:
+            name = names.setdefault(n.id, n.id + suffix if n.id in objects or not hasattr(builtins, n.id) else n.id)
+            space |= {name: objects[n.id]} if n.id in objects else {}
+            n.id = name
+        lines = "\n".join(map(ast.unparse, function.body)).splitlines()
+        return [f"if {ast.unparse(tests)}:", *("    " + line for line in lines)] if tests else lines
+
+
+def says_miss(node):
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and node.value.id == "MISS"
+
+
+def raw(version, types):
+    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types or a check fails."""
+    lines, checked = _CallLines(version, types), bool(version.captured.checks)
+    if checked:
+        lines.refuse()
+    texts = [lines.own(i) for i in range(len(version.func.results) - checked)]
+    texts += [lines.program.constant(PASSED, "passed")] if checked else []
+    return lines.define(texts[0] if len(texts) == 1 else listed(texts))
+
+
+def finished(version, types):
+    """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than compute."""
+    captured = version.captured
+    if captured.stores or captured.given is not None or captured.relied or version.unsure:
+        return None
+    lines = _CallLines(version, types, () if captured.checks else captured.writes)
+    if lines.program.raises and lines.program.overwritten:  # NumPy may refuse what no check asks: nothing is to be written by then
+        lines = _CallLines(version, types)
+    for k in captured.layout:
+        a = lines.leaves[k]
+        lines.tests.append(f"(type({a}) is not ndarray or {a}.flags.c_contiguous and {a}.flags.aligned)")
+    if captured.checks:
+        lines.refuse()
+    texts = [lines.leaf(out) for out in captured.outs]
+    if None in texts:
+        return None
+    result = made(captured.rebuild, texts, lines.program.constant)
+    return lines.define(lines.written(captured, result) if captured.writes else result)
+
+
+class _CallLines:
+    """The generated function of one version, being written.
+
+    types: of the leaves where they are known, None where anything may come; overwritable: leaves that may be changed at once, not only
+    when all is computed, since nothing can fail.
+    """
+
+    def __init__(self, version, types, overwritable=()):
+        func = version.numpy
+        places = dict(zip(version.places, func.params, strict=True))
+        self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
+        self.leaves = [self.names[place] for place in version.places]
+        self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "writeable": writeable, "copied": np.array, "fits": fits, "alone": alone}
+        self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
+        self.tests, head, held = [], [], {}
+        for place, p in places.items():
+            known = types[place] if place < len(types) else None
+            held[p] = self.parameter(place, p, known, head)
+        taken = {*self.names, *(h.text for h in held.values()), *self.space}
+        arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
+        program = Statements(func, [held[p] for p in func.params], taken, arrays)
+        self.program, self.results = program, list(zip(program.results, func.results))
+        self.body = [*head, *program.lines]
+        self.made = {}  # (result, views that lead on) -> name
+        self.shared = version.shared
+        self.types = [types[place] if place < len(types) else None for place in version.places]
+        self.fixed = ()
+
+    def parameter(self, place, p, known, head):
+        """What is held of a leaf; its tests."""
+        a, type = f"a{place}", p.type
+        self.space |= {f"s{place}": type.shape, f"d{place}": type.dtype, f"n{place}": type.dtype.type}
+        shape = f"{a}.ndim == 1 and len({a}) == {type.shape[0]}" if known is np.ndarray and len(type.shape) == 1 else f"{a}.shape == s{place}"
+        exact = f"{shape} and ({a}.dtype is d{place} or {a}.dtype == d{place})"  # no tuple is made of the length of a vector; dtypes may be copies
+        if known is np.ndarray:
+            self.tests.append(exact)
+            return LazyOperand(a, type.shape, frozenset([ZERO]))
+        if known is float and type.dtype == np.float64:
+            return LazyOperand(a, (), frozenset([PYTHON]))
+        if known is not None and issubclass(known, np.generic) and np.dtype(known) == type.dtype:
+            return LazyOperand(a, (), frozenset([NUMPY]))
+        if known in (int, complex):
+            head.append(f"b{place} = n{place}({a})")
+            return LazyOperand(f"b{place}", (), frozenset([NUMPY]))
+        self.tests.append(f"({exact} if type({a}) is ndarray else not s{place} and fits({a}, d{place}))")
+        if type.shape:
+            return LazyOperand(a, type.shape)
+        head.append(f"b{place} = {a} if type({a}) is ndarray else n{place}({a})")
+        return LazyOperand(f"b{place}", (), frozenset([NUMPY, ZERO]))
+
+    # -- results -----------------------------------------------------------------------------------
+    def number(self, i):
+        return self.results[i][0].text
+
+    def refuse(self):
+        """A check that has failed is for the slow way to tell of."""
+        if (failed := self.number(-1)) != "False":
+            self.body.append(f"if {failed}: return MISS")
+
+    def own(self, i):
+        """A result as an array that shares memory with no other, nor with arguments."""
+        if (i, ()) not in self.made:
+            held, value = self.results[i]
+            text = self.program.whole(held, value.type)
+            if not (value.type.shape and text == held.text and held.new and not self.shared[i] and text not in self.program.overwritten):
+                fresh = text != held.text and text.startswith("np.full(")
+                others = "".join(f"{o}, " for o in (*self.leaves, *self.arrays(but=i)))
+                text = text if fresh else f"alone({text}, ({others}))" if value.type.size > LARGE and not self.shared[i] else f"copied({text})"
+            self.name((i, ()), text)
+        return self.made[i, ()]
+
+    def arrays(self, but):
+        """Names of the other results, which may be the same array."""
+        return [h.text for j, (h, value) in enumerate(self.results) if j != but and value.type.shape and h.shape == value.type.shape]
+
+    def name(self, key, text):
+        self.made[key] = self.program.fresh("out")
+        self.body.append(f"{self.made[key]} = {text}")
+
+    def leaf(self, out):
+        """Text of one leaf of what is returned, None where there is none."""
+        if out.how in ("object", "copy", "outside"):
+            name = self.program.constant(out.object, "object")
+            return name + {"object": "", "copy": ".copy()", "outside": ".get()"}[out.how]
+        if out.how == "chosen":
+            texts, which = [self.leaf(part) for part in out.object], self.number(out.index)
+            return "(" + "".join(f"{text} if {which} == {n} else " for n, text in enumerate(texts[:-1])) + f"{texts[-1]})"
+        if out.how == "argument":
+            if out.chain and (out, ()) not in self.made:
+                self.name((out, ()), self.followed(self.leaves[out.index], out.chain))
+            return self.made.get((out, ()), self.leaves[out.index])
+        if out.kind is ARRAY:
+            array = self.own(out.index)
+            if (out.index, out.chain) not in self.made:
+                self.name((out.index, out.chain), self.followed(array, out.chain))
+            return self.made[out.index, out.chain]
+        held, value = self.results[out.index]
+        if value.type.shape and not out.chain and out.kind is SCALAR:  # a mask, beside the array that it is of
+            return self.own(out.index)
+        if value.type.shape or out.chain:
+            return None
+        if out.kind is SCALAR:
+            return held.text if held.kinds == {NUMPY} else f"np.{value.type.dtype.name}({held.text})"
+        if out.kind not in PLAIN:
+            return None
+        return held.text if held.kinds == {PYTHON} and type_of_python(value.type) is out.kind else f"{out.kind.__name__}({held.text})"
+
+    def written(self, captured, result):
+        """What the program changes is written last, when all else has been computed; arrays that overlap are left to others."""
+        arrays = [(a, t) for a, t in zip(self.leaves, self.types, strict=True) if t is None or issubclass(t, np.ndarray)]
+        for k in captured.writes:
+            mine = self.leaves[k]
+            self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
+            self.tests.append(f"({mine}.flags.carray or writeable({mine}))")
+        several, new = len(captured.writes) > 1, {}
+        for n, k in enumerate(captured.writes, captured.values):
+            text = self.results[n][0].text
+            new[k] = text if not several or self.program.overwritten.get(text) == self.leaves[k] else self.own(n)
+        new = {k: text for k, text in new.items() if text != self.leaves[k]}
+        if not new:
+            return result
+        names, end = {k: self.program.fresh("new") for k in new}, self.program.fresh("result")
+        self.fixed = {*names.values(), end}
+        self.body += [*(f"{names[k]} = {text}" for k, text in new.items()), f"{end} = {result}"]
+        for k, text in new.items():
+            elsewhere = f"if {names[k]} is not {self.leaves[k]}: " if self.program.overwritten.get(text) == self.leaves[k] else ""
+            self.body.append(f"{elsewhere}{self.leaves[k]}[...] = {names[k]}")
+        return end
+
+    def followed(self, text, chain):
+        starts = [p for step in chain if type(step) is Located for p in step.places]
+        values = f", {{{', '.join(f'{p}: {self.number(p)}' for p in starts)}}}" if starts else ""
+        return f"follow({text}, {self.program.constant(chain, 'views')}{values})" if chain else text
+
+    def define(self, result):
+        lines = [f"if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
+        body = [*self.body, f"return {result}"]
+        if self.program.raises:
+            body = ["try:", *("    " + line for line in body), f"except ({', '.join(self.program.raises)},):", "    return MISS"]
+        head = f"def call({', '.join([*self.names, '*rest'])}):"
+        call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
+        return NumPyCall(call, self.program.silent, self.program.function)
+
+
+LARGE = 4096  # elements from which a copy is made only where it must be
+
+
+def type_of_python(type):
+    """The Python type of numbers that are held as Python's."""
+    return {"f": float, "b": bool}.get(type.kind)
+
+
+def fits(x, dtype):
+    """Whether a number may stand where one of `dtype` was traced."""
+    found = getattr(x, "dtype", None)
+    return found is dtype or type(x) in (bool, int, float, complex) or isinstance(found, np.dtype) and found == dtype
+
+
+def alone(x, others):
+    """An array as it is if it is its own memory's, else a copy."""
+    return x if type(x) is np.ndarray and x.base is None and not any(x is y for y in others) else np.array(x)

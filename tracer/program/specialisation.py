@@ -1,0 +1,156 @@
+"""One trace: the function as captured and as compiled, and how its raw results become what Python would have left."""
+
+import functools
+
+import numpy as np
+
+from ...backends.numpy import LARGEST
+from ...backends.xla import dispatch, hosted
+from ..capture.capture import ARRAY, SCALAR
+from ..capture.containers import settle
+from ..capture.handover import ambiguous, apart, follow
+from ..common import pytree
+from ..values.speculate import acts
+from ..values.status import failure
+from .check_weakening import decided
+
+
+class Specialisation:
+    """One trace: the function as captured and as compiled, and what explain() tells of it."""
+
+    def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
+        self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
+        self.tree = self.program = None  # the Tree it belongs to then, and its own program
+        self.engine, self.times = None, None  # "NumPy" where it runs as that; seconds as NumPy and through XLA, where they were timed
+        self.tried = 0.0  # seconds as NumPy before there was any other form
+        self.inside = None  # of those as NumPy, the seconds in native loops, where XLA was not tried
+        self.captured, self.func, self.types, self.reason = captured, func, types, reason
+        self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
+        self.compile_seconds = None  # after those, until it could run
+        self.watch = self.kept = None  # what ran while it was traced, where that was asked for; what explain() says of its file
+        self.equations = self.file = None  # how many were traced, and the file it is from, where another process has made the trace
+        self.rules = ()  # those of the user's that were in force
+        self.places = None  # which leaves of the call the function takes
+        outs = captured.outs
+        alone = len(outs) == len(func.results) == 1 and outs[0].how == "value"
+        single = alone and pytree.is_leaf(captured.tree) and not outs[0].chain
+        single = single and not captured.layout and not captured.relied and captured.given is None
+        # the kind of the one result where there is nothing to write, check, share or rebuild
+        self.effects = next(acts(func), None) is not None
+        single = single and not self.effects and not captured.outside.draws
+        self.plain = outs[0].kind if single and self.func.results[0] not in self.func.params else None
+        self.fused = None  # the equations as NumPy runs them, where their straight lines are nests
+        self.interpreted = None  # the program as generated NumPy, where it was needed
+        self.background = None  # what made it beside the program, and is told of that
+        self.straight = None  # the whole call as NumPy, in one function
+        self.chain = None  # the program in pieces, where it says the same many times
+        params, seen = set(func.params), set()
+        # which results are an argument, or another result
+        self.shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
+        self.unsure = any(part.how == "unsure" for out in outs for part in (out, *(out.object if out.how == "chosen" else ())))
+        self.endures = hosted.endures(func)  # whether calls are waited for with signals heard
+        self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
+
+    @functools.cached_property
+    def decided(self):
+        """The equations of which NumPy's calls are made: of the status they give whether it is 0."""
+        return decided(self.func) if self.captured.checks else self.func
+
+    @property
+    def mixed(self):
+        """The equations of which nests are made too, which solve small systems."""
+        return decided(self.func, LARGEST + 1) if self.captured.checks else self.func
+
+    @property
+    def numpy(self):
+        """The equations as they run as NumPy."""
+        return self.fused or self.decided
+
+    def fits(self, types):
+        """Whether the program takes these types of arguments and inputs."""
+        return all(types[place] is p.type for place, p in zip(self.places, self.captured.func.params))
+
+    def finish(self, raw, leaves, numpy, again, given=None):
+        """Turn raw results into what the function returns; what it changes is written last, all or none.
+
+        leaves: the arguments, and behind them what was taken in; given: (args, kwargs) where they hold containers.
+        """
+        captured = self.captured
+        results = raw if isinstance(raw, tuple) else (raw,)
+        status = self.status(raw)
+        if any(asked(leaves, i, what) != answer for i, what, answer in captured.relied):
+            return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
+        if status:
+            raise failure(captured.checks, status)[1]
+        if not all(leaves[i].flags.writeable for i in captured.writes):
+            return again("an argument that is written is read-only")
+        if captured.writes and overlapping(leaves, captured):
+            return again("an argument that is written shares memory with another array")
+        if any(isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned) for x in map(leaves.__getitem__, captured.layout)):
+            return again("an argument is not in row-major order, which decides what is a view of it")
+        values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
+        if self.unsure and ambiguous(captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))):
+            return again("which of several arrays a result is cannot be told")
+        for index, new in zip(captured.writes, results[captured.values :]):
+            np.copyto(leaves[index], np.asarray(new))
+        made = {}
+        result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
+        if captured.given is not None:
+            result = settle(result, captured.given, given)
+        if not captured.stores:
+            return result
+        result, stored = result
+        for place, value in zip(captured.stores, stored):
+            place.set(value)
+        return result
+
+    def status(self, raw):
+        """0, or what tells which check failed, once all has happened."""
+        try:
+            if self.effects:
+                dispatch.finish_effects()
+            return dispatch.number(raw[-1] if isinstance(raw, tuple) else raw) if self.captured.checks else 0
+        except dispatch.FAILURES as failure:  # what Python raised where XLA called it
+            raise hosted.original(failure) from None
+
+    def own(self, result, index):
+        """A result as an ndarray the caller may write."""
+        return np.array(result) if self.shared[index] else dispatch.owned(result)
+
+    def _leaf(self, out, values, leaves, numpy, made):
+        if out.how == "chosen":
+            out = out.object[int(values[out.index])]
+        if out.how == "object":
+            return out.object
+        if out.how == "copy":
+            return out.object.copy()
+        if out.how == "outside":
+            return out.object.get()
+        if out.how == "argument":
+            found = made.get((out, out.chain))
+            if found is None:
+                found = made[out, out.chain] = follow(leaves[out.index], out.chain, values)
+            return found
+        value = values[out.index]
+        if not numpy:
+            return follow(value, out.chain)
+        if out.kind is ARRAY:
+            return made.setdefault((out.index, out.chain), follow(value, out.chain, values))
+        return value[()] if out.kind is SCALAR else value.item()
+
+
+def asked(leaves, i, what):
+    """What a trace relied on of an argument."""
+    x = leaves[i]
+    if what[0] == "other than":
+        return x is not leaves[what[1]]
+    if not isinstance(x, np.ndarray):
+        return what != "writeable"
+    return x.flags.writeable if what == "writeable" else x.base is None if what == "owner" else not np.may_share_memory(x, leaves[what[1]])
+
+
+def overlapping(leaves, captured):
+    """Whether an array about to be written shares memory with another array the program read, or elements of it with each other."""
+    if not all(apart(leaves[i]) for i in captured.writes):
+        return True
+    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))

@@ -1,0 +1,116 @@
+"""The traces made while the outside values were as their guard remembers, and the program that jax.jit dispatches among them."""
+
+import numpy as np
+
+from ...backends.xla import dispatch
+from ...ir.types import type_of
+from ..capture.capture import ARRAY, SCALAR
+from ..capture.shared_containers import outer
+from ..guards import guard
+from ..guards.outside import gathered
+from ..rules import rules
+from . import trap
+from .trace_tree import Tree, Trees, Untraced
+
+
+class SpecialisationSet:
+    """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches among them."""
+
+    def __init__(self, compiled, rules=()):
+        self.rules, self.options = rules, {"native": compiled.native, "exact": compiled.exact}
+        self.guard = guard.Guard(())
+        self.reads = {}  # what the traces relied on: place -> Read
+        self.versions = []
+        self.apart = []  # Reads of lists and dicts outside that must not be among the arguments
+        self.straight = []  # of those that are one function each, as NumPy, the functions
+        self.inputs = []  # what is passed behind the arguments: arrays, and Reads that find what is to be passed
+        self.plain = None  # the kind of the one result, where all versions have just that
+        self.draws = None  # of the one version that is here, where it draws random numbers
+        self.call = self.base = dispatch.program(self.find, compiled.name, **self.options)
+        self.endures = False  # whether calls are waited for with signals heard
+        self.raising = None  # the program that raises where a check has failed, where there is one
+
+    @property
+    def live(self):
+        """Whether any input is to be looked up at each call."""
+        return any(isinstance(x, guard.Read) for x in self.inputs)
+
+    def gather(self, env=None, number=None):
+        """The inputs of a call, of which `env` are the draws."""
+        return gathered(self.inputs, env, number)
+
+    def holds(self):
+        """Whether all is as it was when the traces were made. The generated function in front asks the guard alone: rules recall it."""
+        return self.rules == rules.in_force() and self.guard.holds()
+
+    def serves(self, types):
+        """Whether the traces here may be used, or joined by another, for arguments of these types."""
+        if not self.holds():
+            return False
+        if self.draws is None:
+            return True
+        version = self.versions[0]
+        now = [*types, *(type_of(x.get()) for x in self.inputs if isinstance(x, guard.Read))]
+        return all(t is p.type for t, p in zip(now, version.captured.func.params))
+
+    def give(self, raw):
+        """The one result of a program that does nothing else, in NumPy's kind."""
+        value = np.array(raw) if self.small else dispatch.owned(raw)
+        return value if self.plain is ARRAY else value[()] if self.plain is SCALAR else value.item()
+
+    def find(self, types):
+        """The program for the types of arguments and inputs."""
+        version = self.version(types)
+        if version is None:
+            raise Untraced
+        return version.func, version.places
+
+    def version(self, types):
+        """The trace for the types of arguments and inputs; of several between which data chooses, any."""
+        return next((v for v in self.versions if v.fits(types)), None)
+
+    def version_of(self, leaves):
+        types = tuple([type_of(x) for x in leaves])
+        version = self.version(types)
+        if version is None:
+            raise Untraced
+        return version, types
+
+    def grow(self, version, tree):
+        """One more trace of a tree: each has a program of its own, and the data of a call says which is right."""
+        version.tree = tree or Tree()
+        version.tree.add(version)
+        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, **self.options)
+        if not isinstance(self.call, Trees):
+            self.call = Trees(trap.with_status(self.call), self.version_of)
+
+    def add(self, version, tree=None):
+        """A new trace, of a tree if data chooses; what it takes in joins the inputs, what it read joins the guard."""
+        arguments = len(version.types)
+        places = list(range(arguments))
+        keys = [input_key(x) for x in self.inputs]
+        for x in version.captured.inputs:
+            if input_key(x) not in keys:
+                self.inputs.append(x)
+                keys.append(input_key(x))
+            places.append(arguments + keys.index(input_key(x)))
+        version.places = places
+        if version.assumed:
+            self.grow(version, tree)
+        self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
+        self.versions.append(version)
+        self.apart += [read for read in outer(version.captured) if read.place not in {r.place for r in self.apart}]
+        self.straight = [v.straight for v in self.versions if v.straight is not None]
+        self.draws = version.captured.outside.draws or None
+        for place, read in version.captured.outside.reads.items():
+            if place not in self.reads or self.reads[place].weaker(read):
+                self.reads[place] = read
+        self.guard = guard.Guard(self.reads.values())
+        kinds = {v.plain for v in self.versions}
+        self.plain = kinds.pop() if len(kinds) == 1 else None
+        self.endures = any(v.endures for v in self.versions)
+        self.small = all(v.bytes < dispatch.ZERO_COPY for v in self.versions)
+
+
+def input_key(x):
+    return x.place if isinstance(x, guard.Read) else id(x)

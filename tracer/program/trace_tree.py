@@ -1,0 +1,110 @@
+"""The traces of one signature that differ in what was assumed (`assume`), and which of them is right for a call."""
+
+import numpy as np
+
+from ...backends.xla import waiting
+from ..common.errors import UnsupportedError, message
+from ..values import status
+from ..values.speculate import Assumption
+
+MOST = 16  # traces of one signature
+
+
+class Untraced(Exception):
+    """There is no trace yet for a call's types, or for its path through the choices of a tree."""
+
+
+class SideExit(Untraced):
+    def __init__(self, tree, path):
+        self.tree, self.path = tree, path
+
+
+class Undecided(Untraced):
+    """Each of two traces says that the other is the right one: rounding differs between them."""
+
+
+class Tree:
+    """The traces of one signature: path -> version. `current` is the one that was right last."""
+
+    def __init__(self):
+        self.versions, self.current = {}, None
+
+    def add(self, version):
+        if len(self.versions) >= MOST and version.path not in self.versions:
+            raise self.too_many(version)
+        self.versions[version.path] = self.current = version
+
+    def lines(self, numbers, depth=0, members=None):
+        """The tree as text, a line a decision or trace; `numbers` are those of the versions."""
+        members = list(self.versions.values()) if members is None else members
+        if len(members[0].assumed) == depth:
+            return [f"trace {numbers[members[0]]}"]
+        lines = [str(members[0].assumed[depth])]
+        for truth in sorted({v.assumed[depth].truth for v in members}, reverse=True):
+            first, *rest = self.lines(numbers, depth + 1, [v for v in members if v.assumed[depth].truth == truth])
+            lines += [f"  {f'{str(truth).lower()}:':<6} {first}", *(f"         {line}" for line in rest)]
+        return lines
+
+    def holds(self, version):
+        """Whether a trace has not been replaced, by one for other types of what it takes in from outside."""
+        return self.versions[version.path] is version
+
+    def find(self, prefix, types):
+        """The trace of the path that begins so, the latest of several."""
+        found = [v for path, v in self.versions.items() if path[: len(prefix)] == prefix and v.fits(types)]
+        return found[-1] if found else None
+
+    def too_many(self, version):
+        counts = {}
+        for v in (*self.versions.values(), version):
+            for t in v.assumed:
+                counts.setdefault(str(t), [set(), t])[0].add((v.path, t.truth))
+        _, often = max(counts.values(), key=lambda c: len({truth for _, truth in c[0]}) * 1000 + len(c[0]))
+        text = f"data took {MOST} different ways through this function, each a trace of its own; this decision keeps changing"
+        hint = "Let both sides give values of one structure, type and shape, so that they are captured together;\nor write np.where(test, a, b)."
+        return UnsupportedError(message(text, often.source, hint))
+
+    def launch(self, leaves, types, first):
+        """Run the right trace -> (it, its raw results). first: one that takes these types."""
+        version, tried = self.current if self.current.fits(types) else first, set()
+        while True:
+            raw = version.program(*leaves)
+            if version.endures:
+                waiting.heard(raw, version.captured.func.name)
+            results = raw if isinstance(raw, tuple) else (raw,)
+            number = int(np.asarray(results[-1])) if version.captured.checks else 0
+            check = status.failure(version.captured.checks, number)[0] if number else None
+            if check is None or check.error is not Assumption:
+                self.current = version
+                return version, raw
+            tried.add(version)
+            k = int(check.text)
+            choice, truth = version.path[k]
+            path = (*version.path[:k], (choice, not truth if isinstance(truth, bool) else status.quoted(number)))
+            version = self.find(path, types)
+            if version is None:
+                raise SideExit(self, path)
+            if version in tried:
+                raise Undecided
+
+
+class SelectedResults:
+    """Raw results, with the version that gave them."""
+
+    __slots__ = ("version", "raw")
+
+    def __init__(self, version, raw):
+        self.version, self.raw = version, raw
+
+
+class Trees:
+    """Stands for the program of a world in which some signatures have trees."""
+
+    def __init__(self, program, find):
+        self.program, self.find = program, find
+
+    def __call__(self, *leaves):
+        version, types = self.find(leaves)
+        if version.tree is None:
+            return SelectedResults(version, self.program(*leaves))
+        return SelectedResults(*version.tree.launch(leaves, types, version))

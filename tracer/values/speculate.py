@@ -1,0 +1,347 @@
+"""Branches taken by value: where two ways cannot be merged, or only Python can decide, one is followed.
+
+The trace finds out what this call's data says, by running what it has recorded so far, goes on down
+that side only, and records the assumption as a check of the program. A call on other data finds the
+assumption failed before anything of the result is used or written back; it takes another trace, which
+has the same assumptions up to there and then the opposite one. So the traces of one signature are a tree.
+
+A choice is first captured as a `cond`. What that leads to (`Unmerged` in use, an error of ours inside)
+raises `ByValue`, and the trace begins again with this one choice made by value. Only choices of the
+outermost trace can be: those in the body of a captured loop, or of a function being differentiated,
+are made many times, or for values that are not there.
+"""
+
+import contextlib
+
+import numpy as np
+
+from ...backends.numpy import callable_of
+from ...ir.core import Func, Lit
+from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
+from ..common.errors import LeakError, ShapeError, UnsupportedError, WengertError, message
+from ..common.frames import locate
+from . import status
+from .storage import current_trace
+
+LONGEST = 64  # assumptions of one trace
+
+
+class Assumption(Exception):
+    """Stands in the list of checks for an assumption; its text is the number of the assumption. Never raised."""
+
+
+class ByValue(BaseException):
+    """Begin the trace again, and make this choice by value. No error, and none of the user's `except` is to see it."""
+
+    def __init__(self, choice, cause):
+        self.choice, self.cause = choice, cause
+
+
+class RaisedBefore(BaseException):
+    """This call raises `error`, before the choice that is being made; the function's own `except` is not to see it now."""
+
+    def __init__(self, error):
+        self.error = error
+
+
+class Assumed:
+    """An assumption: which choice of the trace, what it was taken to be (a bool, or the int that Python needed), and the user's line."""
+
+    __slots__ = ("choice", "truth", "source")
+
+    def __init__(self, choice, truth, source):
+        self.choice, self.truth, self.source = choice, truth, source
+
+    @property
+    def step(self):
+        return self.choice, self.truth
+
+    def __str__(self):
+        return f"{self.source} `{self.source.text}`" if self.source else "a choice outside the user's code"
+
+
+class Speculation:
+    """The choices of one trace, numbered in the order it meets them. path: (number, truth) of those made beforehand."""
+
+    def __init__(self, leaves, path=()):
+        self.leaves, self.given = leaves, dict(path)
+        self.wanted = set(self.given)  # the numbers of the choices made by value
+        self.begin()
+
+    def begin(self):
+        """A trace starts, or starts again."""
+        self.numbers = {}  # predicate -> number of the choice
+        self.taken = []
+        self.acted = None  # (how many choices had been made, where) when the program first acts on the world
+        self.again = self.error = None  # whether to begin again, or what to raise: an `except:` of the user's does not stop either
+        self.open = None  # number of the choice that is being captured as a `cond`
+        self.seen = None  # value -> its contents in this call, as far as worked out
+        self.undo = {}  # places and containers changed at the top of the trace -> a function that puts back what they held
+
+    def put_back(self):
+        """Undo what a trace that does not stand has changed."""
+        for undo in reversed(self.undo.values()):
+            undo()
+        self.undo.clear()
+
+    def truth(self, value):
+        """What a bool scalar was, or must now be, taken to be; None where it is not to be known."""
+        number = self.numbers.setdefault(value, len(self.numbers))
+        for t in self.taken:
+            if t.choice == number:
+                return t.truth
+        return take(self, value, number) if number in self.wanted else None
+
+    def signal(self, number, cause=None):
+        """Begin again, with this choice made by value."""
+        self.again = True
+        self.wanted.add(number)
+        return ByValue(number, cause)
+
+
+# -- while tracing ---------------------------------------------------------------------------------
+
+
+def choices():
+    """The choices of the present trace, if choices can be made by value here."""
+    trace = current_trace()
+    return trace.choices if trace is not None and trace.parent is None else None
+
+
+def predicate(test):
+    """Whether a traced object of one element holds, as a bool scalar operand."""
+    value = test.value
+    value = value if not value.type.shape else OPS["reshape"](value, shape=())
+    return value if value.type.kind == "b" else OPS["ne"](value, Lit(0, value.type))
+
+
+def by_value(test):
+    """The truth of a test if it was chosen, or must now be chosen, by value; None where it is not known."""
+    made = choices()
+    return None if made is None else made.truth(predicate(test))
+
+
+def decide(test):
+    """The truth of a test that Python itself asks for: by value where that can be. None where it cannot."""
+    return holds(predicate(test)) if current_trace() is not None else None
+
+
+def holds(value):
+    """Likewise for a bool scalar operand."""
+    trace = current_trace()
+    root = trace and trace.root
+    if root is None or root.choices is None:
+        return None
+    made = root.choices
+    if trace is not root:
+        inner = trace
+        while inner.parent is not None and inner.region is not None and inner.region.choice:
+            inner = inner.parent
+        if inner is root and made.open is not None and made.open not in made.wanted:
+            raise made.signal(made.open)
+        return None
+    if isinstance(value, Lit):
+        return bool(value.value)
+    made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
+    return made.truth(value)
+
+
+def whole_number(x):
+    """The number behind a traced integer that Python needs, a size say, taken by value; None where that cannot be.
+
+    Only what follows from the call's own Python numbers is: the number may then change now and then. What
+    depends on an array's contents may change at each call, and each would be a trace of its own.
+    """
+    return number(x) if x.type.kind in "iu" else None
+
+
+def number(x):
+    """Likewise of any kind: the length of a window may be a float."""
+    return contents(x.value) if choices() is not None and not x.type.shape and from_numbers(x.value) else None
+
+
+def contents(value):
+    """A scalar taken by value; None where that cannot be."""
+    made = choices()
+    if made is None:
+        return None
+    made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
+    return made.truth(value)
+
+
+def from_numbers(value):
+    """Whether nothing but Python numbers among the arguments enters a value of the outermost trace."""
+    trace = current_trace()
+    todo, seen = [value], set()
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Lit) or x in seen or x in trace.numbers:
+            continue
+        seen.add(x)
+        if x.eqn is None or x.eqn.effect or "region" in x.eqn.op.traits:
+            return False
+        todo += x.eqn.operands
+    return True
+
+
+def take(made, value, number):
+    """Make a choice: as was said beforehand, or as this call's data has it."""
+    source = locate()
+    if len(made.taken) >= LONGEST:
+        text = f"this decision on data, the {LONGEST + 1}st of one call, cannot be captured: each would be a trace of its own"
+        raise UnsupportedError(message(text, source, "Write np.where(test, a, b), or a loop and branches whose values have one type and shape."))
+    truth = made.given.get(number)
+    if truth is None:
+        truth = concrete(made, value)
+    made.taken.append(Assumed(number, truth, source))
+    trace = current_trace()
+    if value.type.kind == "b":
+        trace.check(value if truth else OPS["not"](value), Assumption, str(len(made.taken) - 1))
+    else:
+        trace.check(OPS["eq"](value, Lit(truth, value.type)), Assumption, str(len(made.taken) - 1), value)
+    trace.known[value] = np.array(truth)
+    return truth
+
+
+def concrete(made, value):
+    """What a bool scalar of the outermost trace is for the arguments of this call; an error that comes before it is raised."""
+    trace = current_trace()
+    if made.seen is None:
+        made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
+    for versions in trace.captures.values():
+        made.seen |= {c.value: np.asarray(c.contents) for c in versions}
+    made.seen |= {value: np.asarray(read.value, value.type.dtype) for read, value in trace.outside.inputs}
+    before = trace.status.value
+    needed, todo = set(), [value, before]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Lit) or x in made.seen or x.eqn in needed:
+            continue
+        if x.eqn is None or x.eqn.effect:
+            text = "a Python decision on data that comes from outside the program while it runs"
+            raise UnsupportedError(message(text, locate(), "Write np.where(test, a, b)."))
+        needed.add(x.eqn)
+        todo += x.eqn.operands
+    eqns = [e for e in trace.build.eqns if e in needed]
+    new = [r for e in eqns for r in e.results]
+    params = list({x: None for e in eqns for x in e.operands if x in made.seen})
+    with np.errstate(all="ignore"):
+        results = callable_of(Func("so_far", params, eqns, new))(*(made.seen[p] for p in params))
+    made.seen |= {v: np.asarray(x, v.type.dtype) for v, x in zip(new, results, strict=True)}
+    failed = int(before.value if isinstance(before, Lit) else made.seen[before])
+    if failed:
+        check, error = status.failure(tuple(trace.checks), failed)
+        if check.error is not Assumption:
+            made.error = error
+            raise RaisedBefore(error)
+    return value.value if isinstance(value, Lit) else made.seen[value].item()
+
+
+@contextlib.contextmanager
+def checked():
+    """Where the user's function runs: checks on the way to an exception that ends the trace may fail first in this call."""
+    try:
+        yield
+    except Exception as error:
+        made = choices()
+        if made is not None and not made.again and made.error is None and (isinstance(error, ShapeError) or not isinstance(error, WengertError)):
+            try:
+                concrete(made, Lit(True, TRUTH))
+            except UnsupportedError:
+                pass  # what the data say is not known here
+            except RaisedBefore as first:
+                if not isinstance(first.error, UnsupportedError):
+                    raise
+                made.error = None  # of two that no one captures, the user's own says more
+        raise
+
+
+@contextlib.contextmanager
+def capturing(test):
+    """A choice being captured both ways: an error of ours in there means that it is to be made by value."""
+    made = choices()
+    if made is None:
+        yield
+        return
+    number = made.numbers.setdefault(predicate(test), len(made.numbers))
+    before, made.open = made.open, number
+    try:
+        yield
+    except LeakError:
+        raise
+    except WengertError as error:
+        if number in made.wanted:
+            raise
+        raise made.signal(number, error) from None
+    finally:
+        made.open = before
+
+
+def open_choice():
+    """The number of the choice being captured, for what cannot be merged to name; None where it could not be made by value."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    return made.open if made is not None else None
+
+
+def on_demand(key):
+    """Whether something may be left out of this trace until it turns out to be needed, which begins the trace again."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    return made is not None and key not in made.wanted
+
+
+def unmerged(choice, error):
+    """A value that is not one thing is used: choose by value what it is, or raise `error`."""
+    trace = current_trace()
+    made = trace.root.choices if trace is not None else None
+    if choice is None or made is None or choice in made.wanted:
+        raise error
+    raise made.signal(choice, error)
+
+
+def remember(place, restorer):
+    """Note what a place or container holds before the trace changes it at its top: `restorer()` gives what puts it back."""
+    made = choices()
+    if made is not None and place not in made.undo:
+        made.undo[place] = restorer()
+
+
+def attempts(made, once):
+    """`once()`, again for every choice that turns out to need to be made by value."""
+    while True:
+        result = None
+        try:
+            result = once()
+        except (ByValue, RaisedBefore):
+            pass
+        except Exception:
+            if not made.again and made.error is None:
+                raise
+        if made.error is not None:
+            raise made.error
+        if not made.again:
+            return result
+        made.begin()
+
+
+def refuse_effects(captured, made):
+    """A program must not have acted on the world when it finds out that it is the wrong one: choices made by value come before all acts."""
+    if not made.taken:
+        return
+    late = made.taken[made.acted[0]:] if made.acted is not None else ()
+    if late or captured.outside.draws:
+        what = f"has acted on the world before it ({made.acted[1]})" if late else "draws random numbers or asks for the time"
+        text = f"this decision on data is made by value, in a function that {what}"
+        hint = "Let both sides give values of one structure, type and shape: then they are captured together."
+        raise UnsupportedError(message(text, (late or made.taken)[0].source, hint))
+
+
+def acts(func):
+    """The equations of a program, and of its bodies, that do more than compute."""
+    for e in func.eqns:
+        if e.effect:
+            yield e
+        for region in e.regions():
+            yield from acts(region)
