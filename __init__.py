@@ -1,7 +1,7 @@
 """Wengert: plain NumPy functions, compiled and differentiated as they stand."""
 
 from .tracer import numpy_api  # register NumPy's and SciPy's functions on traced values
-from .tracer.api import along  # noqa: F401, registers those that trace functions they are given
+from .tracer.api import along, installations  # noqa: F401, the functions that trace what they are given; the slots of lower rooms
 from .tracer.api.custom import custom_jvp, custom_vjp
 from .tracer.api.flow import checkpoint, stop_gradient
 from .tracer.api.foreign import from_jax

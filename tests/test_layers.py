@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import re
 import sys
 
 import pytest
@@ -86,3 +87,21 @@ def test_every_room_states_its_promise(room):
 
 def test_every_module_of_the_tracer_is_in_a_room():
     assert {p.relative_to(ROOT / "tracer").parts[0] for p in (ROOT / "tracer").rglob("*.py")} == {*ROOMS, "__init__.py"}
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.name != "installations.py" and p.relative_to(ROOT).parts[0] != "ir"], ids=lambda p: str(p.relative_to(ROOT)))
+def test_classes_of_other_modules_are_given_things_in_one_table_alone(path):
+    body = ast.parse(path.read_text()).body
+    theirs = {a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) and n.level for a in n.names}
+    for node in body:
+        for target in getattr(node, "targets", ()):
+            for x in target.elts if isinstance(target, ast.Tuple) else [target]:
+                text = f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(x)} = ... belongs in tracer/api/installations.py"
+                assert not (isinstance(x, ast.Attribute) and isinstance(x.value, ast.Name) and x.value.id in theirs), text
+
+
+def test_paths_in_the_documentation_exist():
+    there = [p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*.py")]
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for path in set(re.findall(r"`([\w/]+\.py)`", page.read_text())):
+            assert "FAMILY" in path or any(p == path or f"wengert/{p}" == path or p.endswith("/" + path) for p in there), f"{page.name}: {path}"

@@ -62,7 +62,7 @@ class BoundedArray(Traced):
     __slots__ = ("array", "extents")
     __hash__ = None
     methods = {}  # ndarray method -> handler; filled by `functions`
-    ufunc_handler = function_handler = getitem = setitem = None  # set there too
+    ufunc_handler = function_handler = getitem = setitem = None  # `installations`
 
     def __init__(self, array, extents):
         self.array, self.extents = array, tuple(extents)

@@ -252,6 +252,3 @@ class Gather:
 
 def edges(index, n):
     return Lit(0, index.type), index, Lit(n - 1, index.type)
-
-
-BoundedArray.getitem, BoundedArray.setitem = staticmethod(getitem), staticmethod(setitem)

@@ -173,6 +173,3 @@ def dtypes(x):
     if isinstance(x, TracedScalar):
         return [k[1] for k in x.kinds if k[0] == "strong"] if type(x) is Mixed else [] if x.weak else [x.type.dtype]
     return [x.dtype] if isinstance(x, TracedArray | np.ndarray | np.generic) and x.dtype.kind in "biufc" else []
-
-
-Traced.meet, Traced.firm = staticmethod(meet), staticmethod(firm)

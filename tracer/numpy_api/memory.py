@@ -6,7 +6,7 @@ from ..common.emit import cast_to, reshape_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, TracedScalar, fresh
-from ..values.identity import Flags, base, set_flags, share
+from ..values.identity import set_flags, share
 from ..values.indexing import misfit, stored
 from ..values.promote import checked
 from ..values.storage import current_trace
@@ -177,19 +177,9 @@ def set_shape(x, shape):
     x.chain, x.type, x._shadow = seen.chain, seen.type, seen._shadow
 
 
-Traced.T = property(transposed, doc="The array with its axes reversed.")
-Traced.mT = property(matrix_transposed, doc="The array with its last two axes exchanged.")
-Traced.real = property(real, doc="The real part.")
-Traced.imag = property(imag, doc="The imaginary part.")
-Traced.device = property(lambda x: "cpu", doc="Where NumPy would hold it.")
-TracedArray.shape = property(lambda x: x.type.shape, set_shape, doc="Sizes of the axes.")
-TracedArray.real = property(real, set_real, doc="The real part, a view.")
-TracedArray.imag = property(imag, set_imag, doc="The imaginary part, a view.")
-TracedArray.flat = property(Flat, set_flat, doc=Flat.__doc__)
-TracedArray.flags = property(Flags, doc=Flags.__doc__)
-TracedArray.strides = property(strides, doc="Bytes from one element to the next along each axis.")
-TracedArray.base = property(base, doc="The array that owns the memory; None if it is this one.")
-TracedScalar.flat = property(lambda x: Flat(handle(x)), doc=Flat.__doc__)
+def flat_of_number(x):
+    """A number's `flat`: that of an array that holds it."""
+    return Flat(handle(x))
 
 
 @implements(np.may_share_memory)

@@ -13,7 +13,7 @@ from ..common.emit import INT64, cast_to, reshape_to
 from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray, mentioned
-from ..values.array import Traced, TracedArray, fresh, wrap
+from ..values.array import fresh, wrap
 from ..values.promote import loop, operand_as, read
 from .arguments import verdict
 from .contraction import contract
@@ -125,9 +125,6 @@ def matmul_in_place(x, y):
     return product_ufunc(np.matmul, x, y, out=x)
 
 
-Traced.__matmul__ = matmul
-Traced.__rmatmul__ = lambda x, y: matmul(y, x)
-TracedArray.__imatmul__ = matmul_in_place
 
 
 @implements(np.linalg.matmul)

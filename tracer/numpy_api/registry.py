@@ -5,9 +5,7 @@ import numpy as np
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray, mentioned
-from ..extents.indexing import getitem, setitem
 from ..values.array import Traced, TracedArray, TracedScalar
-from ..values.indexing import scalar_item
 from ..values.mixed import Mixed, has_mixed
 from ..values.promote import UFUNCS, unknown
 from .ufunc_calls import apply_ufunc, call_ufunc
@@ -64,12 +62,7 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
     return handler(ufunc, *inputs, **kwargs)
 
 
-Traced.function = staticmethod(call_function)
-Traced.ufunc = staticmethod(call_ufunc_method)
-TracedArray.__getitem__, TracedArray.__setitem__, TracedScalar.__getitem__ = getitem, setitem, scalar_item
-
-
-def _attribute(self, name):
+def method_of(self, name):
     """ndarray methods, looked up in METHODS: anything unknown says so with the user's line."""
     handler = METHODS.get(name)
     if type(self) is Mixed:
@@ -82,6 +75,3 @@ def _attribute(self, name):
     if name.startswith("__") or not hasattr(shown, name):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
     raise UnsupportedError(message(f"ndarray.{name} is not captured on traced values", locate()))
-
-
-Traced.__getattr__ = _attribute

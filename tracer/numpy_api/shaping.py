@@ -283,9 +283,6 @@ def copy_method(x, order="C"):
     return TracedScalar(x.value, x.weak) if type(x) is TracedScalar else copy(x, order)
 
 
-Traced.__copy__ = copy_method
-
-
 @implements(method="astype")
 def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     dtype = checked(np.dtype(dtype))

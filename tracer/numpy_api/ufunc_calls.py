@@ -226,6 +226,3 @@ def operate(ufunc, *inputs):
     if python is int:
         overflow.checked(ufunc, values, result)
     return TracedScalar(cast_to(result, WEAK_DTYPES[python]), python)
-
-
-Traced.operators = staticmethod(operate)

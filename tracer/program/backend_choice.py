@@ -3,7 +3,7 @@
 XLA copies large ndarrays that are not aligned to 64 bytes, as NumPy's own are not, and a launch costs some
 microseconds. So when a program is new that has no loops, or loops whose machine code NumPy's arrays can be given
 to, both forms are timed on the arguments of its first call, and it keeps the faster: results of one function on
-one machine are the same from call to call. Where XLA has nothing to win it is not even asked: `program/trial.py`.
+one machine are the same from call to call. Where XLA has nothing to win it is not even asked: `program/autotune.py`.
 """
 
 import contextlib

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..numpy_api.meeting import MANY, settled
-from ..values.array import Traced, TracedScalar, bring
+from ..values.array import TracedScalar, bring
 from ..values.mixed import Mixed, has_mixed, mixed_in, number_of, replaced
 from ..values.speculate import capturing
 from ..values.storage import current_trace
@@ -90,4 +90,3 @@ def register():
     for f, stand_in in list(REPLACED.items()):
         if f not in WHOLE and (getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)):
             REPLACED[f] = parted(stand_in)
-    Traced.apart, Traced.where_only, Traced.of_numpy = staticmethod(apart), staticmethod(where_only), staticmethod(of_numpy)

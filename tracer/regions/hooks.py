@@ -23,12 +23,10 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from . import alternatives, copying
-from .branch import ASKED, branch, choose, decided
+from .branch import branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
-from .convert import CELL, FALLBACK
 from .foreign import ask, changes
-from .frame import hooked
 from .handed import RUNNING, handed
 from .importing import imported, importing
 from .kinds import ANSWERING
@@ -346,7 +344,6 @@ def choice(test, *parts):
     return choose(asked(test), *parts)
 
 
-ASKED.cell_contents = asked
 state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
 state.TRANSPARENT |= {f.__code__ for f in (put, remove, fallback, above)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
@@ -354,8 +351,7 @@ state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, 
 alternatives.register()
 _stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))
 state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
-FALLBACK.cell_contents = hooked
-CELL.cell_contents = types.SimpleNamespace(
+NAMESPACE = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
     set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute, both=both,
     either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,

@@ -13,7 +13,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.registry import HANDLERS, call_function
-from ..values.array import Traced, TracedArray
+from ..values.array import TracedArray
 from ..values.storage import current_trace
 from .builtins import REPLACED, replaces
 from .convert import convert
@@ -39,9 +39,6 @@ def by_source(function):
     """The Python function behind one that dispatches, with hooks, or None."""
     found = getattr(function, "__wrapped__", None)
     return convert(found) if hasattr(found, "__code__") and traced_through(found.__code__) else None
-
-
-Traced.source = staticmethod(by_source)
 
 
 # -- memory of others ------------------------------------------------------------------------------

@@ -42,8 +42,8 @@ class Traced:
 
     __slots__ = ()
     __array_priority__ = 1000
-    ufunc = function = source = None  # set by `promote`, `numpy_api` and `source`: what is behind the two protocols
-    meet = firm = apart = where_only = of_numpy = operators = None  # set by `meeting` and `source.alternatives`: for numbers of several kinds
+    ufunc = function = source = None  # `installations`: what is behind the two protocols
+    meet = firm = apart = where_only = of_numpy = operators = None  # `installations`: numbers of several kinds
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         if any(type(x) not in OURS and answers(type(x), "__array_ufunc__") for x in inputs):

@@ -213,9 +213,14 @@ def ravel(a, order="C"):
 
 
 FUNCTIONS[np.atleast_1d] = lambda *xs: xs[0] if len(xs) == 1 else xs
-BoundedArray.T = property(lambda self: transpose(self))
-BoundedArray.real = property(lambda self: BoundedArray(self.array.real, self.extents) if self.array.dtype.kind == "c" else self)
-BoundedArray.imag = property(lambda self: BoundedArray(self.array.imag, self.extents))
+
+
+def real_part(x):
+    return BoundedArray(x.array.real, x.extents) if x.array.dtype.kind == "c" else x
+
+
+def imaginary_part(x):
+    return BoundedArray(x.array.imag, x.extents)
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -290,6 +295,3 @@ def take(a, indices, axis, out, mode):
 
 
 BoundedArray.methods["take"] = lambda a, indices, axis=None, out=None, mode="raise": take(a, indices, axis, out, mode)
-
-
-BoundedArray.ufunc_handler, BoundedArray.function_handler = staticmethod(call_ufunc_method), staticmethod(call_function)
