@@ -8,7 +8,7 @@ import pytest
 from random_identity import differences, draw, pattern
 
 from wengert import Fallback, grad, jit
-from wengert.tracer.capture.capture import handover
+from wengert.tracer.capture import handover
 from wengert.tracer.common.errors import CheckError, WengertError
 
 V, N, M, ROWS = np.arange(6.0) - 1, np.arange(6.0) + 1, np.arange(9.0).reshape(3, 3) - 2, np.arange(12.0).reshape(4, 3) % 7

@@ -19,10 +19,10 @@ import sys, threading
 import numpy as np
 from wengert import jit
 from wengert.tracer.common import progress
-from wengert.tracer.call.entry import Entry
+from wengert.tracer.call.entry import SignatureEntry
 
 progress.AFTER = progress.EVERY = 0.01
-launch, write = Entry.launch, progress.Line.write
+launch, write = SignatureEntry.launch, progress.ProgressLine.write
 traced, compiled = threading.Event(), threading.Event()
 
 def noted(self, text):
@@ -34,7 +34,7 @@ def held(self, here, everything):
     assert compiled.wait(20)
     return launch(self, here, everything)
 
-progress.Line.write, Entry.launch = noted, held
+progress.ProgressLine.write, SignatureEntry.launch = noted, held
 
 @jit
 def f(x):

@@ -2,7 +2,9 @@
 
 from collections import OrderedDict, defaultdict
 
-from jax import tree_util
+from ... import backends  # noqa: F401, first: it puts the states of generators back from which importing jax draws
+
+from jax import tree_util  # isort: skip
 
 flatten = tree_util.tree_flatten
 flatten_with_path = tree_util.tree_flatten_with_path
