@@ -5,6 +5,7 @@ import gc
 import linecache
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
