@@ -1,6 +1,8 @@
 """Python's numbers that data decide: ints without a dtype until NumPy gives them one, floats that raise where Python's do."""
 
+import itertools
 import math
+import operator
 import random
 
 import numpy as np
@@ -196,7 +198,8 @@ def test_scalars_are_cast_where_arrays_say_the_places():
     """And asked to fit where slices and ints do, as NumPy does."""
     forms = [
         lambda y, v, m, i: y.__setitem__(m, v), lambda y, v, m, i: y.__setitem__(i, v), lambda y, v, m, i: y.__setitem__(slice(2), v),
-        lambda y, v, m, i: y.__setitem__(1, v),
+        lambda y, v, m, i: y.__setitem__(1, v), lambda y, v, m, i: np.putmask(y, m, v), lambda y, v, m, i: np.place(y, m, v),
+        lambda y, v, m, i: np.put(y, i, v), lambda y, v, m, i: np.copyto(y, v, casting="unsafe", where=m),
     ]  # fmt: skip
     numbers = [np.int16(300), np.float64(2.5), np.uint64(2**63), 300, 2.5, np.bool_(True)]
     for f in forms:
@@ -230,3 +233,30 @@ def test_bools_and_scalars_where_numpy_has_rules_of_their_own():
     for w in (W, U):
         for f in cases:
             same(lambda w, x, f=f: f(w, float(x)), w, [5.0, 1e10, -7e4])
+
+
+def test_operators_that_pythons_numbers_lack():
+    """TypeError in Python's words: also on one side of a choice alone, where the other side goes on."""
+    made = {int: lambda x: int(x[0]), float: lambda x: float(x[0]), complex: lambda x: complex(x[0], 1), bool: lambda x: bool(x[0] > 2)}
+    operators = [operator.floordiv, operator.mod, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.matmul]
+    x = np.array([3.0, 4.0])
+    for f, a, b in itertools.product(operators, made, made):
+        for g in (lambda x, f=f, a=a, b=b: f(made[a](x), made[b](x)), lambda x, f=f, a=a, b=b: f(a(3), made[b](x))):
+            left = []
+            for h in (g, jit(g)):
+                try:
+                    left.append(h(x))
+                except TypeError as error:
+                    left.append(str(error).partition("\n")[0])
+            assert left[0] == left[1] and type(left[0]) is type(left[1]), (f.__name__, a, b)
+
+    def chosen(x, k):
+        q = x[0]
+        if x.sum() > 100:
+            q = k**0.5
+        return 300 // q
+
+    compiled = jit(chosen)
+    assert compiled(x, -1) == chosen(x, -1)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        compiled(x * 100, -1)

@@ -286,6 +286,8 @@ class Outside(Reliance):
             bound = self.read("attribute", owner, key, name)
             bound.how, bound.other = "free", None
             self.read("attribute", None, "__func__", f"{kind.__name__}.{key}", parent=bound)
+            if isinstance(fixed, classmethod):  # bound to the class that the owner has now
+                self.read("attribute", None, "__self__", f"the class of {self.called(owner)}", parent=bound)
             return value
         value = getattr(owner, key, MISSING)
         if value is MISSING or getattr(owner, key, MISSING) is value or isinstance(value, (*SCALARS, np.ndarray)):

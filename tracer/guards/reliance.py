@@ -25,6 +25,7 @@ LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.std
 PLAIN = (list, tuple, dict, set, frozenset)  # of which the trace sees copies, or which it has made itself
 SIMPLE = frozenset((bool, int, float, complex, str, bytes, type(None), TracedArray, TracedScalar))  # of which nothing need be asked: fixed, or traced
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function
+BY_NAME = frozenset("getattr hasattr vars dir __dict__ attrgetter methodcaller getattr_static getmembers".split())  # read what code does not name
 ADVICE = "Read what it needs in a function that is captured, or pass it as an argument."
 
 
@@ -167,8 +168,9 @@ class Reliance:
             elif kind == "cell" and name in local:
                 self.rely(local[name])
         for x in local.values():
-            if of_user(type(x)):
-                self.classed(type(x), code)
+            kind = x if isinstance(x, type) else type(x)
+            if of_user(kind):
+                self.classed(kind, code)
 
     def firm(self, read):
         """Rely on a number that captured code may take in at every call: what has no hooks is to find the number itself."""
@@ -180,15 +182,24 @@ class Reliance:
 
     def classed(self, kind, code):
         """Rely on the attributes of a class that code without hooks may have read of an instance, and on the method that this is."""
+        named = code.co_names if BY_NAME.isdisjoint(code.co_names) else None
         for c in kind.__mro__:
             if of_user(c):
                 for key, value in vars(c).items():
-                    if isinstance(value, types.FunctionType) and value.__code__ is code:
+                    if any(f.__code__ is code or named is None or key in named for f in functions(value)):
                         self.read("class", kind, key, f"{kind.__name__}.{key}")
                     elif not key.startswith(("__", "_abc_")) and not isinstance(value, (*CODE, types.FunctionType)):
                         held = self.read("attribute", kind, key, f"{kind.__name__}.{key}")
                         self.firm(held)
                         self.rely(held.value)
+
+
+def functions(value):
+    """The Python functions that a class attribute runs: itself, or those of a property, a class method or another descriptor."""
+    if isinstance(value, types.FunctionType):
+        return [value]
+    held = [getattr(value, name, None) for name in ("fget", "fset", "fdel", "func", "__func__", "__wrapped__")]
+    return [f for f in held if isinstance(f, types.FunctionType)]
 
 
 def flattened(x):

@@ -411,8 +411,10 @@ def place(arr, mask, vals):
 
 def elements(values, dtype):
     """np.ravel(np.asarray(values, dtype)) as a value; of arrays, as NumPy, only where no digit is lost."""
-    if isinstance(values, TracedScalar | np.generic) or type(values) in PYTHON_NUMBERS:
+    if weak_kind(values) is not None:
         return reshape_to(stored(values, dtype), (1,))
+    if isinstance(values, TracedScalar | np.generic):  # NumPy's scalars are cast, whatever fits
+        return reshape_to(cast_to(value_of(values), dtype), (1,))
     have = getattr(values, "dtype", dtype)
     if not np.can_cast(have, dtype, "safe") and getattr(values, "weak", None) is None:
         raise TypeError(message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate()))

@@ -20,7 +20,7 @@ from .contraction import contract
 from .handles import cut, handle, value_of
 from .registry import implements
 from .shaping import moveaxis
-from .ufunc_calls import write_out
+from .ufunc_calls import refuse_undefined, weak_kind, write_out
 
 SHORT = 32  # elements of the shorter operand up to which a table of windows costs nothing
 LARGE = 4096  # elements of the longer one from which its ends are computed apart and stored
@@ -118,6 +118,9 @@ for _ufunc in CORES:
 
 
 def matmul(x, y):
+    kinds = [weak_kind(v) for v in (x, y)]
+    if None not in kinds:
+        refuse_undefined(np.matmul, kinds)
     return product_ufunc(np.matmul, x, y)
 
 

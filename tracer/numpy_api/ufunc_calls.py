@@ -191,6 +191,20 @@ def _beyond(ufunc, kinds, inputs, python):
     return found if isinstance(found, bool) else TracedScalar(found, python)
 
 
+WHOLE = {np.floor_divide: "//", np.remainder: "%", np.divmod: "divmod()"}  # not of Python's complex numbers
+BITS = {np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^", np.left_shift: "<<", np.right_shift: ">>"}  # nor of its floats
+
+
+def refuse_undefined(ufunc, kinds):
+    """TypeError, in Python's words, for an operator that Python's numbers of these kinds do not have."""
+    symbol = WHOLE.get(ufunc) if complex in kinds else "@" if ufunc is np.matmul else None
+    if symbol is None and (complex in kinds or float in kinds):
+        symbol = BITS.get(ufunc)
+    if symbol is not None:
+        text = f"unsupported operand type(s) for {symbol}: " + " and ".join(repr(k.__name__) for k in kinds)
+        raise TypeError(message(text, locate()))
+
+
 def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
@@ -200,6 +214,7 @@ def operate(ufunc, *inputs):
     if None in kinds:
         return call_ufunc(ufunc, *inputs) if Mixed not in map(type, inputs) or mentioned(inputs) else Traced.meet(ufunc, inputs, True)
     python = weak_result(kinds, ufunc)
+    refuse_undefined(ufunc, kinds)
     work = WEAK_DTYPES[max([*kinds, python] if python is not bool else kinds, key=PYTHON_NUMBERS.index)]
     if work.kind == "b" and python is int:
         work = WEAK_DTYPES[int]
