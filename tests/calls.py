@@ -302,7 +302,7 @@ def with_out(d, call, plain, outs=1):
     parts = result if isinstance(result, tuple) else (result,)
     names = []
     for part in parts[:outs]:
-        shape = d.pick((3,), (2, 3), ()) if d.mistake(0.15) else np.shape(part)
+        shape = d.pick((3,), (2, 3), () if np.ndim(part) == 0 else (1,)) if d.mistake(0.15) else np.shape(part)  # NumPy's accumulate dies of ()
         dtype = np.asarray(part).dtype if d.chance(0.6) or not d.mistake(1) else np.dtype(d.pick(*DTYPES))
         names.append(d.add(np.full(shape, 7).astype(dtype)))
     return call(names[0] if outs == 1 else f"({', '.join(names)})")

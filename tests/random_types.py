@@ -10,7 +10,7 @@ import random
 
 import jax
 import numpy as np
-from draws import Found, Left, apart, attempt, function, shaky
+from draws import Found, Left, apart, attempt, function, same_numbers, shaky
 from productions import Grammar
 
 from wengert import jit
@@ -196,4 +196,7 @@ def by_jax(f, compiled, given):
     if got.error is not None and want.error is None and "read-only" in str(got.error) and isinstance(got.error, ValueError):
         return "refused: stores into what holds a jax array"
     got = Left(plain_numbers(got.result), (), got.error)
-    return apart(got, Left(plain_numbers(want.result), (), want.error), (), memory=False)
+    told = apart(got, Left(plain_numbers(want.result), (), want.error), (), memory=False)
+    scalars = lambda tree: jax.tree_util.tree_map(lambda x: x[()], tree)  # of what single numbers differ in is their kind
+    wider = told.startswith("differs") and same_numbers(scalars(got.result), scalars(plain_numbers(want.result)))
+    return "explained: a wider number" if wider else told

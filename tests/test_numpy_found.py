@@ -700,3 +700,40 @@ def test_common_multiples_that_wrap_are_taken_in_turn():
             check_same(lambda x: (np.lcm.reduce(x), np.lcm.reduce(x, axis=-1, keepdims=True), np.lcm.accumulate(x)), x)
             check_same(lambda x: np.lcm.reduce(x, axis=None, initial=6), x)
     check_same(lambda x: np.lcm.reduce(x, initial=1, where=x > 2), np.array([4, 6, 1, 10]))
+
+
+def test_exponents_are_asked_where_numpy_computes():
+    """Under where=, and of a selection by what it selects: a negative exponent that no element meets is no mistake."""
+    i, x = np.array([-3, 2]), np.array([1.5, 2])
+    for f in (
+        lambda i, x: i[x > 5] ** i[0], lambda i, x: i[x > 1] ** i[0], lambda i, x: np.zeros(0, int) ** i[0],
+        lambda i, x: np.zeros(2, int) ** i[x > 5].sum(),
+        lambda i, x: np.power(i, i, where=np.array([False, True]), out=np.zeros(2, int)),
+        lambda i, x: np.power(i, i, where=x < 2, out=np.zeros(2, int)),
+        lambda i, x: np.power(i, np.int64(-1), where=x > 5, out=np.zeros(2, int)), lambda i, x: np.power(i, -1, where=x > 1, out=np.zeros(2, int)),
+    ):  # fmt: skip
+        check_same(f, i, x)
+    for exponent in (lambda y: -1, lambda y: y[0]):
+        for limit in (1, 5):
+
+            def raised(i, x, exponent=exponent, limit=limit):
+                y = i.copy()
+                y[x > limit] **= exponent(y)
+                return y
+
+            check_same(raised, i, x)
+
+
+def test_lists_with_ints_beyond_64_bits():
+    """Between 2**63 and 2**64 such an int is uint64, beside others float64, as NumPy has it; beyond that arrays hold objects, and are refused."""
+    x = np.array([1, 2, 3], np.int8)
+    for f in (
+        lambda x: np.array([int(x[0]), 2**63]), lambda x: np.array([x[0], 2**63, 2**64 - 1]), lambda x: np.array([float(x[0]), 2**63]),
+        lambda x: np.array([bool(x[0]), 2**63]), lambda x: np.prod([int(x[0]), 2**63]), lambda x: np.array([[int(x[0])], [2**63]]),
+    ):  # fmt: skip
+        check_same(f, x)
+    for f in (lambda x: np.array([int(x[0]), 2**64]), lambda x: np.isin(x, [int(x[0]), -(2**100)])):
+        with pytest.raises(UnsupportedError, match="dtype object"):
+            jit(f)(x)
+    check_same(lambda x: np.roll(x, np.uint64(2**64 - 2) * np.uint64(x[0])), x)
+    check_same(lambda x: np.array([complex(x[0], 1), 2.0], dtype="f8"), x)  # TypeError

@@ -41,8 +41,13 @@ def inside(extent, n):
 
 def valid(x, axes=None):
     """The same for all places of a Bounded, of its whole shape; by the extents of these axes."""
-    shape, found = x.array.shape, None
-    for axis, extent in enumerate(x.extents):
+    return covered(x.array.shape, x.extents, axes)
+
+
+def covered(shape, extents, axes=None):
+    """What lies within extents, as a mask of this shape; True where all does."""
+    found = None
+    for axis, extent in enumerate(extents):
         mask = inside(extent, shape[axis]) if axes is None or axis in axes else True
         if mask is not True:
             mask = mask if len(shape) == 1 else OPS["broadcast"](mask, shape=shape, dims=(axis,))

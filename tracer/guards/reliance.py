@@ -168,7 +168,7 @@ class Reliance:
             elif kind == "cell" and name in local:
                 self.rely(local[name])
         for x in local.values():
-            kind = x if isinstance(x, type) else type(x)
+            kind = x if isinstance(x, type) and is_method_of(x, code) else type(x)
             if of_user(kind):
                 self.classed(kind, code)
 
@@ -192,6 +192,11 @@ class Reliance:
                         held = self.read("attribute", kind, key, f"{kind.__name__}.{key}")
                         self.firm(held)
                         self.rely(held.value)
+
+
+def is_method_of(kind, code):
+    """Whether a class, or a base of it, holds a function of this code."""
+    return any(f.__code__ is code for c in kind.__mro__ if of_user(c) for value in vars(c).values() for f in functions(value))
 
 
 def functions(value):

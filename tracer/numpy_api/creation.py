@@ -11,7 +11,7 @@ from ..common.errors import message
 from ..common.frames import locate
 from ..values.array import fresh
 from ..values.indexing import fitted, whole_parts
-from ..values.promote import checked, operand_as, read
+from ..values.promote import checked, flat, operand_as, read
 from ..values.storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
@@ -92,6 +92,8 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
         return x
     if dtype is not None and isinstance(object, list | tuple) and np.dtype(dtype).kind in "iu":
         whole_parts(object, np.dtype(dtype))
+    if dtype is not None and isinstance(object, list | tuple) and np.dtype(dtype).kind == "f" and any(weak_kind(v) is complex for v in flat(object)):
+        raise TypeError(message("float() argument must be a string or a real number, not 'complex'", locate()))
     x = handle(object)
     if x.ndim > ndmax and (isinstance(object, list | tuple) or dtype is not None and x.dtype != dtype):
         raise ValueError(message("object too deep for desired array", locate()))

@@ -356,7 +356,8 @@ def roll(a, shift, axis=None):
     for s, d in zip(shifts, axes.tolist()):
         n = value.type.shape[d]
         if n and dynamic:
-            value = take_along(value, turned(value_of(s, INDEX), n), d, mode="promise")
+            s = value_of(np.remainder(s, s.dtype.type(n)) if s.dtype == np.uint64 else s, INDEX)  # of which int64 does not hold all
+            value = take_along(value, turned(s, n), d, mode="promise")
         elif n:
             value = picked(value, np.roll(np.arange(n), int(s)), d)
     return fresh(value)

@@ -181,6 +181,9 @@ def compress(condition, a, axis=None, out=None):
     if out is not None and drop(out.shape, axis) != drop(x.shape, axis):
         raise ValueError(message(f"output array does not match result of ndarray.take: it has shape {out.shape}, of {x.shape}", locate()))
     keep, n, before = handle(np.not_equal(condition, 0)), x.shape[axis], (slice(None),) * axis
+    if keep.shape[0] > n and n and not x.size:
+        text = "np.compress of an array without elements, by a condition longer than its axis: NumPy counts what is True beyond the end"
+        raise UnsupportedError(message(text, locate(), "Give a condition of the axis's length."))
     if keep.shape[0] > n:  # what lies beyond the end may be there, but not be asked for
         current_trace().check(np.logical_not(np.any(keep[n:])).value, IndexError, message(f"condition is true beyond {n}, the axis's size", locate()))
     found = x[(*before, slice(0, keep.shape[0]))][(*before, keep[:n])]

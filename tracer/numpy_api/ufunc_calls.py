@@ -1,5 +1,6 @@
 """Calls of ufuncs on traced values: plain, with NumPy's keywords, and as Python's operators."""
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -32,6 +33,7 @@ from ..values.promote import (
     ufunc_values,
 )  # fmt: skip
 from ..values.storage import current_trace
+from .ufuncs import computed_where
 
 _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
 
@@ -102,7 +104,8 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
         for have, target in zip(gives, outs):
             if isinstance(target, TracedArray) and not np.can_cast(have, target.dtype, casting):
                 raise casting_error(ufunc.__name__, have, target.dtype, casting)
-    values = ufunc_values(ufunc, inputs, dtype, casting)
+    with contextlib.nullcontext() if where is True else computed_where(lambda: mask_of(where)):
+        values = ufunc_values(ufunc, inputs, dtype, casting)
     if len(outs) > 1 and out is not None:  # all results have the shape that all outputs broadcast to
         shape = broadcast_shapes([values[0].type.shape, *(t.shape for t in outs if t is not None)])
         if any(t is not None and t.shape != shape for t in outs):

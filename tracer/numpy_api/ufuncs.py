@@ -4,6 +4,8 @@ Where XLA, C and NumPy part ways, NumPy's own formula stands: Python's floor div
 order by parts, integers of mixed sign compared exactly. float16 is computed in float32, as NumPy does.
 """
 
+import contextlib
+import contextvars
 import math
 
 import numpy as np
@@ -14,7 +16,7 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.reduction import reduce_and, reduce_or
-from ..common.emit import cast_to, filled
+from ..common.emit import cast_to, filled, spread_to
 from ..common.errors import message
 from ..common.frames import locate
 from ..values.promote import UFUNCS
@@ -59,6 +61,11 @@ def truth(x):
 
 def always(value):
     return lambda x: filled(value, x.type.shape, bool)
+
+
+def somewhere(c):
+    """Whether c holds in any place, as a scalar."""
+    return reduce_or(c, axes=tuple(range(c.type.ndim)))
 
 
 def everywhere(c):
@@ -152,18 +159,43 @@ def reciprocal_integers(x):
 NEGATIVE = "Integers to negative integer powers are not allowed."
 
 
+COMPUTED = contextvars.ContextVar("COMPUTED", default=None)  # () -> a mask of the places where NumPy computes, or True: of all
+
+
+@contextlib.contextmanager
+def computed_where(mask):
+    """Elementwise operations within are computed in all places, and fail for those under the mask `mask()` alone."""
+    before = COMPUTED.set(mask)
+    try:
+        yield
+    finally:
+        COMPUTED.reset(before)
+
+
+def computed():
+    """The mask that holds here, or True."""
+    return True if COMPUTED.get() is None else COMPUTED.get()()
+
+
 def check_exponents(y):
     """That no integer exponent is negative; a region has no trace, there the caller has checked."""
     trace = current_trace()
     if trace is not None and y.type.kind == "i" and (interval(y) or (-1,))[0] < 0:
-        trace.check(everywhere(e.ge(y, 0)), ValueError, message(NEGATIVE, locate()))
+        fine, mask = e.ge(y, 0), computed()
+        if mask is not True:
+            shape = np.broadcast_shapes(y.type.shape, mask.type.shape)
+            fine = e.or_(spread_to(fine, shape), e.not_(spread_to(mask, shape)))
+        trace.check(everywhere(fine), ValueError, message(NEGATIVE, locate()))
 
 
 def power_integers(x, y):
     """x to a power y >= 0, wrapping; a negative y raises ValueError, as in NumPy."""
     if isinstance(y, Lit):
         if y.value < 0 and y.type.size:
-            raise ValueError(message(NEGATIVE, locate()))
+            mask = computed()
+            if mask is True:
+                raise ValueError(message(NEGATIVE, locate()))
+            current_trace().check(e.not_(somewhere(mask)), ValueError, message(NEGATIVE, locate()))
         return e.integer_pow(x, n=max(int(y.value), 0))
     check_exponents(y)
 

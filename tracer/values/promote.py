@@ -97,10 +97,17 @@ def nested(items):
             )
         )
     shape = shapes.pop()
-    dtype = result_dtype([WEAK_DTYPES.get(k, k) for _, k in rows])  # np.array knows no weak numbers
+    dtype = result_dtype([dtype_in_list(x, k) for x, k in rows])  # np.array knows no weak numbers
     reshape, concatenate = OPS["reshape"], OPS["concatenate"]
     parts = [reshape(spread_to(operand_as(v, dtype), shape), shape=(1, *shape)) for v, _ in rows]
     return concatenate(*parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def dtype_in_list(x, key):
+    """The dtype that a number has as one of several that make an array: Python's ints beyond int64 are uint64, and beyond that objects."""
+    if type(x) is int and not LOW <= x <= HIGH:
+        return checked(np.asarray(x).dtype)
+    return WEAK_DTYPES.get(key, key)
 
 
 def nested_value(x):

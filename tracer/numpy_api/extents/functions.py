@@ -6,7 +6,7 @@ from ....ir.ops import OPS
 from ...common.emit import counted, reshape_to
 from ...common.errors import UnsupportedError, message
 from ...common.frames import locate
-from ...extents.align import met, ranks
+from ...extents.align import covered, met, ranks
 from ...extents.bounded import BoundedArray, SpanExtent, made, mentioned, refused
 from ...extents.indexing import assign, getitem
 from ...extents.numbers import number, traced
@@ -15,6 +15,7 @@ from ...values.array import TracedArray, fresh
 from ..handles import handle
 from ..registry import HANDLERS, METHODS
 from ..ufunc_calls import apply_ufunc, call_ufunc, casting_error
+from ..ufuncs import computed_where
 
 FUNCTIONS = {}  # NumPy function -> handler
 normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple
@@ -61,7 +62,8 @@ def calm_beyond_one(type):
 def elementwise(function, operands, fill=None, **kwargs):
     """`function` of the operands where they meet."""
     arrays, extents = met(operands, fill)
-    out = function(*arrays, **kwargs)
+    with computed_where(lambda: covered(np.broadcast_shapes(*map(np.shape, arrays)), extents)):
+        out = function(*arrays, **kwargs)
     return tuple(made(o, extents) for o in out) if isinstance(out, tuple) else made(out, extents) if isinstance(out, TracedArray) else out
 
 
