@@ -18,7 +18,7 @@ from .handles import cut, is_traced, picked, value_of
 from .reductions import mean, nanmean, weights_of
 from .registry import implements
 from .sorting import PLACE, sorted_along
-from .ufuncs import everywhere, is_nan
+from .ufunc_rules import everywhere, is_nan
 
 # -- the virtual index: where the quantile lies among the sorted elements  [Hyndman and Fan 1996] --
 
