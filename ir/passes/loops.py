@@ -43,27 +43,27 @@ def emitted(build, attrs, operands, wanted, hints):
     """The loop appended to `build` in its new form -> its results, None for those not wanted."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
-    if test is None and trips is not None and better_written_out(body, len(state), trips):
+    if test is None and better_written_out(body, len(state), trips):
         for k in range(trips):
             state = build.inline(body, (Lit(k, COUNTER), *invariants, *state))
         return state
     first = 1 + len(invariants)
-    fixed = [r is p or isinstance(r, Lit) and r is x for r, p, x in zip(body.results, body.params[first:], state)]
+    fixed = unchanged(body, first, state)
     live = carried(body, test, first, [w and not f for w, f in zip(wanted, fixed)], fixed)
     out = [x if f else None for f, x in zip(fixed, state)]
     keep = [k for k, alive in enumerate(live) if alive]
-    if not keep and not any(e.effect for f in (body, test) if f for e in f.eqns):
+    if not keep and not acting(body, test):
         return out
     body, test, invariants = with_invariants(body, test, invariants, [(first + k, x) for k, x in enumerate(state) if fixed[k]], keep)
     state = [state[k] for k in keep]
-    surely = trips is not None and trips > 0 and test is None
+    surely = test is None and bool(trips)
     body, test, invariants = hoisted(build, body, test, invariants, surely)
     if surely:
         body, decided = decided_once(build, body, invariants, state)
         for k, x in decided.items():
             out[keep[k]] = x
         keep, state = ([x for k, x in enumerate(xs) if k not in decided] for xs in (keep, state))
-        if not keep and not any(e.effect for e in body.eqns):
+        if not keep and not acting(body):
             return out
     body, test, invariants = without_unread(body, test, invariants)
     new = attrs | {"body": body, "test": test, "carried": len(keep)}
@@ -71,6 +71,16 @@ def emitted(build, attrs, operands, wanted, hints):
     for k, r in zip(keep, results):
         out[k] = r
     return out
+
+
+def acting(*functions):
+    """Whether any equation of functions, None where there is none, has an effect."""
+    return any(e.effect for f in functions if f for e in f.eqns)
+
+
+def unchanged(body, first, state):
+    """For each carried value whether it stays what it was before the loop."""
+    return [r is p or isinstance(r, Lit) and r is x for r, p, x in zip(body.results, body.params[first:], state)]
 
 
 def with_invariants(body, test, invariants, fixed, keep):
@@ -86,7 +96,9 @@ def with_invariants(body, test, invariants, fixed, keep):
 
 
 def better_written_out(body, carried, trips):
-    """Whether trips are better written one after another."""
+    """Whether trips, None where their number is unknown, are better written one after another."""
+    if trips is None:
+        return False
     return trips <= 1 or trips <= FEW and (scalar(body) or sweeps(body, carried, trips))
 
 

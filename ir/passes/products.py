@@ -72,7 +72,7 @@ def written_at_once(build, attrs, operands, wanted, results, found, known):
     inner = Builder("rows")
     inner.source = build.source
     env = {p: x if isinstance(x, Lit) else inner.param(x.type, p.hint) for p, x in zip(body.params[1:], (*invariants, *state))}
-    own = {s.state: s.part for ways in found.values() if all(s.part.same(ways[0].part) for s in ways) for s in ways}
+    own = own_parts(found.values())
     given = {p: x for p, x in env.items() if p in own or p in body.params[:first]}
     with inner:
         trips = Trips(inner, body, given, known, n, ROOM * max(x.type.size for x in operands), own)
@@ -85,6 +85,11 @@ def written_at_once(build, attrs, operands, wanted, results, found, known):
         out = [filled(env[body.params[first + k]], ways, trips) for k, ways in found.items()]
     made = build.inline(inner.finish(tuple(out)), [x for x in (*invariants, *state) if not isinstance(x, Lit)]) if out else ()
     return dict(zip((results[k] for k in found), made, strict=True))
+
+
+def own_parts(stores):
+    """{state: the part of it that each trip stores into}, of lists of stores each of which has one part."""
+    return {s.state: s.part for ways in stores if all(s.part.same(ways[0].part) for s in ways) for s in ways}
 
 
 class RowStore:

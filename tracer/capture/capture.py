@@ -160,11 +160,11 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         with checked():
             result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
-        stores, plans = [], None
+        places, plans = [], None
         if parent is not None:
             containers.refuse(trace.build.name)
         else:
-            result, stores = with_stores(result, outside, storages)
+            result, places = with_stores(result, outside, storages)
             outside.finish()
             plans = containers.plans(result)
             result = result if plans is None else plans[0]
@@ -174,17 +174,13 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         outs, values, tree = describe(result, trace, objects)
         returned = shown(result)
         order = pytree.key_order(result)
-        places = [place for place, _ in stores]
-        del result, stores
-        if trace.parent is None and trace.choices is not None and not trace.choices.again:
+        del result
+        if parent is None and trace.choices is not None and not trace.choices.again:
             trace.choices.undo.clear()
         own_copies(outs)
         count = len(values)
-        writes = [s for s in storages if s.value is not params[s.origin]]
-        effects = list(trace.journal)
-        values += [trace.bring(s.value) for s in (*writes, *effects)]
-        for storage, before in trace.journal.items():
-            storage.value = before
+        writes, effects, after = changes(trace, storages, params)
+        values += after
         inputs, checks, layout, intervals, constants = [], (), (), {}, ()
         if parent is None:
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
@@ -210,16 +206,26 @@ def met(leaves, outside):
 
 
 def with_stores(result, outside, storages):
-    """-> (the result, with what is stored outside at every call beside it, where; [(place, value)] of that)."""
+    """-> (the result, with what is stored outside at every call beside it if there is anything; the places of that)."""
     stores = outside.effects()
     result = outside.given(result)
     stores += [(Flag(s.origin), TracedArray(s)) for s in storages + [h.storage for h in outside.arrays.values()] if () in (s.frozen or ())]
-    return ((result, [value for _, value in stores]) if stores else result), stores
+    return ((result, [value for _, value in stores]) if stores else result), [place for place, _ in stores]
 
 
 def shown(result):
     """The memories that arrays among the results may show."""
     return [m for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray) for m in {leaf.storage, *memories(leaf.storage)}]
+
+
+def changes(trace, storages, params):
+    """-> (the memories of arguments that are written to, other memories that are, what all these hold in the end)."""
+    writes = [s for s in storages if s.value is not params[s.origin]]
+    effects = list(trace.journal)
+    after = [trace.bring(s.value) for s in (*writes, *effects)]
+    for storage, before in trace.journal.items():
+        storage.value = before
+    return writes, effects, after
 
 
 def taken_in(trace, outside):

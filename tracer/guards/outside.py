@@ -268,10 +268,8 @@ class Outside(Stores, Reliance):
     def attribute(self, owner, key, whole=True):
         """`owner.key`, noted if it is outside."""
         kind = type(owner)
-        if kind is types.ModuleType:
-            known = self.reads.get(("attribute", id(owner), key))
-            if known is not None and type(known.value) in FUNCTIONS and known.how == "value" and vars(owner).get(key) is known.value:
-                return known.value  # as it was when it was noted
+        if kind is types.ModuleType and (known := self.noted_function(owner, key)) is not None:
+            return known
         if kind is np.ndarray:
             return getattr(self.array(owner) if id(owner) in self.paths else owner, key)
         if kind in SEEN_THROUGH:
@@ -284,11 +282,7 @@ class Outside(Stores, Reliance):
         name = f"{self.called(owner)}.{key}"
         fixed = next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), MISSING) if not isinstance(owner, type | types.ModuleType) else MISSING
         if isinstance(fixed, types.FunctionType | classmethod) and type(value := getattr(owner, key)) is types.MethodType:
-            bound = self.read("attribute", owner, key, name)
-            bound.how, bound.other = "free", None
-            self.read("attribute", None, "__func__", f"{kind.__name__}.{key}", parent=bound)
-            if isinstance(fixed, classmethod):  # bound to the class that the owner has now
-                self.read("attribute", None, "__self__", f"the class of {self.called(owner)}", parent=bound)
+            self.bound(owner, key, fixed)
             return value
         value = getattr(owner, key, MISSING)
         if value is MISSING or getattr(owner, key, MISSING) is value or isinstance(value, (*SCALARS, np.ndarray)):
@@ -297,6 +291,20 @@ class Outside(Stores, Reliance):
         if not isinstance(value, (types.MethodType, *CODE)):
             self.rely(owner)
         return value
+
+    def noted_function(self, module, key):
+        """A function of a module that is as it was when it was noted, or None."""
+        known = self.reads.get(("attribute", id(module), key))
+        same = known is not None and type(known.value) in FUNCTIONS and known.how == "value" and vars(module).get(key) is known.value
+        return known.value if same else None
+
+    def bound(self, owner, key, fixed):
+        """Rely on what makes a method: the function `fixed` of the class, and the class itself."""
+        bound = self.read("attribute", owner, key, f"{self.called(owner)}.{key}")
+        bound.how, bound.other = "free", None
+        self.read("attribute", None, "__func__", f"{type(owner).__name__}.{key}", parent=bound)
+        if isinstance(fixed, classmethod):  # bound to the class that the owner has now
+            self.read("attribute", None, "__self__", f"the class of {self.called(owner)}", parent=bound)
 
     def own_state(self, owner, key):
         """Whether what a library's module or object holds under a name may be exchanged: it is then guarded like any other."""

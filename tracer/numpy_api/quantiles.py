@@ -115,8 +115,7 @@ def quantiles(function, percent, ignore_nan=False):
         if ignore_nan and a.size == 0:
             return nanmean(a, axis, out=out, keepdims=keepdims)
         axes = axes_of(axis, a.ndim)
-        q = np.reshape(np.asarray(q) if known else traced(q), (-1,))
-        q = q / unit if percent else q if whole and method == "linear" or q.dtype.kind == "f" else q.astype(np.float64)
+        q = shares(np.reshape(np.asarray(q) if known else traced(q), (-1,)), unit, whole and method == "linear")
         if not known:
             current_trace().check(everywhere(((q >= 0) & (q <= 1)).value), ValueError, message(words, locate()))
         x = last(a.value, axes)
@@ -157,6 +156,13 @@ def trial_of(q, unit):
     if not is_traced(q):
         return q
     return unit / 2 if getattr(q, "weak", None) is not None else np.full(q.shape, unit / 2, q.dtype)
+
+
+def shares(q, unit, linear):
+    """q, in hundredths if that is its unit, as shares of 1; whole ones may stay as they are where the method is linear."""
+    if unit != 1:
+        return q / unit
+    return q if linear or q.dtype.kind == "f" else q.astype(np.float64)
 
 
 def numbers_of(x):

@@ -35,18 +35,22 @@ class Member:
                 m.kin = self.kin
 
 
+def pairs_of(aliases, members):
+    """Members that may hold one memory, two by two."""
+    holders = aliases.holders({m: m.choices for m in members})
+    pairs = [pair for held in holders.values() for pair in itertools.combinations(held, 2)]
+    pairs += [(x, y) for p, q in aliases.pairs for x in holders.get(p, ()) for y in holders.get(q, ()) if x is not y]
+    return dict.fromkeys(pairs)
+
+
 class Births:
     """members: (placeholder or None, id of the array) -> Member. numbered: memories, and placeholders whose first memory, that have births."""
 
     def __init__(self, emission, members):
         self.emission, self.members = emission, members
         aliases = emission.sharing.aliases
-        choices = {m: m.choices for m in members.values()}
-        holders = aliases.holders(choices)
-        pairs = [pair for held in holders.values() for pair in itertools.combinations(held, 2)]
-        pairs += [(x, y) for p, q in aliases.pairs for x in holders.get(p, ()) for y in holders.get(q, ()) if x is not y]
         torn = set()  # one member of each pair that no place of the program shows to be one memory
-        for x, y in dict.fromkeys(pairs):
+        for x, y in pairs_of(aliases, members.values()):
             if aliases.meet(x.choices, y.choices):
                 x.meet(y)
                 if any(a is not b and aliases.same(a, b) for a, b in aliases.met(x.choices, y.choices)):
