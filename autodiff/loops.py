@@ -92,18 +92,10 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     first = 1 + len(invariants)
     primal = first + carried
 
-    moving = varied(body, (False, *needs_inv), needs_state)
-    active = activity(body, where((False, *needs_inv, *moving)))
-    heard = grown(gives, lambda flags: tuple(p in useful(body, active, where(flags)) for p in body.params[first:]))
-    flows = where(m and h for m, h in zip(moving, heard, strict=True))
+    flows = _flows(body, needs_inv, needs_state, gives)
     wrt = [1 + k for k in where(needs_inv)] + [first + j for j in flows]
     slots = trips if trips is not None else bound
-    half = _cut(body, first, wrt, flows, slots)
-    budget = checkpoints.LIMIT.get()
-    if budget is not None and sum(map(weight, half.saved)) > budget:
-        half = _cut(remat.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows, slots)
-    if isinstance(half, undo_log.UndoLog) and checkpoints.wanted(half.saved, slots):
-        half = half.plain
+    half = _cut_within(body, first, wrt, flows, slots)
     arrays = [c.position for c in half.chains] if isinstance(half, undo_log.UndoLog) else []
 
     def before(totals):
@@ -154,6 +146,24 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
         return placed(cts[: len(cts) - len(arrays)], totals)
 
     return results, pull
+
+
+def _flows(body, needs_inv, needs_state, gives):
+    """The carried values through which a cotangent flows: they depend on what is needed, and what is given depends on them."""
+    moving = varied(body, (False, *needs_inv), needs_state)
+    active = activity(body, where((False, *needs_inv, *moving)))
+    carried = body.params[1 + len(needs_inv) :]
+    heard = grown(gives, lambda flags: tuple(p in useful(body, active, where(flags)) for p in carried))
+    return where(m and h for m, h in zip(moving, heard, strict=True))
+
+
+def _cut_within(body, first, wrt, flows, slots):
+    """As `_cut`, with no more kept of one trip, and of all, than there is room for."""
+    half = _cut(body, first, wrt, flows, slots)
+    budget = checkpoints.LIMIT.get()
+    if budget is not None and sum(map(weight, half.saved)) > budget:
+        half = _cut(remat.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows, slots)
+    return half.plain if isinstance(half, undo_log.UndoLog) and checkpoints.wanted(half.saved, slots) else half
 
 
 def _cut(body, first, wrt, flows, slots):

@@ -9,9 +9,10 @@ import math
 
 from ..ir.core import splat
 from ..ir.ops.elementwise import abs, lt, select, sign
+from ..ir.ops.power_series import beta_exponent, exponential, gamma_exponent
 from ..ir.ops.special import (
-    bessel_i0e, bessel_i1e, beta_exponent, betainc, betainc_slope, digamma, erf, erf_inv, erfc, exponential, gamma, gamma_exponent,
-    igamma, igamma_slope, igammac, lgamma, polygamma, zeta,
+    bessel_i0e, bessel_i1e, betainc, betainc_slope, digamma, erf, erf_inv, erfc, gamma, igamma, igamma_slope, igammac, lgamma, polygamma,
+    zeta,
 )
 from ..ir.ops.transcendental import exp, log, log1p
 from .forms import scalar

@@ -39,52 +39,76 @@ def pullback(build, func, operands, wrt, seeds, marks=None, totals=None):
     marks: a list that is told, equation by equation, (how many equations `build` has by then, which of `func` made the last of them).
     """
     mark = (lambda k: None) if marks is None else lambda k: marks.append((len(build.eqns), k))
-    env = dict(zip(func.params, operands, strict=True))
-    active = activity(func, wrt)
-    wanted = useful(func, active, seeds)
-    locate, pulls = build.locate, {}
+    pull = Pullback(build, func, operands, wrt, seeds)
+    locate = build.locate
     for k, eqn in enumerate(func.eqns):
-        rule = DERIVATIVE[eqn.op] if any(r in wanted for r in eqn.results) else None
-        if not isinstance(rule, Joint):
-            build.replay(eqn, env)
-            mark(k)
-            continue
-        build.locate, build.source = None, eqn.source
-        needs = tuple(isinstance(x, Value) and x in active for x in eqn.operands)
-        gives = tuple(r in wanted for r in eqn.results)
-        z, pulls[eqn] = rule.vjp(tuple(env.get(x, x) for x in eqn.operands), needs, gives, eqn.attrs)
-        for r, new in zip(eqn.results, z, strict=True):
-            env[r] = same_name(new, r)
+        pull.primal(eqn)
         mark(k)
-        build.locate, build.source = locate, None
-    results = tuple(env.get(r, r) for r in func.results)
-    pending = {func.params[i]: total for i, total in (totals or {}).items()}
+    results = tuple(pull.env.get(r, r) for r in func.results)
+    pull.pending.update((func.params[i], total) for i, total in (totals or {}).items())
     for i, g in seeds.items():
-        r = func.results[i]
-        if isinstance(r, Value) and r in active:
-            pending[r] = add_tangents(pending.get(r), g)
+        pull.seed(func.results[i], g)
     build.locate = None
     for k, eqn in reversed([*enumerate(func.eqns)]):
-        gs = [pending.pop(r, None) for r in eqn.results]
-        if all(g is None for g in gs):
-            continue
-        needs = tuple(isinstance(x, Value) and x in active for x in eqn.operands)
-        build.source = eqn.source.marked("vjp") if eqn.source else None
-        if eqn in pulls and DERIVATIVE[eqn.op].adds:
-            first = {x: k for k, x in reversed([*enumerate(eqn.operands)])}
-            before = [pending.pop(x, None) if need and first[x] == k else None for k, (x, need) in enumerate(zip(eqn.operands, needs))]
-            cts = pulls[eqn](gs, before)
-        elif eqn in pulls:
-            cts = pulls[eqn](gs)
-        else:
-            z, xs = tuple(env[r] for r in eqn.results), tuple(env.get(x, x) for x in eqn.operands)
-            cts = DERIVATIVE[eqn.op].vjp(eqn.op, z, xs, gs, needs, eqn.attrs)
-        for x, need, ct in zip(eqn.operands, needs, cts, strict=True):
-            if need and ct is not None:
-                pending[x] = named(add_tangents(pending.get(x), ct), "d_", x)
-        mark(k)
+        if pull.adjoint(eqn):
+            mark(k)
     build.locate, build.source = locate, None
-    return results, tuple(pending.get(func.params[i], Lit(0, func.params[i].type)) for i in wrt)
+    return results, tuple(pull.pending.get(func.params[i], Lit(0, func.params[i].type)) for i in wrt)
+
+
+class Pullback:
+    """A function and its adjoint while they are appended to `build`."""
+
+    def __init__(self, build, func, operands, wrt, seeds):
+        self.build, self.env = build, dict(zip(func.params, operands, strict=True))
+        self.active = activity(func, wrt)
+        self.wanted = useful(func, self.active, seeds)
+        self.pulls = {}  # equation whose rule makes primal and adjoint together -> its adjoint
+        self.pending = {}  # value -> its cotangent so far
+
+    def needs(self, eqn):
+        return tuple(isinstance(x, Value) and x in self.active for x in eqn.operands)
+
+    def primal(self, eqn):
+        """Append an equation, by its own rule where that makes the adjoint with it."""
+        build, env = self.build, self.env
+        gives = tuple(r in self.wanted for r in eqn.results)
+        rule = DERIVATIVE[eqn.op] if any(gives) else None
+        if not isinstance(rule, Joint):
+            build.replay(eqn, env)
+            return
+        locate, build.locate, build.source = build.locate, None, eqn.source
+        z, self.pulls[eqn] = rule.vjp(tuple(env.get(x, x) for x in eqn.operands), self.needs(eqn), gives, eqn.attrs)
+        for r, new in zip(eqn.results, z, strict=True):
+            env[r] = same_name(new, r)
+        build.locate, build.source = locate, None
+
+    def seed(self, r, g):
+        if isinstance(r, Value) and r in self.active:
+            self.pending[r] = add_tangents(self.pending.get(r), g)
+
+    def adjoint(self, eqn):
+        """Append what pulls the cotangents of an equation's results back to its operands -> whether there are any."""
+        gs = [self.pending.pop(r, None) for r in eqn.results]
+        if all(g is None for g in gs):
+            return False
+        needs = self.needs(eqn)
+        self.build.source = eqn.source.marked("vjp") if eqn.source else None
+        for x, need, ct in zip(eqn.operands, needs, self.pulled(eqn, gs, needs), strict=True):
+            if need and ct is not None:
+                self.pending[x] = named(add_tangents(self.pending.get(x), ct), "d_", x)
+        return True
+
+    def pulled(self, eqn, gs, needs):
+        """The cotangents of the operands of an equation."""
+        env, rule = self.env, DERIVATIVE[eqn.op]
+        if eqn not in self.pulls:
+            return rule.vjp(eqn.op, tuple(env[r] for r in eqn.results), tuple(env.get(x, x) for x in eqn.operands), gs, needs, eqn.attrs)
+        if not rule.adds:
+            return self.pulls[eqn](gs)
+        first = {x: k for k, x in reversed([*enumerate(eqn.operands)])}
+        before = [self.pending.pop(x, None) if need and first[x] == k else None for k, (x, need) in enumerate(zip(eqn.operands, needs))]
+        return self.pulls[eqn](gs, before)
 
 
 def named(value, prefix, of):

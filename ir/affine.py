@@ -76,32 +76,48 @@ class Affine:
         return found
 
     def _form(self, x):
-        if x.eqn is None or x.type.dtype != TYPE or x.type.shape:
+        if x.eqn is None or x.type.dtype != TYPE or x.type.shape or x.eqn.op.name not in FORMS:
             return None
-        name, xs = x.eqn.op.name, x.eqn.operands
-        if name in ("add", "sub"):
-            return plus(self.form(xs[0]), self.form(xs[1]), 1 if name == "add" else -1)
-        if name == "neg":
-            return plus(number(0), self.form(xs[0]), -1)
-        if name == "mul":
-            for a, b in (xs, xs[::-1]):
-                if isinstance(b, Lit):
-                    return plus(number(0), self.form(a), int(b.value))
-        if name == "select":
-            picked = self.decided(xs[0])
-            return self._hull(x, xs[1:], min, max) if picked is None else self.form(xs[1 if picked else 2])
-        if name in ("maximum", "minimum"):
-            a, b = (self.form(y) for y in xs)
-            if self.exact(a) and self.exact(b):
-                low, high = self.between(plus(a, b, -1) if name == "maximum" else plus(b, a, -1))
-                if low >= 0 or high <= 0:
-                    return a if low >= 0 else b
-            return self._hull(x, xs, *((max, max) if name == "maximum" else (min, min)))
-        if name in ("rem", "quotient") and isinstance(xs[1], Lit) and xs[1].value > 0:
-            (low, high), n = self.interval(xs[0]), int(xs[1].value)
-            if low is not None and low >= 0 and high is not None:
-                return self.symbol(x, number(0 if name == "rem" else low // n), number(min(high, n - 1) if name == "rem" else high // n))
+        return FORMS[x.eqn.op.name](self, x, *x.eqn.operands)
+
+    def _product(self, x, a, b):
+        if isinstance(b, Lit) or isinstance(a, Lit):
+            return plus(number(0), self.form(a), int(b.value)) if isinstance(b, Lit) else plus(number(0), self.form(b), int(a.value))
         return None
+
+    def _select(self, x, test, one, other):
+        picked = self.decided(test)
+        return self._hull(x, (one, other), min, max) if picked is None else self.form(one if picked else other)
+
+    def _maximum(self, x, *xs):
+        return self._extreme(x, xs, max, 1)
+
+    def _minimum(self, x, *xs):
+        return self._extreme(x, xs, min, -1)
+
+    def _extreme(self, x, xs, extreme, sign):
+        """The one of two that is the greater, sign 1, or the less, -1, if that is known."""
+        a, b = (self.form(y) for y in xs)
+        if self.exact(a) and self.exact(b):
+            low, high = self.between(plus(a, b, -1) if sign > 0 else plus(b, a, -1))
+            if low >= 0 or high <= 0:
+                return a if low >= 0 else b
+        return self._hull(x, xs, extreme, extreme)
+
+    def _natural(self, a, b):
+        """(lowest of a, highest of a, b) where a is no less than 0, and b is a number above 0; else None."""
+        if not isinstance(b, Lit) or b.value <= 0:
+            return None
+        low, high = self.interval(a)
+        return None if low is None or low < 0 or high is None else (low, high, int(b.value))
+
+    def _rem(self, x, a, b):
+        found = self._natural(a, b)
+        return found and self.symbol(x, number(0), number(min(found[1], found[2] - 1)))
+
+    def _quotient(self, x, a, b):
+        found = self._natural(a, b)
+        return found and self.symbol(x, number(found[0] // found[2]), number(found[1] // found[2]))
 
     def _hull(self, x, xs, low, high):
         """x lies between what `low` and `high` make of the bounds of xs."""
@@ -154,6 +170,19 @@ class Affine:
         if not (self.exact(a) and self.exact(b)):
             return None
         return OUTCOMES[eqn.op.name](*self.between(plus(a, b, -1)))
+
+
+FORMS = {  # op -> (the affine forms, a result, the operands) -> its form, or None
+    "add": lambda known, x, a, b: plus(known.form(a), known.form(b)),
+    "sub": lambda known, x, a, b: plus(known.form(a), known.form(b), -1),
+    "neg": lambda known, x, a: plus(number(0), known.form(a), -1),
+    "mul": Affine._product,
+    "select": Affine._select,
+    "maximum": Affine._maximum,
+    "minimum": Affine._minimum,
+    "rem": Affine._rem,
+    "quotient": Affine._quotient,
+}
 
 
 def _either(yes, no):

@@ -22,32 +22,37 @@ def decided(eqn, get):
     return OUTCOMES[eqn.op.name](a - d, b - c)
 
 
+def of_cast(value, eqn, xs, get):
+    kind = xs[0].type.kind
+    if kind == "f":
+        low, high, unless, odd = rounded(value, get) or (None,) * 4
+        return None if low is None else (low, high) if unless is None else (min(low, odd), max(high, odd))
+    if kind not in "biu":
+        return None
+    whole = np.iinfo(xs[0].type.dtype) if kind != "b" else None
+    return held(get(xs[0]) or ((whole.min, whole.max) if whole else (0, 1)), value)
+
+
+RULES = {  # op that computes nothing with its operands -> (a result, its equation, the operands, what tells of an operand) -> interval
+    "constant": lambda value, eqn, xs, get: of_array(np.asarray(eqn.attrs["value"])),
+    **dict.fromkeys(MOVED, lambda value, eqn, xs, get: get(xs[0])),
+    "cast": of_cast,
+    "sort": lambda value, eqn, xs, get: get(xs[eqn.results.index(value)]),
+    "gather": lambda value, eqn, xs, get: get(xs[0]) if eqn.attrs["mode"] != "fill" else None,
+    "concatenate": lambda value, eqn, xs, get: union([get(x) for x in xs]),
+    "iota": lambda value, eqn, xs, get: (0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)),
+    **dict.fromkeys(BOUNDED, lambda value, eqn, xs, get: (0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0))),
+}
+
+
 def of_result(value, get, inner=None):
     """(lowest, highest) of the elements of an integer value by its equation, or None. `get(x)` tells of an operand, `inner` of a branch's results."""
     eqn = value.eqn
     name, xs = eqn.op.name, eqn.operands
-    if name == "constant":
-        return of_array(np.asarray(eqn.attrs["value"]))
-    if name in MOVED:
-        return get(xs[0])
-    if name == "cast" and xs[0].type.kind == "f":
-        low, high, unless, odd = rounded(value, get) or (None,) * 4
-        return None if low is None else (low, high) if unless is None else (min(low, odd), max(high, odd))
-    if name == "cast" and xs[0].type.kind in "biu":
-        whole = np.iinfo(xs[0].type.dtype) if xs[0].type.kind != "b" else None
-        return held(get(xs[0]) or ((whole.min, whole.max) if whole else (0, 1)), value)
     if name == "cond":
         return union([(inner or get)(f.results[eqn.results.index(value)]) for f in eqn.attrs["branches"]])
-    if name == "sort":
-        return get(xs[eqn.results.index(value)])
-    if name == "gather" and eqn.attrs["mode"] != "fill":
-        return get(xs[0])
-    if name == "concatenate":
-        return union([get(x) for x in xs])
-    if name == "iota":
-        return 0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)
-    if name in BOUNDED:
-        return 0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)
+    if name in RULES:
+        return RULES[name](value, eqn, xs, get)
     if name == "select":
         name, xs = chosen(*xs), xs[1:]
     if name not in ARITHMETIC:

@@ -26,19 +26,7 @@ def lightest(needed, price, inputs):
     for x, xs in makes.items():
         if xs is not None and all(y in free for y in xs):
             free.add(x)
-    network = _Network()
-    for x, xs in makes.items():
-        if x not in free:
-            network.edge((x, 0), (x, 1), prices[x])
-            if xs is None:
-                network.edge("source", (x, 0), None)
-            else:
-                for y in xs:
-                    if y not in free:
-                        network.edge((y, 1), (x, 0), None)
-    for x in needed:
-        if x not in free:
-            network.edge((x, 1), "sink", None)
+    network = _network(makes, prices, free, needed)
     behind = network.behind("source", "sink")
     kept |= {x for x in makes if (x, 1) in behind and (x, 0) not in behind}
     again, stack = set(), [x for x in needed if x not in kept and prices[x]]
@@ -48,6 +36,24 @@ def lightest(needed, price, inputs):
             again.add(x)
             stack += [y for y in makes[x] if y not in kept and prices[y]]
     return kept, again
+
+
+def _network(makes, prices, free, needed):
+    """Each value but those `free` as an edge of its price, from what it is computed from, or the source, to what is computed from it, or the sink."""
+    network = _Network()
+    for x, xs in makes.items():
+        if x in free:
+            continue
+        network.edge((x, 0), (x, 1), prices[x])
+        if xs is None:
+            network.edge("source", (x, 0), None)
+        for y in xs or ():
+            if y not in free:
+                network.edge((y, 1), (x, 0), None)
+    for x in needed:
+        if x not in free:
+            network.edge((x, 1), "sink", None)
+    return network
 
 
 def _before(needed, price, inputs, prices):

@@ -192,10 +192,8 @@ def part_of(span, model, params=()):
     names, given, read, left = {}, {*model.operands}, {*span.operands}, iter(enumerate(span.eqns))  # names: value of the model -> of the span
     at, eqn = next(left)
     for place, other in enumerate(model.eqns):
-        pairs = [(x, y) for x, y in zip(other.operands, eqn.operands if eqn else ()) if x is not y or isinstance(x, Value)]
-        more = {x: y for x, y in pairs if x not in names and x in given and y in read}
-        fits = eqn and same(other, eqn) and all(names.get(x, more.get(x)) is y for x, y in pairs)
-        if fits and all((place in m) == (at in n) for m, n in marked):
+        more = None if eqn is None else matched(other, eqn, names, given, read)
+        if more is not None and all((place in m) == (at in n) for m, n in marked):
             names.update(more)
             names.update(zip(other.results, eqn.results))
             at, eqn = next(left, (None, None))
@@ -207,6 +205,15 @@ def part_of(span, model, params=()):
     operands = [names.get(x) or spare.get(x.type) for x in model.operands]
     values = [names.get(x) or Value(x.type) for x in model.values]
     return Span(model.eqns, model.key, operands, values) if None not in operands and {*span.values} <= {*values} else None
+
+
+def matched(other, eqn, names, given, read):
+    """The new names by which an equation is another, {operand in `given`: operand in `read`}; None where it is not."""
+    if not same(other, eqn):
+        return None
+    pairs = [(x, y) for x, y in zip(other.operands, eqn.operands) if x is not y or isinstance(x, Value)]
+    more = {x: y for x, y in pairs if x not in names and x in given and y in read}
+    return more if all(names.get(x, more.get(x)) is y for x, y in pairs) else None
 
 
 def same(eqn, other):

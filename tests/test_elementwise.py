@@ -16,7 +16,8 @@ from wengert.backends.xla.powers import half_powers
 from wengert.ir.core import Builder, verify
 from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
-from wengert.ir.ops.elementwise import EDGES, FLOAT, cast
+from wengert.ir.ops.elementwise import FLOAT, cast
+from wengert.ir.ops.samples import EDGES
 from wengert.ir.types import IRTypeError, Tensor, parse_type, type_of
 
 

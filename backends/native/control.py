@@ -23,12 +23,7 @@ def emit_loop(region, eqn):
     limit, invariants, state = groups(eqn.operands, **attrs)
     body, test = region.nest.fresh(attrs["body"]), attrs["test"] and region.nest.fresh(attrs["test"])
     cells = dwellings(region, eqn, state)
-    there = {k for k, cell in cells.items() if lies_in(region.read(state[k]), cell)}
-    only = [x for x in eqn.operands if not any(state[k] is x for k in there) or eqn.operands.count(x) > 1]
-    region.before_store(set(cells.values()), only)
-    for k in [k for k in cells if k not in there]:
-        region.copied(state[k])
-        region.write(cells[k], state[k].type.shape, [IndexForm()] * state[k].type.ndim, region.read(state[k]), whole=True)
+    settle(region, eqn, state, cells)
     fixed = [settled(region, x) for x in invariants]
     bound = limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
     end = None if bound is None else region.read(bound)
@@ -67,16 +62,7 @@ def emit_loop(region, eqn):
     each = hearing is not None and plan is None and not inner
     start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
     if plan is not None:
-        lanes, size = plan
-        at = lambda b: Block(lanes, IndexForm(lanes.low).plus(b, size), size)
-
-        def block(b):
-            code.loop((), (), goes, functools.partial(step, block=at(b)))
-            if hearing is not None:
-                hearing.after(PERIOD // 8)
-            return []
-
-        code.count_up("0", -(-(lanes.high - lanes.low) // size), block)
+        by_blocks(code, hearing, *plan, goes, step)
         last = {}
     elif hearing is not None and inner:
         last = dict(zip(scalars, by_stretches(code, hearing, cost, types, start, region.element(end, ()), step)))
@@ -85,6 +71,28 @@ def emit_loop(region, eqn):
     for cell in cells.values():
         cell.written()
     return [Register(r.type, last[k]) if k in last else Memory(r.type, cells[k]) for k, r in enumerate(eqn.results)]
+
+
+def by_blocks(code, hearing, lanes, size, goes, step):
+    """`code.loop` of each block of the lanes in turn."""
+
+    def block(b):
+        code.loop((), (), goes, functools.partial(step, block=Block(lanes, IndexForm(lanes.low).plus(b, size), size)))
+        if hearing is not None:
+            hearing.after(PERIOD // 8)
+        return []
+
+    code.count_up("0", -(-(lanes.high - lanes.low) // size), block)
+
+
+def settle(region, eqn, state, cells):
+    """Put every carried array into its cell."""
+    there = {k for k, cell in cells.items() if lies_in(region.read(state[k]), cell)}
+    only = [x for x in eqn.operands if not any(state[k] is x for k in there) or eqn.operands.count(x) > 1]
+    region.before_store(set(cells.values()), only)
+    for k in [k for k in cells if k not in there]:
+        region.copied(state[k])
+        region.write(cells[k], state[k].type.shape, [IndexForm()] * state[k].type.ndim, region.read(state[k]), whole=True)
 
 
 def by_stretches(code, hearing, cost, types, start, end, step):

@@ -188,19 +188,23 @@ class LiveWindow:
             return KEEP if x.cell is self.cell and x.latest and offset(x.type.shape, index) == self.at else None
         if not isinstance(x, Mapped):
             return None
-        found = [self.outside(y, index, atom) for y in x.operands]
-        if x.op is SELECT:
-            return None if found[0] is None else found[1 if found[0] else 2]
-        if x.type.kind == "b" and x.op in (AND, OR):
-            ends = [bool(y) for y in found if y is not None]
-            if (x.op is OR) in ends:
-                return np.bool_(x.op is OR)
-        if x.type.kind in "iu" and x.op is MUL and any(y is not None and y == 0 for y in found):
-            return x.type.dtype.type(0)
-        if any(y is None or y is KEEP for y in found):
-            return None
-        with np.errstate(all="ignore"):
-            return np.asarray(x.op.body(*found, **x.attrs))[()]
+        return number_of(x, [self.outside(y, index, atom) for y in x.operands])
+
+
+def number_of(x, found):
+    """An element of a mapped value of what is found for those of its operands: numbers, None where unknown, or KEEP."""
+    if x.op is SELECT:
+        return None if found[0] is None else found[1 if found[0] else 2]
+    if x.type.kind == "b" and x.op in (AND, OR):
+        ends = [bool(y) for y in found if y is not None]
+        if (x.op is OR) in ends:
+            return np.bool_(x.op is OR)
+    if x.type.kind in "iu" and x.op is MUL and any(y is not None and y == 0 for y in found):
+        return x.type.dtype.type(0)
+    if any(y is None or y is KEEP for y in found):
+        return None
+    with np.errstate(all="ignore"):
+        return np.asarray(x.op.body(*found, **x.attrs))[()]
 
 
 def same(a, b):

@@ -271,16 +271,16 @@ def _definition(function):
 
 @functools.cache
 def _closure(function):
-    """`function` and the functions of its module that it calls, callees first."""
-    found, space = [], function.__globals__
+    """`function` and the functions of its folder that it calls, callees first."""
+    found, folder = [], function.__module__.rpartition(".")[0]
 
     def walk(f):
         if f in found:
             return
         for node in ast.walk(_tree(f)):
             if isinstance(node, ast.Name):
-                g = space.get(node.id)
-                if inspect.isfunction(g) and g.__module__ == function.__module__ and g is not f:
+                g = f.__globals__.get(node.id)
+                if inspect.isfunction(g) and g.__module__.rpartition(".")[0] == folder and g is not f:
                     walk(g)
         found.append(f)
 

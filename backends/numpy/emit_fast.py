@@ -180,18 +180,19 @@ class _QuickWriter(_Writer):
         (r,) = eqn.results
         shape, literal = np.broadcast_shapes(*(h.shape for h in held)), [isinstance(x, Lit) for x in eqn.operands]
         symbol, numbers = INFIX.get(eqn.op), [self.number(h, x.type) for h, x in zip(held, eqn.operands)]
-        texts = [h.text for h in held]
-        if (symbol or ufunc(eqn.op)) and shape and len({x.type.dtype for x in eqn.operands}) == 1:
+        texts, numpys = [h.text for h in held], ufunc(eqn.op)
+        if (symbol or numpys) and shape and len({x.type.dtype for x in eqn.operands}) == 1:
             texts = [_number(x.value) if known else t for known, x, t in zip(literal, eqn.operands, texts)]
         if symbol in SAME:
             return self.keep(r, f"{texts[0]} {symbol} {texts[1]}", shape, outcome(held), new=True)
-        if not symbol and not ufunc(eqn.op):
+        if not symbol and not numpys:
             texts = [t if known else n for known, n, t in zip(literal, numbers, texts)]
-        if all(h.python for h in held) and (symbol or not ufunc(eqn.op)):
+        if all(h.python for h in held) and (symbol or not numpys):
             k = literal.index(False) if False in literal else 0
             texts[k] = numbers[k]
         text = f"{texts[0]} {symbol} {texts[1]}" if symbol else self.expression(eqn.op, texts, eqn.attrs)
-        return self.keep(r, text, shape, [NUMPY] if symbol or computes(eqn.op) else [NUMPY, ZERO], new=bool(symbol) or computes(eqn.op))
+        new = bool(symbol) or computes(eqn.op)
+        return self.keep(r, text, shape, [NUMPY] if new else [NUMPY, ZERO], new=new)
 
     def inlined(self, eqn, func):
         """The statements of a function in the place of an equation."""

@@ -67,19 +67,10 @@ class Partition:
     """When each equation runs: outer ones as soon as they can, inner ones as late as they may, so that little is kept for later stages."""
 
     def __init__(self, func):
-        self.func, self.stage, early = func, {}, {}
+        self.func, self.stage = func, {}
         inside = {eqn for eqn in func.eqns if inner(eqn)}
-        for eqn in func.eqns:
-            stage = max((early.get(x, 0) for x in eqn.operands), default=0)
-            self.stage[eqn] = stage
-            early.update((r, stage + (not free(eqn) and eqn not in inside)) for r in eqn.results)
-        self.last = max([*self.stage.values(), *(early.get(r, 0) for r in func.results)], default=0)
-        late = dict.fromkeys(func.results, self.last)
-        for eqn in reversed(func.eqns):
-            if free(eqn) or eqn in inside:
-                self.stage[eqn] = min((late[r] for r in eqn.results if r in late), default=self.last)
-            for x in eqn.operands:
-                late[x] = min(late.get(x, self.last), self.stage[eqn])
+        self._as_soon_as_possible(inside)
+        self._as_late_as_possible(inside)
         rest = [eqn for eqn in func.eqns if not free(eqn)]
         parts = {(kind, k): [] for kind in (False, True) for k in range(self.last + 1)}
         for eqn in rest:
@@ -90,6 +81,21 @@ class Partition:
         for eqn in rest:
             own = self.stage[eqn] if eqn in inside else None
             self.read.update(x for y in eqn.operands for x in sources(y) if makers.get(x, own) != own)
+
+    def _as_soon_as_possible(self, inside):
+        early = {}
+        for eqn in self.func.eqns:
+            stage = self.stage[eqn] = max((early.get(x, 0) for x in eqn.operands), default=0)
+            early.update((r, stage + (not free(eqn) and eqn not in inside)) for r in eqn.results)
+        self.last = max([*self.stage.values(), *(early.get(r, 0) for r in self.func.results)], default=0)
+
+    def _as_late_as_possible(self, inside):
+        late = dict.fromkeys(self.func.results, self.last)
+        for eqn in reversed(self.func.eqns):
+            if free(eqn) or eqn in inside:
+                self.stage[eqn] = min((late[r] for r in eqn.results if r in late), default=self.last)
+            for x in eqn.operands:
+                late[x] = min(late.get(x, self.last), self.stage[eqn])
 
     def left(self, stage):
         """What the nest of a stage leaves for others: its values that they read, if only through equations that are free."""

@@ -9,10 +9,13 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
+from ...ir.ops.power_series import (
+    beginning, beta_exponent, beta_fraction, exponential, gamma_exponent, gamma_fraction, gamma_term, linear, product, reciprocal, total,
+    variables,
+)
 from ...ir.ops.special import (
-    beginning, bessel_i0e, bessel_i1e, beta_exponent, beta_fraction, betainc, betainc_slope, cotangent_slope, digamma, erf, erf_inv,
-    erfc, exponential, gamma, gamma_exponent, gamma_fraction, gamma_term, igamma, igamma_slope, igammac, lgamma, linear, polygamma, product,
-    reciprocal, total, variables, zeta,
+    bessel_i0e, bessel_i1e, betainc, betainc_slope, cotangent_slope, digamma, erf, erf_inv, erfc, gamma, igamma, igamma_slope, igammac,
+    lgamma, polygamma, zeta,
 )
 from .table import XLA
 from .transcendental import in_single, lower_log1p

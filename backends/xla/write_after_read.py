@@ -119,17 +119,19 @@ class Body:
         elsewhere = [eqn for eqn in loads if eqn in feeding and not self.replaced(eqn, store)]
         if not crossing and not (elsewhere and self.fused(x)) and sum(eqn.results[0].type.size > 1 for eqn in elsewhere) < MANY:
             return None
-        derived = set(loads)
-        for eqn in loads:
-            derived |= self.below(eqn)
+        derived = set(loads).union(*map(self.below, loads))
         inside = (feeding & derived) | {*crossing}
         inside = [eqn for eqn in self.body.eqns if eqn in inside]
-        results = [r for eqn in inside for r in eqn.results if r in self.ends or any(e not in inside for e in self.users.get(r, ()))]
+        results = self.leaving(inside)
         if u not in results:
             results.append(u)  # even a number: the store is to wait for the branch
         if sum(r.type.size for r in results) * SHARE > x.type.size * 2:
             return None
         return Fence(inside, results, [store])
+
+    def leaving(self, inside):
+        """The results of equations that others read."""
+        return [r for eqn in inside for r in eqn.results if r in self.ends or any(e not in inside for e in self.users.get(r, ()))]
 
     def loads(self, x):
         """The equations that read the array x, under any shape."""

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..op import FLOAT, INEXACT, above_one, case, nonzero, op, positive, unit
-from .elementwise import ON_THE_CUTS, pointwise
+from .elementwise import pointwise
+from .samples import ON_THE_CUTS
 
 
 def both_sides(rng, shape):

@@ -43,34 +43,27 @@ def emitted(build, attrs, operands, wanted, hints):
     """The loop appended to `build` in its new form -> its results, None for those not wanted."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
-    if test is None and trips is not None and (trips <= 1 or trips <= FEW and (scalar(body) or sweeps(body, len(state), trips))):
+    if test is None and better_written_out(body, len(state), trips):
         for k in range(trips):
             state = build.inline(body, (Lit(k, COUNTER), *invariants, *state))
         return state
     first = 1 + len(invariants)
-    fixed = [r is p or isinstance(r, Lit) and r is x for r, p, x in zip(body.results, body.params[first:], state)]
+    fixed = unchanged(body, first, state)
     live = carried(body, test, first, [w and not f for w, f in zip(wanted, fixed)], fixed)
     out = [x if f else None for f, x in zip(fixed, state)]
     keep = [k for k, alive in enumerate(live) if alive]
-    if not keep and not any(e.effect for f in (body, test) if f for e in f.eqns):
+    if not keep and not acting(body, test):
         return out
-    wide = [*invariants, *(x for f, x in zip(fixed, state) if f)]
-    places = [*range(1, first), *(first + k for k, f in enumerate(fixed) if f)]
-    same = {f.params[p]: x for f in (body, test) if f is not None for p, x in zip(places, wide) if isinstance(x, Lit)}
-    order = [0, *(p for p, x in zip(places, wide) if not isinstance(x, Lit)), *(first + k for k in keep)]
-    ends = [body.results[k] for k in keep]
+    body, test, invariants = with_invariants(body, test, invariants, [(first + k, x) for k, x in enumerate(state) if fixed[k]], keep)
     state = [state[k] for k in keep]
-    body = narrowed(body, order, ends, same)
-    test = test and narrowed(test, order, test.results, same)
-    invariants = [x for x in wide if not isinstance(x, Lit)]
-    surely = trips is not None and trips > 0 and test is None
+    surely = test is None and bool(trips)
     body, test, invariants = hoisted(build, body, test, invariants, surely)
     if surely:
         body, decided = decided_once(build, body, invariants, state)
         for k, x in decided.items():
             out[keep[k]] = x
         keep, state = ([x for k, x in enumerate(xs) if k not in decided] for xs in (keep, state))
-        if not keep and not any(e.effect for e in body.eqns):
+        if not keep and not acting(body):
             return out
     body, test, invariants = without_unread(body, test, invariants)
     new = attrs | {"body": body, "test": test, "carried": len(keep)}
@@ -78,6 +71,35 @@ def emitted(build, attrs, operands, wanted, hints):
     for k, r in zip(keep, results):
         out[k] = r
     return out
+
+
+def acting(*functions):
+    """Whether any equation of functions, None where there is none, has an effect."""
+    return any(e.effect for f in functions if f for e in f.eqns)
+
+
+def unchanged(body, first, state):
+    """For each carried value whether it stays what it was before the loop."""
+    return [r is p or isinstance(r, Lit) and r is x for r, p, x in zip(body.results, body.params[first:], state)]
+
+
+def with_invariants(body, test, invariants, fixed, keep):
+    """What carried values `fixed`, [(place of the parameter, value)], stay is made invariant, only those of `keep` are carried, and numbers are
+    written where they are read -> (body, test, invariants).
+    """
+    first = 1 + len(invariants)
+    wide = [*enumerate(invariants, 1), *fixed]
+    same = {f.params[p]: x for f in (body, test) if f is not None for p, x in wide if isinstance(x, Lit)}
+    order = [0, *(p for p, x in wide if not isinstance(x, Lit)), *(first + k for k in keep)]
+    body = narrowed(body, order, [body.results[k] for k in keep], same)
+    return body, test and narrowed(test, order, test.results, same), [x for _, x in wide if not isinstance(x, Lit)]
+
+
+def better_written_out(body, carried, trips):
+    """Whether trips, None where their number is unknown, are better written one after another."""
+    if trips is None:
+        return False
+    return trips <= 1 or trips <= FEW and (scalar(body) or sweeps(body, carried, trips))
 
 
 def scalar(body):
@@ -211,8 +233,12 @@ def hoisted(build, body, test, invariants, surely):
         else:
             continue
         extra.append(eqn)
-    if not moved:
-        return body, test, invariants
+    return computed_before(build, body, test, invariants, extra, moved) if moved else (body, test, invariants)
+
+
+def computed_before(build, body, test, invariants, extra, moved):
+    """As `hoisted`: the equations `extra` of the body computed before the loop, of which `moved` are left out of it."""
+    first = 1 + len(invariants)
     env = dict(zip(body.params[1:first], invariants))
     for eqn in extra:
         build.replay(eqn, env)

@@ -53,8 +53,7 @@ def at_once(build, attrs, operands, wanted, results):
     body, n = attrs["body"], attrs["trips"]
     if attrs["test"] is not None or n is None or n < 2 or not any(eqn.op is dot_general for eqn in body.eqns):
         return {}
-    _, invariants, state = groups(operands, **attrs)
-    first, known = 1 + len(invariants), Affine()
+    first, known = 1 + len(groups(operands, **attrs)[1]), Affine()
     known.counter(body.params[0], Lit(n, COUNTER))
     for eqn in body.eqns:
         for r in eqn.results:
@@ -62,12 +61,18 @@ def at_once(build, attrs, operands, wanted, results):
                 known.form(r)  # now, one equation at a time, so that no chain of them is long
     found = {k: stores(body.params[first + k], body.results[k], known, body.params[0], n) for k, w in enumerate(wanted) if w}
     found = {k: ways for k, ways in found.items() if ways}
-    if not found:
-        return {}
+    return written_at_once(build, attrs, operands, wanted, results, found, known) if found else {}
+
+
+def written_at_once(build, attrs, operands, wanted, results, found, known):
+    """As `at_once`, of the carried values of which `found` has the stores; known: the counters of the body as affine forms."""
+    body, n = attrs["body"], attrs["trips"]
+    _, invariants, state = groups(operands, **attrs)
+    first = 1 + len(invariants)
     inner = Builder("rows")
     inner.source = build.source
     env = {p: x if isinstance(x, Lit) else inner.param(x.type, p.hint) for p, x in zip(body.params[1:], (*invariants, *state))}
-    own = {s.state: s.part for ways in found.values() if all(s.part.same(ways[0].part) for s in ways) for s in ways}
+    own = own_parts(found.values())
     given = {p: x for p, x in env.items() if p in own or p in body.params[:first]}
     with inner:
         trips = Trips(inner, body, given, known, n, ROOM * max(x.type.size for x in operands), own)
@@ -80,6 +85,11 @@ def at_once(build, attrs, operands, wanted, results):
         out = [filled(env[body.params[first + k]], ways, trips) for k, ways in found.items()]
     made = build.inline(inner.finish(tuple(out)), [x for x in (*invariants, *state) if not isinstance(x, Lit)]) if out else ()
     return dict(zip((results[k] for k in found), made, strict=True))
+
+
+def own_parts(stores):
+    """{state: the part of it that each trip stores into}, of lists of stores each of which has one part."""
+    return {s.state: s.part for ways in stores if all(s.part.same(ways[0].part) for s in ways) for s in ways}
 
 
 class RowStore:

@@ -93,24 +93,36 @@ def convolved(base, axes, w, over, along, first):
     """The product over axes `over` of windows, `axes` of a `base`, and `along` of w, to the right of them if `first`; None if it is not one."""
     summed, kept = [axes[i] for i in over], [k for i, k in enumerate(axes) if i not in over]
     spatial = [d for kind, d in sorted(axes) if kind == "tap"]
-    if len(spatial) > RANK or any(("tap", d) not in summed or ("of", d) in summed for d in spatial):
+    if len(spatial) > RANK or not slide(spatial, summed):
         return None
     features, batch = [d for kind, d in summed if kind == "of"], [d for _, d in kept if d not in spatial]
     free = [j for j in range(w.type.ndim) if j not in along]
     taps = [along[summed.index(("tap", d))] for d in spatial]
     given = [along[summed.index(("of", d))] for d in features]
     n, c, o = (int(np.prod([t.type.shape[d] for d in ds], dtype=int)) for t, ds in ((base, batch), (base, features), (w, free)))
-    if not (base.type.dtype == np.float64 or base.type.dtype == np.float32 and c * o >= FEATURES) or 0 in (n, c, o):
+    if 0 in (n, c, o) or not pays(base.type.dtype, c * o):
         return None
-    r, size = len(spatial), lambda z, ds: tuple(z.type.shape[d] for d in ds)
+    size = lambda z, ds: tuple(z.type.shape[d] for d in ds)
     image = reshape(transpose(base, perm=(*batch, *spatial, *features)), shape=(n, *size(base, spatial), c))
     kernel = reshape(transpose(w, perm=(*taps, *given, *free)), shape=(*size(w, taps), c, o))
-    last = (0, r + 1, *range(1, r + 1))
-    numbers, ones = (last, (r + 1, r, *range(r)), last), (1,) * r
-    out = conv_general(
-        image, kernel, strides=ones, padding=((0, 0),) * r, lhs_dilation=ones, rhs_dilation=ones, dimension_numbers=numbers
-    )  # fmt: skip
-    have = [*(("of", d) for d in (*batch, *spatial)), *free]
-    want = [*kept, *free] if first else [*free, *kept]
+    out = plain_convolution(image, kernel, len(spatial))
+    have, want = [*(("of", d) for d in (*batch, *spatial)), *free], [*kept, *free] if first else [*free, *kept]
     out = reshape(out, shape=(*size(base, batch), *out.type.shape[1:-1], *size(w, free)))
     return transpose(out, perm=tuple(have.index(k) for k in want))
+
+
+def slide(spatial, summed):
+    """Whether windows slide along axes: it is summed over their taps, and not over where they lie."""
+    return all(("tap", d) in summed and ("of", d) not in summed for d in spatial)
+
+
+def pays(dtype, products):
+    """Whether a convolution with so many products an element is faster than a product of the windows."""
+    return dtype == np.float64 or dtype == np.float32 and products >= FEATURES
+
+
+def plain_convolution(image, kernel, r):
+    """Of an image (batch, r spatial axes, features) and a kernel (r spatial axes, features, results), without padding."""
+    last, ones = (0, r + 1, *range(1, r + 1)), (1,) * r
+    numbers = last, (r + 1, r, *range(r)), last
+    return conv_general(image, kernel, strides=ones, padding=((0, 0),) * r, lhs_dilation=ones, rhs_dilation=ones, dimension_numbers=numbers)

@@ -60,24 +60,16 @@ def described(x, within=()):
         return ["constant", repr(x)]
     if kind in NUMBERS:
         return NUMBERS[kind](x)
+    if kind in KINDS:
+        return KINDS[kind](x, within)
     if isinstance(x, np.generic) and x.dtype.name in SHORT:
         return ["scalar", kind.__name__, x.tobytes().hex()]
     if isinstance(x, np.dtype) and x.name in SHORT:
         return ["dtype", x.str]
-    if kind in (tuple, list):
-        return [kind.__name__, *(described(i, within) for i in x)]
-    if kind is dict:
-        return ["dict", *([described(k, within), described(v, within)] for k, v in x.items())]
-    if kind is types.ModuleType:
-        return module(x)
-    if kind is types.FunctionType:
-        return again(x, within) or function(x, (*within, id(x)))
     if kind is functools.partial and not x.__dict__:
         return again(x, within) or ["partial", described(x.func, (*within, id(x))), parts(x.args, within), parts(x.keywords, within)]
     if isinstance(x, type):
         return named("type", x) if is_builtin(x) or pure(x.__module__) else refuse(f"the class {x.__name__}")
-    if kind is inspect.Signature:
-        return ["signature", str(x)]
     if isinstance(x, np.ufunc):
         return ufunc(x)
     if kind is types.BuiltinFunctionType or pure(kind.__module__) and pure(getattr(x, "__module__", None)):
@@ -85,6 +77,14 @@ def described(x, within=()):
     return refuse(f"a {kind.__name__}")
 
 
+KINDS = {
+    tuple: lambda x, within: ["tuple", *(described(i, within) for i in x)],
+    list: lambda x, within: ["list", *(described(i, within) for i in x)],
+    dict: lambda x, within: ["dict", *([described(k, within), described(v, within)] for k, v in x.items())],
+    types.ModuleType: lambda x, within: module(x),
+    types.FunctionType: lambda x, within: again(x, within) or function(x, (*within, id(x))),
+    inspect.Signature: lambda x, within: ["signature", str(x)],
+}
 NUMBERS = {
     int: lambda x: ["int", str(x)],
     float: lambda x: ["float", x.hex()],

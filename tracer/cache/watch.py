@@ -100,15 +100,20 @@ def answers_alike(f):
     if isinstance(f, type):
         return f.__name__ not in UNORDERED and (is_builtin(f) or simple(f.__module__) or pure(f.__module__) and f.__module__.startswith("numpy"))
     if kind is types.BuiltinFunctionType:
-        owner = f.__self__
-        if isinstance(owner, types.ModuleType) or owner is None:
-            return known(f) or simple(f.__module__) and not (owner is builtins and name in HIDDEN)
-        return isinstance(owner, OWNERS) or isinstance(owner, type) and is_builtin(owner)
+        return builtin_alike(f)
     if kind is types.MethodType:
         return is_user(f.__func__.__code__) if type(f.__func__) is types.FunctionType and not isinstance(f.__self__, Traced) else True
     if kind in (types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType):
         return True
     return known(f) or simple(kind.__module__) and kind.__module__ != "functools"
+
+
+def builtin_alike(f):
+    """As `answers_alike`, of a builtin function or method."""
+    owner = f.__self__
+    if isinstance(owner, types.ModuleType) or owner is None:
+        return known(f) or simple(f.__module__) and not (owner is builtins and f.__name__ in HIDDEN)
+    return isinstance(owner, OWNERS) or isinstance(owner, type) and is_builtin(owner)
 
 
 def simple(module):

@@ -8,46 +8,28 @@ is one trace: one combination of shapes and dtypes, which jax.jit's own cache te
 import contextlib
 import time
 
-import numpy as np
-
-from ...autodiff import checkpoints
 from ...backends import forked
 from ...backends.xla import dispatch, hosted, waiting
-from ...ir import collector
-from ...ir.core import Func
-from ...ir.exactness import exactly
-from ...ir.pipeline import run as optimise
 from ...ir.types import type_of
-from ..capture.capture import capture
-from ..capture.causes import explained
-from ..capture.int_ranges import fit
 from ..capture.shared_containers import meet
 from ..capture.signature import kind_for
 from ..common import progress, pytree
-from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message, warn_fallback
-from ..common.frames import without_internals
-from ..guards import guard, isolation, patched_numpy
+from ..common.errors import UnsupportedError, message, warn_fallback
+from ..guards import isolation, patched_numpy
 from ..guards.draws import put_back, states
-from ..guards.outside import Outside, changing
-from ..guards.static_arguments import SEEN
 from ..program import autotune, backend_choice, outlined, trap
 from ..program.emit_structure import LeafPlace
 from ..program.numpy_call import MISS
-from ..program.specialisation import Specialisation
 from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
-from ..values.speculate import Speculation, refuse_effects
-from ..values.status import PASSED, number_of
+from ..values.status import number_of
 from ..values.storage import current_trace
 from . import baseline
+from .attempts import Attempts
 
 
-def same_number(a, b):
-    return guard.snapshot(a) == guard.snapshot(b)
-
-
-class SignatureEntry:
+class SignatureEntry(Attempts):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places):
@@ -228,95 +210,6 @@ class SignatureEntry:
         if version is not None:
             version.reason, version.trace_seconds = reason, time.perf_counter() - start
         return version
-
-    def trace(self, kinds, types, reason, given, path=()):
-        start = time.perf_counter()
-        if current_trace() is None:
-            patched_numpy.refuse()
-        kept = []
-        with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
-            captured, choices = self.captured(kinds, given, path)
-        captured.notes += kept
-        if not self.numpy:  # jax would copy them at each call
-            for k in captured.constants:
-                captured.inputs[k] = dispatch.held(captured.inputs[k], self.compiled.device)
-        refuse_effects(captured, choices)
-        traced = time.perf_counter()
-        progress.phase("optimising", captured.func.count())
-        applying = rules.applying(stated, self.compiled.exact)
-        with collector.waiting():
-            func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
-        if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
-            func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
-        version = Specialisation(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
-        version.rules = stated
-        version.watch = watch if current_trace() is None else None
-        return version
-
-    def watch(self):
-        """A `with` around a trace."""
-        return self.compiled.cache.watch()
-
-    def captured(self, kinds, given, path):
-        """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
-        promoted = self.changing()
-        first = self.attempt(kinds, Speculation(given, path), promoted)
-        if first is None:
-            return self.attempt(kinds, Speculation(given, path), (), final=True)
-        more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
-        if not more:
-            return first
-        second = self.attempt(kinds, Speculation(given, path), {*promoted, *more})
-        if second is None:
-            self.fixed.update(more)
-            return first
-        return second
-
-    def changing(self):
-        """The places of outside numbers that have had a third value by now."""
-        seen = {}
-        for here in self.worlds:
-            for place, read in here.reads.items():
-                if read.how == "value" and changing(read.value) and not same_number(read.get(), read.value):
-                    seen.setdefault(place, set()).add(repr(read.value))
-                elif read.how == "input" and not isinstance(read.value, np.ndarray):
-                    seen[place] = {1, 2}
-        return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
-
-    def attempt(self, kinds, choices, promoted, final=False):
-        """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing."""
-        leaves, made = list(self.leaves), []
-        for i, k in zip(self.dynamic, kinds):
-            leaves[i] = k
-
-        def around():
-            made.append(Outside(len(kinds), promoted, frozen=final))
-            known = [(self.compiled.name, self.compiled.function), *self.static.items()]
-            made[-1].names.update((id(x), (x, name)) for name, x in known)
-            for name, x in self.static.items():
-                if type(x) in SEEN:
-                    made[-1].read("itself", x, None, name)
-            return made[-1]
-
-        try:
-            captured = capture(
-                self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around,
-                objects=self.numpy, shared=self.shared,
-            )
-        except Exception as error:
-            if made[-1].inputs and not final and isinstance(error, WengertError):
-                self.fixed.update(promoted)
-                return None
-            raise without_internals(explained(error)) from error.__cause__
-        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, guard.Read) else None for x in captured.inputs)]
-        ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
-        if ints and not fit(captured.func, ints):
-            if promoted and not final:
-                self.fixed.update(promoted)
-                return None
-            if any(k.kind is int for k in kinds):
-                raise ConcretizationError("an int that keeps changing may leave 64 bits, or meets integers of fewer")
-        return captured, choices
 
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, everything):

@@ -46,38 +46,50 @@ def _version(number, entry, world, version):
     lines.append(f"    because      {version.reason}")
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
-    reads = [r for r in version.captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
-    reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
-    lines += [f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input")]
-    lines += [f"    re-read      {r.describe()}" for r in reads if r.how == "input"]
-    draws = version.captured.outside.draws.list
-    if draws:
-        lines.append(f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order")
-    others = sum(not isinstance(x, Read | Draw) and x is not None for x in version.captured.inputs)
-    if others:
-        lines.append(f"    re-read      {others} outside array(s) at every call")
-    lines += [f"    stores       {place.name}" for place in version.captured.stores]
-    if version.captured.writes:
-        lines.append(f"    writes       {', '.join(_named(entry, version, i) for i in version.captured.writes)}")
-    lines += [f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed]
-    errors = {c.error for c in version.captured.checks} - {Assumption}
-    if errors:
-        lines.append(f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}")
+    lines += [*_read(version.captured), *_done(entry, version)]
     lines += [f"    note         {note}" for note in version.captured.notes]
-    what = "compile and run first" if version.background is None else "compile"
-    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to {what}"
-    before, after = version.equations or version.captured.func.count(), version.func.count()
-    if version.equations is not None:
-        lines.append(f"    cost         {version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}")
-    else:
-        spent = f"{version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left)"
-        lines.append(f"    cost         {spent}, {first}")
+    lines.append(f"    cost         {_cost(version)}")
     lines += [f"    cache        {version.kept}"] if version.kept else []
     if version.background is not None:
         lines += version.background.told_of()
     if version.times is not None:
         lines.append(f"    runs         {_runs(version)}")
     return lines
+
+
+def _read(captured):
+    """What a trace relied on outside its arguments, and what is read there again at every call."""
+    reads = [r for r in captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
+    reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
+    yield from (f"    relied on    {r.describe()}" for r in reads if r.how not in ("free", "input"))
+    yield from (f"    re-read      {r.describe()}" for r in reads if r.how == "input")
+    draws = captured.outside.draws.list
+    if draws:
+        yield f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order"
+    others = sum(not isinstance(x, Read | Draw) and x is not None for x in captured.inputs)
+    if others:
+        yield f"    re-read      {others} outside array(s) at every call"
+
+
+def _done(entry, version):
+    """What a call does beside its results: stores, writes and exceptions."""
+    yield from (f"    stores       {place.name}" for place in version.captured.stores)
+    if version.captured.writes:
+        yield f"    writes       {', '.join(_named(entry, version, i) for i in version.captured.writes)}"
+    yield from (f"    assumes      {a}: {str(a.truth).lower()}" for a in version.assumed)
+    errors = {c.error for c in version.captured.checks} - {Assumption}
+    if errors:
+        yield f"    may raise    {', '.join(sorted(e.__name__ for e in errors))}"
+
+
+def _cost(version):
+    """How long it took to come by a program."""
+    what = "compile and run first" if version.background is None else "compile"
+    first = "not run yet" if version.first_seconds is None else f"{version.first_seconds:.3f} s to {what}"
+    before, after = version.equations or version.captured.func.count(), version.func.count()
+    if version.equations is not None:
+        return f"{version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}"
+    return f"{version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left), {first}"
 
 
 def _runs(version):

@@ -21,28 +21,24 @@ import types
 import numpy as np
 
 from ...backends import forked
-from ...backends.xla import dispatch, hosted, waiting
+from ...backends.xla import dispatch
 from ...ir.parameters import declared
 from ...ir.types import SHORT
 from ..capture import shared_containers
-from ..capture.capture import ARRAY, SCALAR
 from ..capture.handover import follow
 from ..guards import float_errors
-from ..guards.guard import LARGEST, STALE, Read, namer
-from ..program.backend_choice import BackendChoice
-from ..program.emit_results import asked, returned
+from ..guards.guard import LARGEST, STALE, namer
 from ..program.emit_structure import alike, listed, written_key
 from ..program.numpy_call import MISS
-from ..program.trace_tree import Trees, Untraced
-from ..program.trap import Trap
+from ..program.trace_tree import Untraced
 from ..rules import rules
+from .inline_hit import Hit
 
 MISSING = object()
 WIDEST = 1000  # leaves beyond which no inline test is generated
 MANY = 64  # leaves beyond which it is generated for a second call only: that takes 50 us a leaf
 NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # signatures, and states of the outside values, that are tested inline
-FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
 NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
 
@@ -111,13 +107,7 @@ class InlineCache:
 
     def install(self, entry, again=False):
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
-        if entry.places is None or len(entry.leaves) > WIDEST:
-            return
-        if forked.Process.forked and not all(v.engine for v in entry.current.versions):
-            return
-        if self.variadic and self.count < len(entry.places[0]):
-            self.widen(entry)
-        if self.count and len(entry.places[0]) > self.count:
+        if not self._takes(entry):
             return
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
         if entry.postponed:
@@ -129,21 +119,14 @@ class InlineCache:
         prelude, tests, built, given = self._arguments(*entry.places)
         tests += [t for a, x in built for t in alike(a, x, lambda x, _: named(x), held)]
         tests += entry.current.guard.inline(k, self.space, quick=True)
-        if not entry.flat and any(shared_containers.tells(v.captured) for v in entry.current.versions):
-            names = list(entry.places[1]) if self.bare else []  # keywords are the last of what is built
-            placed = lambda path: (1, len(entry.places[0]) + names.index(path[1]), *path[2:]) if names and path[0] == 1 else path
-            pairs = [(placed(p), placed(q)) for p, q in entry.shared]
-            key = lambda key: written_key(key, lambda x, _: named(x))
-            apart = shared_containers.tests(built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key)
-            if apart is None:
-                return
-            tests += apart
-        elif entry.shared:
+        apart = self._apart(entry, k, built, named)
+        if apart is None:
             return
+        tests += apart
         if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in entry.current.versions):
             tests.append("(errors(None) is None or quiet())")
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
-        lines = [*hit, *("    " + line for line in self._body(entry, k, [leaves[i] for i in entry.dynamic], given))]
+        lines = [*hit, *("    " + line for line in Hit(self.space, entry, k, [leaves[i] for i in entry.dynamic], given).lines())]
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
@@ -152,6 +135,26 @@ class InlineCache:
         self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
         if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
             self.cool()
+
+    def _takes(self, entry):
+        """Whether the calls of an entry can be told inline."""
+        if entry.places is None or len(entry.leaves) > WIDEST:
+            return False
+        if forked.Process.forked and not all(v.engine for v in entry.current.versions):
+            return False
+        if self.variadic and self.count < len(entry.places[0]):
+            self.widen(entry)
+        return not self.count or len(entry.places[0]) <= self.count
+
+    def _apart(self, entry, k, built, named):
+        """Tests that the containers given are one where they were and others elsewhere, where a trace could tell; None if it cannot be tested."""
+        if entry.flat or not any(shared_containers.tells(v.captured) for v in entry.current.versions):
+            return None if entry.shared else []
+        names = list(entry.places[1]) if self.bare else []  # keywords are the last of what is built
+        placed = lambda path: (1, len(entry.places[0]) + names.index(path[1]), *path[2:]) if names and path[0] == 1 else path
+        pairs = [(placed(p), placed(q)) for p, q in entry.shared]
+        key = lambda key: written_key(key, lambda x, _: named(x))
+        return shared_containers.tests(built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key)
 
     def widen(self, entry):
         """As many parameters as a call has arguments: they cost less than a tuple of them. The entries tested so far come back one by one."""
@@ -201,70 +204,3 @@ class InlineCache:
             self.space[f"t{i}_{k}"] = type(leaf)
             return f"type({text}) is t{i}_{k} and {name} == s{i}_{k}"
         return f"{text} is s{i}_{k}"
-
-    def _body(self, entry, k, names, given):
-        """Launch and result, with nothing that this signature does not need. given: text of (args, kwargs)."""
-        given = [] if entry.flat else [f"given={given}"]
-        here = entry.current
-        versions = here.versions
-        self.space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
-        lead, behind = [], [f"*inputs_{k}"] if here.inputs else []
-        if here.live:
-            named = namer(f"g{k}", self.space)
-            found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
-            lead, behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
-        arguments = ", ".join([*names, *behind])
-        launch = [f"raw = call_{k}({arguments})"]
-        for j, straight in enumerate(here.straight):
-            self.space |= {f"run_{k}_{j}": straight.run, f"straight_{k}_{j}": straight.call, f"again_{k}_{j}": straight.again}
-            if straight.silent and not behind and (text := straight.inlined(f"_{k}_{j}", names, self.space)):
-                lead += text
-                continue
-            if straight.silent:
-                lead += [f"out = straight_{k}_{j}({arguments})", "if out is not MISS: return out"]
-                continue
-            lead += ["try:", f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"]
-            lead += ["except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
-        if here.straight and all(v.engine for v in versions):
-            return [*lead, f"return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
-        if all(v.straight for v in versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
-            self.space[f"call_{k}"] = here.call.program
-        everything = f"({arguments}{',' if arguments else ''})"
-        if entry.compiled.device is not None:
-            lines = [f"raw = entry_{k}.launch(here_{k}, {everything})"]
-        else:
-            asks = ["x64.value"]
-            if not here.inputs and all(v.straight or dispatch.narrow(v.func) for v in versions):  # programs that need no scope, for such arguments
-                numbers = np.generic | int | float | complex
-                arrays = [(n, t.dtype) for n, i, t in zip(names, entry.dynamic, versions[0].types) if not issubclass(entry.types[i], numbers)]
-                if len(arrays) <= FEW:
-                    self.space |= {f"{n}_{k}": dtype for n, dtype in arrays}
-                    known = len(versions) == 1
-                    same = "({n}.dtype is {n}_{k} or {n}.dtype == {n}_{k})" if known else "{n}.dtype.char in narrow"
-                    asks.insert(0, " and ".join(same.format(n=n, k=k) for n, _ in arrays) or "True")
-            lines = [f"if {' or '.join(asks)}:", f"    {launch[0]}", "else:", "    with scope:", f"        {launch[0]}"]
-        if here.endures and not isinstance(here.call, Trees):
-            self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": entry.compiled.name}
-            lines.append(f"heard(raw, name_{k})")
-        otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', everything, *given])})"
-        named, failed = namer(f"r{k}", self.space), []
-        made = lambda raising: [returned(v, entry, names, named, otherwise, raising) for v in versions]
-        quick = made(True) if isinstance(here.call, Trap) and here.call.bearer is not None else [None]
-        ways = made(False) if None in quick else quick
-        if here.plain is not None and not entry.numpy:
-            result = ["return raw"]
-        elif here.plain is not None:
-            result = ["return " + ("array(raw)" if here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(here.plain, ".item()")]
-        elif ways[0] is None or any(w != ways[0] for w in ways):
-            result = [otherwise]
-        else:
-            result = ways[0]
-        if ways is quick and result is quick[0]:  # a call that fails is made again, to find out which check it is
-            self.space[f"call_{k}"] = here.call.quick
-            one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
-            lines += asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"])
-            failed = ["except FAILURES:", f"    return entry_{k}.run({', '.join(['[' + ', '.join(names) + ']', *given])})"]
-        lines = [*lead, "try:", *("    " + line for line in lines), "except Untraced:", f"    return entry_{k}.first({', '.join([*names, *given])})"]
-        if here.endures:
-            lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
-        return [*lines, *failed, *result]

@@ -148,13 +148,11 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         parent = trace.parent
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
-        if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
-            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
-        leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves] if parent is None else leaves
-        for x in leaves if parent is None else ():
-            outside.stray.meet(type(x))
+        if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
+            trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
+            leaves = met(leaves, outside)
         args, kwargs = pytree.unflatten(tree, leaves, order)
         args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves
@@ -162,14 +160,11 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         with checked():
             result = hooks.call(function)(*args, **kwargs)
         del args, kwargs, handles
-        stores, plans = [], None
+        places, plans = [], None
         if parent is not None:
             containers.refuse(trace.build.name)
         else:
-            stores = outside.effects()
-            result = outside.given(result)
-            stores += [(Flag(s.origin), TracedArray(s)) for s in storages + [h.storage for h in outside.arrays.values()] if () in (s.frozen or ())]
-            result = (result, [value for _, value in stores]) if stores else result
+            result, places = with_stores(result, outside, storages)
             outside.finish()
             plans = containers.plans(result)
             result = result if plans is None else plans[0]
@@ -177,30 +172,21 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             storages += [h.storage for h in outside.arrays.values()]
         del containers
         outs, values, tree = describe(result, trace, objects)
-        returned = [m for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray) for m in {leaf.storage, *memories(leaf.storage)}]
+        returned = shown(result)
         order = pytree.key_order(result)
-        places = [place for place, _ in stores]
-        del result, stores
-        if trace.parent is None and trace.choices is not None and not trace.choices.again:
+        del result
+        if parent is None and trace.choices is not None and not trace.choices.again:
             trace.choices.undo.clear()
         own_copies(outs)
         count = len(values)
-        writes = [s for s in storages if s.value is not params[s.origin]]
-        effects = list(trace.journal)
-        values += [trace.bring(s.value) for s in (*writes, *effects)]
-        for storage, before in trace.journal.items():
-            storage.value = before
+        writes, effects, after = changes(trace, storages, params)
+        values += after
         inputs, checks, layout, intervals, constants = [], (), (), {}, ()
         if parent is None:
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
             layout = trace.layout_arguments(returned)
             values += [trace.status.value] if checks else []
-            outside.draws.finish(trace.build.eqns)
-            captured, local, intervals = trace.finish_captures()
-            captured = [*outside.inputs, *captured, *outside.draws.inputs()]
-            inputs, constants = [what for what, _ in captured], tuple(k for k, (_, value) in enumerate(captured) if value in intervals)
-            trace.build.params += [value for _, value in captured]
-            trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
+            inputs, constants, intervals = taken_in(trace, outside)
     func = trace.build.finish(values)
     written = [s.origin for s in writes]
     notes = trace.root.notes
@@ -209,6 +195,47 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     relied = tuple(trace.relied.items()) if parent is None else ()
     heeds = parent is not None or float_errors.possible(func, trace.of_python)
     return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
+
+
+def met(leaves, outside):
+    """The arguments that are not traced, as the trace sees them."""
+    leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves]
+    for x in leaves:
+        outside.stray.meet(type(x))
+    return leaves
+
+
+def with_stores(result, outside, storages):
+    """-> (the result, with what is stored outside at every call beside it if there is anything; the places of that)."""
+    stores = outside.effects()
+    result = outside.given(result)
+    stores += [(Flag(s.origin), TracedArray(s)) for s in storages + [h.storage for h in outside.arrays.values()] if () in (s.frozen or ())]
+    return ((result, [value for _, value in stores]) if stores else result), [place for place, _ in stores]
+
+
+def shown(result):
+    """The memories that arrays among the results may show."""
+    return [m for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray) for m in {leaf.storage, *memories(leaf.storage)}]
+
+
+def changes(trace, storages, params):
+    """-> (the memories of arguments that are written to, other memories that are, what all these hold in the end)."""
+    writes = [s for s in storages if s.value is not params[s.origin]]
+    effects = list(trace.journal)
+    after = [trace.bring(s.value) for s in (*writes, *effects)]
+    for storage, before in trace.journal.items():
+        storage.value = before
+    return writes, effects, after
+
+
+def taken_in(trace, outside):
+    """What the program takes in beside the arguments becomes parameters of it -> (all of that, places of constants, intervals of parameters)."""
+    outside.draws.finish(trace.build.eqns)
+    captured, local, intervals = trace.finish_captures()
+    captured = [*outside.inputs, *captured, *outside.draws.inputs()]
+    trace.build.params += [value for _, value in captured]
+    trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
+    return [what for what, _ in captured], tuple(k for k, (_, value) in enumerate(captured) if value in intervals), intervals
 
 
 def _bind_constant(array, value):
@@ -240,23 +267,13 @@ def describe(result, trace, objects):
     for leaf in leaves:
         if isinstance(leaf, Poison):
             leaf.fail()
-        made = id(leaf) in trace.root.outside.draws.made
-        if made or isinstance(leaf, TracedText):
-            what = "a random generator made in it" if made else "text of traced values"
-            raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
-        refuse_suspended(leaf)
-        trace.root.outside.check_made(leaf)
-        trace.root.outside.check_state(leaf)
-        if isinstance(leaf, Traced) and trace.parent is None:
-            refuse_leaked(leaf, trace)
+        refuse_untellable(leaf, trace)
         if isinstance(leaf, Original):
             outs.append(Out("outside", object=leaf.read))
         elif isinstance(leaf, TracedScalar):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
-        elif not isinstance(leaf, TracedArray):
-            outs.append(Out("object", object=leaf))
-        elif leaf.storage.trace is not trace:
+        elif not isinstance(leaf, TracedArray) or leaf.storage.trace is not trace:
             outs.append(Out("object", object=leaf))
         elif objects:
             outs.append(handover.out(leaf))
@@ -271,6 +288,20 @@ def describe(result, trace, objects):
             outs.append(Out("value", ARRAY, len(values)))
             values.append(leaf.value)
     return outs, values, tree
+
+
+def refuse_untellable(leaf, trace):
+    """Refuse what no call could hand out as plain Python does."""
+    outside = trace.root.outside
+    made = id(leaf) in outside.draws.made
+    if made or isinstance(leaf, TracedText):
+        what = "a random generator made in it" if made else "text of traced values"
+        raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
+    refuse_suspended(leaf)
+    outside.check_made(leaf)
+    outside.check_state(leaf)
+    if isinstance(leaf, Traced) and trace.parent is None:
+        refuse_leaked(leaf, trace)
 
 
 def refuse_leaked(leaf, trace):

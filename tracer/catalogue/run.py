@@ -14,7 +14,7 @@ from ..common.errors import Fallback, WengertError
 from ..extents.bounded import BoundedArray
 from ..values.array import Traced
 from ..values.speculate import acts
-from . import functions, members
+from . import functions, mathematics, members
 
 NAMED = re.compile(r"([\w.]+): (.*)")
 OWNERS = {"np", "rng"}
@@ -112,7 +112,7 @@ def here(name):
 
 def examples():
     """Every line of the tables whose name is here."""
-    for module in (functions, members):
+    for module in (functions, mathematics, members):
         for section, table in vars(module).items():
             if section.isupper():
                 for line in table.strip().splitlines():

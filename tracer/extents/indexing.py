@@ -9,6 +9,7 @@ from ...ir.ops.sorting import argsort
 from ..common.emit import INDEX, cast_to, reshape_to, spread_to
 from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
+from ..values import gathering
 from ..values import indexing as plain
 from ..values.array import Traced, TracedArray, fresh
 from ..values.promote import read
@@ -141,7 +142,7 @@ class Selection:
         for d, (n, extent) in enumerate(zip(places, here)):
             have, want = mask.shape[d], n if extent is None else extent.length
             same = compare("eq", number(have), number(want))
-            require(same, IndexError, message(plain.misfit(have, want, axis + d), locate()))
+            require(same, IndexError, message(gathering.misfit(have, want, axis + d), locate()))
             value = moved(value, d, own[d], n, extent)
             meant = inside(extent, n)
             if meant is not True:
@@ -185,7 +186,7 @@ def partly(x, key):
         new = k is None or type(k) is Places and k.n is None
         if type(k) is Places and not new:
             have, want = number(k.n), number(x.shape[axis])
-            require(compare("eq", have, want), IndexError, message(plain.misfit(have, want, axis), locate()))
+            require(compare("eq", have, want), IndexError, message(gathering.misfit(have, want, axis), locate()))
         window.append(None if new else k if isinstance(k, slice) else WHOLE)
         rest.append(WHOLE if k is None or isinstance(k, slice) else k.index if type(k) is Places else k)
         axis += not new
@@ -203,13 +204,13 @@ class Gather:
             if kind_of(k) not in "iu":
                 raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
         together, self.extents = met(indices, error=IndexError)
-        shape = plain.met([k if isinstance(k, Traced) else np.asarray(k) for k in together])
+        shape = gathering.met([k if isinstance(k, Traced) else np.asarray(k) for k in together])
         self.meant = valid(BoundedArray(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))
         key = list(key)
         for i, k in zip(where, together):
             value = spread_to(cast_to(k.value if isinstance(k, Traced) else read(k)[0], INDEX), shape)
             key[i] = fresh(self.located(value, self.array.shape[i], extents[i]))
-        self.view, self.pairs, self.place = plain.advanced(self.array, tuple(key))
+        self.view, self.pairs, self.place = gathering.advanced(self.array, tuple(key))
         rest = [e for a, e in enumerate(extents) if a not in where]
         self.rest = any(e is not None for e in rest)
         self.extents = [*rest[: self.place], *self.extents, *rest[self.place :]]

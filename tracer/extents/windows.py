@@ -10,7 +10,7 @@ from ..common.emit import INDEX, counted, filled, spread_to
 from ..common.errors import ConcretizationError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
-from ..values.indexing import Moving, basic, concrete
+from ..values.slicing import Moving, basic, concrete
 from .align import inside, ranks
 from .bounded import BoundedArray, Mask, MaskExtent, SpanExtent, made
 from .numbers import (

@@ -25,13 +25,14 @@ from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
 from . import isolation
 from .draws import Draw, Draws
-from .effects import Call, Contents, Original
+from .effects import Call, Original
 from .guard import BUILTINS, MISSING, SCALARS, Read, contents, small, within
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, PARTS, Reliance, library
 from .repeated_calls import Asked, context
 from .state import SEEN_THROUGH, UNBOUND, Slot, inside
+from .stores import Stores, items
 from .unhooked import Unhooked
 
 NUMBERS = (int, float, complex)
@@ -57,7 +58,7 @@ def changing(value):
     return type(value) in NUMBERS or isinstance(value, np.generic) and value.dtype.name in SHORT and value.dtype.kind in "iufc"
 
 
-class Outside(Reliance):
+class Outside(Stores, Reliance):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: whether small arrays are relied on instead of taken in."""
 
@@ -267,10 +268,8 @@ class Outside(Reliance):
     def attribute(self, owner, key, whole=True):
         """`owner.key`, noted if it is outside."""
         kind = type(owner)
-        if kind is types.ModuleType:
-            known = self.reads.get(("attribute", id(owner), key))
-            if known is not None and type(known.value) in FUNCTIONS and known.how == "value" and vars(owner).get(key) is known.value:
-                return known.value  # as it was when it was noted
+        if kind is types.ModuleType and (known := self.noted_function(owner, key)) is not None:
+            return known
         if kind is np.ndarray:
             return getattr(self.array(owner) if id(owner) in self.paths else owner, key)
         if kind in SEEN_THROUGH:
@@ -283,11 +282,7 @@ class Outside(Reliance):
         name = f"{self.called(owner)}.{key}"
         fixed = next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), MISSING) if not isinstance(owner, type | types.ModuleType) else MISSING
         if isinstance(fixed, types.FunctionType | classmethod) and type(value := getattr(owner, key)) is types.MethodType:
-            bound = self.read("attribute", owner, key, name)
-            bound.how, bound.other = "free", None
-            self.read("attribute", None, "__func__", f"{kind.__name__}.{key}", parent=bound)
-            if isinstance(fixed, classmethod):  # bound to the class that the owner has now
-                self.read("attribute", None, "__self__", f"the class of {self.called(owner)}", parent=bound)
+            self.bound(owner, key, fixed)
             return value
         value = getattr(owner, key, MISSING)
         if value is MISSING or getattr(owner, key, MISSING) is value or isinstance(value, (*SCALARS, np.ndarray)):
@@ -296,6 +291,20 @@ class Outside(Reliance):
         if not isinstance(value, (types.MethodType, *CODE)):
             self.rely(owner)
         return value
+
+    def noted_function(self, module, key):
+        """A function of a module that is as it was when it was noted, or None."""
+        known = self.reads.get(("attribute", id(module), key))
+        same = known is not None and type(known.value) in FUNCTIONS and known.how == "value" and vars(module).get(key) is known.value
+        return known.value if same else None
+
+    def bound(self, owner, key, fixed):
+        """Rely on what makes a method: the function `fixed` of the class, and the class itself."""
+        bound = self.read("attribute", owner, key, f"{self.called(owner)}.{key}")
+        bound.how, bound.other = "free", None
+        self.read("attribute", None, "__func__", f"{type(owner).__name__}.{key}", parent=bound)
+        if isinstance(fixed, classmethod):  # bound to the class that the owner has now
+            self.read("attribute", None, "__self__", f"the class of {self.called(owner)}", parent=bound)
 
     def own_state(self, owner, key):
         """Whether what a library's module or object holds under a name may be exchanged: it is then guarded like any other."""
@@ -367,77 +376,6 @@ class Outside(Reliance):
             hint = "Return what it gives, as a list, and make it of that outside." if hasattr(x, "__next__") else "Make it outside."
             raise UnsupportedError(message(text, None, hint))
 
-    # -- storing -----------------------------------------------------------------------------------
-    def target(self, owner):
-        """The container that a store into `owner` reaches: its copy where there is one."""
-        found = self.mirrors.get(id(owner))
-        return owner if found is None else found[1]
-
-    def store(self, slot):
-        """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
-        if slot.kind == "cell" or slot in self.heap:
-            return
-        made = self.made.get(id(slot.owner))
-        parent = self.containers.get(id(slot.owner))
-        if made is not None and made() is slot.owner or slot.kind == "item" and parent is None:
-            return
-        isolation.refuse(f"it stores to {slot.name}")
-        self.heap[slot] = slot.get()
-        if inside():
-            name = f"{parent[1].name}[{shown(slot.key)}]" if parent else f"{self.called(slot.owner)}.{slot.key}"
-            read = self.read(slot.kind, slot.owner if parent is None else None, slot.key, name, parent=parent and parent[1])
-            self.entered[slot] = self.enter(read) if read.value is not MISSING else UNBOUND
-            slot.set(self.entered[slot])
-
-    def place(self, slot):
-        """The Read, not relied on, of a slot."""
-        parent = self.containers.get(id(slot.owner))
-        key = slot.kind, id(slot.owner) if parent is None else parent[1].place, slot.key
-        name = slot.name if parent is None else f"{parent[1].name}[{shown(slot.key)}]"
-        return self.reads.get(key) or Read(slot.kind, slot.owner, slot.key, name, None, parent and parent[1])
-
-    def effects(self):
-        """[(place, value after the trace)] of all that is to be stored at every call."""
-        out = []
-        for slot, before in self.heap.items():
-            after = slot.get()
-            if after is self.entered.get(slot, MISSING):
-                continue
-            if slot in self.assigned and after is before:
-                if before is not UNBOUND:
-                    self.read(slot.kind, slot.owner, slot.key, slot.name)
-                continue
-            if after is UNBOUND and before is UNBOUND:
-                continue
-            if after is UNBOUND:
-                raise UnsupportedError(message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead."))
-            out.append((self.place(slot), after))
-        self.written = {place.place for place, _ in out}
-        for _, made, had, read in self.mirrors.values():
-            if had is not None and differ(had, items(made)):
-                out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
-                self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
-        out += [(call, args) for _, call, args in self.calls]
-        return [(place, self.given(value)) for place, value in out]
-
-    def given(self, x):
-        """A value that leaves the trace, the containers themselves in place of their copies."""
-        read = self.copies.get(id(x))
-        if read is not None:
-            return Original(read)
-        if type(x) in (list, tuple):
-            inside = [self.given(v) for v in x]
-            return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
-        if type(x) is dict:
-            inside = {k: self.given(v) for k, v in x.items()}
-            return inside if any(inside[k] is not v for k, v in x.items()) else x
-        return x
-
-    def restore(self):
-        """Put back what the trace stored to."""
-        for slot, before in self.heap.items():
-            slot.set(before)
-
     def finish(self):
         """Let go of what would keep memory made in the trace alive."""
         self.mirrors.clear()
@@ -453,11 +391,3 @@ def gathered(inputs, env=None, number=None):
     return [x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, Draw) else number if x is None else x for x in inputs]
 
 
-def items(container):
-    """What a container holds, in order, keys included."""
-    return [x for pair in container.items() for x in pair] if isinstance(container, dict) else list(container)
-
-
-def differ(had, now):
-    """Whether two lists hold other objects."""
-    return len(had) != len(now) or any(a is not b for a, b in zip(had, now))

@@ -76,11 +76,7 @@ class Reliance:
         outside = outside or self.knows(x)
         self.stray.meet(kind)
         if is_advanced(x):
-            if not outside:
-                frame = getattr(x, "gi_frame", None)
-                return None, [] if frame is None or internal(frame.f_code) else list(frame.f_locals.values())
-            text = f"{self.called(x)}, a {kind.__name__} from outside, is another after every use; traced, it would be used once"
-            raise UnsupportedError(message(text, locate(), "Make a list of it outside, and pass that."))
+            return None, self._frame(x, outside)
         try:
             held = parts(x)
         except UnknownContents as error:
@@ -92,16 +88,28 @@ class Reliance:
         if self.is_inside(x, held, outside):
             self.whole[id(x)] = x, None, inner
             return None, inner
-        if isinstance(x, np.ndarray) and x.size > LARGEST or any(type(v) is bytes and len(v) > 8 * LARGEST for v in held):
-            size = f"of shape {x.shape}" if isinstance(x, np.ndarray) else f"of {len(x)} items"
-            text = f"{self.called(x)}, a {kind.__name__} {size}, is read by code that is not captured, and too large to be compared at every call"
-            raise UnsupportedError(message(text, locate(), ADVICE))
+        self._refuse_large(x, held)
         name = self.called(x)
         read = self.read("state", x, None, f"what {name} holds")
         self.whole[id(x)] = x, read, inner
         for v in inner:
             self.names.setdefault(id(v), (v, f"a {type(v).__name__} in {name}"))
         return read, inner
+
+    def _frame(self, x, outside):
+        """What a generator or another iterator holds, which is not from outside."""
+        if outside:
+            text = f"{self.called(x)}, a {type(x).__name__} from outside, is another after every use; traced, it would be used once"
+            raise UnsupportedError(message(text, locate(), "Make a list of it outside, and pass that."))
+        frame = getattr(x, "gi_frame", None)
+        return [] if frame is None or internal(frame.f_code) else list(frame.f_locals.values())
+
+    def _refuse_large(self, x, held):
+        if isinstance(x, np.ndarray) and x.size > LARGEST or any(type(v) is bytes and len(v) > 8 * LARGEST for v in held):
+            size = f"of shape {x.shape}" if isinstance(x, np.ndarray) else f"of {len(x)} items"
+            what = f"{self.called(x)}, a {type(x).__name__} {size}"
+            text = f"{what}, is read by code that is not captured, and too large to be compared at every call"
+            raise UnsupportedError(message(text, locate(), ADVICE))
 
     def function_itself(self, f):
         """Rely on the code and the defaults of a function, which may be exchanged."""

@@ -9,7 +9,7 @@
 from . import operators  # first: others replace some of its operators
 from . import creation, dtypes, einsum, fft, joining, linalg, memory, norms, padding, polynomials, numbers, powers, products
 from . import refused, selecting, shaping
-from . import differences, elementwise, histograms, histograms_nd, logic, quantiles, reductions, sorting, ufunc_methods, ufuncs
+from . import differences, elementwise, histograms, histograms_nd, logic, masked, quantiles, reductions, sorting, ufunc_methods, ufuncs
 from .registry import HANDLERS, METHODS
 from .extents import functions as extents, making as extents_making, products as extents_products, reductions as extents_reductions, sets
 
@@ -17,5 +17,5 @@ __all__ = [
     "HANDLERS", "METHODS", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms", "padding", "polynomials",
     "numbers", "operators", "powers", "products", "refused", "selecting", "shaping",
     "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_making", "extents_products", "extents_reductions", "sets",
-    "logic", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
+    "logic", "masked", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
 ]  # fmt: skip

@@ -13,10 +13,10 @@ from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.promote import UFUNCS
 from .arguments import axis_of, give, sample_of, traced, verdict
 from .handles import value_of
-from .logic import copyto
+from .masked import copyto
 from .registry import implements
 from .ufunc_calls import apply_ufunc, casting_error
-from .ufuncs import is_inf, is_nan
+from .ufunc_rules import is_inf, is_nan
 
 # -- rounding --------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from .handles import dtype_of, is_traced, value_of
 from .registry import implements
 from .sorting import PLACE, places_in
 from .ufunc_calls import casting_error, weak_kind
-from .ufuncs import everywhere
+from .ufunc_rules import everywhere
 
 DOUBLE = np.dtype(np.float64)
 

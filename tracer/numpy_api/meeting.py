@@ -44,23 +44,32 @@ def plans(ufunc, inputs, python):
     if np.prod([len(k) for k in tags.values()]) > MANY or any(type(x) in (list, tuple) and has_mixed(x) for x in inputs):
         return None
     reads = [(None, None) if type(x) is Mixed else read(x) for x in inputs]
+    own = [None if type(x) is Mixed else spec_of(x, key) for x, (_, key) in zip(inputs, reads)]
     found = {}
     for kinds in itertools.product(*tags.values()):
         taken = dict(zip(tags, kinds))
-        specs = []
-        for x, (_, key) in zip(inputs, reads):
-            weak = weak_kind(x)
-            specs.append(taken[x.tag] if type(x) is Mixed else ("weak", weak) if weak else ("weak" if isinstance(key, type) else "strong", key))
-        whole = any(s[0] == "strong" and s[1].kind in "iu" for s in specs)
-        if ufunc in COMPARISONS and whole and ("weak", int) in specs:
-            return None  # NumPy compares these exactly
-        if complex in [s[1] for s in specs] and python and any(s[0] == "strong" for s in specs):
+        specs = [spec or taken[x.tag] for x, spec in zip(inputs, own)]
+        if not simple(ufunc, specs, python):
             return None
         try:
             found[kinds] = KindPlan(ufunc, specs, python)
         except TypeError:  # what one kind raises is said where it is computed for that kind alone
             return None
     return tags, reads, found
+
+
+def spec_of(x, key):
+    """(whether an operand's type is weak, as "weak" or "strong", its type); key: what `read` gives for it."""
+    weak = weak_kind(x)
+    return ("weak", weak) if weak else ("weak" if isinstance(key, type) else "strong", key)
+
+
+def simple(ufunc, specs, python):
+    """Whether a ufunc does with operands of such types what its loop does with operands of one dtype."""
+    strong = [type for how, type in specs if how == "strong"]
+    if ufunc in COMPARISONS and ("weak", int) in specs and any(type.kind in "iu" for type in strong):
+        return False  # NumPy compares these exactly
+    return not (python and strong and complex in [type for _, type in specs])
 
 
 def same(ufunc, inputs, python):

@@ -6,8 +6,9 @@ from ..common.emit import cast_to, reshape_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, TracedScalar, fresh
+from ..values.gathering import misfit
 from ..values.identity import set_flags, share
-from ..values.indexing import misfit, stored
+from ..values.indexing import stored
 from ..values.promote import checked
 from ..values.storage import current_trace
 from ..values.views import ComplexPart, Reshape

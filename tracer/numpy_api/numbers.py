@@ -11,7 +11,7 @@ from ..values.array import WEAK_DTYPES, TracedScalar
 from ..values.storage import current_trace
 from .handles import handle
 from .registry import implements
-from .ufuncs import everywhere
+from .ufunc_rules import everywhere
 
 LISTED = 4096  # elements that tolist() turns into numbers one by one
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}

@@ -18,7 +18,7 @@ from .handles import cut, is_traced, picked, value_of
 from .reductions import mean, nanmean, weights_of
 from .registry import implements
 from .sorting import PLACE, sorted_along
-from .ufuncs import everywhere, is_nan
+from .ufunc_rules import everywhere, is_nan
 
 # -- the virtual index: where the quantile lies among the sorted elements  [Hyndman and Fan 1996] --
 
@@ -105,12 +105,8 @@ def quantiles(function, percent, ignore_nan=False):
 
     def run(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
         a, keepdims, known = traced(a), given(keepdims, False), not is_traced(q)
-        q = traced(q) if isinstance(q, list | tuple) and not known else q
-        whole = is_whole(q)
-        if known and np.asarray(q).dtype.kind == "O":
-            raise UnsupportedError(message(f"{function.__name__} of q = {q!r:.40}, which is no number of NumPy's", locate(), "Write float(q)."))
-        shape = np.shape(q) if known else q.shape
-        trial = q if known else unit / 2 if getattr(q, "weak", None) is not None else np.full(shape, unit / 2, q.dtype)
+        q = asked(q, function)
+        whole, shape, trial = is_whole(q), np.shape(q) if known else q.shape, trial_of(q, unit)
         ignoring = ignore_nan and a.dtype.kind == "f"
         weighing = {} if weights is None else {"weights": np.ones(sample_of(a).shape)}
         like = verdict(function, sample_of(a), trial, axis, method=method, **weighing)
@@ -119,8 +115,7 @@ def quantiles(function, percent, ignore_nan=False):
         if ignore_nan and a.size == 0:
             return nanmean(a, axis, out=out, keepdims=keepdims)
         axes = axes_of(axis, a.ndim)
-        q = np.reshape(np.asarray(q) if known else traced(q), (-1,))
-        q = q / unit if percent else q if whole and method == "linear" or q.dtype.kind == "f" else q.astype(np.float64)
+        q = shares(np.reshape(np.asarray(q) if known else traced(q), (-1,)), unit, whole and method == "linear")
         if not known:
             current_trace().check(everywhere(((q >= 0) & (q <= 1)).value), ValueError, message(words, locate()))
         x = last(a.value, axes)
@@ -129,11 +124,7 @@ def quantiles(function, percent, ignore_nan=False):
             x, value = weighted(x, last(spread_to(w.value, a.shape), axes), q)
         else:
             x = sorted_along(x, x.type.ndim - 1)
-            n = x.type.shape[-1]
-            if ignoring:
-                n = fresh(r.reduce_sum(cast_to(e.not_(is_nan(x)), PLACE), axes=(x.type.ndim - 1,)))
-                n = fresh(reshape_to(n.value, (*n.shape, 1)))
-            value = read_quantiles(x, n, q, method, like.dtype)
+            value = read_quantiles(x, numbers_of(x) if ignoring else x.type.shape[-1], q, method, like.dtype)
         if x.type.inexact:
             end = cut(x, x.type.ndim - 1, 0, 1) if ignoring else cut(x, x.type.ndim - 1, x.type.shape[-1] - 1, x.type.shape[-1])
             end = spread_to(cast_to(end, value.type.dtype), value.type.shape)
@@ -149,6 +140,35 @@ def quantiles(function, percent, ignore_nan=False):
         return give(value, out, function.__name__, array=array)
 
     return run
+
+
+def asked(q, function):
+    """q as an array if it is traced; else as it is, of NumPy's numbers."""
+    if is_traced(q):
+        return traced(q) if isinstance(q, list | tuple) else q
+    if np.asarray(q).dtype.kind == "O":
+        raise UnsupportedError(message(f"{function.__name__} of q = {q!r:.40}, which is no number of NumPy's", locate(), "Write float(q)."))
+    return q
+
+
+def trial_of(q, unit):
+    """What NumPy is asked with in the place of q, to learn what the result is like."""
+    if not is_traced(q):
+        return q
+    return unit / 2 if getattr(q, "weak", None) is not None else np.full(q.shape, unit / 2, q.dtype)
+
+
+def shares(q, unit, linear):
+    """q, in hundredths if that is its unit, as shares of 1; whole ones may stay as they are where the method is linear."""
+    if unit != 1:
+        return q / unit
+    return q if linear or q.dtype.kind == "f" else q.astype(np.float64)
+
+
+def numbers_of(x):
+    """How many along the last axis are not NaN."""
+    n = fresh(r.reduce_sum(cast_to(e.not_(is_nan(x)), PLACE), axes=(x.type.ndim - 1,)))
+    return fresh(reshape_to(n.value, (*n.shape, 1)))
 
 
 def is_whole(q):

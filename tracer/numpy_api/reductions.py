@@ -18,7 +18,7 @@ from .arguments import NOTHING, axes_of, flat, give, given, sample_of, taken, tr
 from .registry import implements
 from .ufunc_calls import apply_ufunc
 from .ufunc_methods import accumulate, fold, only_axis, reduce
-from .ufuncs import everywhere, is_nan, truth
+from .ufunc_rules import everywhere, is_nan, truth
 
 COUNT = np.dtype(np.int64)
 

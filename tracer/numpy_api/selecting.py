@@ -12,8 +12,10 @@ from ..common.emit import INDEX, cast_to, constant_of, filled, reshape_to, sprea
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
-from ..values.indexing import index_value, stored, wrapped
+from ..values.gathering import index_value
+from ..values.indexing import stored
 from ..values.promote import PYTHON_NUMBERS, broadcast_shapes
+from ..values.slicing import wrapped
 from ..values.storage import current_trace
 from .arguments import axis_of, give, verdict
 from .handles import handle, is_traced, picked, value_of

@@ -22,7 +22,7 @@ from ..values.storage import current_trace
 from .arguments import axis_of, flat, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements
-from .ufuncs import everywhere, is_nan
+from .ufunc_rules import everywhere, is_nan
 
 PLACE = np.dtype(np.int64)
 COMPARED = 16  # a sorted array up to this length is compared as a whole; a longer one is searched by halves

@@ -33,7 +33,7 @@ from ..values.promote import (
     ufunc_values,
 )  # fmt: skip
 from ..values.storage import current_trace
-from .ufuncs import computed_where
+from .ufunc_rules import computed_where
 
 _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
 
@@ -100,30 +100,43 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
         inputs = plain
     outs = (None,) * ufunc.nout if out is None else out if isinstance(out, tuple) else (out,)
     if out is not None:  # NumPy refuses a cast before it looks at shapes
-        _, gives = loop(ufunc, tuple(read(x)[1] for x in inputs), dtype, casting)
-        for have, target in zip(gives, outs):
-            if isinstance(target, TracedArray) and not np.can_cast(have, target.dtype, casting):
-                raise casting_error(ufunc.__name__, have, target.dtype, casting)
+        check_outputs(ufunc, inputs, outs, dtype, casting)
     with contextlib.nullcontext() if where is True else computed_where(lambda: mask_of(where)):
         values = ufunc_values(ufunc, inputs, dtype, casting)
-    if len(outs) > 1 and out is not None:  # all results have the shape that all outputs broadcast to
-        shape = broadcast_shapes([values[0].type.shape, *(t.shape for t in outs if t is not None)])
-        if any(t is not None and t.shape != shape for t in outs):
-            raise ShapeError(message(f"np.{ufunc.__name__}: an output has not the broadcast shape {shape}", locate()))
-        values = [spread_to(v, shape) for v in values]
-        if any(np.shares_memory(a.shadow, b.shadow) for a, b in itertools.combinations([t for t in outs if t is not None], 2)):
-            raise UnsupportedError(message(f"np.{ufunc.__name__} writes two results into one memory", locate(), "Give them memory of their own."))
-    results = []
-    for value, target in zip(values, outs, strict=True):
-        if target is None:
-            if where is not True:
-                mask = mask_of(where)
-                shape = broadcast_shapes([value.type.shape, mask.type.shape])
-                value = OPS["select"](spread_to(mask, shape), spread_to(value, shape), Lit(0, value.type.like(shape)))
-            results.append(laid_as(value, inputs) if order in ("K", "k") else wrap(value))
-            continue
-        results.append(write_out(ufunc.__name__, target, value, where, casting))
+    if len(outs) > 1 and out is not None:
+        values = spread_to_outputs(ufunc, values, [t for t in outs if t is not None])
+    laid = lambda v: laid_as(v, inputs) if order in ("K", "k") else wrap(v)
+    results = [
+        laid(value if where is True else zero_outside(value, where)) if target is None else write_out(ufunc.__name__, target, value, where, casting)
+        for value, target in zip(values, outs, strict=True)
+    ]
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def check_outputs(ufunc, inputs, outs, dtype, casting):
+    """Refuse outputs to which the results may not be cast."""
+    _, gives = loop(ufunc, tuple(read(x)[1] for x in inputs), dtype, casting)
+    for have, target in zip(gives, outs):
+        if isinstance(target, TracedArray) and not np.can_cast(have, target.dtype, casting):
+            raise casting_error(ufunc.__name__, have, target.dtype, casting)
+
+
+def spread_to_outputs(ufunc, values, targets):
+    """All results in the shape that all outputs broadcast to, if the outputs have it, and memory of their own."""
+    shape = broadcast_shapes([values[0].type.shape, *(t.shape for t in targets)])
+    if any(t.shape != shape for t in targets):
+        raise ShapeError(message(f"np.{ufunc.__name__}: an output has not the broadcast shape {shape}", locate()))
+    values = [spread_to(v, shape) for v in values]
+    if any(np.shares_memory(a.shadow, b.shadow) for a, b in itertools.combinations(targets, 2)):
+        raise UnsupportedError(message(f"np.{ufunc.__name__} writes two results into one memory", locate(), "Give them memory of their own."))
+    return values
+
+
+def zero_outside(value, where):
+    """A result that is computed where a mask is True; NumPy leaves the rest as it happens to be."""
+    mask = mask_of(where)
+    shape = broadcast_shapes([value.type.shape, mask.type.shape])
+    return OPS["select"](spread_to(mask, shape), spread_to(value, shape), Lit(0, value.type.like(shape)))
 
 
 def casting_error(name, have, want, casting):
@@ -211,10 +224,9 @@ def refuse_undefined(ufunc, kinds):
 def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
-    if kinds[0] is complex and len(inputs) == 2 and kinds[1] is None and type(inputs[1]) is TracedScalar and inputs[1].dtype == np.float64:
-        if ufunc not in ORDERS:  # complex.__mul__ and its like take np.float64 for the float that it is
-            return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))
     if None in kinds:
+        if kinds[0] is complex and ufunc not in ORDERS and type(inputs[1]) is TracedScalar and inputs[1].dtype == np.float64:
+            return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))  # complex.__mul__ and its like take it for the float that it is
         return call_ufunc(ufunc, *inputs) if Mixed not in map(type, inputs) or mentioned(inputs) else Traced.meet(ufunc, inputs, True)
     python = weak_result(kinds, ufunc)
     refuse_undefined(ufunc, kinds)
@@ -229,7 +241,11 @@ def operate(ufunc, *inputs):
         found = compared(ufunc, kinds, [operand_as(read(x)[0], WEAK_DTYPES[kind]) for x, kind in zip(inputs, kinds)])
         if found is not None:
             return TracedScalar(found, bool)
-    values = [operand_as(read(x)[0], work) for x in inputs]
+    return _computed(ufunc, [operand_as(read(x)[0], work) for x in inputs], python)
+
+
+def _computed(ufunc, values, python):
+    """What an operator of numbers of Python's gives of operands in the dtype it works in; python: the result's type."""
     if ufunc is np.power and python is int:
         turned = exceptional.exponent_of(values[1])
         if turned:

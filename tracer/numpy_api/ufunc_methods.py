@@ -13,14 +13,16 @@ from ..common.emit import cast_to, counted, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, fresh
-from ..values.indexing import advanced, as_tuple, basic, fitted, is_basic, stored, whole_mask
+from ..values.gathering import advanced, whole_mask
+from ..values.indexing import as_tuple, fitted, is_basic, stored
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
+from ..values.slicing import basic
 from .arguments import NOTHING, axes_of, flat, give, given, last, sample_of, traced, verdict, without
 from .handles import cut, is_traced
 from .registry import HANDLERS
 from .ufunc_calls import apply_ufunc
-from .ufuncs import check_exponents
+from .ufunc_rules import check_exponents
 
 REDUCED, ACCUMULATED = {}, {}  # (ufunc, dtype kind) -> op over axes; op along an axis
 SCATTERED = {np.add: "add", np.subtract: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}

@@ -25,6 +25,23 @@ class Member:
         self.x, self.memory, self.choices, self.others = x, memory, choices, others
         self.kin, self.near = [self], set()
 
+    def meet(self, other):
+        """Note that two members may show one memory."""
+        self.near.add(other)
+        other.near.add(self)
+        if self.kin is not other.kin:
+            self.kin += other.kin
+            for m in other.kin:
+                m.kin = self.kin
+
+
+def pairs_of(aliases, members):
+    """Members that may hold one memory, two by two."""
+    holders = aliases.holders({m: m.choices for m in members})
+    pairs = [pair for held in holders.values() for pair in itertools.combinations(held, 2)]
+    pairs += [(x, y) for p, q in aliases.pairs for x in holders.get(p, ()) for y in holders.get(q, ()) if x is not y]
+    return dict.fromkeys(pairs)
+
 
 class Births:
     """members: (placeholder or None, id of the array) -> Member. numbered: memories, and placeholders whose first memory, that have births."""
@@ -32,28 +49,19 @@ class Births:
     def __init__(self, emission, members):
         self.emission, self.members = emission, members
         aliases = emission.sharing.aliases
-        choices = {m: m.choices for m in members.values()}
-        holders = aliases.holders(choices)
-        pairs = [pair for held in holders.values() for pair in itertools.combinations(held, 2)]
-        pairs += [(x, y) for p, q in aliases.pairs for x in holders.get(p, ()) for y in holders.get(q, ()) if x is not y]
         torn = set()  # one member of each pair that no place of the program shows to be one memory
-        for x, y in dict.fromkeys(pairs):
-            if not aliases.meet(x.choices, y.choices):
-                continue
-            x.near.add(y)
-            y.near.add(x)
-            if x.kin is not y.kin:
-                x.kin += y.kin
-                for m in y.kin:
-                    m.kin = x.kin
-            if any(a is not b and aliases.same(a, b) for a, b in aliases.met(x.choices, y.choices)):
-                torn.add(x)
-        self.numbered, self.linked = set(), []
-        for kin in {id(m.kin): m.kin for m in members.values()}.values():
-            if len(kin) > 1 and any(m in torn or m.others or m.memory is not None and not emission.roll.surely for m in kin):
-                self.linked.append(kin)
-                reached = [aliases.reached(m.choices) for m in kin]
-                self.numbered |= {b for n, found in enumerate(reached) for b in found if any(b in other for other in reached[n + 1 :])}
+        for x, y in pairs_of(aliases, members.values()):
+            if aliases.meet(x.choices, y.choices):
+                x.meet(y)
+                if any(a is not b and aliases.same(a, b) for a, b in aliases.met(x.choices, y.choices)):
+                    torn.add(x)
+        unsure = lambda m: m in torn or m.others or m.memory is not None and not emission.roll.surely
+        kins = {id(m.kin): m.kin for m in members.values()}.values()
+        self.linked = [kin for kin in kins if len(kin) > 1 and any(map(unsure, kin))]
+        self.numbered = set()
+        for kin in self.linked:
+            reached = [aliases.reached(m.choices) for m in kin]
+            self.numbered |= {b for n, found in enumerate(reached) for b in found if any(b in other for other in reached[n + 1 :])}
         self.told = {m for kin in self.linked for m in kin}
 
     def plan(self, member, name, at):

@@ -15,7 +15,7 @@ from ...values.array import TracedArray, fresh
 from ..handles import handle
 from ..registry import HANDLERS, METHODS
 from ..ufunc_calls import apply_ufunc, call_ufunc, casting_error
-from ..ufuncs import computed_where
+from ..ufunc_rules import computed_where
 
 FUNCTIONS = {}  # NumPy function -> handler
 normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple

@@ -1,0 +1,123 @@
+"""Traces of a signature: with numbers from outside as inputs where they keep changing, and without where Python must know them."""
+
+import time
+
+import numpy as np
+
+from ...autodiff import checkpoints
+from ...backends.xla import dispatch
+from ...ir import collector
+from ...ir.core import Func
+from ...ir.exactness import exactly
+from ...ir.pipeline import run as optimise
+from ..capture.capture import capture
+from ..capture.causes import explained
+from ..capture.int_ranges import fit
+from ..common import progress
+from ..common.errors import ConcretizationError, WengertError
+from ..common.frames import without_internals
+from ..guards import guard, patched_numpy
+from ..guards.outside import Outside, changing
+from ..guards.static_arguments import SEEN
+from ..program.specialisation import Specialisation
+from ..rules import rules
+from ..values.speculate import Speculation, refuse_effects
+from ..values.status import PASSED
+from ..values.storage import current_trace
+
+
+def same_number(a, b):
+    return guard.snapshot(a) == guard.snapshot(b)
+
+
+class Attempts:
+    """The part of `SignatureEntry` that traces."""
+
+    def trace(self, kinds, types, reason, given, path=()):
+        start = time.perf_counter()
+        if current_trace() is None:
+            patched_numpy.refuse()
+        kept = []
+        with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
+            captured, choices = self.captured(kinds, given, path)
+        captured.notes += kept
+        if not self.numpy:  # jax would copy them at each call
+            for k in captured.constants:
+                captured.inputs[k] = dispatch.held(captured.inputs[k], self.compiled.device)
+        refuse_effects(captured, choices)
+        traced = time.perf_counter()
+        progress.phase("optimising", captured.func.count())
+        applying = rules.applying(stated, self.compiled.exact)
+        with collector.waiting():
+            func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
+        if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
+            func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
+        version = Specialisation(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
+        version.rules = stated
+        version.watch = watch if current_trace() is None else None
+        return version
+
+    def watch(self):
+        """A `with` around a trace."""
+        return self.compiled.cache.watch()
+
+    def captured(self, kinds, given, path):
+        """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
+        promoted = self.changing()
+        first = self.attempt(kinds, Speculation(given, path), promoted)
+        if first is None:
+            return self.attempt(kinds, Speculation(given, path), (), final=True)
+        more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
+        if not more:
+            return first
+        second = self.attempt(kinds, Speculation(given, path), {*promoted, *more})
+        if second is None:
+            self.fixed.update(more)
+            return first
+        return second
+
+    def changing(self):
+        """The places of outside numbers that have had a third value by now."""
+        seen = {}
+        for here in self.worlds:
+            for place, read in here.reads.items():
+                if read.how == "value" and changing(read.value) and not same_number(read.get(), read.value):
+                    seen.setdefault(place, set()).add(repr(read.value))
+                elif read.how == "input" and not isinstance(read.value, np.ndarray):
+                    seen[place] = {1, 2}
+        return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
+
+    def attempt(self, kinds, choices, promoted, final=False):
+        """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing."""
+        leaves, made = list(self.leaves), []
+        for i, k in zip(self.dynamic, kinds):
+            leaves[i] = k
+
+        def around():
+            made.append(Outside(len(kinds), promoted, frozen=final))
+            known = [(self.compiled.name, self.compiled.function), *self.static.items()]
+            made[-1].names.update((id(x), (x, name)) for name, x in known)
+            for name, x in self.static.items():
+                if type(x) in SEEN:
+                    made[-1].read("itself", x, None, name)
+            return made[-1]
+
+        try:
+            captured = capture(
+                self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around,
+                objects=self.numpy, shared=self.shared,
+            )
+        except Exception as error:
+            if made[-1].inputs and not final and isinstance(error, WengertError):
+                self.fixed.update(promoted)
+                return None
+            raise without_internals(explained(error)) from error.__cause__
+        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, guard.Read) else None for x in captured.inputs)]
+        ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
+        if ints and not fit(captured.func, ints):
+            if promoted and not final:
+                self.fixed.update(promoted)
+                return None
+            if any(k.kind is int for k in kinds):
+                raise ConcretizationError("an int that keeps changing may leave 64 bits, or meets integers of fewer")
+        return captured, choices

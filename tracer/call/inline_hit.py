@@ -1,0 +1,109 @@
+"""What the generated function of the inline cache does once the tests of a signature hold: launch and result, with nothing that it does not need."""
+
+import numpy as np
+
+from ...backends.xla import dispatch, hosted, waiting
+from ..capture.capture import ARRAY, SCALAR
+from ..guards.guard import Read, namer
+from ..program.backend_choice import BackendChoice
+from ..program.emit_results import asked, returned
+from ..program.trace_tree import Trees
+from ..program.trap import Trap
+
+FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
+
+
+class Hit:
+    """The lines of one signature. names: texts of the dynamic leaves; given: text of (args, kwargs); k: the number of its names in `space`."""
+
+    def __init__(self, space, entry, k, names, given):
+        self.space, self.entry, self.k, self.names = space, entry, k, names
+        self.given = [] if entry.flat else [f"given={given}"]
+        self.here = here = entry.current
+        self.versions = here.versions
+        space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
+        self.lead, self.behind = [], [f"*inputs_{k}"] if here.inputs else []  # lines that come first; texts of what follows the leaves
+        if here.live:
+            named = namer(f"g{k}", space)
+            found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
+            self.lead, self.behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
+        self.arguments = ", ".join([*names, *self.behind])
+        self.everything = f"({self.arguments}{',' if self.arguments else ''})"
+
+    def lines(self):
+        here, k = self.here, self.k
+        lead = [*self.lead, *(line for j, straight in enumerate(here.straight) for line in self.as_numpy(j, straight))]
+        again = f"return entry_{k}.run({', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
+        if here.straight and all(v.engine for v in self.versions):
+            return [*lead, again]
+        if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
+            self.space[f"call_{k}"] = here.call.program
+        lines = self.launch()
+        if here.endures and not isinstance(here.call, Trees):
+            self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": self.entry.compiled.name}
+            lines.append(f"heard(raw, name_{k})")
+        waits, result = self.result()
+        first = f"return entry_{k}.first({', '.join([*self.names, *self.given])})"
+        lines = [*lead, "try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
+        if here.endures:
+            lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
+        if waits:  # a call that fails is made again, to find out which check it is
+            lines += ["except FAILURES:", f"    {again}"]
+        return [*lines, *result]
+
+    def as_numpy(self, j, straight):
+        """Lines that return what a program gives that runs as generated NumPy, if it does."""
+        k, arguments = self.k, self.arguments
+        self.space |= {f"run_{k}_{j}": straight.run, f"straight_{k}_{j}": straight.call, f"again_{k}_{j}": straight.again}
+        if straight.silent and not self.behind and (text := straight.inlined(f"_{k}_{j}", self.names, self.space)):
+            return text
+        if straight.silent:
+            return [f"out = straight_{k}_{j}({arguments})", "if out is not MISS: return out"]
+        run = f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"
+        return ["try:", run, "except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
+
+    def launch(self):
+        """Lines that give `raw`, what the program returns."""
+        k = self.k
+        if self.entry.compiled.device is not None:
+            return [f"raw = entry_{k}.launch(here_{k}, {self.everything})"]
+        asks, launch = [*self.narrow(), "x64.value"], f"raw = call_{k}({self.arguments})"
+        return [f"if {' or '.join(asks)}:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
+
+    def narrow(self):
+        """A test that the program needs no scope of 64-bit types for such arguments, if there may be one."""
+        k, versions, types = self.k, self.versions, self.entry.types
+        if self.here.inputs or not all(v.straight or dispatch.narrow(v.func) for v in versions):
+            return []
+        numbers = np.generic | int | float | complex
+        dynamic = zip(self.names, self.entry.dynamic, versions[0].types)
+        arrays = [(n, t.dtype) for n, i, t in dynamic if not issubclass(types[i], numbers)]
+        if len(arrays) > FEW:
+            return []
+        self.space |= {f"{n}_{k}": dtype for n, dtype in arrays}
+        same = "({n}.dtype is {n}_{k} or {n}.dtype == {n}_{k})" if len(versions) == 1 else "{n}.dtype.char in narrow"
+        return [" and ".join(same.format(n=n, k=k) for n, _ in arrays) or "True"]
+
+    def result(self):
+        """Lines that wait for the checks, none where they are asked with the result; lines that return it."""
+        here, entry, k, versions, names = self.here, self.entry, self.k, self.versions, self.names
+        if here.plain is not None:
+            return [], [self.whole()]
+        otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', self.everything, *self.given])})"
+        named = namer(f"r{k}", self.space)
+        made = lambda raising: [returned(v, entry, names, named, otherwise, raising) for v in versions]
+        quick = made(True) if isinstance(here.call, Trap) and here.call.bearer is not None else [None]
+        ways = made(False) if None in quick else quick
+        if ways[0] is None or any(w != ways[0] for w in ways):
+            return [], [otherwise]
+        if ways is not quick:
+            return [], ways[0]
+        self.space[f"call_{k}"] = here.call.quick
+        one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
+        return asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"]), ways[0]
+
+    def whole(self):
+        """A line that returns all that the program gives."""
+        if not self.entry.numpy:
+            return "return raw"
+        return "return " + ("array(raw)" if self.here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(self.here.plain, ".item()")

@@ -1,0 +1,89 @@
+"""What one trace stores outside: the values there were are kept, and put back after it; the new ones are stored again at every call."""
+
+from ..common.errors import UnsupportedError, message, shown
+from . import isolation
+from .effects import Contents, Original
+from .guard import MISSING, Read
+from .state import UNBOUND, inside
+
+
+def items(container):
+    """What a container holds, in order, keys included."""
+    return [x for pair in container.items() for x in pair] if isinstance(container, dict) else list(container)
+def differ(had, now):
+    """Whether two lists hold other objects."""
+    return len(had) != len(now) or any(a is not b for a, b in zip(had, now))
+
+
+class Stores:
+    """The part of `Outside` that stores."""
+
+    def target(self, owner):
+        """The container that a store into `owner` reaches: its copy where there is one."""
+        found = self.mirrors.get(id(owner))
+        return owner if found is None else found[1]
+
+    def store(self, slot):
+        """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
+        if slot.kind == "cell" or slot in self.heap:
+            return
+        made = self.made.get(id(slot.owner))
+        parent = self.containers.get(id(slot.owner))
+        if made is not None and made() is slot.owner or slot.kind == "item" and parent is None:
+            return
+        isolation.refuse(f"it stores to {slot.name}")
+        self.heap[slot] = slot.get()
+        if inside():
+            name = f"{parent[1].name}[{shown(slot.key)}]" if parent else f"{self.called(slot.owner)}.{slot.key}"
+            read = self.read(slot.kind, slot.owner if parent is None else None, slot.key, name, parent=parent and parent[1])
+            self.entered[slot] = self.enter(read) if read.value is not MISSING else UNBOUND
+            slot.set(self.entered[slot])
+
+    def place(self, slot):
+        """The Read, not relied on, of a slot."""
+        parent = self.containers.get(id(slot.owner))
+        key = slot.kind, id(slot.owner) if parent is None else parent[1].place, slot.key
+        name = slot.name if parent is None else f"{parent[1].name}[{shown(slot.key)}]"
+        return self.reads.get(key) or Read(slot.kind, slot.owner, slot.key, name, None, parent and parent[1])
+
+    def effects(self):
+        """[(place, value after the trace)] of all that is to be stored at every call."""
+        out = []
+        for slot, before in self.heap.items():
+            after = slot.get()
+            if after is self.entered.get(slot, MISSING):
+                continue
+            if slot in self.assigned and after is before:
+                if before is not UNBOUND:
+                    self.read(slot.kind, slot.owner, slot.key, slot.name)
+                continue
+            if after is UNBOUND and before is UNBOUND:
+                continue
+            if after is UNBOUND:
+                raise UnsupportedError(message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead."))
+            out.append((self.place(slot), after))
+        self.written = {place.place for place, _ in out}
+        for _, made, had, read in self.mirrors.values():
+            if had is not None and differ(had, items(made)):
+                out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
+                self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
+        out += [(call, args) for _, call, args in self.calls]
+        return [(place, self.given(value)) for place, value in out]
+
+    def given(self, x):
+        """A value that leaves the trace, the containers themselves in place of their copies."""
+        read = self.copies.get(id(x))
+        if read is not None:
+            return Original(read)
+        if type(x) in (list, tuple):
+            inside = [self.given(v) for v in x]
+            return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
+        if type(x) is dict:
+            inside = {k: self.given(v) for k, v in x.items()}
+            return inside if any(inside[k] is not v for k, v in x.items()) else x
+        return x
+
+    def restore(self):
+        """Put back what the trace stored to."""
+        for slot, before in self.heap.items():
+            slot.set(before)
