@@ -5,6 +5,8 @@ carry the new axis in front, the others do not carry it; every result carries it
 Elementwise ops need no rule.
 """
 
+from __future__ import annotations
+
 from ..ir.core import Builder, Lit, Value
 from ..ir.op import OPS
 from ..ir.ops.shape import broadcast

@@ -8,6 +8,8 @@ Complex values follow JAX: transposition without conjugation, so for real-valued
 df/dx - i df/dy, and Re(sum(g * dz)) = Re(sum(cotangent * dx)).
 """
 
+from __future__ import annotations
+
 from ..ir.core import Lit, Value, zeros_like
 from ..ir.ops.elementwise import mul, strong_mul
 from ..ir.table import RuleTable

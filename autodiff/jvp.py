@@ -1,5 +1,7 @@
 """Forward mode: each equation followed by its tangent."""
 
+from __future__ import annotations
+
 from ..ir.core import Builder, Lit
 from .forms import DERIVATIVE, Joint
 from .vjp import named, same_name

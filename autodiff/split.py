@@ -4,6 +4,8 @@ The values that cross the cut are the residuals. Which values cross is a choice:
 be computed again behind the cut instead, if that is cheap, and those are kept that are lightest together (`mincut`).
 """
 
+from __future__ import annotations
+
 from ..ir.core import Builder, Value
 from ..ir.mincut import lightest
 from ..ir.ops import OPS

@@ -1,5 +1,7 @@
 """The transpose of a program that is linear in some of its parameters."""
 
+from __future__ import annotations
+
 from ..ir.core import Builder, Lit
 from ..ir.ops.control import call, cond, groups, loop, map_
 from ..ir.ops.flow import apart

@@ -4,6 +4,8 @@ Source: Griewank & Walther, Evaluating Derivatives (2008), ch. 3 and 4; the list
 Wengert list the project is named after (R. E. Wengert, CACM 7(8), 1964).
 """
 
+from __future__ import annotations
+
 from ..ir.core import Builder, Lit, Value
 from ..ir.types import IRTypeError
 from .forms import DERIVATIVE, Joint, Zero, add_tangents

@@ -1,5 +1,7 @@
 """The passes in order, read top to bottom."""
 
+from __future__ import annotations
+
 from .core import Value
 from .core import verify as check
 from .exactness import ONLY_EXACT

@@ -12,6 +12,8 @@ matcher backtracks, so a rule fires whenever some reading of the program fits it
 that needs more equations than it frees is not made, unless its rule `grows`.
 """
 
+from __future__ import annotations
+
 import inspect
 import os
 import sys

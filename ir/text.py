@@ -10,6 +10,8 @@ A bare number is a splat with the type of the equation's last value; others carr
 The regions of an equation follow it, indented, each named by its attribute (`body: func ...`).
 """
 
+from __future__ import annotations
+
 import ast
 import base64
 import functools
