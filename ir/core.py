@@ -50,7 +50,7 @@ class Value(Operand):
 
     __slots__ = ("type", "eqn", "hint")
 
-    def __init__(self, type: Tensor, eqn: Eqn | None = None, hint: str | None = None) -> None:
+    def __init__(self, type: Tensor, eqn: Eqn | None = None, hint: Any = None) -> None:
         self.type, self.eqn, self.hint = type, eqn, hint
 
     def apply(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
@@ -263,7 +263,7 @@ class Builder:
         stack.top = stack.builders[-1] if stack.builders else None
 
     # -- building ------------------------------------------------------------------------------
-    def param(self, type: Tensor, hint: str | None = None) -> Value:
+    def param(self, type: Tensor, hint: Any = None) -> Value:
         value = Value(type, None, hint)
         self.params.append(value)
         self.values.add(value)
@@ -275,7 +275,7 @@ class Builder:
         operands: Iterable[Any],
         attrs: Attrs,
         source: Any = None,
-        hints: Sequence[str | None] | None = None,
+        hints: Sequence[Any] | None = None,
         eqn: Eqn | None = None,
     ) -> Any:
         """Append `op(operands, **attrs)` unless its value is already known. -> Value, or tuple of them.
@@ -298,7 +298,7 @@ class Builder:
         return known
 
     def append(
-        self, op: Op, operands: tuple[Any, ...], attrs: Attrs, source: Any, hints: Sequence[str | None] | None, eqn: Eqn | None = None
+        self, op: Op, operands: tuple[Any, ...], attrs: Attrs, source: Any, hints: Sequence[Any] | None, eqn: Eqn | None = None
     ) -> Any:
         """Append the equation as it stands; a `Rewriter` tries its rules first."""
         if eqn is not None:

@@ -63,7 +63,8 @@ def custom_vjp(function: Callable[P, R] | None = None, *, nondiff_argnums: int |
     array([1., 1.])
     """
     if function is None:
-        return functools.partial(custom_vjp, nondiff_argnums=nondiff_argnums)
+        rest: Any = functools.partial(custom_vjp, nondiff_argnums=nondiff_argnums)
+        return rest
     return Reverse(function, nondiff_argnums, "custom_vjp").wrapper("defvjp")
 
 
@@ -94,7 +95,8 @@ def custom_jvp(function: Callable[P, R] | None = None, *, nondiff_argnums: int |
     0.25
     """
     if function is None:
-        return functools.partial(custom_jvp, nondiff_argnums=nondiff_argnums)
+        rest: Any = functools.partial(custom_jvp, nondiff_argnums=nondiff_argnums)
+        return rest
     return Forward(function, nondiff_argnums, "custom_jvp").wrapper("defjvp", "defjvps")
 
 

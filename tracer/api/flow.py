@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -70,5 +70,6 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
         inner.settle(results)
         return inner.returned(results)
 
-    call.__wrapped__ = function
-    return functools.update_wrapper(call, function) if hasattr(function, "__name__") else call
+    front: Any = call
+    front.__wrapped__ = function
+    return functools.update_wrapper(front, function) if hasattr(function, "__name__") else front

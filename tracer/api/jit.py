@@ -350,7 +350,8 @@ def jit(
     """
     if function is None:
         options: dict[str, Any] = {"device": device, "exact": exact, "check": check, "engine": engine, "memory": memory, "native": native}
-        return functools.partial(jit, cache=cache, tier=tier, **options)
+        rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
+        return rest
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
     if engine not in (None, "xla", "numpy"):
@@ -363,7 +364,7 @@ def jit(
     if tier is not None and check:
         raise ValueError("check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask for one of the two.")
     refuse_suspended(function)
-    options: dict[str, Any] = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
+    options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
     options["cache"] = False if check else cache
     compiled = Compiled(function, plain=function, **options)
     return wrapper(compiled, function, checked(compiled, function) if check else None)

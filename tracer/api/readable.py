@@ -54,7 +54,8 @@ def source(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
         return float(v2)
     <BLANKLINE>
     """
-    compiled = getattr(function, "compiled", None) or jit(function).compiled
+    made: Any = jit
+    compiled = getattr(function, "compiled", None) or made(function).compiled
     captured, names, kinds = compiled.captured(args, kwargs, objects=True)
     return Standalone(compiled, captured, names, kinds, args, kwargs).text()
 

@@ -56,9 +56,9 @@ def implicit_solve(
         check_function(function, "implicit_solve")
     if current_trace() is None:
         return hooks.call(solve)(matvec, b)
-    b = traced(b, "b")
-    system = LinearSystem(matvec, b.value.type, solve, transpose_solve or solve)
-    return _solution(system, b, [wrapped(bring(v), ARRAY) for v in system.read])
+    right = traced(b, "b")
+    system = LinearSystem(matvec, right.value.type, solve, transpose_solve or solve)
+    return _solution(system, right, [wrapped(bring(v), ARRAY) for v in system.read])
 
 
 class LinearSystem:

@@ -235,7 +235,7 @@ def _loss(inner, has_aux, function, holomorphic):
 def vjp(function: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False) -> tuple[R, Callable[[Any], tuple[*Ts]]]: ...
 @overload
 def vjp(function: Callable[[*Ts], tuple[R, Aux]], *primals: *Ts, has_aux: Literal[True]) -> tuple[R, Callable[[Any], tuple[*Ts]], Aux]: ...
-def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(function: Callable[[*Ts], Any], *primals: *Ts, has_aux: bool = False) -> tuple[Any, ...]:
     """(f(*primals), pullback): `pullback(cotangent)` is the tuple of cotangents of the primals.
 
     cotangent: the structure, shapes and dtypes of f's result. Source: Griewank & Walther (2008), ch. 3.

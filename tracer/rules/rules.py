@@ -20,7 +20,7 @@ from .monomorphic import Family
 _stated = ()  # the rules in force, in the order in which they were stated
 _held = contextvars.ContextVar("rules", default=None)  # those of the trace being made
 _changing = threading.Lock()
-_fronts = weakref.WeakSet()  # the functions that would run a program without asking for the rules
+_fronts: weakref.WeakSet[Any] = weakref.WeakSet()  # the functions that would run a program without asking for the rules
 
 
 def rule(
