@@ -137,8 +137,6 @@ def both_modes() -> None:
     z, push = linearize(f, x, 2.0)
     assert_type(z, Vector)
     assert_type(push(x, 0.0), Vector)
-    if not x.size:
-        vjp(f, x, "no")  # type: ignore[call-arg]
 
 
 def second_derivatives() -> None:
@@ -191,7 +189,7 @@ def own_derivatives() -> None:
     assert_type(clipped(x), Vector)
     assert_type(power(x, n=3), Vector)
     assert_type(power_rule(3, (x,), (x,)), tuple[Vector, Vector])
-    assert_type(stop_gradient((1.0, "a")), tuple[float, str])
+    assert_type(stop_gradient((1.0, x.size)), tuple[float, int])
     assert_type(checkpoint(power_rule)(3, (x,), (x,)), tuple[Vector, Vector])
     if not x.size:
         clipped(x, x)  # type: ignore[call-arg]
