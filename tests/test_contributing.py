@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -23,3 +24,15 @@ def test_pages_link_what_is_there():
         text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S)  # code links nothing
         for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
             assert (page.parent / target).exists(), f"{page.name} links {target}"
+
+
+def test_the_pages_say_the_versions_that_are_required():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pythons = [c.rpartition(" ")[2] for c in project["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    page, log = ((ROOT / "docs" / name).read_text() for name in ("versions.md", "changelog.md"))
+    assert f"| CPython | {pythons[0]} or newer, up to {pythons[-1]} |" in page and project["requires-python"] == f">={pythons[0]}"
+    for need in [*project["dependencies"], *project["optional-dependencies"]["native"]]:
+        name, _, least = need.partition(">=")
+        assert re.search(rf"^\| {name}\b.*\| {re.escape(least)} or newer \|", page, re.M | re.I), need
+    assert f"\n## {project['version']}" in log
+    assert set(re.findall(r"WENGERT_[A-Z]+", page)) == {"WENGERT_CACHE", "WENGERT_PROGRESS"}
