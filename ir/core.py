@@ -49,6 +49,9 @@ class Value(Operand):
     """One SSA value, bound once: by a parameter list (`eqn` is None) or by the equation `eqn`."""
 
     __slots__ = ("type", "eqn", "hint")
+    type: Tensor
+    eqn: Eqn | None
+    hint: Any
 
     def __init__(self, type: Tensor, eqn: Eqn | None = None, hint: Any = None) -> None:
         self.type, self.eqn, self.hint = type, eqn, hint
@@ -95,6 +98,8 @@ class Constant:
     """An array held in an attribute; compared by type and bytes, never written."""
 
     __slots__ = ("array", "_key")
+    array: np.ndarray[Any, Any]
+    _key: tuple[Any, ...]
 
     def __init__(self, array: Any) -> None:
         self.array = np.array(array, order="C")
@@ -118,6 +123,11 @@ class Eqn:
     """`results = op(operands, **attrs)`, made by the user's line `source`."""
 
     __slots__ = ("op", "operands", "attrs", "results", "source")
+    op: Op
+    operands: tuple[Any, ...]
+    attrs: Attrs
+    results: tuple[Value, ...]
+    source: Any
 
     def __init__(self, op: Op, operands: tuple[Any, ...], attrs: Attrs, results: tuple[Value, ...], source: Any) -> None:
         self.op, self.operands, self.attrs, self.results, self.source = op, operands, attrs, results, source
@@ -176,8 +186,12 @@ def effectful(op: Op, attrs: Attrs) -> bool:
 class Func:
     """A closed, frozen program: parameters, equations in order, results. Made by `Builder.finish`."""
 
-    PARTS = ("name", "params", "eqns", "results")
+    PARTS: ClassVar[tuple[str, ...]] = ("name", "params", "eqns", "results")
     __slots__ = (*PARTS, "__weakref__")
+    name: str
+    params: tuple[Value, ...]
+    eqns: tuple[Eqn, ...]
+    results: tuple[Atom, ...]
 
     def __init__(self, name: str, params: Iterable[Value], eqns: Iterable[Eqn], results: Iterable[Atom]) -> None:
         self.name, self.params, self.eqns, self.results = name, tuple(params), tuple(eqns), tuple(results)
@@ -214,11 +228,13 @@ class Builder:
     proved to be one mask by it. Equations with effects are never merged.
     """
 
-    _stack = _Stack()
+    _stack: ClassVar[_Stack] = _Stack()
     trace: Any = None  # what the tracer hangs here
 
+    name: str
     params: list[Value]
     eqns: list[Eqn]
+    locate: Callable[[], Any] | None
     before: Func | None
     own: Collection[Eqn]
 

@@ -44,6 +44,22 @@ class TypeRuleMaker(Protocol):
 class Op:
     """A named operation. Calling it means what its operands are: arrays evaluate, Values append, Holes match."""
 
+    name: str
+    body: Callable[..., Any]
+    rule: TypeRule
+    doc: str | None
+    operands: tuple[str, ...]
+    variadic: bool
+    attrs: dict[str, Any]  # name -> default
+    names: tuple[str, ...]
+    sample: Sample | None
+    cases: tuple[case, ...]
+    traits: frozenset[str]
+    multiple: bool
+    effect: bool | str
+    commutative: bool
+    check: Literal["value", "shape"]
+
     def __init__(
         self,
         body: Callable[..., Any],
