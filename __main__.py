@@ -5,7 +5,12 @@
     python -m wengert numpy
     python -m wengert cache [DIRECTORY] [--clear]
     python -m wengert --version
+
+Each has --help. Exit status: 0, done; 1, the job trained a network that is worse than it must be, or the program ended in an exception,
+or nobody read on; 2, what was asked for is not there or cannot be, and one message on stderr says why.
 """
+
+from __future__ import annotations
 
 import argparse
 import ast
@@ -16,6 +21,9 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +35,8 @@ from .tracer.cache import keep, store
 from .tracer.catalogue import page
 from .tracer.common import pytree
 
+AFTER = """See also, each with --help: python -m wengert ir, numpy, cache. Exit status: 0, done; 1, the network is worse than it must be; 2, what was
+asked for is not there or cannot be."""
 EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")  # f32[], which Python cannot read, outside strings
 
 
@@ -34,10 +44,10 @@ class Mistake(Exception):
     """What was asked for on the command line is not there; the text is one line."""
 
 
-def show(target, specs, gradient, wrt, passes, numpy):
+def show(target: str, specs: Sequence[str], gradient: bool | None, wrt: str | None, passes: bool, numpy: bool) -> None:
     """Print the program of a function for arguments like `specs`, and of its gradient where it has one."""
 
-    def text(f):
+    def text(f: Any) -> Any:
         return source(f, *args) if numpy else f.ir(*args, passes=passes)
 
     function, args = resolve(target), [argument(s) for s in specs]
@@ -54,13 +64,13 @@ def show(target, specs, gradient, wrt, passes, numpy):
                 raise
 
 
-def floating(tree):
+def floating(tree: Any) -> bool:
     """Whether there are arrays in `tree`, all of them floating or complex."""
     kinds = {np.asarray(x).dtype.kind for x in pytree.leaves(tree)}
     return bool(kinds) and kinds <= {"f", "c"}
 
 
-def check_arguments(function, args):
+def check_arguments(function: Callable[..., Any], args: Sequence[Any]) -> None:
     try:
         signature = declared(function)
     except ValueError:  # written in C, and silent about its parameters
@@ -71,12 +81,12 @@ def check_arguments(function, args):
         raise Mistake(f"{function.__name__}{signature} was given {len(args)} SPECs: {error}") from None
 
 
-def resolve(target):
+def resolve(target: str) -> Callable[..., Any]:
     """The function behind `MODULE:FUNCTION`; MODULE is a dotted name or the path of a .py file."""
     module, _, name = target.rpartition(":")
     if not module or not name:
         raise Mistake(f"{target!r} names no function; write MODULE:FUNCTION, such as wengert.examples.logistic:loss")
-    found = from_file(module) if module.endswith(".py") else from_name(module)
+    found: Any = from_file(module) if module.endswith(".py") else from_name(module)
     for part in name.split("."):
         if not hasattr(found, part):
             functions = [n for n, f in inspect.getmembers(found, inspect.isfunction) if f.__module__ == found.__name__]
@@ -87,7 +97,7 @@ def resolve(target):
     return found
 
 
-def from_name(module):
+def from_name(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -96,17 +106,17 @@ def from_name(module):
         raise Mistake(f"no module named {error.name!r}; a file is given by its path, ending in .py") from None
 
 
-def from_file(path):
+def from_file(path: str) -> ModuleType:
     if not os.path.isfile(path):
         raise Mistake(f"no file {path}")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))  # as if it were run as a script
-    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    spec: Any = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    found = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
-def argument(spec):
+def argument(spec: str) -> Any:
     """A SPEC: a type such as `f64[3,4]` is an array of it, anything else a Python literal; containers may hold both."""
     try:
         return _read(ast.parse(EMPTY.sub(lambda m: f"{m[1]}[()]" if m[1] else m[0], spec), mode="eval").body)
@@ -116,7 +126,7 @@ def argument(spec):
         raise Mistake(f"cannot read the SPEC {spec!r}; write a type, such as f64[3,4] or f32[], or a Python value, such as 3 or True") from None
 
 
-def _read(node):
+def _read(node: Any) -> Any:
     match node:
         case ast.Subscript(value=ast.Name(id=dtype), slice=sizes):
             type = parse_type(f"{dtype}[{ast.unparse(sizes).strip('()')}]")
@@ -133,23 +143,34 @@ def _read(node):
 # -- the command line ------------------------------------------------------------------------------
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """-> exit status."""
     argv = sys.argv[1:] if argv is None else argv
-    if argv[:1] == ["numpy"]:
-        argparse.ArgumentParser("python -m wengert numpy", description="Print what there is of NumPy: docs/numpy.md.").parse_args(argv[1:])
-        print(page.made(), end="")
-        return 0
-    if argv[:1] == ["cache"]:
-        return main_cache(argv[1:])
-    return main_ir(argv[1:]) if argv[:1] == ["ir"] else main_job(argv)
+    try:
+        status = COMMANDS[argv[0]](argv[1:]) if argv and argv[0] in COMMANDS else main_job(argv)
+        sys.stdout.flush()
+    except (Mistake, WengertError, IRTypeError) as error:
+        print(f"wengert: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # such as `| head`; what is left in the buffer goes nowhere when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
-def main_cache(argv):
+def main_numpy(argv: Sequence[str]) -> int:
+    argparse.ArgumentParser("python -m wengert numpy", description="Print what there is of NumPy: docs/numpy.md.").parse_args(argv)
+    print(page.made(), end="")
+    return 0
+
+
+def main_cache(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m wengert cache", description="List the programs kept on disk, the one used last first.")
     parser.add_argument("directory", metavar="DIRECTORY", nargs="?", help=f"default: what {keep.VARIABLE} names, or {keep.default()}")
     parser.add_argument("--clear", action="store_true", help="remove them")
     given = parser.parse_args(argv)
+    if given.directory and not os.path.isdir(given.directory):
+        raise Mistake(f"no directory {given.directory}")
     files = store.Store(given.directory or keep.named() or keep.default())
     if given.clear:
         print(f"{files.directory}: {files.clear()} program(s) removed")
@@ -165,7 +186,7 @@ def main_cache(argv):
     return 0
 
 
-def main_ir(argv):
+def main_ir(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m wengert ir", description="Print the IR of a function, and of its gradient if it has one.")
     parser.add_argument("target", metavar="MODULE:FUNCTION", help="MODULE is a dotted name, or the path of a .py file")
     parser.add_argument("specs", metavar="SPEC", nargs="*", help="an argument: f64[3,4], f32[], {'w': f64[3]}, or a Python value: 3, True")
@@ -174,21 +195,22 @@ def main_ir(argv):
     parser.add_argument("--passes", action=argparse.BooleanOptionalAction, default=True, help="optimise, or print as captured; default: optimise")
     parser.add_argument("--numpy", action="store_true", help="print standalone functions in NumPy, not IR")
     given = parser.parse_intermixed_args(argv)
-    try:
-        show(given.target, given.specs, given.grad, given.wrt, given.passes, given.numpy)
-    except (Mistake, WengertError, IRTypeError) as error:
-        print(f"wengert: {error}", file=sys.stderr)
-        return 2
+    show(given.target, given.specs, given.grad, given.wrt, given.passes, given.numpy)
     return 0
 
 
-def main_job(argv):
+COMMANDS = {"ir": main_ir, "numpy": main_numpy, "cache": main_cache}
+
+
+def main_job(argv: Sequence[str]) -> int:
     what = "Train a network written in plain NumPy, and show what the compiler made of it."
-    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog="See also, each with --help: python -m wengert ir, numpy, cache")
+    parser = argparse.ArgumentParser("python -m wengert", description=what, epilog=AFTER)
     parser.add_argument("--version", action="version", version=f"wengert {__version__}")
     parser.add_argument("--epochs", type=int, default=20, help="times through the training set; default %(default)s")
     parser.add_argument("--seed", type=int, default=0, help="of the first parameters and the order of the images; default %(default)s")
     parser.add_argument("--quiet", action="store_true", help="print the test accuracy alone")
+    if argv and not argv[0].startswith("-"):
+        parser.error(f"no command {argv[0]!r}; there are {', '.join(COMMANDS)}, and none for the job")
     given = parser.parse_args(argv)
     if given.epochs < 1:
         parser.error("--epochs must be at least 1")

@@ -5,26 +5,33 @@ carry the new axis in front, the others do not carry it; every result carries it
 Elementwise ops need no rule.
 """
 
-from ..ir.core import Builder, Lit, Value
-from ..ir.op import OPS
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ..ir.core import Builder, Func, Lit, Value
+from ..ir.op import OPS, Op
 from ..ir.ops.shape import broadcast
 from ..ir.table import RuleTable
 
+BatchRule: TypeAlias = Callable[..., Any]  # as said above
 
-class BatchTable(RuleTable):
+
+class BatchTable(RuleTable[BatchRule]):
     """Batching rules; the elementwise ones follow from the trait."""
 
-    def __getitem__(self, op):
+    def __getitem__(self, op: Op) -> BatchRule:
         return elementwise(op) if op not in self.rules and "elementwise" in op.traits else super().__getitem__(op)
 
-    def missing(self):
+    def missing(self) -> list[Op]:
         return [op for op in OPS.values() if op not in self.rules and "elementwise" not in op.traits]
 
 
 BATCH = BatchTable("batching")
 
 
-def batch(func, batched, size):
+def batch(func: Func, batched: Sequence[bool], size: int) -> Func:
     """`func` on operands of which those flagged carry a leading axis of `size`; every result carries it."""
     build = Builder(f"batch_{func.name}")
     with build:
@@ -69,5 +76,5 @@ def every(size, batched, operands):
     return [x if b else spread(x, size) for x, b in zip(operands, batched, strict=True)]
 
 
-def elementwise(op):
+def elementwise(op: Op) -> BatchRule:
     return lambda size, batched, *operands, **attrs: op(*every(size, batched, operands), **attrs)

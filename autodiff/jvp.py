@@ -1,11 +1,15 @@
 """Forward mode: each equation followed by its tangent."""
 
-from ..ir.core import Builder, Lit
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.core import Builder, Func, Lit
 from .forms import DERIVATIVE, Joint
 from .vjp import named, same_name
 
 
-def jvp(func, wrt=None, keep=True):
+def jvp(func: Func, wrt: Sequence[int] | None = None, keep: bool = True) -> Func:
     """(x...) -> z...  becomes  (x..., t...) -> (z..., tangent of every inexact z), with t for the parameters `wrt`."""
     wrt = tuple(i for i, p in enumerate(func.params) if p.type.inexact) if wrt is None else tuple(wrt)
     build = Builder(f"t_{func.name}")

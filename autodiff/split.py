@@ -4,7 +4,9 @@ The values that cross the cut are the residuals. Which values cross is a choice:
 be computed again behind the cut instead, if that is cheap, and those are kept that are lightest together (`mincut`).
 """
 
-from ..ir.core import Builder, Value
+from __future__ import annotations
+
+from ..ir.core import Builder, Func, Value
 from ..ir.mincut import lightest
 from ..ir.ops import OPS
 
@@ -99,7 +101,7 @@ def weight(x):
     return x.type.size * x.type.dtype.itemsize
 
 
-def halves(func, known, primal):
+def halves(func: Func, known: int, primal: int) -> tuple[Func, Func]:
     """-> (early, late): `early(known params) -> (primal results, *residuals)`, `late(other params, *residuals) -> the other results`."""
     cut = Split(func, known, primal, given=(), free=False)
     early, late = Builder(func.name), Builder(f"pullback_{func.name}")

@@ -1,13 +1,18 @@
 """The transpose of a program that is linear in some of its parameters."""
 
-from ..ir.core import Builder, Lit
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.core import Builder, Func, Lit
 from ..ir.ops.control import call, cond, groups, loop, map_
 from ..ir.ops.flow import apart
 from ..ir.passes import dce
 from .vjp import vjp
 
 
-def transposed(func, count, refuse=None):
+def transposed(func: Func, count: int, refuse: Callable[..., Any] | None = None) -> Func:
     """(xs, others) -> zs, linear in the first `count` parameters xs, becomes (cotangents of zs, others) -> cotangents of xs.
 
     refuse: called, to raise, where the transpose would depend on xs: the program is not linear in them.

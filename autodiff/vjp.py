@@ -4,12 +4,16 @@ Source: Griewank & Walther, Evaluating Derivatives (2008), ch. 3 and 4; the list
 Wengert list the project is named after (R. E. Wengert, CACM 7(8), 1964).
 """
 
-from ..ir.core import Builder, Lit, Value
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.core import Builder, Func, Lit, Value
 from ..ir.types import IRTypeError
 from .forms import DERIVATIVE, Joint, Zero, add_tangents
 
 
-def vjp(func, wrt=None, cotangents=None, keep=True, onto=0):
+def vjp(func: Func, wrt: Sequence[int] | None = None, cotangents: Sequence[int] | None = None, keep: bool = True, onto: int = 0) -> Func:
     """(x...) -> z...  becomes  (x..., g..., t...) -> (z..., cotangent of x[i] for i in wrt).
 
     wrt: indices of the parameters to differentiate; all inexact ones when None.

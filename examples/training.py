@@ -66,7 +66,7 @@ class Progress:
         self.stream.flush()
 
 
-def job(epochs, seed, quiet):
+def job(epochs: int, seed: int, quiet: bool) -> int:
     """Train, test, time, print. -> exit status: 0 where the accuracy is enough and the gradients agree."""
     data, test = digits.load()
     size = sum(x.size for x in digits.init(np.random.default_rng(seed)).values())

@@ -9,25 +9,69 @@ Signature = operands, keyword-only = attributes, body = NumPy meaning, docstring
 Derivatives, batching and lowerings are total tables keyed by the op (`ir.table`).
 """
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from .core import Builder, Operand
-from .types import IRTypeError, parse_type
+from .types import IRTypeError, Tensor, parse_type
 
 BOOL, INT, UINT, FLOAT, COMPLEX = "b", "i", "u", "f", "c"  # dtype kinds
 INTEGER, INEXACT = INT + UINT, FLOAT + COMPLEX
 REAL, NUMBER = INTEGER + FLOAT, INTEGER + FLOAT + COMPLEX
 ANY = BOOL + NUMBER
 
-OPS = {}  # name -> Op, in order of declaration
+OPS: dict[str, Op] = {}  # name -> Op, in order of declaration
+
+
+Types: TypeAlias = tuple[Tensor, ...]
+TypeRule: TypeAlias = Callable[..., Tensor | Types]  # (op, *types of the operands, **attributes) -> types of the results
+Sample: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Any]  # (generator, shape) -> numbers
+
+
+class TypeRuleMaker(Protocol):
+    """A type rule that knows traits, and cases on which its ops are tested."""
+
+    rule: TypeRule
+    traits: Iterable[str]
+    cases: Sequence[case]
 
 
 class Op:
     """A named operation. Calling it means what its operands are: arrays evaluate, Values append, Holes match."""
 
-    def __init__(self, body, rule, *, sample, cases, traits, multiple, effect, check):
+    name: str
+    body: Callable[..., Any]
+    rule: TypeRule
+    doc: str | None
+    operands: tuple[str, ...]
+    variadic: bool
+    attrs: dict[str, Any]  # name -> default
+    names: tuple[str, ...]
+    sample: Sample | None
+    cases: tuple[case, ...]
+    traits: frozenset[str]
+    multiple: bool
+    effect: bool | str
+    commutative: bool
+    check: Literal["value", "shape"]
+
+    def __init__(
+        self,
+        body: Callable[..., Any],
+        rule: TypeRule,
+        *,
+        sample: Sample | None,
+        cases: Sequence[case],
+        traits: Iterable[str],
+        multiple: bool,
+        effect: bool | str,
+        check: Literal["value", "shape"],
+    ) -> None:
         self.name = body.__name__.rstrip("_")
         self.body, self.rule, self.doc = body, rule, inspect.getdoc(body)
         signature = inspect.signature(body).parameters.values()
@@ -38,19 +82,19 @@ class Op:
         self.sample, self.cases, self.traits = sample, tuple(cases), frozenset(traits)
         self.multiple, self.effect, self.commutative = multiple, effect, "commutative" in self.traits
         self.check = check  # "value": compare numbers; "shape": the body leaves freedom (signs of eigenvectors)
-        self._types = {}
+        self._types: dict[Any, Types] = {}
 
-    def __call__(self, *operands, **attrs):
+    def __call__(self, *operands: Any, **attrs: Any) -> Any:
         if attrs or self.attrs:
             attrs = self.complete(attrs)
         for x in operands:
             if isinstance(x, Operand):
                 return x.apply(self, operands, attrs)
-        if not operands and Builder.building():
-            return Builder.building().emit(self, (), attrs)  # no operand says what is meant: inside a builder, an equation
+        if not operands and (build := Builder.building()):
+            return build.emit(self, (), attrs)  # no operand says what is meant: inside a builder, an equation
         return self.body(*operands, **attrs)
 
-    def complete(self, attrs):
+    def complete(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Attributes in order of declaration, defaults filled in."""
         if tuple(attrs) == self.names:
             return attrs
@@ -62,27 +106,36 @@ class Op:
                 raise IRTypeError(f"{self.name}: attribute {k} is missing")
         return full
 
-    def result_types(self, operands, attrs):
+    def result_types(self, operands: Sequence[Any], attrs: Mapping[str, Any]) -> Types:
         """The tuple of result types; the op's type rule, remembered."""
         key = (tuple([x.type for x in operands]), tuple(attrs.items()) if attrs else ())
         found = self._types.get(key)
         if found is None:
             if not self.variadic and len(operands) != len(self.operands):
                 raise IRTypeError(f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), got {len(operands)}")
-            found = self.rule(self, *key[0], **attrs)
-            found = found if isinstance(found, tuple) else (found,)
+            made = self.rule(self, *key[0], **attrs)
+            found = made if isinstance(made, tuple) else (made,)
             if "region" not in self.traits:  # remembering would keep every region alive
                 self._types[key] = found
         return found
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<op {self.name}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return OPS.__getitem__, (self.name,)
 
 
-def op(rule, *, sample=None, cases=(), traits=(), multiple=False, effect=False, check="value"):
+def op(
+    rule: TypeRule | TypeRuleMaker,
+    *,
+    sample: Sample | None = None,
+    cases: Sequence[case] = (),
+    traits: Iterable[str] = (),
+    multiple: bool = False,
+    effect: bool | str = False,
+    check: Literal["value", "shape"] = "value",
+) -> Callable[[Callable[..., Any]], Op]:
     """Declare an op. `rule(op, *types, **attrs)` gives its result type, or a tuple of them when `multiple`.
 
     sample: draws a float operand for the generated tests (a domain of `ir.sample`).
@@ -92,13 +145,15 @@ def op(rule, *, sample=None, cases=(), traits=(), multiple=False, effect=False, 
             of the attribute that says so.
     """
 
-    def declare(body):
+    typed: Any = rule
+
+    def declare(body: Callable[..., Any]) -> Op:
         made = Op(
             body,
-            getattr(rule, "rule", rule),
+            getattr(typed, "rule", typed),
             sample=sample,
-            cases=cases or getattr(rule, "cases", ()),
-            traits={*traits, *getattr(rule, "traits", ())},
+            cases=cases or getattr(typed, "cases", ()),
+            traits={*traits, *getattr(typed, "traits", ())},
             multiple=multiple,
             effect=effect,
             check=check,
@@ -123,13 +178,13 @@ class elementwise:
 
     traits = ("elementwise",)
 
-    def __init__(self, *kinds, result="same"):
+    def __init__(self, *kinds: str, result: Literal["same", "bool", "real"] = "same") -> None:
         self.kinds, self.result = kinds, result
 
-    def rule(self, op, *types, **attrs):
+    def rule(self, op: Op, *types: Tensor, **attrs: Any) -> Tensor:
         kinds = self.kinds if len(self.kinds) == len(types) else self.kinds * len(types)
         shape = types[0].shape
-        seen = {}
+        seen: dict[str, np.dtype[Any]] = {}
         for t, allowed in zip(types, kinds, strict=True):
             if t.shape != shape:
                 raise IRTypeError(f"{op.name}: shapes differ: {', '.join(map(repr, types))}")
@@ -145,7 +200,7 @@ class elementwise:
         return last
 
     @property
-    def cases(self):
+    def cases(self) -> Sequence[case]:
         samples = {"b": "bool[3,4]", "i": "i64[3,4]", "u": "u8[3,4]", "f": "f64[3,4]", "c": "c128[3,4]"}
         if len(self.kinds) > 1:
             return (case(*(samples["f" if "f" in k else k[0]] for k in self.kinds)),)
@@ -153,17 +208,17 @@ class elementwise:
         return (*found, *([case("f32[5]", repeat=True), case("f64[]", repeat=True)] if "f" in self.kinds[0] else ()))
 
 
-def real_type(t):
+def real_type(t: Tensor) -> Tensor:
     """complex -> the float of half its size; other types are their own."""
     return t.like(dtype=np.dtype(f"f{t.dtype.itemsize // 2}")) if t.kind == "c" else t
 
 
-def complex_type(t):
+def complex_type(t: Tensor) -> Tensor:
     """float -> the complex of twice its size."""
     return t if t.kind == "c" else t.like(dtype=np.dtype(f"c{max(t.dtype.itemsize, 4) * 2}"))
 
 
-def require(ok, op, message):
+def require(ok: object, op: Op, message: str) -> None:
     """Raise IRTypeError(`op: message`) unless ok; the one-line check of a type rule."""
     if not ok:
         raise IRTypeError(f"{op.name}: {message}")
@@ -179,15 +234,15 @@ class case:
     a function of a Generator. `repeat=True`: the one spec serves every operand.
     """
 
-    def __init__(self, *specs, repeat=False, sample=None, **attrs):
+    def __init__(self, *specs: Any, repeat: bool = False, sample: Sample | None = None, **attrs: Any) -> None:
         self.specs, self.repeat, self.sample, self.attrs = specs, repeat, sample, attrs
 
-    def draw(self, op, rng):
+    def draw(self, op: Op, rng: np.random.Generator) -> tuple[list[Any], dict[str, Any]]:
         """-> (operands, attrs) with NumPy operands."""
         specs = self.specs * len(op.operands) if self.repeat else self.specs
         return [self._draw(s, op, rng) for s in specs], op.complete(dict(self.attrs))
 
-    def _draw(self, spec, op, rng):
+    def _draw(self, spec: Any, op: Op, rng: np.random.Generator) -> Any:
         if callable(spec):
             return spec(rng)
         if not isinstance(spec, str):
@@ -203,13 +258,13 @@ class case:
             real = real + 1j * sample(rng, t.shape)
         return np.asarray(real, t.dtype)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         parts = [s if isinstance(s, str) else "array" if not callable(s) else getattr(s, "__name__", "draw") for s in self.specs]
         parts += [f"{k}={getattr(v, 'name', v)}" for k, v in self.attrs.items()]
         return f"({', '.join(parts)})"
 
 
-def interval(low, high):
+def interval(low: float, high: float) -> Sample:
     """Numbers drawn uniformly between two bounds."""
     return lambda rng, shape: rng.uniform(low, high, shape)
 
@@ -221,12 +276,12 @@ probability = interval(0.05, 0.95)
 above_one = interval(1.1, 3.0)
 
 
-def nonzero(rng, shape):
+def nonzero(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     """Away from zero, either sign."""
     return rng.uniform(0.3, 2.0, shape) * rng.choice([-1.0, 1.0], shape)
 
 
-def distinct(rng, shape):
+def distinct(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     """No two alike: for sorts and maxima, whose derivatives jump at ties."""
     n = int(np.prod(shape))
     return (rng.permutation(n) + rng.uniform(0.2, 0.8, n)).reshape(shape) / max(n, 1) * 4 - 2

@@ -1,6 +1,11 @@
 """The passes in order, read top to bottom."""
 
-from .core import Value
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from .core import Func, Value
 from .core import verify as check
 from .exactness import ONLY_EXACT
 from .ops.control import loop
@@ -11,7 +16,9 @@ from .rewrite import rewrite
 from .rules import CONTRACTIONS, EXACT, RULES
 from .text import show
 
-PIPELINE = (
+Pass: TypeAlias = Callable[..., Func]  # (func, options by keyword) -> func
+
+PIPELINE: tuple[Pass, ...] = (
     inline,    # calls written out, so that what follows sees through them
     user_rules,  # rules of the user's, on what is written
     fold,      # known numbers computed
@@ -26,7 +33,17 @@ PIPELINE = (
 )  # fmt: skip
 
 
-def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, verify=False, rules=None, known=()):
+def run(
+    func: Func,
+    passes: Sequence[Pass] = PIPELINE,
+    exact: bool = False,
+    watch: Callable[[str, Func], object] | None = None,
+    log: list[Any] | None = None,
+    notes: list[str] | None = None,
+    verify: bool = False,
+    rules: Any = None,
+    known: Any = (),
+) -> Func:
     """`func` after `passes`.
 
     exact: only rules that change no bit of any result.
@@ -39,23 +56,24 @@ def run(func, passes=PIPELINE, exact=False, watch=None, log=None, notes=None, ve
     """
     log = [] if log is None and rules is not None else log
     ours = EXACT if exact else RULES
-    options = {fold: {"log": log}, memory: {"exact": exact}, simplify: {"log": log, "rules": ours if rules is None else rules + ours}}
+    options: dict[Pass, dict[str, Any]] = {fold: {"log": log}, memory: {"exact": exact}}
+    options[simplify] = {"log": log, "rules": ours if rules is None else rules + ours}
     options[bounds] = {"known": known}
     options[user_rules] = {"rules": rules, "log": log}
     options[products] = {"exact": exact, "notes": notes}
-    watch = print_text if watch is print else watch
+    tell = print_text if watch is print else watch
     for step in passes:
         func = step(func, **options.get(step, {}))
         if verify:
             check(func)
-        if watch is not None:
-            watch(step.__name__, func)
+        if tell is not None:
+            tell(step.__name__, func)
     if rules is not None and notes is not None:
         notes += rules.told(log)
     return func
 
 
-def ready(func, tell):
+def ready(func: Func, tell: Callable[[str], object]) -> Func:
     """`func` as derivatives are taken of it: products grouped as they cost least, for then theirs do too, and loops that are one product as that
     product, for its derivative is products and theirs are loops.
 
@@ -65,24 +83,24 @@ def ready(func, tell):
         func = rewrite(func, CONTRACTIONS)
     if not repeats(func):
         return func
-    found = []
+    found: list[str] = []
     done = run(func, (fold, masks, products), exact=ONLY_EXACT.get(), notes=found)
     for text in found:
         tell(text)
     return done if found else func
 
 
-def chained(func):
+def chained(func: Func) -> bool:
     """Whether a product is of another, or of the solution of a system, in a function or its regions."""
-    made = lambda x: isinstance(x, Value) and x.eqn is not None and x.eqn.op in (dot_general, solve)
+    made: Callable[[Any], bool] = lambda x: isinstance(x, Value) and x.eqn is not None and x.eqn.op in (dot_general, solve)
     return any(eqn.op is dot_general and any(map(made, eqn.operands)) or any(map(chained, eqn.regions())) for eqn in func.eqns)
 
 
-def repeats(func):
+def repeats(func: Func) -> bool:
     """Whether there is a loop in a function or its regions."""
     return any(eqn.op is loop or any(map(repeats, eqn.regions())) for eqn in func.eqns)
 
 
-def print_text(name, func):
+def print_text(name: str, func: Func) -> None:
     """The state of the program under a heading that names the pass."""
     print(f"--- {name}: {func.count()} equations ---\n{show(func)}")

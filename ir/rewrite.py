@@ -12,12 +12,17 @@ matcher backtracks, so a rule fires whenever some reading of the program fits it
 that needs more equations than it frees is not made, unless its rule `grows`.
 """
 
+from __future__ import annotations
+
 import inspect
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
-from .core import Builder, Lit, Operand, Value, effectful
+from .core import Attrs, Builder, Eqn, Func, Lit, Operand, Value, effectful
+from .op import Op
 from .parameters import declared
 from .pattern import Hole, Pat, head, holes, literals, match_call, may_match, rest, text_of
 from .types import IRTypeError
@@ -26,6 +31,12 @@ __all__ = ["Hole", "Pat", "RewriteError", "Rewriter", "Rule", "RuleSet", "holes"
 
 DEEPEST = 40  # rules that fire inside each other before we call it a loop
 ROUNDS = 20  # walks over a program before we call it one
+
+
+Pattern: TypeAlias = Any  # what an expression over holes gives: Pat, Hole, Lit
+Replacement: TypeAlias = Any  # a pattern, or a function that takes the holes by name, and declines by None
+Condition: TypeAlias = Callable[..., Any]
+Bound: TypeAlias = dict[Any, Any]  # what holes, by name, and patterns stand for
 
 
 class RewriteError(IRTypeError):
@@ -42,9 +53,19 @@ class Rule:
     origin: what the rule is an instance of, if what one of them made is nothing for the others: it is kept in `Source.rules`.
     """
 
-    origin = None
+    origin: Any = None
 
-    def __init__(self, pattern, replacement, exact=True, where=None, fits=None, grows=False, once=False, cases=()):
+    def __init__(
+        self,
+        pattern: Pattern | None,
+        replacement: Replacement,
+        exact: bool = True,
+        where: Condition | None = None,
+        fits: Condition | None = None,
+        grows: bool = False,
+        once: bool = False,
+        cases: Iterable[dict[Any, Any]] = (),
+    ) -> None:
         self.pattern, self.replacement, self.where, self.fits, self.cases = pattern, replacement, where, fits, tuple(cases)
         self.exact, self.grows, self.once = exact, grows, once
         self.computed = inspect.isfunction(replacement)
@@ -54,13 +75,13 @@ class Rule:
         self._names = _names(replacement) if self.computed else ()
         self._where_names = _names(where) if where else ()
 
-    def may_match(self, op, heads):
+    def may_match(self, op: Op, heads: Sequence[Any]) -> bool:
         """Whether an equation may fit, by its op and by the heads of its operands."""
         if self.pattern is None:
             return self.fits is None or self.fits(op, heads)
         return may_match(self.pattern, op, heads)
 
-    def matches(self, op, operands, attrs):
+    def matches(self, op: Op, operands: Sequence[Any], attrs: Attrs) -> Iterator[Bound]:
         """The bindings under which the equation fits, those that fail `where` left out."""
         if self.pattern is None:
             found = ({"op": op, "operands": operands, "attrs": attrs},)
@@ -70,21 +91,21 @@ class Rule:
             if self.where is None or self.where(*[bound[n] for n in self._where_names]):
                 yield bound
 
-    def inner(self, operands, bound):
+    def inner(self, operands: Sequence[Any], bound: Bound) -> list[Eqn]:
         """The equations below the root that the rule looked at, readers first."""
         matched = [x for pattern, x in bound.items() if isinstance(pattern, Pat)] if self.pattern is not None else operands
         return list(dict.fromkeys(x.eqn for x in matched if isinstance(x, Value) and x.eqn is not None))
 
-    def build(self, bound):
+    def build(self, bound: Bound) -> Any:
         """Append the replacement to the current builder; None when a computed rule declines."""
         if self.computed:
             return self.replacement(*[bound[n] for n in self._names])
         return _build(self.replacement, bound)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.text}  {self.place}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<rule {self}>"
 
 
@@ -107,7 +128,7 @@ def _caller():
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-def rule(pattern, replacement=None, **options):
+def rule(pattern: Pattern | None, replacement: Replacement = None, **options: Any) -> Any:
     """A rule; without a replacement, the decorator of the function that computes it.
 
     exact: False when a bit may change; say on what input in a comment beside it.
@@ -125,22 +146,25 @@ def rule(pattern, replacement=None, **options):
 class RuleSet:
     """Rules in order, found by the op at their root and the heads of its operands. Sets add with `+`."""
 
-    def __init__(self, name, rules=()):
+    rules: list[Rule]
+    _of: dict[Any, tuple[Rule, ...]]
+
+    def __init__(self, name: str, rules: Iterable[Rule] = ()) -> None:
         self.name, self.rules, self._of = name, [], {}
         for r in rules:
             self.add(r)
 
-    def add(self, rule):
+    def add(self, rule: Rule) -> Rule:
         self.rules.append(rule)
         self._of.clear()
         return rule
 
-    def rule(self, pattern, replacement=None, **options):
+    def rule(self, pattern: Pattern | None, replacement: Replacement = None, **options: Any) -> Any:
         """`rule(...)`, and the rule is a member of this set."""
         made = rule(pattern, replacement, **options)
         return self.add(made) if isinstance(made, Rule) else lambda function: self.add(made(function))
 
-    def of(self, op, operands):
+    def of(self, op: Op, operands: Sequence[Any]) -> tuple[Rule, ...]:
         """The rules that may apply to `op` on these operands."""
         key = op, tuple([head(x) for x in operands])
         found = self._of.get(key)
@@ -148,17 +172,17 @@ class RuleSet:
             found = self._of[key] = tuple([r for r in self.rules if r.may_match(*key)])
         return found
 
-    def exact(self):
+    def exact(self) -> RuleSet:
         """The rules that change no bit."""
         return RuleSet(f"{self.name}, exact", [r for r in self.rules if r.exact])
 
-    def __add__(self, other):
+    def __add__(self, other: RuleSet) -> RuleSet:
         return RuleSet(f"{self.name} + {other.name}", [*self.rules, *other.rules])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rules)
 
 
@@ -279,14 +303,15 @@ class Rewriter(Builder):
         return count
 
 
-def rewrite(func, rules, log=None):
+def rewrite(func: Func, rules: Any, log: list[Any] | None = None) -> Func:
     """`func`, in which none of `rules` applies any more, regions included; dead equations are gone.
 
     Each firing is appended to `log` as (rule, source of the equation it replaced).
     """
-    settled = set()
+    settled: set[Any] = set()
     for _ in range(ROUNDS):
-        firings, declined = [], []
+        firings: list[Any] = []
+        declined: list[Any] = []
         func = _rewrite(func, rules, firings, declined, settled, {})
         if log is not None:
             log += firings

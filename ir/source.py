@@ -4,13 +4,19 @@ Names are found when text is printed, never while tracing: the instruction's pos
 source (PEP 657) is looked up among the assignments of its file.
 """
 
+from __future__ import annotations
+
 import ast
 import functools
 import itertools
 import linecache
 import os
+from types import CodeType
+from typing import Any, TypeAlias
 
 from .syntax import parse
+
+Place: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 
 
 class Source:
@@ -20,43 +26,47 @@ class Source:
     """
 
     __slots__ = ("code", "lasti", "mark", "rules")
+    code: CodeType
+    lasti: int
+    mark: str
+    rules: tuple[Any, ...]
 
-    def __init__(self, code, lasti, mark="", rules=()):
+    def __init__(self, code: CodeType, lasti: int, mark: str = "", rules: tuple[Any, ...] = ()) -> None:
         self.code, self.lasti, self.mark, self.rules = code, lasti, mark, rules
 
-    def marked(self, mark):
+    def marked(self, mark: str) -> Source:
         """The same place, derived by a transform; the latest transform is the one shown."""
         return Source(self.code, self.lasti, mark)
 
-    def by(self, rule):
+    def by(self, rule: Any) -> Source:
         """The same place, of what a rule of the user's made."""
         return Source(self.code, self.lasti, self.mark, (*self.rules, rule))
 
-    def position(self):
+    def position(self) -> Place:
         """(line, end line, column, end column), any of which may be None."""
         return next(itertools.islice(self.code.co_positions(), self.lasti // 2, None), (None,) * 4)
 
     @property
-    def file(self):
+    def file(self) -> str:
         return self.code.co_filename
 
     @property
-    def line(self):
+    def line(self) -> int:
         return self.position()[0] or self.code.co_firstlineno
 
     @property
-    def target(self):
+    def target(self) -> str | None:
         """The variable this very expression was assigned to, or None."""
         if self.mark:
             return None
         return _targets(self.file).get(self.position())
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The line as the user wrote it, stripped."""
         return linecache.getline(self.file, self.line).strip()
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}" + (f" {self.mark}" if self.mark else "")
 
 

@@ -10,6 +10,8 @@ A bare number is a splat with the type of the equation's last value; others carr
 The regions of an equation follow it, indented, each named by its attribute (`body: func ...`).
 """
 
+from __future__ import annotations
+
 import ast
 import base64
 import functools
@@ -32,7 +34,7 @@ LISTED = 16  # constants up to this size are printed number by number
 # -- printing --------------------------------------------------------------------------------------
 
 
-def show(func, sources=True):
+def show(func: Func, sources: bool = True) -> str:
     """The text of `func`; `sources=False` leaves the source column out."""
     return "\n".join(_func_lines(func, f"func {func.name}", sources))
 
@@ -135,7 +137,7 @@ def _attr(v):
 # -- parsing ---------------------------------------------------------------------------------------
 
 
-def parse(text):
+def parse(text: str) -> Func:
     """The function a text describes. Raises IRTypeError with the line that cannot be read."""
     lines = _Lines(text)
     func = _parse_func(lines, None)
@@ -325,4 +327,4 @@ def _uncomment(line):
     return next((line[: found.start()] for found in _COMMENT.finditer(line) if found[0] == "#"), line)
 
 
-Func.__str__ = show  # print(func) is its text
+Func.__str__ = show  # type: ignore[method-assign, assignment]  # print(func) is its text

@@ -1,6 +1,12 @@
 """The type of a value: a shape and a dtype, written `f64[3,4]`."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
 import numpy as np
+import numpy.typing as npt
 
 SHORT = {
     "bool": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
@@ -18,9 +24,14 @@ class Tensor:
     """Shape and dtype of one value. Interned: equal types are the same object."""
 
     __slots__ = ("shape", "dtype", "size", "kind", "text")
-    _interned = {}
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    size: int
+    kind: str
+    text: str
+    _interned: ClassVar[dict[Any, Tensor]] = {}
 
-    def __new__(cls, shape, dtype):
+    def __new__(cls, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Tensor:
         key = (shape, dtype)
         found = cls._interned.get(key)
         if found is None:
@@ -29,7 +40,7 @@ class Tensor:
         return found
 
     @classmethod
-    def _make(cls, shape, dtype):
+    def _make(cls, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
         found = cls._interned.get((shape, dtype))
         if found is not None:
             return found
@@ -43,25 +54,25 @@ class Tensor:
         return cls._interned.setdefault((shape, dtype), self)
 
     @property
-    def ndim(self):
+    def ndim(self) -> int:
         return len(self.shape)
 
     @property
-    def inexact(self):
+    def inexact(self) -> bool:
         """Floating or complex: the types that have derivatives."""
         return self.kind in "fc"
 
-    def like(self, shape=None, dtype=None):
+    def like(self, shape: Iterable[int] | None = None, dtype: npt.DTypeLike | None = None) -> Tensor:
         return Tensor(self.shape if shape is None else tuple(shape), self.dtype if dtype is None else np.dtype(dtype))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Tensor, (self.shape, self.dtype)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.text
 
 
-def parse_type(text):
+def parse_type(text: str) -> Tensor:
     """`"f64[3,4]"` -> Tensor((3, 4), float64); the inverse of `repr`."""
     name, bracket, rest = text.strip().partition("[")
     dims = rest.rstrip("]").strip()
@@ -74,7 +85,7 @@ def parse_type(text):
     return Tensor(shape, DTYPES[name])
 
 
-def type_of(array):
+def type_of(array: Any) -> Tensor:
     """The type of anything with a shape and a dtype, or of a Python number."""
     if not hasattr(array, "dtype"):
         array = np.asarray(array)

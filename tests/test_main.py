@@ -191,3 +191,20 @@ def test_every_command_says_what_it_is(command, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([*command, "--help"])
     assert ended.value.code == 0 and capsys.readouterr().out.startswith(f"usage: {' '.join(['python -m wengert', *command])}")
+
+
+@pytest.mark.parametrize("command, said", [("cache nowhere", "wengert: no directory nowhere"), ("foo", "no command 'foo'; there are ir")])
+def test_what_is_not_there_is_exit_status_2(command, said, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    try:
+        status = cli.main(command.split())
+    except SystemExit as ended:  # as argparse leaves
+        status = ended.code
+    out, err = capsys.readouterr()
+    assert status == 2 and not out and said in err and not list(tmp_path.iterdir())
+
+
+def test_a_reader_that_stops_reading_sees_no_traceback():
+    run = subprocess.Popen([sys.executable, "-m", "wengert", "numpy"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run.stdout.close()
+    assert (run.stderr.read(), run.wait()) == ("", 1)

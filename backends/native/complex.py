@@ -6,9 +6,9 @@ from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from . import scalar
 from .code import llvm_type
-from .scalar import NATIVE, chosen, compare, intrinsic, literal
+from .scalar import NATIVE, NativeRule, chosen, compare, intrinsic, literal
 
-COMPLEX = RuleTable("native form for complex numbers")
+COMPLEX: RuleTable[NativeRule] = RuleTable("native form for complex numbers")
 
 
 def rule(*names):

@@ -5,6 +5,8 @@ zero, shifts past the last place, floats beyond the integers.
 """
 
 import functools
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,7 +15,9 @@ from ...ir.table import RuleTable
 from .code import llvm_type
 from .code import number as literal
 
-NATIVE = RuleTable("native form")
+NativeRule: TypeAlias = Callable[..., str]  # (code, dtype of the operands, of the result, *names of operands) -> name of the result
+
+NATIVE: RuleTable[NativeRule] = RuleTable("native form")
 CALLS = set()  # ops that call the C library, which XLA has vector forms of
 SLOW = {OPS[name] for name in ("div", "sqrt", "rsqrt", "rem", "quotient")}
 MULTIPLIED = 16  # whole powers up to this are products

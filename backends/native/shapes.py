@@ -1,12 +1,17 @@
 """Ops that move elements, as functions from an index to an index, or as choices among elements."""
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from .code import IndexForm, llvm_type
 from .elements import offset, signed, strides
 from .values import Counted, Memory, Moved, NotNative, Selection
 
-SHAPES = RuleTable("native form of an op that moves elements")  # op -> (region, eqn, operand reps) -> rep
+ShapeRule: TypeAlias = Callable[..., Any]  # (region, eqn, *reps of operands) -> rep
+
+SHAPES: RuleTable[ShapeRule] = RuleTable("native form of an op that moves elements")
 CONSTANT = 4096  # elements that a constant within a nest may have
 
 

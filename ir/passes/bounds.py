@@ -1,14 +1,18 @@
 """Comparisons of integers that the intervals of what is compared decide."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from ..affine import OUTCOMES
-from ..core import Builder, Lit, has, map_regions, regions
+from ..core import Builder, Func, Lit, has, map_regions, regions
 from ..intervals import decided, of_result, told_by_nan
 from ..ops.control import cond, groups, loop, map_
 from ..ops.elementwise import eq, ne
 from ..rewrite import is_live, readers
 
 
-def bounds(func, known=()):
+def bounds(func: Func, known: Any = ()) -> Func:
     """No comparison of integers whose outcome is the same whatever the data are; one that tells where floats were NaN asks that. Regions too.
 
     Elements of constants, counters and of what is gathered from bounded arrays are bounded, and so is what is computed from them. So

@@ -1,9 +1,11 @@
 """Common subexpressions."""
 
-from ..core import Builder, map_regions
+from __future__ import annotations
+
+from ..core import Builder, Func, map_regions
 
 
-def cse(func):
+def cse(func: Func) -> Func:
     """No two equations compute the same op of the same operands, except those with effects.
 
     Regions that say the same are one function, so that equations that run them can be one too.

@@ -1,10 +1,12 @@
 """Dead code."""
 
-from ..core import Builder
+from __future__ import annotations
+
+from ..core import Builder, Func
 from ..rewrite import is_live, readers
 
 
-def dce(func):
+def dce(func: Func) -> Func:
     """Every equation is read by another one or by the results, or has an effect. Regions too."""
     return _dce(func, {})
 

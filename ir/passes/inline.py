@@ -1,10 +1,12 @@
 """Calls that ask to be written out."""
 
-from ..core import Builder, has
+from __future__ import annotations
+
+from ..core import Builder, Func, has
 from ..ops.control import call
 
 
-def inline(func):
+def inline(func: Func) -> Func:
     """No call is flagged `inline=True`: the body stands in its place. Regions too.
 
     Derivative rules go with the calls, so this is for programs that are not differentiated any more.

@@ -1,5 +1,7 @@
 """What a loop need not do in every trip."""
 
+from __future__ import annotations
+
 from ..core import Builder, Func, Lit, Value, has
 from ..ops.control import COUNTER, groups, loop
 from ..ops.elementwise import and_, eq, select
@@ -13,7 +15,7 @@ WRITTEN = 64  # equations that trips over such arrays may be
 MOVES = (broadcast, constant, iota, reshape, reverse, slice_, dynamic_slice, transpose)  # cheaper where they are read
 
 
-def loops(func):
+def loops(func: Func) -> Func:
     """No loop carries a value that never changes, that only the first trip changes or that nobody reads, or computes in every trip what is the same.
     Loops of one trip, short ones of scalars, and those of a few sweeps over large arrays, are written out. Regions too.
     """

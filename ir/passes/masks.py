@@ -1,6 +1,8 @@
 """Masks on the operands of products."""
 
-from ..core import Builder, Value, has
+from __future__ import annotations
+
+from ..core import Builder, Func, Value, has
 from ..ops.elementwise import and_, select
 from ..ops.linalg import dot_general
 from ..ops.shape import broadcast
@@ -9,7 +11,7 @@ from ..rewrite import is_live, readers
 from ..walk import conjuncts
 
 
-def masks(func):
+def masks(func: Func) -> Func:
     """No operand of a product is masked along an axis of the product where nobody reads what the mask leaves out. Regions too.
 
     In `z = x @ select(k, y, 0)`, k along a free or batch axis of y is k along an axis of z: an element of z where k is False is computed

@@ -1,9 +1,11 @@
 """Stores and loads of parts of arrays."""
 
+from __future__ import annotations
+
 import math
 
 from ..affine import Affine, number, plus
-from ..core import Builder, Lit, Value, map_regions
+from ..core import Builder, Func, Lit, Value, map_regions
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
 from ..ops.elementwise import add
 from ..ops.flow import apart
@@ -14,7 +16,7 @@ SHARE = 4  # a part is small if it is at most one in so many of the whole
 SMALL = 64  # elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep
 
 
-def memory(func, exact=False):
+def memory(func: Func, exact: bool = False) -> Func:
     """No load reads back what a store before it holds, if that is small or at a place that moves with a loop; no store is
     wholly overwritten unread; none puts back what is there. Parts of parts are parts of the whole; comparisons of
     integers that the bounds of loop counters decide are literals. What is added to a small part of an array, as cotangents

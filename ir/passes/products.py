@@ -1,7 +1,9 @@
 """Loops that compute a row of a matrix product in every trip."""
 
+from __future__ import annotations
+
 from ..affine import Affine
-from ..core import Builder, Lit, Value, has
+from ..core import Builder, Func, Lit, Value, has
 from ..ops.control import COUNTER, TRUTH, groups, loop
 from ..ops.elementwise import and_, ge, select
 from ..ops.linalg import dot_general
@@ -14,7 +16,7 @@ LEAST = 1024  # elements of a product from which one product is sought; below, a
 ROOM = 4  # what is computed for all trips at once may be so many times as large as the largest array that the loop has anyway
 
 
-def products(func, exact=False, notes=None):
+def products(func: Func, exact: bool = False, notes: list[str] | None = None) -> Func:
     """No loop fills an array in rows, or in rows and columns, with what products of an invariant array with a part that the counter picks
     give, where one product gives them all. Not where `exact`, since one product adds in another order than many. Regions too.
 

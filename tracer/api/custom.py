@@ -5,9 +5,13 @@ call. It becomes one `call` that carries the rule; once a program is not differe
 function is left of it.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import operator
+from collections.abc import Callable, Iterable
+from typing import Any, overload
 
 import numpy as np
 
@@ -28,9 +32,14 @@ from .custom_call import CustomCall, RuleFunction
 from .inner import like_type, name_of
 from .jit import signature_of
 from .transforms import check_function
+from .typed import CustomJvp, CustomVjp, ForwardRule, P, R, ReverseRule, Rule
 
 
-def custom_vjp(function=None, *, nondiff_argnums=()):
+@overload
+def custom_vjp(function: Callable[P, R], *, nondiff_argnums: int | Iterable[int] = ()) -> ReverseRule[P, R]: ...
+@overload
+def custom_vjp(function: None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> CustomVjp: ...
+def custom_vjp(function: Callable[P, R] | None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> ReverseRule[P, R] | CustomVjp:
     """`function` with a reverse-mode derivative of your own, given by `f.defvjp(fwd, bwd)`.
 
     fwd:  takes what f takes, and returns (what f returns, anything that bwd needs).
@@ -54,11 +63,16 @@ def custom_vjp(function=None, *, nondiff_argnums=()):
     array([1., 1.])
     """
     if function is None:
-        return functools.partial(custom_vjp, nondiff_argnums=nondiff_argnums)
+        rest: Any = functools.partial(custom_vjp, nondiff_argnums=nondiff_argnums)
+        return rest
     return Reverse(function, nondiff_argnums, "custom_vjp").wrapper("defvjp")
 
 
-def custom_jvp(function=None, *, nondiff_argnums=()):
+@overload
+def custom_jvp(function: Callable[P, R], *, nondiff_argnums: int | Iterable[int] = ()) -> ForwardRule[P, R]: ...
+@overload
+def custom_jvp(function: None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> CustomJvp: ...
+def custom_jvp(function: Callable[P, R] | None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> ForwardRule[P, R] | CustomJvp:
     """`function` with a forward-mode derivative of your own, given by `f.defjvp(rule)` or `f.defjvps(...)`.
 
     rule: takes two tuples, the positional arguments and their tangents (zeros for those that do not vary), and returns
@@ -81,7 +95,8 @@ def custom_jvp(function=None, *, nondiff_argnums=()):
     0.25
     """
     if function is None:
-        return functools.partial(custom_jvp, nondiff_argnums=nondiff_argnums)
+        rest: Any = functools.partial(custom_jvp, nondiff_argnums=nondiff_argnums)
+        return rest
     return Forward(function, nondiff_argnums, "custom_jvp").wrapper("defjvp", "defjvps")
 
 
@@ -182,7 +197,7 @@ class Reverse(Custom):
 
     form = Pulled
 
-    def defvjp(self, fwd, bwd):
+    def defvjp(self, fwd: Callable[..., tuple[Any, Any]], bwd: Callable[..., tuple[Any, ...]]) -> None:
         """Give the derivative: see `custom_vjp`."""
         self.define((fwd, bwd))
 
@@ -244,12 +259,12 @@ class Forward(Custom):
 
     form = Pushed
 
-    def defjvp(self, rule):
+    def defjvp(self, rule: Rule) -> Rule:
         """Give the derivative: see `custom_jvp`. Returns the rule, to be a decorator."""
         self.define(rule)
         return rule
 
-    def defjvps(self, *rules):
+    def defjvps(self, *rules: Callable[..., Any] | None) -> None:
         """Give the derivative by one function for each argument: see `custom_jvp`."""
 
         def together(*args):

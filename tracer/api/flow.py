@@ -1,6 +1,10 @@
 """What derivatives stop at, and what they compute again: `stop_gradient`, `checkpoint`."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,9 +18,12 @@ from ..values.storage import current_trace
 from .inner import Inner, name_of
 from .jit import signature_of
 from .transforms import check_function
+from .typed import P, R
+
+T = TypeVar("T")
 
 
-def stop_gradient(x):
+def stop_gradient(x: T) -> T:
     """x, taken as a constant by every derivative. Any container; arrays come back as new ones.
 
     >>> from wengert import grad, stop_gradient
@@ -34,7 +41,7 @@ def _stopped(x):
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def checkpoint(function):
+def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """`function`, of which derivatives keep the arguments alone, and compute again what the way back reads.
 
     For the memory of the values inside it, its work is done once more: the backward pass of n calls one after
@@ -63,5 +70,6 @@ def checkpoint(function):
         inner.settle(results)
         return inner.returned(results)
 
-    call.__wrapped__ = function
-    return functools.update_wrapper(call, function) if hasattr(function, "__name__") else call
+    front: Any = call
+    front.__wrapped__ = function
+    return functools.update_wrapper(front, function) if hasattr(function, "__name__") else front

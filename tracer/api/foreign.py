@@ -1,7 +1,11 @@
 """`from_jax`: JAX functions on traced values, imported into the program equation by equation."""
 
+from __future__ import annotations
+
 import functools
 import operator
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +32,7 @@ class Static:
         self.value = value
 
 
-def from_jax(function, static_argnums=()):
+def from_jax(function: Callable[..., Any], static_argnums: int | Iterable[int] = ()) -> Callable[..., Any]:
     """`function`, written with JAX, as a function that programs may call and differentiate.
 
     Arguments and results are pytrees of arrays: f64[*s] -> f64[*s], any shapes and dtypes that the function takes. NumPy's go in

@@ -1,5 +1,10 @@
 """Derivatives of what a solver found, by the equation that it solved: `implicit_root`."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import numpy as np
 
 from ..common import pytree
@@ -13,8 +18,17 @@ from .jacobians import jacfwd
 from .solving import implicit_solve
 from .transforms import check_function, jvp
 
+Guess = TypeVar("Guess")
+Root = TypeVar("Root")
 
-def implicit_root(function, guess, solve, *args, tangent_solve=None):
+
+def implicit_root(
+    function: Callable[..., Any],
+    guess: Guess,
+    solve: Callable[[Callable[[Any], Any], Guess], Root],
+    *args: Any,
+    tangent_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+) -> Root:
     """The x with function(x, *args) = 0 that `solve(f, guess)` finds, f being the function of x alone.
 
     function: of x, a number or an array, to as many numbers. solve may be any program: a loop to some tolerance, or

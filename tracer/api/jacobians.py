@@ -4,7 +4,13 @@ A Jacobian is one forward or backward half, batched over the unit tangents or co
 depend on those, the function itself among it, is computed once.
 """
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable, Iterable
+from typing import Any, overload
+
+import numpy as np
 
 from ...autodiff.batch import batch_into, spread
 from ...autodiff.jvp import jvp as tangents_of
@@ -24,9 +30,14 @@ from ..values.storage import current_trace
 from .inner import Inner, wrapped
 from .jit import signature_of
 from .transforms import Pullback, Push, check_floating, check_function, compiled, grad, jvp, selection
+from .typed import Argnums, CompiledFunction, P, R
 
 
-def jacfwd(function, argnums=0, holomorphic=False):
+@overload
+def jacfwd(function: np.ufunc, argnums: Argnums = 0, holomorphic: bool = False) -> CompiledFunction[..., Any]: ...
+@overload
+def jacfwd(function: Callable[P, Any], argnums: Argnums = 0, holomorphic: bool = False) -> CompiledFunction[P, Any]: ...
+def jacfwd(function: Callable[..., Any], argnums: Argnums = 0, holomorphic: bool = False) -> CompiledFunction[..., Any]:
     """The Jacobian by forward mode, a pass for every element of the arguments: for few inputs and many outputs.
 
     Of a result of shape s by an argument of shape t it has shape s + t, in the dtype of the result; of
@@ -42,7 +53,11 @@ def jacfwd(function, argnums=0, holomorphic=False):
     return _jacobian(function, argnums, holomorphic, "jacfwd", _forward)
 
 
-def jacrev(function, argnums=0, holomorphic=False):
+@overload
+def jacrev(function: np.ufunc, argnums: Argnums = 0, holomorphic: bool = False) -> CompiledFunction[..., Any]: ...
+@overload
+def jacrev(function: Callable[P, Any], argnums: Argnums = 0, holomorphic: bool = False) -> CompiledFunction[P, Any]: ...
+def jacrev(function: Callable[..., Any], argnums: Argnums = 0, holomorphic: bool = False) -> CompiledFunction[..., Any]:
     """The Jacobian by reverse mode, a pass for every element of the results: for many inputs and few outputs.
 
     Shapes and arguments are those of `jacfwd`.
@@ -56,7 +71,11 @@ def jacrev(function, argnums=0, holomorphic=False):
     return _jacobian(function, argnums, holomorphic, "jacrev", _reverse)
 
 
-def hessian(function, argnums=0):
+@overload
+def hessian(function: np.ufunc, argnums: Argnums = 0) -> CompiledFunction[..., Any]: ...
+@overload
+def hessian(function: Callable[P, Any], argnums: Argnums = 0) -> CompiledFunction[P, Any]: ...
+def hessian(function: Callable[..., Any], argnums: Argnums = 0) -> CompiledFunction[..., Any]:
     """The second derivatives: forward mode over reverse mode. Shapes are those of jacfwd(jacrev(function)).
 
     >>> import numpy as np
@@ -69,7 +88,7 @@ def hessian(function, argnums=0):
     return jacfwd(jacrev(function, argnums), argnums)
 
 
-def hvp(function, primals, tangents):
+def hvp(function: Callable[..., Any], primals: Iterable[Any], tangents: Iterable[Any]) -> tuple[Any, ...]:
     """The Hessian of a scalar-valued function times a vector, without the Hessian: one cotangent a primal.
 
     primals, tangents: tuples of the same structure, shapes and dtypes. The cost is that of a few
@@ -90,7 +109,7 @@ def _gradient_of(function, count):
     return grad(function, argnums=tuple(range(count)))
 
 
-def linearize(function, *primals):
+def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """(f(*primals), push): `push(*tangents)` is the tangent of the result, without computing f again.
 
     >>> import numpy as np

@@ -1,10 +1,16 @@
 """`jit`: the compiled, guarded twin of a Python function, and its call path."""
 
+from __future__ import annotations
+
 import functools
 import inspect
 import os
 import re
 import threading
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+import numpy as np
 
 from ...autodiff import checkpoints
 from ...backends.xla import dispatch
@@ -33,6 +39,7 @@ from ..rules import rules
 from ..values.array import Traced
 from ..values.speculate import Speculation
 from ..values.storage import current_trace
+from .typed import CompiledFunction, Jit, P, R
 
 
 class Route:
@@ -259,7 +266,57 @@ def in_bytes(memory):
     raise ValueError(f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'.")
 
 
-def jit(function=None, *, device=None, exact=False, check=False, engine=None, memory=None, native=True, cache=None, tier=None):
+@overload
+def jit(
+    function: np.ufunc,
+    *,
+    device: Any = None,
+    exact: bool = False,
+    check: bool = False,
+    engine: Literal["xla", "numpy"] | None = None,
+    memory: float | str | None = None,
+    native: bool = True,
+    cache: bool | str | os.PathLike[str] | None = None,
+    tier: Literal["background"] | None = None,
+) -> CompiledFunction[..., Any]: ...
+@overload
+def jit(
+    function: Callable[P, R],
+    *,
+    device: Any = None,
+    exact: bool = False,
+    check: bool = False,
+    engine: Literal["xla", "numpy"] | None = None,
+    memory: float | str | None = None,
+    native: bool = True,
+    cache: bool | str | os.PathLike[str] | None = None,
+    tier: Literal["background"] | None = None,
+) -> CompiledFunction[P, R]: ...
+@overload
+def jit(
+    function: None = None,
+    *,
+    device: Any = None,
+    exact: bool = False,
+    check: bool = False,
+    engine: Literal["xla", "numpy"] | None = None,
+    memory: float | str | None = None,
+    native: bool = True,
+    cache: bool | str | os.PathLike[str] | None = None,
+    tier: Literal["background"] | None = None,
+) -> Jit: ...
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    device: Any = None,
+    exact: bool = False,
+    check: bool = False,
+    engine: Literal["xla", "numpy"] | None = None,
+    memory: float | str | None = None,
+    native: bool = True,
+    cache: bool | str | os.PathLike[str] | None = None,
+    tier: Literal["background"] | None = None,
+) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
@@ -292,8 +349,9 @@ def jit(function=None, *, device=None, exact=False, check=False, engine=None, me
     np.float64(0.0)
     """
     if function is None:
-        options = {"device": device, "exact": exact, "check": check, "engine": engine, "memory": memory, "native": native, "cache": cache}
-        return functools.partial(jit, tier=tier, **options)
+        options: dict[str, Any] = {"device": device, "exact": exact, "check": check, "engine": engine, "memory": memory, "native": native}
+        rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
+        return rest
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
     if engine not in (None, "xla", "numpy"):

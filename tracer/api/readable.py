@@ -1,7 +1,11 @@
 """`wengert.source`: a captured function, or a derivative, as a Python function that imports NumPy and nothing else."""
 
+from __future__ import annotations
+
 import builtins
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +27,7 @@ WIDE = {float: "float64", complex: "complex128", int: "int64"}  # what a Python 
 OTHER_WAY = "the data take another way than those this source was made of"
 
 
-def source(function, *args, **kwargs):
+def source(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     """`function` for arguments like these, as the text of a standalone Python function of the same name.
 
     function: any that `jit` takes, compiled or not; a derivative of it (`grad(f)`, `jvp(f)`, ...) is one too.
@@ -50,7 +54,8 @@ def source(function, *args, **kwargs):
         return float(v2)
     <BLANKLINE>
     """
-    compiled = getattr(function, "compiled", None) or jit(function).compiled
+    made: Any = jit
+    compiled = getattr(function, "compiled", None) or made(function).compiled
     captured, names, kinds = compiled.captured(args, kwargs, objects=True)
     return Standalone(compiled, captured, names, kinds, args, kwargs).text()
 

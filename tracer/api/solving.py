@@ -1,6 +1,10 @@
 """Linear systems that a program of the user's solves, without their matrices: `implicit_solve`."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ...autodiff.transpose import transposed
 from ...autodiff.vjp import vjp as adjoint
@@ -16,8 +20,16 @@ from .custom_call import RuleFunction
 from .inner import like_type, name_of, traced, wrapped
 from .transforms import check_function
 
+Given = TypeVar("Given")
+Found = TypeVar("Found")
 
-def implicit_solve(matvec, b, solve, transpose_solve=None):
+
+def implicit_solve(
+    matvec: Callable[[Any], Any],
+    b: Given,
+    solve: Callable[[Callable[[Any], Any], Given], Found],
+    transpose_solve: Callable[[Callable[[Any], Any], Given], Found] | None = None,
+) -> Found:
     """The x with matvec(x) = b that `solve(matvec, b)` finds, and the derivatives of x as a solution of that equation.
 
     matvec: linear in an array of the shape and dtype of b, and gives one like it. What it closes over may be differentiated.
@@ -44,9 +56,9 @@ def implicit_solve(matvec, b, solve, transpose_solve=None):
         check_function(function, "implicit_solve")
     if current_trace() is None:
         return hooks.call(solve)(matvec, b)
-    b = traced(b, "b")
-    system = LinearSystem(matvec, b.value.type, solve, transpose_solve or solve)
-    return _solution(system, b, [wrapped(bring(v), ARRAY) for v in system.read])
+    right = traced(b, "b")
+    system = LinearSystem(matvec, right.value.type, solve, transpose_solve or solve)
+    return _solution(system, right, [wrapped(bring(v), ARRAY) for v in system.read])
 
 
 class LinearSystem:

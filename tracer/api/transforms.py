@@ -4,8 +4,12 @@ Each returns a compiled, guarded function, or when it meets traced values is app
 function's IR and inlined: so they nest in any order, with or without `jit` between.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -28,9 +32,18 @@ from ..values.array import Traced, TracedArray, fresh
 from ..values.storage import current_trace
 from .inner import Inner, like_type, name_of, traced, wrapped
 from .jit import Compiled, signature_of, wrapper
+from .typed import Argnums, Aux, CompiledFunction, P, R, Ts
 
 
-def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False):
+@overload
+def value_and_grad(function: np.ufunc, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[..., Any]: ...
+@overload
+def value_and_grad(
+    function: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> CompiledFunction[P, tuple[R, Any]]: ...
+def value_and_grad(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> CompiledFunction[..., Any]:
     """(value, gradient) of a scalar-valued function with respect to the arguments `argnums`.
 
     argnums: position, parameter name, or a tuple of either; a tuple gives a tuple of gradients. An
@@ -56,7 +69,15 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False):
     return compiled(gradient, function, "grad")
 
 
-def grad(function, argnums=0, has_aux=False, holomorphic=False):
+@overload
+def grad(function: np.ufunc, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[..., Any]: ...
+@overload
+def grad(
+    function: Callable[P, tuple[Any, Aux]], argnums: Argnums = 0, *, has_aux: Literal[True], holomorphic: bool = False
+) -> CompiledFunction[P, tuple[Any, Aux]]: ...
+@overload
+def grad(function: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[P, Any]: ...
+def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[..., Any]:
     """The gradient of a scalar-valued function; see `value_and_grad`. With `has_aux`: (gradient, anything).
 
     >>> from wengert import grad
@@ -210,7 +231,11 @@ def _loss(inner, has_aux, function, holomorphic):
     return at
 
 
-def vjp(function, *primals, has_aux=False):
+@overload
+def vjp(function: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False) -> tuple[R, Callable[[Any], tuple[*Ts]]]: ...
+@overload
+def vjp(function: Callable[[*Ts], tuple[R, Aux]], *primals: *Ts, has_aux: Literal[True]) -> tuple[R, Callable[[Any], tuple[*Ts]], Aux]: ...
+def vjp(function: Callable[[*Ts], Any], *primals: *Ts, has_aux: bool = False) -> tuple[Any, ...]:
     """(f(*primals), pullback): `pullback(cotangent)` is the tuple of cotangents of the primals.
 
     cotangent: the structure, shapes and dtypes of f's result. Source: Griewank & Walther (2008), ch. 3.
@@ -308,7 +333,7 @@ def _forward_of(function, has_aux):
 # -- forward mode ----------------------------------------------------------------------------------
 
 
-def jvp(function, primals, tangents):
+def jvp(function: Callable[..., R], primals: Iterable[Any], tangents: Iterable[Any]) -> tuple[R, R]:
     """(f(*primals), tangent of the result) for tangents of the primals; one pass, no storage.
 
     tangents: one per primal, with its structure, shapes and dtypes.

@@ -4,6 +4,11 @@ The function is captured once, on one lane; its IR then gets one more axis throu
 depends on a mapped argument. Branches stay branches where all lanes agree on the condition.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 from ...autodiff.batch import batch_into, spread
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
@@ -18,9 +23,10 @@ from ..values.storage import current_trace
 from .inner import Inner
 from .jit import signature_of
 from .transforms import check_function, compiled
+from .typed import CompiledFunction
 
 
-def vmap(function, in_axes=0, out_axes=0):
+def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> CompiledFunction[..., Any]:
     """`function` over an axis of its arguments: as a loop over that axis that stacks the results, in one program.
 
     in_axes:  the axis of each array that is mapped over, or None for what every lane gets whole: one for

@@ -1,29 +1,35 @@
 """What users see when something cannot be done: the situation, their line, and what to write instead."""
 
+from __future__ import annotations
+
 import linecache
 import os
 import types
 import warnings
+from typing import Any
 
 import numpy as np
 
+from ...ir.source import Source
+
 SPELLED = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, np.dtype, range, slice, type(Ellipsis))
+BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
 HOME = __name__.partition(".")[0]
 
 
-def shown(x, most=40):
+def shown(x: object, most: int = 40) -> str:
     """An object in a message: as Python writes it if that calls no method of the user's, else by its class."""
     text = _shown(x, most)
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def _shown(x, most):
+def _shown(x: Any, most: int) -> str:
     kind = type(x)
     if kind in SPELLED or issubclass(kind, np.generic) or kind.__module__.partition(".")[0] == HOME:
         return repr(x)
     if kind in (list, tuple, set, dict) and len(x) <= most:
         inside = [f"{shown(k, most)}: {shown(v, most)}" for k, v in x.items()] if kind is dict else [shown(v, most) for v in x]
-        first, last = {list: "[]", tuple: "()", set: "{}", dict: "{}"}[kind]
+        first, last = BRACKETS[kind]
         return f"{first}{', '.join(inside)}{',' if kind is tuple and len(x) == 1 else ''}{last}"
     if isinstance(x, type):
         return f"the class {x.__qualname__}"
@@ -84,7 +90,7 @@ class Fallback(UserWarning):
     """A call ran as plain Python, uncompiled; the message says why."""
 
 
-def message(situation, source=None, instead=None):
+def message(situation: str, source: Source | None = None, instead: str | None = None) -> str:
     """One screen: the situation, the user's file, line and text, and the spelling that works."""
     lines = [situation]
     if source is not None:
@@ -97,5 +103,5 @@ def message(situation, source=None, instead=None):
     return "\n".join(lines)
 
 
-def warn_fallback(reason, stacklevel=3):
+def warn_fallback(reason: str, stacklevel: int = 3) -> None:
     warnings.warn(Fallback(reason), stacklevel=stacklevel)

@@ -1,10 +1,14 @@
 """`wengert.rule`: rewrite rules of the user's, stated by two functions, and which of them are in force."""
 
+from __future__ import annotations
+
 import contextlib
 import contextvars
 import inspect
 import threading
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 from ...ir.exactness import ONLY_EXACT
 from ...ir.passes import user_rules
@@ -16,10 +20,18 @@ from .monomorphic import Family
 _stated = ()  # the rules in force, in the order in which they were stated
 _held = contextvars.ContextVar("rules", default=None)  # those of the trace being made
 _changing = threading.Lock()
-_fronts = weakref.WeakSet()  # the functions that would run a program without asking for the rules
+_fronts: weakref.WeakSet[Any] = weakref.WeakSet()  # the functions that would run a program without asking for the rules
 
 
-def rule(pattern, replacement, *, exact=False, where=None, name=None, check=True):
+def rule(
+    pattern: Callable[..., Any],
+    replacement: Callable[..., Any],
+    *,
+    exact: bool = False,
+    where: Callable[..., bool] | None = None,
+    name: str | None = None,
+    check: bool = True,
+) -> Stated:
     """From here on, programs compute `replacement` where they compute `pattern`. Two plain functions of parameters of the same names.
 
     Both are traced, for each set of shapes and dtypes that the parameters meet in a program; what a program has is compared equation by
@@ -68,18 +80,18 @@ class Stated:
     def __init__(self, family):
         self.family = family
 
-    def remove(self):
+    def remove(self) -> None:
         """Apply it no more."""
         change(lambda rules: tuple(r for r in rules if r is not self))
 
-    def __enter__(self):
+    def __enter__(self) -> Stated:
         change(lambda rules: rules if self in rules else (*rules, self))
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.remove()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{self.family}>"
 
 
