@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from .core import Func, Value
-from .core import verify as check
 from .exactness import ONLY_EXACT
 from .ops.control import loop
 from .ops.dense import solve
@@ -15,6 +14,7 @@ from .passes import bounds, cse, dce, fold, inline, loops, masks, memory, produc
 from .rewrite import rewrite
 from .rules import CONTRACTIONS, EXACT, RULES
 from .text import show
+from .verify import verify as check
 
 Pass: TypeAlias = Callable[..., Func]  # (func, options by keyword) -> func
 

@@ -23,7 +23,7 @@ from wengert.backends import native
 from wengert.backends.xla import dispatch
 from wengert.ir.passes import dce, fold
 from wengert.ir.pipeline import run as run_passes
-from wengert.tracer.call import entry
+from wengert.tracer.call import attempts
 from wengert.tracer.program import backend_choice
 
 
@@ -46,7 +46,7 @@ def outcome(seed, kind="sums", slopes=False):
 
 def as_traced(f, given):
     """`run` of a program that has seen no pass but those that generated code relies on."""
-    with mock.patch.object(entry, "optimise", lambda func, **options: run_passes(func, (fold, dce))):
+    with mock.patch.object(attempts, "optimise", lambda func, **options: run_passes(func, (fold, dce))):
         return run(f, given)
 
 

@@ -119,6 +119,8 @@ class Program:
         if kind < 0.66:
             return [f"{pad}for t in {part.format(self.base())}:", f"{pad}    s = s * 0.5 + t"]
         value = self.pick("0.5", "s", part.format(self.base()), f"{part.format(self.base())} * 0.5", self.vector(), "np.ones(3)")
+        if a.startswith("A") and value.startswith("(A"):  # a row into a column: where they meet, NumPy at times reads what it has written
+            value += ".copy()"
         return [f"{pad}{a} {self.pick('=', '=', '+=', '*=')} {value}"]
 
     def loop(self, pad, depth):

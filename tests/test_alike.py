@@ -13,9 +13,10 @@ from wengert.autodiff.split import sources
 from wengert.backends.xla.division import exact_divisions
 from wengert.backends.xla.lower import marks
 from wengert.ir import outline
-from wengert.ir.core import Func, verify
+from wengert.ir.core import Func
 from wengert.ir.ops.control import evaluate
 from wengert.ir.text import parse
+from wengert.ir.verify import verify
 from wengert.tracer.program import outlined
 
 DEPTH, WIDTH = 16, 5

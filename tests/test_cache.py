@@ -10,7 +10,7 @@ from cached import EXPECTED, SIMPLE, X, how, kept_file, plainly
 from wengert import grad, jit
 from wengert.backends.xla import executables
 from wengert.tracer.cache import environment, store
-from wengert.tracer.call import entry as entries
+from wengert.tracer.call import attempts
 
 PLAIN = """
     import math
@@ -36,7 +36,7 @@ PLAIN = """
 
 def test_the_second_process_neither_traces_nor_compiles(process, monkeypatch):
     first = process.run(PLAIN, X)
-    monkeypatch.setattr(entries, "capture", None)  # what traces
+    monkeypatch.setattr(attempts, "capture", None)  # what traces
     second = process.run(PLAIN, X)
     assert (first[0], second[0]) == ("kept", "read") and first[1] == second[1]
     assert second[1] == pytest.approx(plainly(PLAIN, X))

@@ -10,7 +10,7 @@ from wengert.autodiff import batch, checkpoints, jvp, vjp
 from wengert.autodiff.loops import UnboundedLoopError
 from wengert.backends.numpy import callable_of, emit
 from wengert.backends.xla import lower
-from wengert.ir.core import Builder, Lit, verify
+from wengert.ir.core import Builder, Lit
 from wengert.ir.ops import OPS
 from wengert.ir.ops.control import call, cond, host, loop, map_, region
 from wengert.ir.ops.elementwise import add, cast, gt, lt, mul
@@ -21,6 +21,7 @@ from wengert.ir.passes import dce
 from wengert.ir.source import Source
 from wengert.ir.text import parse, show
 from wengert.ir.types import IRTypeError, parse_type, type_of
+from wengert.ir.verify import verify
 
 
 def func(function, *types):

@@ -901,3 +901,41 @@ def another_kind(g, w, q):
 def test_a_number_is_after_a_loop_what_the_last_trip_made_it():
     g = np.random.default_rng(0).normal(size=50).astype(np.float32)
     check_same(another_kind, g, np.ones(2), 0.3)
+
+
+def either_raises(x, n):
+    if n == 1:
+        raise ValueError("one")
+    raise KeyError("other")
+
+
+def caught(x):
+    try:
+        return (either_raises(x, 1) if x[0] > 1 else either_raises(x, 2)) + 1
+    except ValueError:
+        return x * 3
+    except KeyError:
+        return x * 4
+
+
+def divided(x):
+    y = x.astype("c8")
+    y[x > 0] //= y[1] ** 2 if x[0] > 1 else float(x[0])
+    return y
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: (either_raises(x, 1) if x[0] > 1 else either_raises(x, 2)) + 1,
+    lambda x: (either_raises(x, 1) if x[0] > 1 else either_raises(x, 1)) + 1,
+    caught, lambda x: caught(x * 2) if x[1] > 3 else x, divided,
+])  # fmt: skip
+def test_a_choice_of_which_both_sides_raise(f):
+    compiled = jit(f)
+    for scale in (1, 10, 0):
+        told = []
+        for g in (f, compiled):
+            try:
+                told.append(g(np.array([1.0, 2.0]) * scale).tolist())
+            except Exception as error:
+                told.append((type(error), str(error).partition("\n")[0]))
+        assert told[0] == told[1]

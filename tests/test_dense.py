@@ -11,7 +11,7 @@ from wengert.autodiff.linalg import adjoint, along_rows, conjugate, matmul
 from wengert.autodiff.spectral import like
 from wengert.backends.numpy import callable_of, emit
 from wengert.backends.xla import lower
-from wengert.ir.core import Builder, verify
+from wengert.ir.core import Builder
 from wengert.ir.exactness import exactly
 from wengert.ir.ops.dense import cholesky, qr, solve, triangular_solve
 from wengert.ir.ops.elementwise import real
@@ -21,6 +21,7 @@ from wengert.ir.ops.signal import conv_general
 from wengert.ir.ops.spectral import eig, eigh, eigvals, eigvalsh, svd
 from wengert.ir.ops.transcendental import exp
 from wengert.ir.types import IRTypeError, parse_type, type_of
+from wengert.ir.verify import verify
 
 
 def program(body, *types):

@@ -13,12 +13,13 @@ from wengert.autodiff import vjp
 from wengert.backends.numpy import callable_of
 from wengert.backends.xla import XLA, lower
 from wengert.backends.xla.powers import half_powers
-from wengert.ir.core import Builder, verify
+from wengert.ir.core import Builder
 from wengert.ir.exactness import exactly
 from wengert.ir.ops import OPS
 from wengert.ir.ops.elementwise import FLOAT, cast
 from wengert.ir.ops.samples import EDGES
 from wengert.ir.types import IRTypeError, Tensor, parse_type, type_of
+from wengert.ir.verify import verify
 
 
 @functools.cache

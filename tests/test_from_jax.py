@@ -14,8 +14,8 @@ from wengert.autodiff import batch
 from wengert.backends.numpy import callable_of
 from wengert.backends.xla import bridge
 from wengert.backends.xla.primitives import PRIMITIVES
-from wengert.ir.core import verify
 from wengert.ir.types import IRTypeError, type_of
+from wengert.ir.verify import verify
 
 X = np.array([-1.5, -0.25, 0.0, 0.5, 2.0])
 P = np.array([0.1, 0.3, 0.5, 0.7, 0.9])

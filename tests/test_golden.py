@@ -8,11 +8,11 @@ import re
 
 import pytest
 
-from wengert.ir.core import verify
 from wengert.ir.passes import cse, dce, fold, inline, loops, masks, memory, products, simplify
 from wengert.ir.pipeline import run
 from wengert.ir.rules import EXACT
 from wengert.ir.text import parse, show
+from wengert.ir.verify import verify
 
 FILES = sorted((pathlib.Path(__file__).parent / "golden" / "passes").glob("*.ir"))
 STEPS = {

@@ -11,11 +11,12 @@ from wengert.autodiff import vjp
 from wengert.backends.numpy import callable_of
 from wengert.backends.xla import lower
 from wengert.backends.xla.indexing import MODES, ordered, wide
-from wengert.ir.core import Builder, verify
+from wengert.ir.core import Builder
 from wengert.ir.ops import OPS
 from wengert.ir.ops.indexing import index_arrays, put_along_axis, put_arrays, take_along, take_along_axis
 from wengert.ir.ops.sorting import argsort
 from wengert.ir.types import type_of
+from wengert.ir.verify import verify
 
 
 def build(function, *arrays):

@@ -15,10 +15,11 @@ from wengert.backends.numpy import callable_of, fused
 from wengert.backends.xla.fusion_barrier import materialized
 from wengert.backends.xla.lower import lower
 from wengert.ir import outline, pipeline, text
-from wengert.ir.core import Builder, verify
+from wengert.ir.core import Builder
 from wengert.ir.ops.control import COUNTER, loop
 from wengert.ir.rewrite import rewrite
 from wengert.ir.rules import CONTRACTIONS
+from wengert.ir.verify import verify
 from wengert.tracer.program import check_weakening
 
 FEW, MANY, MOST = 20, 60, 300_000

@@ -11,12 +11,13 @@ from wengert.backends import native
 from wengert.backends.xla import write_after_read
 from wengert.backends.xla.lower import lower
 from wengert.ir.affine import Affine
-from wengert.ir.core import Builder, Lit, verify
+from wengert.ir.core import Builder, Lit
 from wengert.ir.ops.control import COUNTER, evaluate
 from wengert.ir.ops.elementwise import add, ge, lt, maximum, minimum, mul, select, sub
 from wengert.ir.passes import dce, loops, memory
 from wengert.ir.pipeline import run
 from wengert.ir.text import parse
+from wengert.ir.verify import verify
 
 
 def compiled(func, xs, **options):

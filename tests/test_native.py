@@ -24,12 +24,13 @@ from wengert.backends.native.scalar import CALLS, NATIVE
 from wengert.backends.native.scatter import SCATTERS
 from wengert.backends.native.shapes import SHAPES
 from wengert.backends.xla import lower
-from wengert.ir.core import Builder, verify
+from wengert.ir.core import Builder
 from wengert.ir.op import OPS
 from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, reshape
 from wengert.ir.text import parse
 from wengert.ir.types import Tensor, parse_type, type_of
+from wengert.ir.verify import verify
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 

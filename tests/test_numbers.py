@@ -238,7 +238,7 @@ def test_bools_and_scalars_where_numpy_has_rules_of_their_own():
 def test_operators_that_pythons_numbers_lack():
     """TypeError in Python's words: also on one side of a choice alone, where the other side goes on."""
     made = {int: lambda x: int(x[0]), float: lambda x: float(x[0]), complex: lambda x: complex(x[0], 1), bool: lambda x: bool(x[0] > 2)}
-    operators = [operator.floordiv, operator.mod, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+    operators = [operator.floordiv, operator.mod, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift, operator.matmul]
     x = np.array([3.0, 4.0])
     for f, a, b in itertools.product(operators, made, made):
         for g in (lambda x, f=f, a=a, b=b: f(made[a](x), made[b](x)), lambda x, f=f, a=a, b=b: f(a(3), made[b](x))):

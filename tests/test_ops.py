@@ -15,10 +15,11 @@ import pytest
 from wengert.autodiff import BATCH, DERIVATIVE, batch, jvp, vjp
 from wengert.backends.numpy import callable_of
 from wengert.backends.xla import XLA, lower
-from wengert.ir.core import Builder, Func, verify
+from wengert.ir.core import Builder, Func
 from wengert.ir.ops import OPS
 from wengert.ir.text import parse, show
 from wengert.ir.types import type_of
+from wengert.ir.verify import verify
 
 ULPS = 8
 PRECISION = ((3e-16, 1e-3, 1e-6), (1e-6, 3e-2, 1e-4), (1e-3, 1e-1, 5e-2))  # coarsest eps on the way -> step and bound of finite differences

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wengert.backends.numpy import callable_of
-from wengert.ir.core import Builder, Constant, Lit, verify
+from wengert.ir.core import Builder, Constant, Lit
 from wengert.ir.ops.control import call, cond, host, region
 from wengert.ir.ops.elementwise import abs, add, and_, cast, eq, maximum, minimum, mul, neg, not_, or_, select, sub
 from wengert.ir.ops.linalg import dot_general
@@ -21,6 +21,7 @@ from wengert.ir.pipeline import PIPELINE, run
 from wengert.ir.rules import EXACT
 from wengert.ir.text import parse, show
 from wengert.ir.types import parse_type
+from wengert.ir.verify import verify
 
 # -- random programs -------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import pytest
 from compare import check_same
 
 from wengert import grad, jit
-from wengert.ir.core import Builder, verify
+from wengert.ir.core import Builder
 from wengert.ir.ops.control import COUNTER, evaluate, loop
 from wengert.ir.ops.elementwise import add, ge, le, mul, select, sub
 from wengert.ir.ops.linalg import dot_general
@@ -14,6 +14,7 @@ from wengert.ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice,
 from wengert.ir.passes import products
 from wengert.ir.pipeline import run
 from wengert.ir.types import parse_type
+from wengert.ir.verify import verify
 
 NOTE = "the trips of the loop are independent, and are done at once, by one product"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wengert.backends.numpy import callable_of
-from wengert.ir.core import Builder, Lit, verify
+from wengert.ir.core import Builder, Lit
 from wengert.ir.ops.elementwise import add, maximum, mul, neg
 from wengert.ir.ops.shape import transpose
 from wengert.ir.ops.transcendental import exp, log, log1p, logistic, softplus
@@ -20,6 +20,7 @@ from wengert.ir.rules import RULES
 from wengert.ir.source import Source
 from wengert.ir.text import parse, show
 from wengert.ir.types import IRTypeError, Tensor, parse_type
+from wengert.ir.verify import verify
 
 DTYPES = [np.dtype(n) for n in ("f8", "f4", "c16", "i8", "u1", "?")]
 LITERALS = {"f": (2.0, -0.5, 3.0, 0.1), "c": (2.0, 0.5 - 1j), "i": (2, -3), "u": (2, 5), "b": (True, False)}

@@ -10,9 +10,10 @@ from test_ops import EVERY_OP, func_of
 from wengert import grad, jit
 from wengert.backends import native
 from wengert.backends.numpy import LARGEST, callable_of, fused
-from wengert.ir.core import Builder, verify
+from wengert.ir.core import Builder
 from wengert.ir.ops import OPS
 from wengert.ir.types import parse_type
+from wengert.ir.verify import verify
 from wengert.tracer.program import backend_choice
 from wengert.tracer.program.check_weakening import decided
 

@@ -12,7 +12,7 @@ from test_ops import EVERY_OP, func_of
 
 from wengert import jit
 from wengert.backends.numpy import callable_of, plain
-from wengert.ir.core import Builder, Lit, verify
+from wengert.ir.core import Builder, Lit
 from wengert.ir.ops.control import cond, region
 from wengert.ir.ops.elementwise import (
     abs,
@@ -40,6 +40,7 @@ from wengert.ir.ops.reduction import reduce_max, reduce_sum
 from wengert.ir.ops.shape import broadcast, concatenate, reshape, slice_, transpose
 from wengert.ir.ops.transcendental import exp, logistic, sin
 from wengert.ir.types import parse_type
+from wengert.ir.verify import verify
 from wengert.tracer.program import numpy_call
 
 

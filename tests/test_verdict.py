@@ -8,8 +8,9 @@ import pytest
 from deep import I0, NUMBER, TRUTH, VECTOR, WHOLE, at, op
 
 from wengert import jit
-from wengert.ir.core import Builder, Lit, verify
+from wengert.ir.core import Builder, Lit
 from wengert.ir.ops.control import evaluate
+from wengert.ir.verify import verify
 from wengert.tracer.program.check_weakening import decided
 
 pytestmark = pytest.mark.as_numpy

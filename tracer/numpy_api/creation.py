@@ -81,6 +81,14 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
     return np.full_like(fresh(value), fill_value, dtype, order, shape=shape)
 
 
+def check_numbers(numbers, dtype):
+    """That NumPy takes Python's numbers of a list into this dtype."""
+    if dtype.kind in "iu":
+        whole_parts(numbers, dtype)
+    elif dtype.kind == "f" and any(weak_kind(v) is complex for v in flat(numbers)):
+        raise TypeError(message("float() argument must be a string or a real number, not 'complex'", locate()))
+
+
 @implements(np.array)
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=64):
     np.array(0, order=order)  # NumPy's own words
@@ -90,10 +98,8 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
         x = np.zeros_like(fresh(value_of(object)), np.dtype(dtype), shape=(1,) * ndmin)
         x[...] = object
         return x
-    if dtype is not None and isinstance(object, list | tuple) and np.dtype(dtype).kind in "iu":
-        whole_parts(object, np.dtype(dtype))
-    if dtype is not None and isinstance(object, list | tuple) and np.dtype(dtype).kind == "f" and any(weak_kind(v) is complex for v in flat(object)):
-        raise TypeError(message("float() argument must be a string or a real number, not 'complex'", locate()))
+    if dtype is not None and isinstance(object, list | tuple):
+        check_numbers(object, np.dtype(dtype))
     x = handle(object)
     if x.ndim > ndmax and (isinstance(object, list | tuple) or dtype is not None and x.dtype != dtype):
         raise ValueError(message("object too deep for desired array", locate()))

@@ -213,7 +213,7 @@ BITS = {np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^", np.left_sh
 
 def refuse_undefined(ufunc, kinds):
     """TypeError, in Python's words, for an operator that Python's numbers of these kinds do not have."""
-    symbol = WHOLE.get(ufunc) if complex in kinds else "@" if ufunc is np.matmul else None
+    symbol = "@" if ufunc is np.matmul else WHOLE.get(ufunc) if complex in kinds else None
     if symbol is None and (complex in kinds or float in kinds):
         symbol = BITS.get(ufunc)
     if symbol is not None:

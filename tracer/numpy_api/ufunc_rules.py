@@ -209,6 +209,11 @@ def power_floats(x, y):
     return powered(x, y, known)
 
 
+def float_power(x, y):
+    """x ** y, always by the power of the C library."""
+    return e.pow(x, y) if isinstance(y, Lit) and y.value == 0.5 and x.type.kind == "f" else power_floats(x, y)
+
+
 def power_complex(x, y):
     """x ** y; 1 at y = 0; of x = 0 it is 0 where the real part of y is positive, else NaN.  [npy_cpow]"""
     at_zero = e.select(e.gt(e.real(y), 0), Lit(0, x.type), Lit(complex(np.nan, np.nan), x.type))

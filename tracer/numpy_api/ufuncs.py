@@ -13,6 +13,7 @@ from .ufunc_rules import (
     by_parts,
     equal,
     extreme,
+    float_power,
     floor_divide,
     frexp,
     gcd,
@@ -49,7 +50,7 @@ FLOAT_ONLY = {  # ufunc of floating numbers -> op
     np.log2: log_to(2, t.log2), np.log10: log_to(10, t.log10),
     np.sin: t.sin, np.cos: t.cos, np.tan: t.tan, np.arcsin: t.asin, np.arccos: t.acos, np.arctan: t.atan, np.arctan2: t.atan2,
     np.sinh: t.sinh, np.cosh: t.cosh, np.tanh: t.tanh, np.arcsinh: t.asinh, np.arccosh: t.acosh, np.arctanh: t.atanh,
-    np.logaddexp: t.logaddexp, np.hypot: t.hypot, np.float_power: power_floats, np.true_divide: e.div,
+    np.logaddexp: t.logaddexp, np.hypot: t.hypot, np.float_power: float_power, np.true_divide: e.div,
 }
 
 UFUNCS.update({

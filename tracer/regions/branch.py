@@ -119,16 +119,21 @@ def either_way(test, then, other, slots, live, held, simple=None):
     condition = test.value
     where = locate()
     a, b = ran("then", then, slots, held), ran("otherwise", other, slots, held)
+    if a.raised and b.raised and is_alike(a.raised, b.raised):
+        raise a.raised
     if simple and not (a.thrown or b.thrown):
         found = _logical(condition, a, b, simple)
         if found is not None:
             return found
     joint = Merger(a, b, condition, where)
     try:
-        return merged(joint, a, b, condition, where, slots, live)
+        code = merged(joint, a, b, condition, where, slots, live)
     finally:
         for used in (joint, a, b):
             used.close()
+    if a.raised and b.raised:
+        raise a.raised  # nothing follows; the program has raised one of the two before it comes here
+    return code
 
 
 def merged(joint, a, b, condition, where, slots, live):
@@ -171,7 +176,14 @@ def ran(name, body, slots, held):
         if not answers(error):
             raise
         raised = error
-    return Run(name, lambda: thrown(raised), slots, choice=True)
+    run = Run(name, lambda: thrown(raised), slots, choice=True)
+    run.raised = raised
+    return run
+
+
+def is_alike(a, b):
+    """Whether two exceptions say the same."""
+    return type(a) is type(b) and str(a) == str(b)
 
 
 TRUTHS, ANY = ("b",), tuple("biufc")  # of what dtypes numbers are that may be computed both ways

@@ -15,6 +15,8 @@ EFFECTLESS = 16  # so few scalar equations cost less than a branch around them
 class Run:
     """code: how the body ended; values, heap: Slot -> its value after; writes: Storage -> its value after"""
 
+    raised = None  # the exception that Python raised while the body was traced, which the program raises
+
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
         failed, before = False, {s: s.get() for s in slots}
         held = [(x, items(x)) for x in watched]
