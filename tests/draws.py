@@ -34,6 +34,8 @@ from wengert.tracer.common.errors import WengertError
 from wengert.tracer.program import backend_choice as engines
 from wengert.tracer.program import trap
 
+PROGRAM = dispatch.program
+
 ENGINES = {  # what a `with` statement enters
     "numpy": lambda: [  # equations one by one, no XLA: fast
         mock.patch.object(dispatch, "program", random_flow.program),
@@ -43,7 +45,7 @@ ENGINES = {  # what a `with` statement enters
     "straight": lambda: [choice("numpy")],  # as engine="numpy"
     "nests": lambda: [choice("nests")],
     "native": lambda: [native.asked(0), choice("xla")],  # every loop as machine code, however short
-    "xla": lambda: [native.asked(None), choice("xla")],
+    "xla": lambda: [native.asked(None), choice("xla"), mock.patch.object(dispatch, "program", PROGRAM)],
     "default": lambda: [choice(None)],
 }
 

@@ -4,6 +4,7 @@ A family whose module has `draw` and `differences` is one line: `"numbers": run_
 """
 
 import contextlib
+import dataclasses
 import random
 
 import random_batches
@@ -62,8 +63,15 @@ def exact(kind):
     found = of_outcome(lambda seed: random_exact.outcome(seed, kind, seed % 4 == 0), lambda seed: f"random_exact.py --kind {kind}, seed {seed}", 2)
 
     def run(seed, engine):
-        with on("xla") if engine == "default" else contextlib.nullcontext():  # which time decides, and so may be another for the two programs
-            return found(seed, engine)
+        # by time, or by what a program holds, the two programs may run on engines of which each has a tanh of its own
+        with on("xla") if engine in ("default", "straight") else contextlib.nullcontext():
+            said = found(seed, engine)
+            if said.verdict == "different" and engine == "numpy":
+                with on("xla"):  # NumPy's BLAS sums in an order that depends on how its operands lie in memory
+                    by_xla = found(seed, "xla")
+                if by_xla.verdict == "agree":
+                    return dataclasses.replace(by_xla, verdict="explained", why="BLAS sums in another order where an operand lies otherwise")
+            return said
 
     return run
 

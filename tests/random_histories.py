@@ -29,6 +29,7 @@ class Box:
 
 G, TABLE, ROWS, CONFIG, BOX = 2.0, np.arange(4.0), [1.0, 2.0], {"rate": 0.5, "steps": 2, "mode": "add"}, Box()
 NESTED = {"rows": [np.ones(3), np.zeros(2)], "pair": (1, 2.5)}
+SHAPE, NAMES, MIX = np.array([2, 3]), np.array(["a", "b"]), np.array([1.5, "x"], object)
 
 def helper(x, k=2.0, *, m=1):
     return x * k + m
@@ -49,10 +50,11 @@ RULES = {
               "BOX.field[0]", "BOX.field.sum()", "BOX.inner[1]", "offset", "counts[0]", "NESTED['rows'][0][0]", "NESTED['pair'][1]", "BOX.twice",
               "n", "s",
               "len(TABLE)", "len(CONFIG)", "CONFIG.get('extra', 3.0)", "getattr(BOX, 'more', 0.5)", "max(ROWS)", "np.mean(ROWS)", "len(BOX.inner)",
+              "SHAPE[1]", "np.zeros(SHAPE[0]).size", "np.ones(SHAPE).sum()", "(NAMES == 'a').sum()", "MIX[0]",
               "helper(<state>)", "helper(1.0, m=<state>)", "BOX.scaled(<state>)", "b[0]", "x[-1]"],
     "test": ["<state> > <state>", "<state> > 1", "CONFIG['mode'] == 'add'", "'extra' in CONFIG", "n > 2", "isinstance(s, float)", "len(ROWS) > 2",
         "a.dtype == b.dtype",
-             "x.sum() > <state>", "hasattr(BOX, 'more')", "a is b", "not ROWS", "x.ndim == 1", "n"],
+             "x.sum() > <state>", "hasattr(BOX, 'more')", "a is b", "not ROWS", "x.ndim == 1", "n", "NAMES[0] == 'a'"],
     "statement": [
         "x = x + <state>", "x = x * <state>", "x = helper(x)", "x = helper(x, <state>)", "x = BOX.scaled(x)", "x = x + TABLE[:1]",
         "x = x - BOX.field[:1]",
@@ -67,10 +69,12 @@ RULES = {
         "NESTED['rows'][0][1] = <state>",
         "if x.sum() > 40: raise ValueError('large')", "assert <state> != 7", "x = x + TABLE[n]", "if len(ROWS) > 3: ROWS.pop()",
         "x = x.astype(a.dtype)",
+        "SHAPE[0] = 3", "SHAPE[1] = SHAPE[1] % 3 + 1", "SHAPE[:1] += 1 if SHAPE[0] < 4 else -2", "NAMES[0] = NAMES[-1]", "NAMES[1:] = 'b'",
+        "MIX[0] = 0.5", "MIX[0] += 1", "np.copyto(NAMES[:1], NAMES[1])",
         "BOX.last = x", "y = a if <test> else b; x = x + y[0]", "CONFIG['mode'] = 'sub' if <test> else 'add'", "s = s + 1",
     ],
     "kept": ["x", "a", "b", "BOX.scale", "TABLE", "counts", "x.sum()", "TABLE[1:]", "ROWS[0]", "BOX.field", "(a, n)", "{'x': x, 's': s}", "offset",
-        "x.shape"],
+        "x.shape", "NAMES", "SHAPE", "np.zeros(SHAPE)", "MIX"],
     "value": ["3.0", "2", "np.float64(0.5)", "np.float32(1.5)", "7", "-1.0", "True", "0", "1.25", "np.int64(4)"],
     "array": ["np.arange(4.0)", "np.arange(4)", "np.ones(5)", "np.full(4, 0.5, 'f4')", "np.arange(4, dtype='u1')", "np.zeros((4, 1))"],
     "change": [
@@ -83,11 +87,12 @@ RULES = {
         "change(<value>)", "counts[0] = 5", "helper.__defaults__ = (<value>,)", "helper.__kwdefaults__ = {'m': <value>}",
         "helper = lambda x, k=3.0, m=2: x - k * m", "Box.scaled = lambda self, x: x + self.scale", "NESTED['rows'][0][0] = <value>",
         "NESTED['rows'].append(np.ones(1))", "NESTED['pair'] = (3, <value>)", "BOX.scaled = lambda x: x * 3", "f.__code__ = f.__code__",
-        "TABLE.shape = (4,)",
+        "TABLE.shape = (4,)", "SHAPE[0] = 1", "SHAPE = np.array([2, 3])", "NAMES[0] = 'c'", "NAMES = np.array(['a', 'b', 'a'])", "MIX[0] = <value>",
+        "MIX = np.array([1.0, 2])", "SHAPE = SHAPE.copy()", "NAMES = NAMES.copy()",
     ],
 }  # fmt: skip
 LEAVES = {"state": ["G", "BOX.scale", "offset", "ROWS[0]", "TABLE[0]", "0.5", "n"], "test": ["<state> > 1", "n > 2"]}
-GLOBALS = ("G", "TABLE", "ROWS", "CONFIG", "NESTED")
+GLOBALS = ("G", "TABLE", "ROWS", "CONFIG", "NESTED", "SHAPE", "NAMES", "MIX")
 KINDS = ["f8", "f8", "f4", "i8", "i4", "u1", "f8"]
 
 

@@ -1,6 +1,7 @@
 """Python's ints have no end, the program's have 64 bits: a result is right, or the call raises and has changed nothing."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -242,3 +243,23 @@ def test_floats_beside_known_ints_beyond_64_bits():
         compiled = jit(f, engine="numpy")
         for x in (0.0, 2.0**63, 2.0**64, math.nextafter(2.0**64, 0.0), math.nextafter(2.0**64, math.inf), -(2.0**64), math.inf, -math.inf, math.nan):
             assert compiled(x) == f(x), (x, k)
+
+
+@pytest.mark.parametrize("f", [
+    lambda i, u: i[0] * i[0], lambda i, u: i[0] + i[0] + i[0], lambda i, u: u[0] + u[0], lambda i, u: -u[0], lambda i, u: u[1] - u[0],
+    lambda i, u: u[0] * 2, lambda i, u: (u[:1] + u[:1])[0], lambda i, u: np.add(u[0], u[0]),
+])  # fmt: skip
+def test_single_integers_that_wrap_where_numpy_is_to_raise(f):
+    given, compiled = (np.array([2**62, 5]), np.array([200, 3], "u1")), jit(f)
+    with np.errstate(all="ignore"):
+        compiled(*given)
+    for state in ("raise", "warn"):
+        done = []
+        for g in (f, compiled):
+            with warnings.catch_warnings(), np.errstate(all=state):
+                warnings.simplefilter("ignore")
+                try:
+                    done.append(repr(g(*given)))
+                except FloatingPointError as error:
+                    done.append(str(error))
+        assert done[0] == done[1]

@@ -65,8 +65,8 @@ class Attempts:
         """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
         promoted = self.changing()
         first = self.attempt(kinds, Speculation(given, path), promoted)
-        if first is None:
-            return self.attempt(kinds, Speculation(given, path), (), final=True)
+        if first is None:  # whole numbers are what decides mostly, shapes among it
+            return self.attempt(kinds, Speculation(given, path), (), "biu") or self.attempt(kinds, Speculation(given, path), (), "biufc", final=True)
         more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
         if not more:
             return first
@@ -87,14 +87,17 @@ class Attempts:
                     seen[place] = {1, 2}
         return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
 
-    def attempt(self, kinds, choices, promoted, final=False):
-        """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing."""
+    def attempt(self, kinds, choices, promoted, frozen="", final=False):
+        """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing.
+
+        frozen: of what kinds of numbers small arrays are known.
+        """
         leaves, made = list(self.leaves), []
         for i, k in zip(self.dynamic, kinds):
             leaves[i] = k
 
         def around():
-            made.append(Outside(len(kinds), promoted, frozen=final))
+            made.append(Outside(len(kinds), promoted, frozen=frozen))
             known = [(self.compiled.name, self.compiled.function), *self.static.items()]
             made[-1].names.update((id(x), (x, name)) for name, x in known)
             for name, x in self.static.items():
@@ -115,7 +118,7 @@ class Attempts:
         numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, guard.Read) else None for x in captured.inputs)]
         ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
         if ints and not fit(captured.func, ints):
-            if promoted and not final:
+            if promoted and not frozen:
                 self.fixed.update(promoted)
                 return None
             if any(k.kind is int for k in kinds):

@@ -17,6 +17,7 @@ SAFE = {
     "select", "eq", "ne", "lt", "le", "gt", "ge", "is_finite", "real", "imag", "conj", "make_complex", "bitcast", "copysign", "floor",
     "ceil", "trunc",
 }  # fmt: skip
+WRAPPING = {"add", "sub", "mul", "neg", "abs"}  # of NumPy's single integers, which tell of it, as arrays do not
 TEXT = "NumPy's floating-point errors {} here, by np.errstate or np.seterr"
 HINT = "Test for what would raise, or let NumPy go on around the call."
 
@@ -66,4 +67,6 @@ def risky(e):
     if e.op.name == "cast":
         have, want = e.operands[0].type.dtype, e.results[0].type.dtype
         return not (np.can_cast(have, want) or have.kind in "biu" and want != np.float16)
+    if e.op.name in WRAPPING and not e.results[0].type.shape and e.results[0].type.kind in "iu":
+        return True
     return e.op.name in DIVIDING or e.op.name not in SAFE and any(x.type.kind in "fc" for x in (*e.operands, *e.results))

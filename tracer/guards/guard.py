@@ -191,8 +191,19 @@ def alike(array, contents):
     """Whether an array still holds what it did."""
     if type(array) is not type(contents) or array.dtype != contents.dtype or array.shape != contents.shape:
         return False
+    if array.dtype.hasobject:
+        return all(map(same, np.asarray(array).ravel().tolist(), np.asarray(contents).ravel().tolist()))
     hidden = np.array_equal(np.ma.getmaskarray(array), np.ma.getmaskarray(contents)) if isinstance(array, np.ma.MaskedArray) else True
     return hidden and np.asarray(array).tobytes() == np.asarray(contents).tobytes()
+
+
+def same(a, b):
+    """Whether two elements of arrays of objects are one, or one number or string; records by their fields."""
+    if a is b:
+        return True
+    if type(a) is tuple is type(b):
+        return len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and isinstance(a, SCALARS) and (a == b and repr(a) == repr(b))
 
 
 def of_class(kind, name):

@@ -30,6 +30,7 @@ from .guard import BUILTINS, MISSING, SCALARS, Read, contents, small, within
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, PARTS, Reliance, library
+from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
 from .state import SEEN_THROUGH, UNBOUND, Slot, inside
 from .stores import Stores, items
@@ -39,7 +40,6 @@ NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
 FEW = 64  # items of a container that code without hooks may read
-RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
 FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
 
 
@@ -60,9 +60,9 @@ def changing(value):
 
 class Outside(Stores, Reliance):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
-    frozen: whether small arrays are relied on instead of taken in."""
+    frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
 
-    def __init__(self, arguments=0, promoted=(), frozen=False):
+    def __init__(self, arguments=0, promoted=(), frozen=""):
         self.arguments, self.promoted, self.frozen = arguments, frozenset(promoted), frozen
         self.reads = {}  # place -> Read
         self.inputs = []  # [(Read, Value)]
@@ -79,6 +79,7 @@ class Outside(Stores, Reliance):
         self.assigned = set()  # slots of globals and cells that the functions called may assign
         self.made = {}  # id -> weak reference to an instance made while tracing
         self.written = ()
+        self.relied = ReliedArrays()
         self.draws = Draws()
         self.identified = False  # whether it was asked which list or dict one is
         self.stray = Unhooked(self)  # sees what runs without hooks
@@ -100,15 +101,12 @@ class Outside(Stores, Reliance):
         value, kind = read.value, type(read.value)
         if read.place in self.promoted and changing(value):
             read.how = "input"
-        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not (self.frozen and value.size <= RELIED_ON):
+        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not self.is_frozen(value):
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
         elif isinstance(value, np.ndarray):
             isolation.refuse(f"it needs to know what is in the array {read.name}")
-            if kind is not np.ndarray and value.size > RELIED_ON:
-                text = f"{read.name} is a {kind.__name__}, a subclass of ndarray, and too large to be compared at every call"
-                raise UnsupportedError(message(text, locate(), "Make np.asarray(x) of it outside."))
-            read.how, read.other = ("contents", value.copy()) if value.size <= RELIED_ON and not value.dtype.hasobject else ("value", None)
+            read.how, read.other = "contents", self.relied.meet(value, read)
             if value.dtype.hasobject:
                 self.names.setdefault(id(value), (value, read.name))
         elif kind in SEEN_THROUGH:
@@ -120,6 +118,9 @@ class Outside(Stores, Reliance):
             if "decimal" in (kind.__module__, getattr(value, "__module__", None), getattr(value, "__name__", None)):
                 made = Asked(context, (), {}, 0, "the context of decimal", locate(), False)
                 self.reads.setdefault(made.place, made)
+
+    def is_frozen(self, array):
+        return array.dtype.kind in self.frozen and array.size <= RELIED_ON
 
     def enter(self, read, whole=True):
         """What the trace gets to see of the value of a read."""

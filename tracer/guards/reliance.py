@@ -85,6 +85,8 @@ class Reliance:
             text = f"{self.called(x)}, a {kind.__name__} from outside, is given to code that is not captured, and what it holds cannot be compared"
             raise UnsupportedError(message(f"{text} ({error})", locate(), ADVICE)) from None
         inner = [v for v in held if not is_fixed(v)]
+        if outside and any(isinstance(v, Traced) for v in held) and not self.has_made(x):
+            return None, self._attributes(x)
         if self.is_inside(x, held, outside):
             self.whole[id(x)] = x, None, inner
             return None, inner
@@ -95,6 +97,18 @@ class Reliance:
         for v in inner:
             self.names.setdefault(id(v), (v, f"a {type(v).__name__} in {name}"))
         return read, inner
+
+    def _attributes(self, x):
+        """Rely one by one on the attributes of an object from outside, some of which the trace has stored or takes in -> what they hold."""
+        name, held = self.called(x), getattr(x, "__dict__", None)
+        if type(held) is not dict:
+            text = f"{name}, a {type(x).__name__} from outside in which the trace has stored, is given to code that is not captured"
+            raise UnsupportedError(message(text, locate(), ADVICE))
+        self.read("contents", None, None, f"the names in {name}", parent=self.read("attribute", x, "__dict__", name))
+        known = {k: v for k, v in held.items() if not isinstance(v, Traced)}
+        for key in known:
+            self.firm(self.read("attribute", x, key, f"{name}.{key}"))
+        return list(known.values())
 
     def _frame(self, x, outside):
         """What a generator or another iterator holds, which is not from outside."""

@@ -1,5 +1,7 @@
 """What one trace stores outside: the values there were are kept, and put back after it; the new ones are stored again at every call."""
 
+import numpy as np
+
 from ..common.errors import UnsupportedError, message, shown
 from . import isolation
 from .effects import Contents, Original
@@ -67,7 +69,7 @@ class Stores:
             if had is not None and differ(had, items(made)):
                 out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
                 self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
-        out += [(call, args) for _, call, args in self.calls]
+        out += [(call, args) for _, call, args in self.calls] + self.relied.effects()
         return [(place, self.given(value)) for place, value in out]
 
     def given(self, x):
@@ -75,6 +77,8 @@ class Stores:
         read = self.copies.get(id(x))
         if read is not None:
             return Original(read)
+        if isinstance(x, np.ndarray):
+            return self.relied.given(x)
         if type(x) in (list, tuple):
             inside = [self.given(v) for v in x]
             return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
@@ -87,3 +91,4 @@ class Stores:
         """Put back what the trace stored to."""
         for slot, before in self.heap.items():
             slot.set(before)
+        self.relied.restore()

@@ -13,7 +13,7 @@ from ...common.frames import locate
 from ...extents.align import from_zero, parts, value_of
 from ...extents.bounded import BoundedArray, SpanExtent, made, refused
 from ...extents.numbers import FAR, between, bounded, compare, greatest, minus, number, operand, plus, require, traced
-from ...values.array import Traced, TracedScalar, fresh
+from ...values.array import Traced, TracedArray, TracedScalar, fresh
 from ...values.promote import operand_as, read
 from ...values.speculate import whole_number
 from ..handles import handle
@@ -50,6 +50,8 @@ def extent_of(size):
 
 def sized(real, shape, *args, **kwargs):
     """np.zeros and its like of a shape with traced sizes."""
+    if isinstance(shape, TracedArray) and shape.ndim == 1:
+        shape = [shape[i] for i in range(len(shape))]
     sizes = shape if isinstance(shape, tuple | list) else (shape,)
     rooms = [extent_of(n) for n in sizes]
     if real is np.full:
