@@ -16,7 +16,8 @@ from productions import Grammar
 
 from wengert import jit
 
-HEAD = """import numpy as np
+HEAD = """import collections, heapq, operator
+import numpy as np
 
 class Box:
     def __init__(self):
@@ -30,6 +31,8 @@ class Box:
 G, TABLE, ROWS, CONFIG, BOX = 2.0, np.arange(4.0), [1.0, 2.0], {"rate": 0.5, "steps": 2, "mode": "add"}, Box()
 NESTED = {"rows": [np.ones(3), np.zeros(2)], "pair": (1, 2.5)}
 SHAPE, NAMES, MIX = np.array([2, 3]), np.array(["a", "b"]), np.array([1.5, "x"], object)
+QUEUE = collections.deque([1.0, 2.0, 3.0])
+exec("def unseen(x): return x * ROWS[0] + TABLE[0] + BOX.scale + QUEUE[0] + CONFIG['rate']")  # without source
 
 def helper(x, k=2.0, *, m=1):
     return x * k + m
@@ -50,7 +53,7 @@ RULES = {
               "BOX.field[0]", "BOX.field.sum()", "BOX.inner[1]", "offset", "counts[0]", "NESTED['rows'][0][0]", "NESTED['pair'][1]", "BOX.twice",
               "n", "s",
               "len(TABLE)", "len(CONFIG)", "CONFIG.get('extra', 3.0)", "getattr(BOX, 'more', 0.5)", "max(ROWS)", "np.mean(ROWS)", "len(BOX.inner)",
-              "SHAPE[1]", "np.zeros(SHAPE[0]).size", "np.ones(SHAPE).sum()", "(NAMES == 'a').sum()", "MIX[0]",
+              "SHAPE[1]", "QUEUE[0]", "QUEUE[-1]", "np.zeros(SHAPE[0]).size", "np.ones(SHAPE).sum()", "(NAMES == 'a').sum()", "MIX[0]",
               "helper(<state>)", "helper(1.0, m=<state>)", "BOX.scaled(<state>)", "b[0]", "x[-1]"],
     "test": ["<state> > <state>", "<state> > 1", "CONFIG['mode'] == 'add'", "'extra' in CONFIG", "n > 2", "isinstance(s, float)", "len(ROWS) > 2",
         "a.dtype == b.dtype",
@@ -69,6 +72,11 @@ RULES = {
         "NESTED['rows'][0][1] = <state>",
         "if x.sum() > 40: raise ValueError('large')", "assert <state> != 7", "x = x + TABLE[n]", "if len(ROWS) > 3: ROWS.pop()",
         "x = x.astype(a.dtype)",
+        "x = unseen(x)", "x = x + unseen(<state>)", "QUEUE.rotate(1)", "if <test>: QUEUE.rotate(1)", "QUEUE[0] = <state>",
+        "if <test>: ROWS[1:] = [0.5]",
+        "for i in range(n): heapq.heappush(ROWS, <state>)", "if <test>: operator.iadd(ROWS, [2.5])", "list.append(ROWS, <state>)",
+        "if <test>: ROWS.append(<state>)", "if <test>: CONFIG.update(rate=<state>)", "for i in range(n): ROWS.append(0.25)",
+        "if <test>: BOX.inner.reverse()",
         "SHAPE[0] = 3", "SHAPE[1] = SHAPE[1] % 3 + 1", "SHAPE[:1] += 1 if SHAPE[0] < 4 else -2", "NAMES[0] = NAMES[-1]", "NAMES[1:] = 'b'",
         "MIX[0] = 0.5", "MIX[0] += 1", "np.copyto(NAMES[:1], NAMES[1])",
         "BOX.last = x", "y = a if <test> else b; x = x + y[0]", "CONFIG['mode'] = 'sub' if <test> else 'add'", "s = s + 1",
@@ -88,11 +96,11 @@ RULES = {
         "helper = lambda x, k=3.0, m=2: x - k * m", "Box.scaled = lambda self, x: x + self.scale", "NESTED['rows'][0][0] = <value>",
         "NESTED['rows'].append(np.ones(1))", "NESTED['pair'] = (3, <value>)", "BOX.scaled = lambda x: x * 3", "f.__code__ = f.__code__",
         "TABLE.shape = (4,)", "SHAPE[0] = 1", "SHAPE = np.array([2, 3])", "NAMES[0] = 'c'", "NAMES = np.array(['a', 'b', 'a'])", "MIX[0] = <value>",
-        "MIX = np.array([1.0, 2])", "SHAPE = SHAPE.copy()", "NAMES = NAMES.copy()",
+        "MIX = np.array([1.0, 2])", "SHAPE = SHAPE.copy()", "QUEUE.rotate(1)", "QUEUE[0] = <value>", "NAMES = NAMES.copy()",
     ],
 }  # fmt: skip
 LEAVES = {"state": ["G", "BOX.scale", "offset", "ROWS[0]", "TABLE[0]", "0.5", "n"], "test": ["<state> > 1", "n > 2"]}
-GLOBALS = ("G", "TABLE", "ROWS", "CONFIG", "NESTED", "SHAPE", "NAMES", "MIX")
+GLOBALS = ("G", "TABLE", "ROWS", "CONFIG", "NESTED", "SHAPE", "NAMES", "MIX", "QUEUE")
 KINDS = ["f8", "f8", "f4", "i8", "i4", "u1", "f8"]
 
 

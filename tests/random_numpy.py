@@ -54,7 +54,8 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"", r"^without partial results", "NumPy keeps partial results in an `out` of another dtype, and loses digits there"),
     (r"^piecewise:.*lambda t: -t.*bool", r"^raises TypeError\('The numpy boolean negative", "NumPy calls no piece that no element takes"),
     (r"^fft\..*out=", r"cannot hold a step of shape", "NumPy repeats a step of the transform over `out`, and transforms that"),
-    (r"10\*\*20", r"for (TypeError\(\"Cannot cast scalar from dtype\('O'\)|OverflowError\('Python int too large)", "Python integers beyond 64 bits are objects to NumPy"),
+    (r"10\*\*20", r"for (TypeError\(\"Cannot cast scalar from dtype\('O'\)|OverflowError\('Python int too large)",
+    "Python integers beyond 64 bits are objects to NumPy"),
     (r"^fft|^trapezoid", r"^values not finite", "where a part of a complex number is infinite or NaN, so may the other be"),
     (r"^(ndarray\.)?(dot|matmul|inner|vdot|tensordot|einsum|kron|linalg\.\w+|vecdot|vecmat|matvec|convolve|correlate|multiply\.\w+|(nan)?(cum)?prod|vander)"
     r":.*complex",

@@ -250,11 +250,14 @@ class Outside(Stores, Reliance):
         """Rely on all that code without hooks can reach from a name."""
         value = read.value
         self.firm(read)
+        self.as_found(value, read.name)
         if read.how == "free":
             if value.size > RELIED_ON:
                 text = f"{read.name}, an array of shape {value.shape}, is read by a generator or a function without source, which is not captured"
                 raise UnsupportedError(message(text, locate(), "Pass it as an argument, or read it in a function that is captured."))
             read.how, read.other = "contents", value.copy()
+        elif isinstance(value, np.ndarray) and read.how in ("input", "same"):  # the program takes it in, and this has read it while tracing
+            self.rely(value)
         if type(value) in SEEN_THROUGH and len(value) <= FEW:
             self.read("contents", None, None, f"the contents of {read.name}", parent=read)
             if type(value) in (list, dict, tuple):

@@ -70,6 +70,7 @@ class Reliance:
         kind = type(x)
         if not outside and (kind is np.ndarray and id(x) not in self.paths and not x.dtype.hasobject or kind in PLAIN and not self.outer(x)):
             return None, [] if kind is np.ndarray else flattened(x)
+        self.as_found(x, self.called(x))
         known = self.whole.get(id(x))
         if known is not None and known[0] is x:
             return known[1:]

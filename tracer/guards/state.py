@@ -76,6 +76,15 @@ def items(container):
     return list(container.items()) if isinstance(container, dict) else list(container)
 
 
+def differs(container, had):
+    """Whether a container holds other objects than `items` told."""
+    now = items(container)
+    if len(now) != len(had):
+        return True
+    pairs = zip(now, had)
+    return any(a is not c or b is not d for (a, b), (c, d) in pairs) if isinstance(container, dict) else any(a is not b for a, b in pairs)
+
+
 def restore(container, held):
     container.clear()
     container.extend(held) if isinstance(container, list | collections.deque) else container.update(held)
@@ -148,6 +157,14 @@ def refuse(owner, what, hint=None):
         )
 
 
+def before_change(owner, what, hint=None):
+    """Before a container gets other items: refused where no region could undo it; at the top of the trace what it holds is kept."""
+    if inside():
+        refuse(owner, what, hint)
+    elif isinstance(owner, CONTAINERS):
+        remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
+
+
 def cells(*functions):
     """name -> Slot of every variable that these bodies share with their function."""
     found = {}
@@ -169,7 +186,7 @@ def set_item(owner, key, value):
             key = range(len(owner))[key]
         note(Slot("item", owner, key, f"[{shown(key)}]"))
     elif not isinstance(owner, Traced):
-        refuse(owner, f"items of a {type(owner).__name__} are stored")
+        before_change(owner, f"items of a {type(owner).__name__} are stored")
     owner[key] = value
 
 

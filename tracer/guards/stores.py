@@ -3,9 +3,10 @@
 import numpy as np
 
 from ..common.errors import UnsupportedError, message, shown
+from ..common.frames import locate
 from . import isolation
 from .effects import Contents, Original
-from .guard import MISSING, Read
+from .guard import LIMIT, MISSING, Read
 from .state import UNBOUND, inside
 
 
@@ -24,6 +25,32 @@ class Stores:
         """The container that a store into `owner` reaches: its copy where there is one."""
         found = self.mirrors.get(id(owner))
         return owner if found is None else found[1]
+
+    def as_found(self, x, name):
+        """Refuse that code without hooks reads what the trace has stored into: it would find what was there before."""
+        if isinstance(x, np.ndarray):
+            first = lambda s: self.inputs[s.origin - self.arguments][1]
+            stored = any(np.may_share_memory(x, a) and h.storage.value is not first(h.storage) for a, h in self.taken())
+        else:
+            _, made, had, _ = self.mirrors.get(id(x), (None, None, None, None))
+            stored = had is not None and differ(had, items(made)) or any(c is x for c, _, _ in self.calls)
+        if stored:
+            text = f"{name} is read by code that is not captured, after the function has stored into it"
+            raise UnsupportedError(message(text, locate(), "Store into it after that, or read it in a function that is captured."))
+
+    def taken(self):
+        """[(an outside array that the program takes in, what stands for it)]"""
+        return [(self.paths[k].value, handle) for k, handle in self.arrays.items()]
+
+    def copies_made(self):
+        """The copies of outside containers that the trace works on, but for very long ones."""
+        return [made for _, made, had, _ in self.mirrors.values() if had is not None and len(made) <= LIMIT]
+
+    def copies_since(self, known):
+        """[(copy, its items as made)] of those that are not among these."""
+        known = {id(x) for x, _ in known}
+        found = [(made, had) for _, made, had, _ in self.mirrors.values() if had is not None and len(had) <= LIMIT and id(made) not in known]
+        return [(made, list(zip(had[::2], had[1::2], strict=True)) if isinstance(made, dict) else had) for made, had in found]
 
     def store(self, slot):
         """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
@@ -69,7 +96,8 @@ class Stores:
             if had is not None and differ(had, items(made)):
                 out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
                 self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
-        out += [(call, args) for _, call, args in self.calls] + self.relied.effects()
+        out += [(call, args) for _, call, args in self.calls]
+        out = self.relied.effects() + out  # before their places hold other arrays
         return [(place, self.given(value)) for place, value in out]
 
     def given(self, x):

@@ -22,6 +22,7 @@ from ..common.origin import is_user
 from ..common.scan import codes, names
 from ..rewriter.converted import belongs, is_bare
 from ..rewriter.expressions import HOOK
+from .container_methods import changed_by
 from .purity import PURE, is_foreign, listed, place_of, verdict
 from .reliance import of_user
 from .state import Slot
@@ -29,8 +30,6 @@ from .state import Slot
 OURS, LIBRARY, STRAY = "ours", "library", "stray"
 NUMPY = os.path.dirname(np.__file__) + os.sep
 SPOKEN = {print}  # pure only by the stand-ins that captured code calls
-MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
-MUTABLE = (list, dict, set)
 SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 # are called by hooks, or by a statement that says so
 ASKED = {"__init__", "__new__", "__call__", "__post_init__", "__init_subclass__", "__set_name__", "__prepare__", "__mro_entries__"}
@@ -214,8 +213,8 @@ class Unhooked:
 
     def call(self, f):
         """A function of C that code without hooks is about to call."""
-        owner = getattr(f, "__self__", None)
-        if isinstance(owner, MUTABLE) and type(f) is types.BuiltinFunctionType and f.__name__ in MUTATORS:
+        owner = changed_by(f)
+        if owner is not None:
             if self.outside.outer(owner) or self.outside.knows(owner):
                 self.refuse(f"changes a {type(owner).__name__} from outside by {f.__name__}()")
             return

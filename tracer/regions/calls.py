@@ -1,7 +1,6 @@
 """`f(...)`: what is really called, a rule for each kind of callable. The user's functions get hooks of their own."""
 
 import builtins
-import collections
 import functools
 import inspect
 import itertools
@@ -14,22 +13,23 @@ import numpy as np
 from ...ir.core import Builder
 from ...ir.types import SHORT
 from ..common.errors import CannotRoll, UnsupportedError, message
-from ..common.frames import locate, name_of
+from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards import memo
+from ..guards.container_methods import changed_by
 from ..guards.context_managers import stream_of
 from ..guards.draws import drawing
 from ..guards.reliance import of_user
-from ..guards.state import SEEN_THROUGH, UNBOUND, inside, items, own, refuse, restore
+from ..guards.state import CONTAINERS, UNBOUND, inside, own
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function, call_ufunc_method
 from ..numpy_api.scipy_registry import find, find_method
 from ..values.array import Traced, TracedArray, TracedScalar, answers, fresh
-from ..values.speculate import remember
 from ..values.storage import current_trace
 from . import creation  # noqa: F401, which registers what it makes
 from .builtins import REPLACED, lacks, replaces, sample
 from .classes import class_call, instance_call
+from .container_changes import LEAVING, before_change, compared, given_container
 from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
@@ -43,9 +43,6 @@ from .user_functions import live, user
 PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Traced, np.ndarray, np.generic)  # whose methods are of what they hold
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 NUMPYS = (type(np.sum), np.ufunc)
-MUTATORS = set("append extend insert pop remove clear sort reverse update setdefault popitem add discard appendleft popleft extendleft".split())
-GROWING = set("append extend insert add appendleft extendleft".split())
-GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
 ENVIRONMENT = type(os.environ)
 STRING_METHODS = {"format": formatted, "join": joining}
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
@@ -103,6 +100,8 @@ def _slot(f):
         return functools.partial(STORES[f.__name__], *bound)  # but for functions, whose name is their own affair
     if bound and f.__name__ == "__call__" and isinstance(bound[0], type):
         return instance_call(bound[0])
+    if changed_by(f) is not None and current_trace() is not None:
+        before_change(f.__self__, f.__name__)
     return _instance(f)
 
 
@@ -202,11 +201,11 @@ def _numpys(f):
 
 def _builtin(f):
     """A builtin function, or a method of a builtin class."""
-    owner, name = f.__self__, f.__name__
+    owner, name, changes = f.__self__, f.__name__, changed_by(f) is not None
     if name in LIST_METHODS and isinstance(owner, list | tuple) and any(isinstance(i, Traced) for i in owner):
         f = functools.partial(LIST_METHODS[name], owner)
         f.__name__ = f.func.__name__
-    if name in MUTATORS and isinstance(owner, list | dict | set | collections.deque):
+    if changes:
         before_change(owner, name)
         return _sort(f) if name == "sort" and not isinstance(f, functools.partial) else f
     if name in STRING_METHODS and type(owner) is str:
@@ -217,29 +216,20 @@ def _builtin(f):
         return lambda *args, **kwargs: own(f(*args, **kwargs))
     if isinstance(owner, np.ufunc):
         return functools.partial(listed, f)
+    if isinstance(owner, types.ModuleType) and owner.__name__ not in LEAVING and current_trace() is not None:
+        return functools.partial(compared, foreign(f), name)
     return f if isinstance(owner, PLAIN) else foreign(f)
 
 
-def before_change(owner, name):
-    """Refuse that a container gets other items where that would not happen at every call; where it may, keep what it holds."""
-    if type(owner) not in SEEN_THROUGH and current_trace() is not None and current_trace().root.outside.knows(owner):
-        text = f"{name}() changes a {type(owner).__name__} from outside, which would happen once, and not at every call"
-        raise UnsupportedError(message(text, locate(), "Use a plain list, dict, set or deque; or do it outside."))
-    if inside():
-        refuse(owner, changed(owner, name), GROWS if name in GROWING else None)
-    else:
-        remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
+def _unbound(f):
+    """A method of a container's class, which is given the container."""
+    found = _slot(f) if type(f) is types.WrapperDescriptorType else _instance(f)
+    changes = issubclass(f.__objclass__, CONTAINERS) and current_trace() is not None
+    return functools.partial(given_container, f, found) if changes else found
 
 
 def _sort(f):
     return lambda *args, key=None, **more: f(*args, key=hooked(key), **more)
-
-
-def changed(owner, how):
-    """A container in which a captured body changes how many items there are, as the user would say it."""
-    name, kind = name_of(owner), type(owner).__name__
-    happens = f"grows ({how})" if how in GROWING else f"is changed ({how})"
-    return f"{name}, a {kind} made outside it, {happens}" if name else f"a {kind} made outside it {happens}"
 
 
 
@@ -358,7 +348,8 @@ RULES = {  # the kind of what is called -> what to call in its place
     type: building(class_call),
     **dict.fromkeys(NUMPYS, building(_numpys)),
     types.MethodWrapperType: _slot,
-    types.WrapperDescriptorType: _slot,
+    types.WrapperDescriptorType: _unbound,
+    types.MethodDescriptorType: _unbound,
     functools.partial: _partial,
     CACHED: lambda f: functools.partial(_uncached, f) if Builder.building() is not None else _instance(f),
     operator.attrgetter: _getter(_attributes),

@@ -25,9 +25,10 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.storage import current_trace
 from .calls import NUMPYS, call, listed
 from .classes import made_by
+from .container_changes import compared, given_container
 from .foreign import calling
 
-HANDING = (listed, calling, made_by)  # stand-ins that call what they are given with the same
+HANDING = (listed, calling, made_by, compared, given_container)  # stand-ins that call what they are given with the same
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}  # tell nothing of what is in
 SHALLOW |= {globals, locals, eval, exec, breakpoint, __import__, sys._getframe}  # or look at the frame that calls them

@@ -181,7 +181,9 @@ def set_item(value, owner, key):
     if kind is np.ndarray and id(owner) in outside.paths:
         outside.array(owner)[key] = value
         return
-    owner = outside.target(owner) if id(owner) in outside.containers else owner
+    if id(owner) in outside.containers:
+        by_place = isinstance(owner, list | dict) and not isinstance(key, slice)
+        owner = outside.target(owner) if by_place else outside.mirror(owner)
     if kind is np.ndarray:
         if is_traced(value) or traced_key(key) and not _known(key) or state.inside():
             raise CannotRoll(

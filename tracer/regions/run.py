@@ -4,7 +4,7 @@ from ...ir.core import Func, Value
 from ...ir.ops import OPS
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate
-from ..guards.state import RegionEffects, items, restore
+from ..guards.state import RegionEffects, differs, items, restore
 from ..rewriter.completion import THROWN
 from ..values.storage import AliasSet, UnknownAlias, current_trace
 from ..values.trace import Trace
@@ -19,7 +19,8 @@ class Run:
 
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
         failed, before = False, {s: s.get() for s in slots}
-        held = [(x, items(x)) for x in watched]
+        outside = current_trace().root.outside
+        held = [(x, items(x)) for x in (*watched, *outside.copies_made())]
         self.trace = trace = Trace(name, current_trace())
         trace.region = RegionEffects(trial, choice)
         try:
@@ -41,7 +42,9 @@ class Run:
                 slot.set(value)
             for slot, value in before.items():
                 slot.set(value)
-            changed = [(x, had) for x, had in held if _differs(x, had)]
+            held += outside.copies_since(held)
+            saved = {*trace.region.saved, *trace.region.owned}
+            changed = [(x, had) for x, had in held if differs(x, had) and id(x) not in saved]
             for x, had in changed:
                 restore(x, had)
             if failed:
@@ -117,14 +120,6 @@ class Run:
         eqns = self.trace.build.eqns
         small = len(eqns) <= EFFECTLESS and all("elementwise" in e.op.traits and not e.results[0].type.shape for e in eqns)
         return small and not self.writes and not self.trace.region.heap and self.code is None
-
-
-def _differs(container, had):
-    now = items(container)
-    if len(now) != len(had):
-        return True
-    pairs = zip(now, had)
-    return any(a is not c or b is not d for (a, b), (c, d) in pairs) if isinstance(container, dict) else any(a is not b for a, b in pairs)
 
 
 def closed(run, results, lifted, first=()):

@@ -1,0 +1,47 @@
+"""Calls of C that change containers: their methods, bound or not, and functions that are given one."""
+
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate, name_of
+from ..guards import state
+from ..guards.container_methods import changed_by
+from ..guards.state import CONTAINERS, SEEN_THROUGH, differs, items, restore
+from ..values.storage import current_trace
+
+GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
+GROWING = set("append extend insert add appendleft extendleft".split())
+LEAVING = {"builtins", "math", "cmath", "time"}  # modules of C whose functions change no container that they are given
+
+
+def compared(f, name, /, *args, **kwargs):
+    """A call of a function of C which may change the containers that it is given, as those of `heapq` and `operator` do."""
+    held = [(x, items(x)) for x in args if isinstance(x, CONTAINERS)]
+    out = f(*args, **kwargs)
+    for x, had in held:
+        if differs(x, had):
+            now = items(x)
+            restore(x, had)
+            before_change(x, name)
+            restore(x, now)
+    return out
+
+
+def given_container(f, found, /, *args, **kwargs):
+    owner = changed_by(f, args)
+    if owner is not None:
+        before_change(owner, f.__name__)
+    return found(*args, **kwargs)
+
+
+def before_change(owner, name):
+    """Refuse that a container gets other items where that would not happen at every call; where it may, keep what it holds."""
+    if type(owner) not in SEEN_THROUGH and current_trace() is not None and current_trace().root.outside.knows(owner):
+        text = f"{name}() changes a {type(owner).__name__} from outside, which would happen once, and not at every call"
+        raise UnsupportedError(message(text, locate(), "Use a plain list, dict, set or deque; or do it outside."))
+    state.before_change(owner, changed(owner, name), GROWS if name in GROWING else None)
+
+
+def changed(owner, how):
+    """A container in which a captured body changes how many items there are, as the user would say it."""
+    name, kind = name_of(owner), type(owner).__name__
+    happens = f"grows ({how})" if how in GROWING else f"is changed ({how})"
+    return f"{name}, a {kind} made outside it, {happens}" if name else f"a {kind} made outside it {happens}"
