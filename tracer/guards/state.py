@@ -8,6 +8,7 @@ import numpy as np
 
 from ..common.errors import CannotRoll, message, shown
 from ..common.frames import locate
+from ..common.scan import names
 from ..values.array import Traced
 from ..values.identity import Flags
 from ..values.speculate import remember
@@ -24,7 +25,10 @@ UNBOUND = _Unbound()
 
 
 class Slot:
-    """One place that holds a value: kind "cell", "attribute" or "item"; `name` as the user would write it."""
+    """One place that holds a value: kind "cell", "attribute" or "item"; `name` as the user would write it.
+
+    "rebound": the cell of another function's variable, which the function at hand only calls functions to assign.
+    """
 
     __slots__ = ("kind", "owner", "key", "name")
 
@@ -38,7 +42,7 @@ class Slot:
         return hash((id(self.owner), self.kind, self.key))
 
     def get(self):
-        if self.kind == "cell":
+        if self.kind in ("cell", "rebound"):
             try:
                 return self.owner.cell_contents
             except ValueError:
@@ -51,7 +55,7 @@ class Slot:
             return UNBOUND
 
     def set(self, value):
-        if self.kind == "cell":
+        if self.kind in ("cell", "rebound"):
             if value is not UNBOUND:
                 self.owner.cell_contents = value
             elif self.get() is not UNBOUND:
@@ -101,6 +105,7 @@ class RegionEffects:
         self.trial, self.saved = trial, {}  # id -> (container, its items before)
         self.owned = {}  # id -> an object made inside, kept alive
         self.heap = {}  # Slot -> its value before the first store inside
+        self.cells = frozenset()  # ids of the cells of the variables that the body shares with its function
 
 
 def regions():
@@ -125,6 +130,26 @@ def own(made):
     if not isinstance(made, CONTAINERS) and current_trace() is not None:
         current_trace().root.outside.own(made)
     return made
+
+
+def own_cells(cells):
+    """Note that the variables of a function are made in the innermost region, where one is run."""
+    for region in regions():
+        region.owned.update((id(c), c) for c in cells)
+        break
+
+
+def note_rebound(f):
+    """Remember what the variables outside a function hold that a call of it may assign, in every region that is run and did not make them."""
+    stores = names(f.__code__).stores
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ())) if stores else {}
+    for kind, name in stores:
+        slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("rebound", cells[name], "", name)
+        for region in regions():
+            if id(slot.owner) in region.owned:
+                break
+            if id(slot.owner) not in region.cells:
+                region.heap.setdefault(slot, slot.get())
 
 
 def note(slot):

@@ -42,6 +42,17 @@ class Stores:
         """[(an outside array that the program takes in, what stands for it)]"""
         return [(self.paths[k].value, handle) for k, handle in self.arrays.items()]
 
+    def instance_of(self, space):
+        """The outside object whose `__dict__` this is, or the trace's copy of it; None for all other containers."""
+        read = self.copies.get(id(space)) or self.containers.get(id(space), (None, None))[1]
+        held = read is not None and read.kind == "attribute" and read.key == "__dict__"
+        return read.holder() if held else None
+
+    def space_of(self, owner):
+        """The copy of an outside object's `__dict__`, where the trace has made one."""
+        found = self.mirrors.get(id(getattr(owner, "__dict__", None)))
+        return None if found is None or found[2] is None else found[1]
+
     def copies_made(self):
         """The copies of outside containers that the trace works on, but for very long ones."""
         return [made for _, made, had, _ in self.mirrors.values() if had is not None and len(made) <= LIMIT]
@@ -54,7 +65,7 @@ class Stores:
 
     def store(self, slot):
         """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
-        if slot.kind == "cell" or slot in self.heap:
+        if slot.kind in ("cell", "rebound") or slot in self.heap:
             return
         made = self.made.get(id(slot.owner))
         parent = self.containers.get(id(slot.owner))

@@ -29,7 +29,7 @@ from ..values.storage import current_trace
 from . import creation  # noqa: F401, which registers what it makes
 from .builtins import REPLACED, lacks, replaces, sample
 from .classes import class_call, instance_call
-from .container_changes import LEAVING, before_change, compared, given_container
+from .container_changes import LEAVING, before_change, compared, given_container, updating
 from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
@@ -206,6 +206,8 @@ def _builtin(f):
         f = functools.partial(LIST_METHODS[name], owner)
         f.__name__ = f.func.__name__
     if changes:
+        if name == "update" and type(owner) is dict and (found := updating(owner)) is not None:
+            return found
         before_change(owner, name)
         return _sort(f) if name == "sort" and not isinstance(f, functools.partial) else f
     if name in STRING_METHODS and type(owner) is str:

@@ -6,6 +6,7 @@ from ..guards import state
 from ..guards.container_methods import changed_by
 from ..guards.state import CONTAINERS, SEEN_THROUGH, differs, items, restore
 from ..values.storage import current_trace
+from .convert import CELL
 
 GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
 GROWING = set("append extend insert add appendleft extendleft".split())
@@ -32,11 +33,27 @@ def given_container(f, found, /, *args, **kwargs):
     return found(*args, **kwargs)
 
 
+def updating(owner):
+    """`owner.update` where that is the `__dict__` of an outside object: stores of attributes; None for all other dicts."""
+    trace = current_trace()
+    if trace is None or trace.root.outside.instance_of(owner) is None:
+        return None
+
+    def update(*given, **named):
+        for key, value in dict(*given, **named).items():
+            CELL.cell_contents.set_item(value, owner, key)
+
+    return update
+
+
 def before_change(owner, name):
     """Refuse that a container gets other items where that would not happen at every call; where it may, keep what it holds."""
     if type(owner) not in SEEN_THROUGH and current_trace() is not None and current_trace().root.outside.knows(owner):
         text = f"{name}() changes a {type(owner).__name__} from outside, which would happen once, and not at every call"
         raise UnsupportedError(message(text, locate(), "Use a plain list, dict, set or deque; or do it outside."))
+    if current_trace() is not None and (instance := current_trace().root.outside.instance_of(owner)) is not None:
+        text = f"{name}() changes the attributes of a {type(instance).__name__} from outside by its __dict__"
+        raise UnsupportedError(message(text, locate(), "Write o.name = value, or del o.name."))
     state.before_change(owner, changed(owner, name), GROWS if name in GROWING else None)
 
 

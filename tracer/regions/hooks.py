@@ -181,6 +181,9 @@ def set_item(value, owner, key):
     if kind is np.ndarray and id(owner) in outside.paths:
         outside.array(owner)[key] = value
         return
+    if kind is dict and (instance := outside.instance_of(owner)) is not None:
+        store_attribute(instance, key, value)
+        return
     if id(owner) in outside.containers:
         by_place = isinstance(owner, list | dict) and not isinstance(key, slice)
         owner = outside.target(owner) if by_place else outside.mirror(owner)
@@ -219,6 +222,14 @@ def set_attribute(value, owner, key):
         found(owner, key, value)
 
 
+def store_attribute(owner, key, value):
+    """Into the object, and into the copy of its `__dict__` that the trace may have."""
+    state.set_attribute(owner, key, value)
+    space = current_trace().root.outside.space_of(owner) if current_trace() is not None else None
+    if space is not None:
+        state.set_item(space, key, value)
+
+
 def put(owner, key, value):
     """`object.__setattr__`: the setter of a data descriptor is the user's function too."""
     kind = type(owner)
@@ -229,7 +240,7 @@ def put(owner, key, value):
         return
     setter = None if found is MISSING or isinstance(found, property) else _method(type(found), "__set__")
     if setter is None:
-        state.set_attribute(owner, key, value)
+        store_attribute(owner, key, value)
     else:
         looked_up(kind, key)
         setter(found, owner, value)
@@ -237,6 +248,10 @@ def put(owner, key, value):
 
 def delete_item(owner, key):
     trace = current_trace()
+    instance = trace.root.outside.instance_of(owner) if trace is not None and type(owner) is dict else None
+    if instance is not None:
+        remove(instance, key)
+        return
     if trace is not None and id(owner) in trace.root.outside.containers:
         owner = trace.root.outside.mirror(owner)
     if state.inside():
@@ -274,6 +289,9 @@ def remove(owner, key):
     if state.inside():
         state.refuse(owner, f"an attribute of a {type(owner).__name__} is deleted")
     object.__delattr__(owner, key) if type(of_class(kind, "__delattr__")) is types.FunctionType else delattr(owner, key)
+    space = current_trace().root.outside.space_of(owner) if current_trace() is not None else None
+    if space is not None:
+        del space[key]
 
 
 # -- truth -----------------------------------------------------------------------------------------
@@ -321,6 +339,11 @@ def chain(left, *steps):
     return result if len(steps) == 2 else both(result, lambda: chain(right, *steps[2:]))
 
 
+def owns(variables):
+    """A function begins whose variables, which `variables` names, are rebound by functions inside it."""
+    state.own_cells(variables.__closure__ or ())
+
+
 def asserted(test, *text):
     """Whether an assertion holds, so far as is known; on data it is checked when the program runs."""
     test = asked(test)
@@ -357,7 +380,7 @@ NAMESPACE = types.SimpleNamespace(
     call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
     set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute, both=both,
     either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,
-    asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched,
+    asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, owns=owns,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
     leave=leave, strays=strays, Return=completion.Return, BREAK=completion.BREAK, CONTINUE=completion.CONTINUE,
     handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,

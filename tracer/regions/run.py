@@ -23,6 +23,7 @@ class Run:
         held = [(x, items(x)) for x in (*watched, *outside.copies_made())]
         self.trace = trace = Trace(name, current_trace())
         trace.region = RegionEffects(trial, choice)
+        trace.region.cells = {id(s.owner) for s in slots if s.kind == "cell"}
         try:
             with trace:
                 if prepare is not None:

@@ -4,6 +4,7 @@ import types
 
 import numpy as np
 
+from ..guards.state import inside, note_rebound
 from ..rewriter.converted import belongs
 from ..rewriter.expressions import HOOK
 from ..values.promote import is_device_array
@@ -23,6 +24,8 @@ def user(f):
                 made = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
             made.__defaults__ = f.__defaults__ and live(f, "__defaults__")
             made.__kwdefaults__ = f.__kwdefaults__ and live(f, "__kwdefaults__")
+    if trace is not None and inside():
+        note_rebound(f)
     return made
 
 

@@ -332,6 +332,9 @@ def function(node, private, outer=None):
     owned = sorted(rewriter.shared - params)
     if owned:  # never run: it makes the names the function's own
         lead.append(at(ast.If(ast.Constant(False), [ast.Assign([store(n) for n in owned], ast.Constant(None))], []), node.body[0]))
+    if rebound := sorted(rewriter.foreign - rewriter.nonlocals):
+        cells = ast.Lambda(ast.arguments([], [], None, [], [], None, []), ast.Tuple([load(n) for n in rebound], ast.Load()))
+        lead.append(at(ast.Expr(hook("owns", cells)), node.body[0]))
     node.body = [*head, *lead, *body]
     return node
 
