@@ -44,7 +44,7 @@ EXPLAINED = [  # (calls, difference, why): what may differ from NumPy, and is sa
     (r"^(float_)?power", r"^values not finite", "minus infinity to the power one half, by a square root or not"),
     (r"", r"^element by element", "NumPy's vectorised power and arctan2 combine other elements than a reduction asks for: a fault of its own"),
     (r"", r"^of a list or number", "lists and Python numbers are arrays here, where NumPy's Python code asks them for what they have not"),
-    (r"^(\w+\.(reduceat|accumulate)|(ndarray\.)?(nan)?cum(sum|prod)):.*out=", r"raises ShapeError\(.output parameter",
+    (r"^(\w+\.(reduceat|accumulate)|(ndarray\.)?(nan)?cum(sum|prod)|cumulative_(sum|prod)):.*out=", r"raises ShapeError\(.output parameter",
     "NumPy writes into a corner of a larger `out`"),
     (r"^fft\.(ir|h)fft.*\[(.*, )?0[,\]]", r"^values", "NumPy's irfft and hfft of no numbers reads memory that nobody wrote"),
     (r"^(linalg\.)?(vecdot|matvec|vecmat|matmul):.*out=", r"raises ShapeError\(.non-broad", "NumPy puts the one product into a smaller `out`"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from random_identity import differences, draw, pattern
 
-from wengert import Fallback, grad, jit
+from wengert import Fallback, UnsupportedError, grad, jit
 from wengert.tracer.capture import handover
 from wengert.tracer.common.errors import CheckError, WengertError
 
@@ -426,3 +426,25 @@ def test_random_programs():
         found = [differences(draw(random.Random(seed)), engine="numpy") for seed in [*range(40), 666, 1192]]
     assert not [x for x in found if x and not x.startswith("refused")]
     assert WengertError and len([x for x in found if x]) < 6
+
+
+def test_the_base_of_what_a_loop_leaves_is_no_guess():
+    def swapped(a, c, i):
+        v, w, k = a[1:], c[:-1], 0
+        while k < i:
+            k += 1
+            v = v[::-1]
+            v, w = w, v
+        return v.base is a
+
+    def owned(a, c, i):
+        v, w, k = a[1:], c[:-1], 0
+        while k < i:
+            k += 1
+            v = v[::-1]
+            v, w = w, v
+        return v.flags.owndata
+
+    for f in (swapped, owned):
+        with pytest.raises(UnsupportedError, match="one of several"):
+            jit(f)(np.arange(4.0), np.arange(4.0), np.int64(2))

@@ -11,6 +11,7 @@ from ..common.emit import INDEX, cast_to, constant_of, counted, filled, reshape_
 from ..common.errors import ConcretizationError, ShapeError, UnsupportedError, message
 from ..common.frames import locate
 from ..extents.bounded import made, room_for
+from ..values import overflow
 from ..values.array import fresh
 from ..values.indexing import fitted
 from ..values.promote import read, result_dtype
@@ -356,6 +357,8 @@ def roll(a, shift, axis=None):
     for s, d in zip(shifts, axes.tolist()):
         n = value.type.shape[d]
         if n and dynamic:
+            if s.dtype.kind == "f":
+                overflow.from_float(s.value)
             s = value_of(np.remainder(s, s.dtype.type(n)) if s.dtype == np.uint64 else s, INDEX)  # of which int64 does not hold all
             value = take_along(value, turned(s, n), d, mode="promise")
         elif n:

@@ -126,6 +126,8 @@ def owner(x):
     """Whether an array owns its memory, as far as arrays go; None where data decide."""
     if any(map(standing, memories(x.storage))):
         raise unknown()
+    if isinstance(x.storage, UnknownAlias) and x.storage.told is None:
+        return None
     value = of_each(x.storage, x.chain, lambda storage, chain: Lit(not chain, TRUTH))
     for i in arguments(x):
         rely(i, "owner", True)
@@ -178,6 +180,8 @@ class Flags:
         set_writeable(self._array, bool(to))
 
     def __getattr__(self, name):
+        if name == "owndata" and not isinstance(self._array, np.ndarray) and owner(self._array) is None:
+            raise UnsupportedError(message("whether an array owns its memory is asked, which is one of several, as data decided", locate(), COPY))
         return getattr(self._seen(), name)
 
     def __setattr__(self, name, value):
@@ -186,7 +190,8 @@ class Flags:
         set_writeable(self._array, bool(value))
 
     def __getitem__(self, key):
-        return self.writeable if key in ("W", "WRITEABLE") else self._seen()[key]
+        named = {"W": "writeable", "WRITEABLE": "writeable", "O": "owndata", "OWNDATA": "owndata"}.get(key)
+        return self._seen()[key] if named is None else getattr(self, named)
 
     def __setitem__(self, key, value):
         setattr(self, {"W": "writeable", "WRITEABLE": "writeable"}.get(key, str(key).lower()), value)
