@@ -19,6 +19,7 @@ import dataclasses
 import linecache
 import random
 import re
+import traceback
 import warnings
 from unittest import mock
 
@@ -156,7 +157,9 @@ def apart(got, want, before, rtol=1e-9, memory=True):
     """
     if got.error is not None:
         if not isinstance(got.error, WengertError) and (want.error is None or not isinstance(got.error, public(want.error))):
-            return f"raises {type(got.error).__name__}: {got.error!s:.200}, where Python {told(want)}"
+            both = want.error is not None and elsewhere(got.error, want.error)
+            mistakes = "explained: of two mistakes, the one found while tracing | " * both
+            return f"{mistakes}raises {type(got.error).__name__}: {got.error!s:.200}, where Python {told(want)}"
         try:
             agree(got.arguments, before, 0)
         except AssertionError:
@@ -175,6 +178,13 @@ def apart(got, want, before, rtol=1e-9, memory=True):
     if memory and (mine := pattern(got)) != (theirs := pattern(want)):
         return f"memory: {', '.join(sorted(mine ^ theirs))[:200]}; Python has {', '.join(sorted(theirs))[:200] or 'nothing shared'}"
     return ""
+
+
+def elsewhere(got, want):
+    """Whether the line that one exception names is not the one at which Python raises the other."""
+    named = re.search(r"\n  at [^\n]*:(\d+)", str(got))
+    lines = [frame.lineno for frame in traceback.extract_tb(want.__traceback__) if frame.filename.startswith("<")]
+    return bool(named and lines) and int(named[1]) != lines[-1]
 
 
 def same_numbers(got, want):

@@ -737,3 +737,20 @@ def test_lists_with_ints_beyond_64_bits():
             jit(f)(x)
     check_same(lambda x: np.roll(x, np.uint64(2**64 - 2) * np.uint64(x[0])), x)
     check_same(lambda x: np.array([complex(x[0], 1), 2.0], dtype="f8"), x)  # TypeError
+
+
+def set_places(x, a, u):
+    b = a.copy()
+    b[[0, 1]] = [x[0], a[1]]
+    b[1:] = [2, b[1]]
+    return b
+
+
+@pytest.mark.parametrize("f", [
+    set_places, lambda x, a, u: np.array([x[0], a[1], u[2]], "i8"), lambda x, a, u: np.insert(u, 0, float(x[1])), lambda x, a, u: np.insert(u, 0, float(x[0])),
+    lambda x, a, u: np.insert(a, [0, 1], [x[0], a[1]]), lambda x, a, u: np.array([[x[0], a[1]], [u[0], 7]], "i8"),
+    lambda x, a, u: np.array([a[:2], [x[0], a[1]]], "i8"), lambda x, a, u: np.array([x[0], a[0]], "i1"), lambda x, a, u: np.roll(a, x[0] - np.inf),
+])  # fmt: skip
+def test_numbers_of_a_list_become_integers_one_by_one(f):
+    """Not by way of the float that they have in common, which does not hold all."""
+    check_same(f, np.array([1.5, -7.0, 2.0**40]), np.array([5, 2**63 - 2, 3]), np.array([1, 2, 3], "u8"))

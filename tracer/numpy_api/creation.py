@@ -81,12 +81,13 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
     return np.full_like(fresh(value), fill_value, dtype, order, shape=shape)
 
 
-def check_numbers(numbers, dtype):
-    """That NumPy takes Python's numbers of a list into this dtype."""
+def checked_numbers(numbers, dtype):
+    """A list of numbers, as NumPy takes them into this dtype."""
     if dtype.kind in "iu":
-        whole_parts(numbers, dtype)
-    elif dtype.kind == "f" and any(weak_kind(v) is complex for v in flat(numbers)):
+        return whole_parts(numbers, dtype)
+    if dtype.kind == "f" and any(weak_kind(v) is complex for v in flat(numbers)):
         raise TypeError(message("float() argument must be a string or a real number, not 'complex'", locate()))
+    return numbers
 
 
 @implements(np.array)
@@ -99,7 +100,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
         x[...] = object
         return x
     if dtype is not None and isinstance(object, list | tuple):
-        check_numbers(object, np.dtype(dtype))
+        object = checked_numbers(object, np.dtype(dtype))
     x = handle(object)
     if x.ndim > ndmax and (isinstance(object, list | tuple) or dtype is not None and x.dtype != dtype):
         raise ValueError(message("object too deep for desired array", locate()))

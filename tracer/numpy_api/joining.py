@@ -13,7 +13,7 @@ from ..common.frames import locate
 from ..extents.bounded import made, room_for
 from ..values import overflow
 from ..values.array import fresh
-from ..values.indexing import fitted
+from ..values.indexing import fitted, stored
 from ..values.promote import read, result_dtype
 from ..values.storage import current_trace
 from .arguments import give, traced, verdict
@@ -220,7 +220,8 @@ def into(values, dtype):
     """What np.insert makes of values by `np.array(values, dtype=dtype)`, which takes no complex number of Python's for a real one."""
     if weak_kind(values) is complex and dtype.kind not in "bc":
         raise TypeError(message("a Python complex is no real number", locate()))
-    return value_of(values, dtype)
+    by_itself = dtype.kind in "iu" and (weak_kind(values) is float or isinstance(values, list | tuple))
+    return stored(values, dtype) if by_itself else value_of(values, dtype)
 
 
 def inserted(x, places, values, axis):

@@ -91,7 +91,7 @@ def stored(value, dtype, whole=True):
     if not whole and (isinstance(value, np.generic) or type(value) is TracedScalar and value.weak is None):
         return cast_to(operand, dtype)
     if dtype.kind in "iu" and isinstance(value, list | tuple):
-        whole_parts(value, dtype)
+        operand = read(whole_parts(value, dtype))[0]
     elif dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
         as_an_int(value, operand, dtype)
     return operand_as(operand, dtype)
@@ -123,16 +123,25 @@ def as_an_int(value, operand, dtype):
 
 
 def whole_parts(items, dtype):
-    """That the numbers of a list fit among integers, each stored by itself."""
+    """The list with its numbers as integers, each converted by itself: none goes by way of a float beside it."""
     numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
     np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
     for i in numbers:
-        if isinstance(i, complex) or isinstance(i, TracedScalar) and i.weak is complex:
+        if type(i) is complex or isinstance(i, TracedScalar) and i.weak is complex:
             raise TypeError(message("int() argument must be a string, a bytes-like object or a real number, not 'complex'", locate()))
         if isinstance(i, TracedScalar) and i.weak is int:
             PythonInt(i.value).given(dtype)
         elif isinstance(i, TracedScalar) and i.type.kind in "iuf":
             as_an_int(i, i.value, dtype)
+    return each_as(items, dtype) if any(isinstance(i, Traced) for i in flat(items)) else items
+
+
+def each_as(x, dtype):
+    if isinstance(x, list | tuple):
+        return [each_as(i, dtype) for i in x]
+    if isinstance(x, TracedArray):
+        return fresh(cast_to(x.value, dtype))
+    return TracedScalar(cast_to(x.value, dtype), None) if isinstance(x, TracedScalar) else np.asarray(x).astype(dtype)[()]
 
 
 def as_tuple(key):
