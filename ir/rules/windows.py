@@ -112,8 +112,8 @@ def convolved(base, axes, w, over, along, first):
 
 
 def slide(spatial, summed):
-    """Whether windows slide along axes: it is summed over their taps, and not over where they lie."""
-    return all(("tap", d) in summed and ("of", d) not in summed for d in spatial)
+    """Whether windows slide along axes, one at least: it is summed over their taps, and not over where they lie."""
+    return bool(spatial) and all(("tap", d) in summed and ("of", d) not in summed for d in spatial)
 
 
 def pays(dtype, products):
