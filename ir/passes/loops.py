@@ -36,13 +36,16 @@ def _loops(func, done):
             operands = [env.get(x, x) for x in eqn.operands]
             wanted = [reads[r] > 0 for r in eqn.results]
             out = emitted(build, attrs, operands, wanted, tuple(r.hint for r in eqn.results))
+            if out is None:
+                build.replay(eqn, env, attrs=attrs)
+                continue
             env.update((r, x) for r, x in zip(eqn.results, out) if x is not None)
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
 
 
 def emitted(build, attrs, operands, wanted, hints):
-    """The loop appended to `build` in its new form -> its results, None for those not wanted."""
+    """The loop appended to `build` in its new form -> its results, None for those not wanted; None where it is as good as it stands."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
     if test is None and better_written_out(body, len(state), trips):
@@ -68,6 +71,8 @@ def emitted(build, attrs, operands, wanted, hints):
         if not keep and not acting(body):
             return out
     body, test, invariants = without_unread(body, test, invariants)
+    if len(keep) == len(out) and len(limit) + len(invariants) + len(state) == len(operands) and count(body, test) == count(attrs["body"], attrs["test"]):
+        return None  # whatever changes a loop takes an equation, an operand or what is carried from it
     new = attrs | {"body": body, "test": test, "carried": len(keep)}
     results = build.emit(loop, (*limit, *invariants, *state), new, None, tuple(hints[k] for k in keep))
     for k, r in zip(keep, results):
@@ -78,6 +83,11 @@ def emitted(build, attrs, operands, wanted, hints):
 def acting(*functions):
     """Whether any equation of functions, None where there is none, has an effect."""
     return any(e.effect for f in functions if f for e in f.eqns)
+
+
+def count(*functions):
+    """The equations of functions, None where there is none."""
+    return sum(f.count() for f in functions if f)
 
 
 def unchanged(body, first, state):
