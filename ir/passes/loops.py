@@ -71,7 +71,8 @@ def emitted(build, attrs, operands, wanted, hints):
         if not keep and not acting(body):
             return out
     body, test, invariants = without_unread(body, test, invariants)
-    if len(keep) == len(out) and len(limit) + len(invariants) + len(state) == len(operands) and count(body, test) == count(attrs["body"], attrs["test"]):
+    given = len(limit) + len(invariants) + len(state)
+    if len(keep) == len(out) and given == len(operands) and count(body, test) == count(attrs["body"], attrs["test"]):
         return None  # whatever changes a loop takes an equation, an operand or what is carried from it
     new = attrs | {"body": body, "test": test, "carried": len(keep)}
     results = build.emit(loop, (*limit, *invariants, *state), new, None, tuple(hints[k] for k in keep))
