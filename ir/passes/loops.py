@@ -10,7 +10,7 @@ from ..rewrite import is_live, readers
 
 FEW = 8  # trips written out, where the body is short and all of scalars
 SHORT = 12  # equations of such a body
-WIDE = 1 << 16  # elements of arrays that a loop had better pass over once than once a trip
+WIDE = 1 << 16  # elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
 WRITTEN = 64  # equations that trips over such arrays may be
 MOVES = (broadcast, constant, iota, reshape, reverse, slice_, dynamic_slice, transpose)  # cheaper where they are read
 
@@ -55,7 +55,7 @@ def emitted(build, attrs, operands, wanted, hints):
     first = 1 + len(invariants)
     fixed = unchanged(body, first, state)
     live = carried(body, test, first, [w and not f for w, f in zip(wanted, fixed)], fixed)
-    out = [x if f else None for f, x in zip(fixed, state)]
+    out = stays(fixed, state)
     keep = [k for k, alive in enumerate(live) if alive]
     if not keep and not acting(body, test):
         return out
@@ -71,11 +71,10 @@ def emitted(build, attrs, operands, wanted, hints):
         if not keep and not acting(body):
             return out
     body, test, invariants = without_unread(body, test, invariants)
-    given = len(limit) + len(invariants) + len(state)
-    if len(keep) == len(out) and given == len(operands) and count(body, test) == count(attrs["body"], attrs["test"]):
-        return None  # whatever changes a loop takes an equation, an operand or what is carried from it
-    new = attrs | {"body": body, "test": test, "carried": len(keep)}
-    results = build.emit(loop, (*limit, *invariants, *state), new, None, tuple(hints[k] for k in keep))
+    new, given = attrs | {"body": body, "test": test, "carried": len(keep)}, (*limit, *invariants, *state)
+    if size(new, given) == size(attrs, operands):
+        return None
+    results = build.emit(loop, given, new, None, tuple(hints[k] for k in keep))
     for k, r in zip(keep, results):
         out[k] = r
     return out
@@ -86,9 +85,14 @@ def acting(*functions):
     return any(e.effect for f in functions if f for e in f.eqns)
 
 
-def count(*functions):
-    """The equations of functions, None where there is none."""
-    return sum(f.count() for f in functions if f)
+def stays(fixed, state):
+    """What carried values stay, None for those that change."""
+    return [x if f else None for f, x in zip(fixed, state)]
+
+
+def size(attrs, operands):
+    """What is carried by a loop, its operands and equations: whatever changes a loop makes one of the three another."""
+    return attrs["carried"], len(operands), sum(f.count() for f in (attrs["body"], attrs["test"]) if f)
 
 
 def unchanged(body, first, state):

@@ -19,7 +19,7 @@ x, y, z, a, u, b = holes("x y z a u b")
 c, d, t = holes("c d t")  # attributes
 
 SHARE, SAVED = 0.8, 4096  # what is left of the multiplications at most, and how many fewer there are at least: a product takes a microsecond anyway
-LEAST = 9  # rows of a matrix from which it is not worth inverting
+LEAST = 9  # rows of a matrix from which it is not worth inverting; re-measured by benchmarks/tune.py
 
 
 def without(axes, ndim):

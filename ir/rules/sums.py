@@ -142,7 +142,7 @@ def contract_the_other_way_round(x, y, c, b, p):
 
 # -- sums of products with a common factor: one product -------------------------------------------
 
-ENOUGH = 16  # rows of the common factor from which a product costs more than adding the other two factors
+ENOUGH = 16  # rows of the common factor from which a product costs more than adding the other two factors; re-measured by benchmarks/tune.py
 
 
 def common_left(x, y, z, c, d, b, e):

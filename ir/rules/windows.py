@@ -19,7 +19,7 @@ p, q = holes("p q")  # attributes
 KNOWN = (add, broadcast, constant, iota, reshape)  # ops that places are computed by
 MOST = 1 << 16  # places that are looked at
 RANK = 3  # axes along which XLA has windows slide
-FEATURES = 64  # in times out: a float32 convolution of fewer takes longer than the product
+FEATURES = 64  # in times out: a float32 convolution of fewer takes longer than the product; re-measured by benchmarks/tune.py
 
 SLIDING = """
 func f(%x: f64[2,7,5,3], %w: f64[3,3,2,4]) -> RESULT {
