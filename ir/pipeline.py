@@ -31,6 +31,7 @@ PIPELINE: tuple[Pass, ...] = (
     cse,       # equal equations merged
     dce,       # unread equations dropped
 )  # fmt: skip
+ROUNDS = 4  # times that what `loops` writes out or moves is simplified again, which may show it more to do
 
 
 def run(
@@ -44,7 +45,7 @@ def run(
     rules: Any = None,
     known: Any = (),
 ) -> Func:
-    """`func` after `passes`.
+    """`func` after `passes`; where `loops` changes it, `simplify` and `loops` take turns until neither finds anything to do.
 
     exact: only rules that change no bit of any result.
     watch: called as `watch(name, func)` after each pass; `print` shows a heading and the text.
@@ -62,12 +63,22 @@ def run(
     options[user_rules] = {"rules": rules, "log": log}
     options[products] = {"exact": exact, "notes": notes}
     tell = print_text if watch is print else watch
-    for step in passes:
+
+    def after(step: Pass, func: Func) -> Func:
         func = step(func, **options.get(step, {}))
         if verify:
             check(func)
         if tell is not None:
             tell(step.__name__, func)
+        return func
+
+    for step in passes:
+        before, func = func, after(step, func)
+        for _ in range(ROUNDS if step is loops and simplify in passes else 0):
+            simpler = func if func is before else after(simplify, func)
+            if simpler is func:
+                break
+            before, func = simpler, after(loops, simpler)
     if rules is not None and notes is not None:
         notes += rules.told(log)
     return func

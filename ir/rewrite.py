@@ -65,8 +65,10 @@ class Rule:
         grows: bool = False,
         once: bool = False,
         cases: Iterable[dict[Any, Any]] = (),
+        never: Iterable[Any] = (),
     ) -> None:
         self.pattern, self.replacement, self.where, self.fits, self.cases = pattern, replacement, where, fits, tuple(cases)
+        self.never = tuple(never)
         self.exact, self.grows, self.once = exact, grows, once
         self.computed = inspect.isfunction(replacement)
         self.place = _caller()
@@ -137,6 +139,7 @@ def rule(pattern: Pattern | None, replacement: Replacement = None, **options: An
     grows: True where the replacement is worth more equations than it frees.
     once: True where it pays only when nobody else reads the equations matched below the root.
     cases: what the rule is tested on: `{hole: type, number or attribute}`; elementwise rules need none.
+    never: cases, or programs, that its condition must decline.
     """
     if replacement is None:
         return lambda function: Rule(pattern, function, **options)

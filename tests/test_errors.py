@@ -34,6 +34,13 @@ def loop(x):
     return x
 
 
+def asked_by_c(x):
+    s = 0.0
+    for v in x:
+        s += len(list(filter(None, [v, v + 1])))
+    return s
+
+
 def use_unmerged(x):
     for i in range(3):
         if x[i] > 0:
@@ -164,6 +171,7 @@ CASES = {
     "branch": lambda: jit(branch)(V),
     "branch_array": lambda: jit(choice)(V),
     "while": lambda: jit(loop)(V),
+    "asked_by_c": lambda: jit(asked_by_c)(V),
     "unmerged": lambda: jit(use_unmerged)(V),
     "grows": lambda: jit(grows)(V),
     "grows_on_data": lambda: jit(grows_on_data)(5.0),

@@ -1,20 +1,23 @@
 """Every rule tests itself: both sides on random numbers and on zeros of both signs, infinities and NaN.
 
 Exact rules must give the same bits on all of them, inexact ones agree on ordinary numbers. The left
-side is built from the pattern, the right side by the driver, so matching is tested too.
+side is built from the pattern, the right side by the driver, so matching is tested too. And every rule
+is shown programs on which it must not fire: those of `misses.py`, and those that stand beside it as `never`.
 """
 
+import inspect
 import itertools
 
 import numpy as np
 import pytest
+from misses import near_patterns, near_programs
 
 from wengert.backends.numpy import callable_of
 from wengert.ir.core import Builder, Lit
 from wengert.ir.ops.elementwise import add, maximum, mul, neg
 from wengert.ir.ops.shape import transpose
 from wengert.ir.ops.transcendental import exp, log, log1p, logistic, softplus
-from wengert.ir.pattern import Hole, Pat, holes, pattern_of
+from wengert.ir.pattern import Hole, Pat, holes, match_call, pattern_of
 from wengert.ir.rewrite import RewriteError, RuleSet, rewrite, rule
 from wengert.ir.rules import RULES
 from wengert.ir.source import Source
@@ -47,16 +50,21 @@ def allowed(hole, dtype):
 
 def instances(tested):
     """The programs on which a rule is tested: its cases, in every dtype and with every literal left open."""
-    for case in tested.cases or ({},):
+    yield from programs(tested.pattern, tested.cases or ({},))
+
+
+def programs(pattern, cases, refused=lambda dtype: True):
+    """Those that a pattern spells in such cases, in the dtypes that are asked for."""
+    for case in cases:
         if isinstance(case, str):
             yield parse(case)
             continue
-        found = operand_holes(tested.pattern)
-        for dtype in DTYPES if any(not isinstance(case.get(h.name), str) for h in found) else DTYPES[:1]:
+        found = operand_holes(pattern)
+        for dtype in filter(refused, DTYPES if any(not isinstance(case.get(h.name), str) for h in found) else DTYPES[:1]):
             choices = [LITERALS[allowed(h, dtype).kind] if h.literal and h.name not in case else (case.get(h.name),) for h in found]
             for choice in itertools.product(*choices):
                 try:
-                    yield instance(tested.pattern, {**case, **dict(zip((h.name for h in found), choice))}, dtype)
+                    yield instance(pattern, {**case, **dict(zip((h.name for h in found), choice))}, dtype)
                 except IRTypeError:  # no such program, in this dtype
                     continue
 
@@ -154,6 +162,60 @@ def check(tested, rounds=20):
 @pytest.mark.parametrize("tested", [pytest.param(r, id=str(r)) for r in RULES if r.pattern is not None])
 def test_rule(tested):
     check(tested)
+
+
+def fires(tested, func):
+    firings = []
+    rewrite(func, RuleSet("tested", [tested]), firings)
+    return bool(firings)
+
+
+def misses(tested):
+    """Programs on which a rule must not fire."""
+    if tested.pattern is None:
+        yield from map(parse, tested.never)
+        return
+    yield from programs(tested.pattern, tested.never)
+    for near in near_patterns(tested):
+        yield from programs(near.pattern, near.cases or ({},), near.refused)
+    for func in instances(tested):
+        if fires(tested, func):
+            yield from near_programs(tested, func)
+
+
+ALWAYS = {"stop_gradient(x) -> x": "it asks nothing but the op"}  # rules that no such program can be drawn for, and why
+
+
+@pytest.mark.parametrize("tested", [pytest.param(r, id=str(r)) for r in RULES if r.text not in ALWAYS])
+def test_rule_misses(tested):
+    count = 0
+    for func in misses(tested):
+        count += 1
+        assert not fires(tested, func), f"{tested} fires on\n{show(func)}"
+    assert count, f"{tested} is shown no program on which it must not fire"
+
+
+UNCONDITIONAL = """
+merge_transposes merge_broadcasts merge_reverses merge_slices merge_reductions sum_of_splat sum_of_multiples
+""".split()  # computed, and for whatever fits the pattern
+
+
+@pytest.mark.parametrize("tested", [pytest.param(r, id=str(r)) for r in RULES if r.where is not None or r.computed])
+def test_conditions_decline_what_fits_the_pattern(tested):
+    """So it is the condition that `never` shows, not the pattern."""
+    if tested.computed and tested.replacement.__name__ in UNCONDITIONAL:
+        assert not tested.never and "return None" not in inspect.getsource(tested.replacement)
+        return
+    shown = map(parse, tested.never) if tested.pattern is None else programs(tested.pattern, tested.never)
+    fitting = [func for func in shown if any(fits(tested, eqn) for eqn in func.eqns)]
+    assert fitting, f"{tested} has a condition, and no program that fits but for that"
+
+
+def fits(tested, eqn):
+    """Whether an equation fits the pattern, whatever the condition says."""
+    if tested.pattern is None:
+        return True  # `test_rule_misses` shows that it does not fire; `fits` is part of its condition
+    return eqn.op is tested.pattern.op and any(True for _ in match_call(tested.pattern, eqn.operands, eqn.attrs, {}))
 
 
 def test_a_wrong_rule_is_caught():

@@ -18,9 +18,9 @@ from ...ir.ops.linalg import dot_general
 from .platforms import by_platform
 from .table import XLA
 
-FEW = 64  # terms or rows from which transposing something else pays
-LARGE = 1 << 20  # elements from which a matrix that need not be in memory is not put there
-THIN = 32  # rows up to which float32 products are slow the wrong way round
+FEW = 64  # terms or rows from which transposing something else pays; measured by benchmarks/products.py
+LARGE = 1 << 20  # elements from which a matrix that need not be in memory is not put there; re-measured by benchmarks/tune.py
+THIN = 32  # rows up to which float32 products are slow the wrong way round; measured by benchmarks/products.py
 
 
 def product(x, y, *, contract, batch):

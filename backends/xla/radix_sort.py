@@ -16,7 +16,7 @@ from ...ir.ops.reduction import reduce_or
 from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, with_element
 from ...ir.types import Tensor
 
-LEAST = 512  # elements of a row from which this pays
+LEAST = 512  # elements of a row from which this pays; re-measured by benchmarks/tune.py
 MANY = 1 << 13  # elements from which wider digits do
 NARROW, WIDE = 8, 11  # bits of a digit
 PLACE = np.dtype("i4")

@@ -33,10 +33,10 @@ from ...ir.rules.layout import DEAR
 from .platforms import by_platform
 from .table import XLA
 
-LONG = 32  # an axis shorter than this is not worth a form of its own on the CPU
-SHORT = 8  # elements of an axis, and
-ROWS = 32  # rows of a matrix, up to which slices are combined
-COLUMNS = 4096  # from which their sums are a product
+LONG = 32  # an axis shorter than this is not worth a form of its own on the CPU; measured by benchmarks/reductions.py
+SHORT = 8  # elements of an axis up to which slices are combined; measured by benchmarks/reductions.py
+ROWS = 32  # the same, of rows of a matrix
+COLUMNS = 4096  # columns of a matrix of more rows, from which their sums are a product; re-measured by benchmarks/tune.py
 DEEP = 30  # equations looked through
 SMALL, LEAST = 32768, 4  # elements of an array up to which, and slices beyond which, sums before exponentials are products
 MANY = 512  # sums, from which computing them before what reads them pays for a branch

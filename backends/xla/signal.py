@@ -17,7 +17,7 @@ from .platforms import by_platform
 from .table import XLA
 
 TAPS = range(3, 33)  # of two, XLA makes as much
-LARGE = 4096  # elements of the result
+LARGE = 4096  # elements of the result; re-measured by benchmarks/tune.py
 
 
 def conv(x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, groups, batch_groups):

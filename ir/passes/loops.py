@@ -10,7 +10,7 @@ from ..rewrite import is_live, readers
 
 FEW = 8  # trips written out, where the body is short and all of scalars
 SHORT = 12  # equations of such a body
-WIDE = 1 << 16  # elements of arrays that a loop had better pass over once than once a trip
+WIDE = 1 << 16  # elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
 WRITTEN = 64  # equations that trips over such arrays may be
 MOVES = (broadcast, constant, iota, reshape, reverse, slice_, dynamic_slice, transpose)  # cheaper where they are read
 
@@ -36,13 +36,16 @@ def _loops(func, done):
             operands = [env.get(x, x) for x in eqn.operands]
             wanted = [reads[r] > 0 for r in eqn.results]
             out = emitted(build, attrs, operands, wanted, tuple(r.hint for r in eqn.results))
+            if out is None:
+                build.replay(eqn, env, attrs=attrs)
+                continue
             env.update((r, x) for r, x in zip(eqn.results, out) if x is not None)
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
 
 
 def emitted(build, attrs, operands, wanted, hints):
-    """The loop appended to `build` in its new form -> its results, None for those not wanted."""
+    """The loop appended to `build` in its new form -> its results, None for those not wanted; None where it is as good as it stands."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
     if test is None and better_written_out(body, len(state), trips):
@@ -52,7 +55,7 @@ def emitted(build, attrs, operands, wanted, hints):
     first = 1 + len(invariants)
     fixed = unchanged(body, first, state)
     live = carried(body, test, first, [w and not f for w, f in zip(wanted, fixed)], fixed)
-    out = [x if f else None for f, x in zip(fixed, state)]
+    out = stays(fixed, state)
     keep = [k for k, alive in enumerate(live) if alive]
     if not keep and not acting(body, test):
         return out
@@ -68,8 +71,10 @@ def emitted(build, attrs, operands, wanted, hints):
         if not keep and not acting(body):
             return out
     body, test, invariants = without_unread(body, test, invariants)
-    new = attrs | {"body": body, "test": test, "carried": len(keep)}
-    results = build.emit(loop, (*limit, *invariants, *state), new, None, tuple(hints[k] for k in keep))
+    new, given = attrs | {"body": body, "test": test, "carried": len(keep)}, (*limit, *invariants, *state)
+    if size(new, given) == size(attrs, operands):
+        return None
+    results = build.emit(loop, given, new, None, tuple(hints[k] for k in keep))
     for k, r in zip(keep, results):
         out[k] = r
     return out
@@ -78,6 +83,16 @@ def emitted(build, attrs, operands, wanted, hints):
 def acting(*functions):
     """Whether any equation of functions, None where there is none, has an effect."""
     return any(e.effect for f in functions if f for e in f.eqns)
+
+
+def stays(fixed, state):
+    """What carried values stay, None for those that change."""
+    return [x if f else None for f, x in zip(fixed, state)]
+
+
+def size(attrs, operands):
+    """What is carried by a loop, its operands and equations: whatever changes a loop makes one of the three another."""
+    return attrs["carried"], len(operands), sum(f.count() for f in (attrs["body"], attrs["test"]) if f)
 
 
 def unchanged(body, first, state):

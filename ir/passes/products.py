@@ -12,7 +12,7 @@ from ..rewrite import is_live, readers
 from ..trips import TripPart, Trips, from_front, reshaped
 from .loops import carried, needed
 
-LEAST = 1024  # elements of a product from which one product is sought; below, a loop is as good
+LEAST = 1024  # elements of a product from which one product is sought; below, a loop is as good; re-measured by benchmarks/tune.py
 ROOM = 4  # what is computed for all trips at once may be so many times as large as the largest array that the loop has anyway
 
 

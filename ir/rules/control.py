@@ -11,23 +11,45 @@ CONTROL = RuleSet("control")
 rule = CONTROL.rule
 x = holes("x")
 
+EITHER = """
+    func either(%i: bool[], %x: f64[]) -> f64[] {
+      %0 = cond %i, %x : f64[]
+        branches[0]: func(%x: f64[]) -> f64[] {
+          %0 = exp %x : f64[]
+          return %0
+        }
+        branches[1]: func(%x: f64[]) -> f64[] {
+          %0 = log %x : f64[]
+          return %0
+        }
+      return %0
+    }"""
+
 rule(stop_gradient(x), x)  # programs are simplified when all that is to be differentiated has been
 
 
-@rule(None, fits=lambda op, heads: op is cond and heads[0] is Lit, grows=True)
+@rule(None, fits=lambda op, heads: op is cond and heads[0] is Lit, grows=True, never=[EITHER])
 def known_choice(operands, attrs):
     """The branch that is taken, written out."""
     branches = attrs["branches"]
     return Builder.current().inline(branches[min(max(int(operands[0].value), 0), len(branches) - 1)], operands[1:])
 
 
-@rule(None, fits=lambda op, heads: op is loop, where=lambda attrs: attrs["trips"] == 0)
+@rule(None, fits=lambda op, heads: op is loop, where=lambda attrs: attrs["trips"] == 0, never=["""
+    func one(%x: f64[]) -> f64[] {
+      %0 = loop %x carried=1 trips=1 : f64[]
+        body: func(%i: i64[], %x: f64[]) -> f64[] {
+          %0 = exp %x : f64[]
+          return %0
+        }
+      return %0
+    }"""])  # fmt: skip
 def no_trips(operands, attrs):
     """The carried values as they are."""
     return groups(operands, **attrs)[2]
 
 
-@CHOICES.rule(None, fits=lambda op, heads: op is cond, where=lambda op, attrs: not effectful(op, attrs))
+@CHOICES.rule(None, fits=lambda op, heads: op is cond, where=lambda op, attrs: not effectful(op, attrs), never=[EITHER])
 def same_either_way(operands, attrs):
     """What all branches give alike, an operand or a number, is no result of the choice; nor is what two of its results always are."""
     (index, *given), branches = operands, attrs["branches"]

@@ -18,7 +18,8 @@ rule = FOLD.rule
 v = holes("v")
 
 
-@rule(Pat(constant, (), {"value": v}), cases=[{"v": Constant(np.full((2, 3), 1.5))}, {"v": Constant(np.array([0.0, -0.0]))}])
+@rule(Pat(constant, (), {"value": v}), cases=[{"v": Constant(np.full((2, 3), 1.5))}, {"v": Constant(np.array([0.0, -0.0]))}],
+      never=[{"v": Constant(np.array([0.0, -0.0]))}])  # fmt: skip
 def splat(v):
     """A constant that repeats one number is a literal."""
     return Lit(v.array.flat[0], type_of(v.array)) if uniform(v.array) else None
@@ -48,7 +49,12 @@ def known(op, heads):
     return bool(heads) and "region" not in op.traits and all(h in (Lit, constant, iota) for h in heads)
 
 
-@rule(None, fits=known)
+@rule(None, fits=known, never=["""
+    func large() -> i64[65] {
+      %0 = iota shape=[65] axis=0 dtype=i64 : i64[65]
+      %1 = add %0, %0 : i64[65]
+      return %1
+    }"""])  # fmt: skip
 def evaluate(op, operands, attrs):
     """Elementwise ops of splats are splats of any size; other results must be small."""
     types = op.result_types(operands, attrs)
@@ -65,7 +71,11 @@ def evaluate(op, operands, attrs):
     return made if op.multiple else made[0]
 
 
-@rule(None, fits=lambda op, heads: op in SAME_OF_SPLAT and heads[0] is Lit, where=lambda operands: operands[0].type.size > 0)
+@rule(None, fits=lambda op, heads: op in SAME_OF_SPLAT and heads[0] is Lit, where=lambda operands: operands[0].type.size > 0, never=["""
+    func empty() -> bool[] {
+      %0 = reduce_and False:bool[0] axes=[0] : bool[]
+      return %0
+    }"""])  # fmt: skip
 def of_alike(op, operands, attrs):
     """The least or the greatest of numbers that are all the same, and the like; the first place of them."""
     (t,) = op.result_types(operands, attrs)

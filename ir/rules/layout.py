@@ -26,7 +26,11 @@ def rising(axes):
 MOVES = (reshape, transpose, broadcast, reverse, slice_, dynamic_slice, concatenate, pad)
 
 
-@rule(None, fits=lambda op, heads: op in MOVES and heads[0] is Lit)
+@rule(None, fits=lambda op, heads: op in MOVES and heads[0] is Lit, never=["""
+    func padded() -> f64[5] {
+      %0 = pad 0.0:f64[3], -0.0:f64[] low=[1] high=[1] interior=[0] : f64[5]
+      return %0
+    }"""])
 def splat_stays_splat(op, operands, attrs):
     """Moving equal elements moves nothing; what is joined or padded must be equal too."""
     joined = operands if op in (concatenate, pad) else operands[:1]
@@ -46,14 +50,16 @@ def merge_transposes(x, p, q):
     return transpose(x, perm=tuple(p[i] for i in q))
 
 
-@rule(transpose(x, perm=p), cases=[{"x": "f64[2,3]", "p": (0, 1)}, {"x": "f64[1,3]", "p": (1, 0)}, {"x": "f64[2,1,3,1]", "p": (1, 0, 3, 2)}])
+@rule(transpose(x, perm=p), cases=[{"x": "f64[2,3]", "p": (0, 1)}, {"x": "f64[1,3]", "p": (1, 0)}, {"x": "f64[2,1,3,1]", "p": (1, 0, 3, 2)}],
+      never=[{"x": "f64[2,3]", "p": (1, 0)}])  # fmt: skip
 def transpose_of_ones(x, p):
     """Axes of size one may move freely."""
     return reshape(x, shape=tuple(x.type.shape[i] for i in p)) if rising([i for i in p if x.type.shape[i] != 1]) else None
 
 
 rule(reshape(reshape(x, shape=s), shape=t), reshape(x, shape=t), cases=[{"x": "f64[2,6]", "s": (3, 4), "t": (12,)}])
-rule(reshape(x, shape=s), x, where=lambda x, s: x.type.shape == s, cases=[{"x": "f64[2,6]", "s": (2, 6)}, {"x": "i64[]", "s": ()}])
+rule(reshape(x, shape=s), x, where=lambda x, s: x.type.shape == s, cases=[{"x": "f64[2,6]", "s": (2, 6)}, {"x": "i64[]", "s": ()}],
+     never=[{"x": "f64[6]", "s": (2, 3)}])  # fmt: skip
 
 
 @rule(broadcast(broadcast(x, shape=s, dims=d), shape=t, dims=e), cases=[{"x": "f64[3,1]", "s": (3, 4), "d": (0, 1), "t": (2, 3, 4), "e": (1, 2)}])
@@ -61,7 +67,8 @@ def merge_broadcasts(x, d, t, e):
     return broadcast(x, shape=t, dims=tuple(e[i] for i in d))
 
 
-@rule(broadcast(x, shape=s, dims=d), cases=[{"x": "f64[3]", "s": (1, 3, 1), "d": (1,)}, {"x": "f64[2,3]", "s": (2, 3), "d": (0, 1)}])
+@rule(broadcast(x, shape=s, dims=d), cases=[{"x": "f64[3]", "s": (1, 3, 1), "d": (1,)}, {"x": "f64[2,3]", "s": (2, 3), "d": (0, 1)}],
+      never=[{"x": "f64[3]", "s": (2, 3), "d": (1,)}])  # fmt: skip
 def broadcast_repeats_nothing(x, s):
     return reshape(x, shape=s) if math.prod(s) == x.type.size else None
 
@@ -69,7 +76,7 @@ def broadcast_repeats_nothing(x, s):
 @rule(reshape(broadcast(x, shape=s, dims=d), shape=t), cases=[
     {"x": "f64[3]", "s": (3, 4), "d": (0,), "t": (3, 1, 4)},
     {"x": "i8[2,3]", "s": (1, 2, 5, 3), "d": (1, 3), "t": (2, 5, 1, 3)},
-])  # fmt: skip
+], never=[{"x": "f64[3]", "s": (3, 4), "d": (0,), "t": (4, 3)}])  # fmt: skip
 def reshape_of_broadcast(x, s, d, t):
     """Ones come and go beside the axes that stay."""
     old, new = [i for i, n in enumerate(s) if n != 1], [i for i, n in enumerate(t) if n != 1]
@@ -81,7 +88,7 @@ def reshape_of_broadcast(x, s, d, t):
 @rule(broadcast(reshape(x, shape=s), shape=t, dims=e), cases=[
     {"x": "f64[3]", "s": (3, 1), "t": (3, 4), "e": (0, 1)},
     {"x": "f64[2,3]", "s": (2, 1, 3), "t": (5, 2, 4, 3), "e": (1, 2, 3)},
-])  # fmt: skip
+], never=[{"x": "f64[2,3]", "s": (3, 2), "t": (4, 3, 2), "e": (1, 2)}])  # fmt: skip
 def broadcast_of_added_ones(x, s, t, e):
     """The reshape only made room for the broadcast."""
     kept, i = [], 0
@@ -96,7 +103,7 @@ def broadcast_of_added_ones(x, s, t, e):
 @rule(transpose(broadcast(x, shape=s, dims=d), perm=p), cases=[
     {"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (1, 0)},
     {"x": "f64[2,3]", "s": (2, 5, 3), "d": (0, 2), "p": (1, 0, 2)},
-])  # fmt: skip
+], never=[{"x": "f64[2,3]", "s": (2, 5, 3), "d": (0, 2), "p": (2, 1, 0)}])  # fmt: skip
 def transpose_of_broadcast(x, s, d, p):
     dims = tuple(p.index(i) for i in d)
     return broadcast(x, shape=tuple(s[i] for i in p), dims=dims) if rising(dims) else None
@@ -113,13 +120,22 @@ def repeats_alike(operands):
     return all(attrs == repeated[0] for attrs in repeated)
 
 
-@rule(None, where=repeats_alike, fits=repeats)
+REPEATED = """
+    func otherwise(%x: f64[3], %y: f64[3]) -> f64[3,3] {{
+      %0 = broadcast %x shape=[3,3] dims=[0] : f64[3,3]
+      %1 = broadcast %y shape=[3,3] dims=[1] : f64[3,3]
+      %2 = {} %0, %1 : f64[3,3]
+      return %2
+    }}"""
+
+
+@rule(None, where=repeats_alike, fits=repeats, never=[REPEATED.format("add")])
 def repeat_the_result(op, operands, attrs):
     """f(broadcast x) = broadcast f(x), on fewer elements."""
     return repeated_result(op, operands, attrs)
 
 
-@rule(None, where=repeats_alike, fits=lambda op, heads: op in DEAR and repeats(op, heads), grows=True)
+@rule(None, where=repeats_alike, fits=lambda op, heads: op in DEAR and repeats(op, heads), grows=True, never=[REPEATED.format("div")])
 def repeat_the_dear_result(op, operands, attrs):
     """Even where the repeated operands are read otherwise too."""
     return repeated_result(op, operands, attrs)
@@ -138,7 +154,8 @@ rule(x + broadcast(-y, shape=s, dims=d), x - broadcast(y, shape=s, dims=d), case
 # -- reverse, slices, padding, joining -------------------------------------------------------------
 
 
-@rule(reverse(x, axes=p), cases=[{"x": "f64[2,3]", "p": ()}, {"x": "f64[1,3]", "p": (0,)}, {"x": "f64[1,3]", "p": (0, 1)}])
+@rule(reverse(x, axes=p), cases=[{"x": "f64[2,3]", "p": ()}, {"x": "f64[1,3]", "p": (0,)}, {"x": "f64[1,3]", "p": (0, 1)}],
+      never=[{"x": "f64[2,3]", "p": (0,)}])  # fmt: skip
 def reverse_of_ones(x, p):
     axes = tuple(i for i in p if x.type.shape[i] > 1)
     return reverse(x, axes=axes) if 0 < len(axes) < len(p) else None if axes else x
@@ -149,7 +166,8 @@ def merge_reverses(x, p, q):
     return reverse(x, axes=tuple(sorted({*p} ^ {*q})))
 
 
-@rule(slice_(x, start=s, stop=t, stride=d), cases=[{"x": "f64[4,3]", "s": (0, 0), "t": (4, 3), "d": (1, 1)}])
+@rule(slice_(x, start=s, stop=t, stride=d), cases=[{"x": "f64[4,3]", "s": (0, 0), "t": (4, 3), "d": (1, 1)}],
+      never=[{"x": "f64[4]", "s": (1,), "t": (4,), "d": (1,)}, {"x": "f64[4]", "s": (0,), "t": (4,), "d": (2,)}])  # fmt: skip
 def slice_of_all(x, s, t, d):
     return x if not any(s) and t == x.type.shape and set(d) <= {1} else None
 
@@ -157,7 +175,7 @@ def slice_of_all(x, s, t, d):
 @rule(slice_(reverse(x, axes=d), start=p, stop=q, stride=e), cases=[
     {"x": "f64[9,4]", "d": (0,), "p": (1, 1), "q": (6, 3), "e": (1, 2)},
     {"x": "i64[5]", "d": (0,), "p": (2,), "q": (2,), "e": (1,)},
-])  # fmt: skip
+], never=[{"x": "f64[9]", "d": (0,), "p": (0,), "q": (8,), "e": (2,)}])  # fmt: skip
 def reverse_a_part(x, d, p, q, e):
     """Only the part that is left is reversed; every element of it, or the last one would have to be found."""
     if any(e[i] != 1 for i in d):
@@ -185,7 +203,7 @@ def merge_slices(x, s, d, p, q, e):
     {"x": "f64[5]", "v": "f64[]", "s": (0,), "t": (0,), "d": (0,)},
     {"x": "f64[5,3]", "v": 0.0, "s": (-1, 0), "t": (-2, 0), "d": (0, 0)},
     {"x": "f64[1]", "v": 0.0, "s": (0,), "t": (0,), "d": (3,)},
-])  # fmt: skip
+], never=[{"x": "f64[5]", "v": 0.0, "s": (1,), "t": (0,), "d": (0,)}, {"x": "f64[5]", "v": 0.0, "s": (0,), "t": (0,), "d": (1,)}])  # fmt: skip
 def pad_adds_nothing(x, s, t, d):
     """No padding, or a cut: then it is a slice."""
     if max(s, default=0) > 0 or max(t, default=0) > 0 or any(i and n > 1 for i, n in zip(d, x.type.shape, strict=True)):
@@ -197,14 +215,18 @@ def pad_adds_nothing(x, s, t, d):
 @rule(pad(pad(x, v, low=s, high=t, interior=d), v, low=p, high=q, interior=e), cases=[
     {"x": "f64[3]", "v": 0.5, "s": (1,), "t": (2,), "d": (1,), "p": (0,), "q": (3,), "e": (0,)},
     {"x": "f64[3,2]", "v": "f64[]", "s": (1, 0), "t": (2, 0), "d": (0, 0), "p": (0, 2), "q": (3, 1), "e": (0, 0)},
-])  # fmt: skip
+], never=[{"x": "f64[3]", "v": 0.5, "s": (2,), "t": (2,), "d": (0,), "p": (-1,), "q": (0,), "e": (0,)}])  # fmt: skip
 def merge_pads(x, v, s, t, d, p, q, e):
     if any(e) or min(*s, *t, *p, *q) < 0:
         return None
     return pad(x, v, low=tuple(i + j for i, j in zip(s, p, strict=True)), high=tuple(i + j for i, j in zip(t, q, strict=True)), interior=d)
 
 
-@rule(concatenate(xs, axis=d), cases=[{"xs": ("f64[3]",), "d": 0}, {"xs": ("f64[3]", "f64[0]", "f64[2]"), "d": 0}])
+@rule(concatenate(xs, axis=d), cases=[{"xs": ("f64[3]",), "d": 0}, {"xs": ("f64[3]", "f64[0]", "f64[2]"), "d": 0}], never=["""
+    func full(%x: f64[3], %y: f64[1]) -> f64[4] {
+      %0 = concatenate %x, %y axis=0 : f64[4]
+      return %0
+    }"""])  # fmt: skip
 def concatenate_of_nothing(xs, d):
     """Empty parts leave; one part alone is itself."""
     full = [z for z in xs if z.type.shape[d]] or xs[:1]
@@ -217,7 +239,13 @@ def concatenate_of_nothing(xs, d):
       %1 = slice %x start=[3,1] stop=[5,3] stride=[1,1] : f64[2,2]
       %2 = concatenate %0, %1 axis=0                    : f64[4,2]
       return %2
-    }"""])
+    }"""], never=["""
+    func apart(%x: f64[6]) -> f64[4] {
+      %0 = slice %x start=[1] stop=[3] stride=[1] : f64[2]
+      %1 = slice %x start=[4] stop=[6] stride=[1] : f64[2]
+      %2 = concatenate %0, %1 axis=0              : f64[4]
+      return %2
+    }"""])  # fmt: skip
 def concatenate_of_slices(xs, d):
     """Neighbouring slices of one value, joined again."""
     parts = [z.eqn if not isinstance(z, Lit) and z.eqn is not None and z.eqn.op is slice_ else None for z in xs]
@@ -231,7 +259,8 @@ def concatenate_of_slices(xs, d):
     return slice_(parts[0].operands[0], start=starts[0], stop=(*stops[0][:d], stops[-1][d], *stops[0][d + 1 :]), stride=(1,) * len(starts[0]))
 
 
-@rule(dynamic_slice(x, xs, sizes=s), cases=[{"x": "f64[5,4]", "xs": (2, 9), "s": (2, 2)}, {"x": "f64[5]", "xs": ("i64[]",), "s": (5,)}])
+@rule(dynamic_slice(x, xs, sizes=s), cases=[{"x": "f64[5,4]", "xs": (2, 9), "s": (2, 2)}, {"x": "f64[5]", "xs": ("i64[]",), "s": (5,)}],
+      never=[{"x": "f64[5]", "xs": ("i64[]",), "s": (2,)}])  # fmt: skip
 def dynamic_slice_at_known_place(x, xs, s):
     if x.type.shape == s:
         return x
@@ -246,10 +275,12 @@ rule(
     u,
     where=lambda x, u: x.type.shape == u.type.shape,
     cases=[{"x": "f64[5]", "u": "f64[5]", "xs": ("i64[]",)}],
+    never=[{"x": "f64[5]", "u": "f64[4]", "xs": ("i64[]",)}],
 )
 rule(
     dynamic_slice(dynamic_update_slice(x, u, xs), xs, sizes=s),
     u,
     where=lambda u, s: u.type.shape == s,
     cases=[{"x": "f64[5]", "u": "f64[2]", "xs": ("i64[]",), "s": (2,)}],
+    never=[{"x": "f64[5]", "u": "f64[3]", "xs": ("i64[]",), "s": (2,)}],
 )

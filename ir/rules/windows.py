@@ -19,7 +19,7 @@ p, q = holes("p q")  # attributes
 KNOWN = (add, broadcast, constant, iota, reshape)  # ops that places are computed by
 MOST = 1 << 16  # places that are looked at
 RANK = 3  # axes along which XLA has windows slide
-FEATURES = 64  # in times out: a float32 convolution of fewer takes longer than the product
+FEATURES = 64  # in times out: a float32 convolution of fewer takes longer than the product; re-measured by benchmarks/tune.py
 
 SLIDING = """
 func f(%x: f64[2,7,5,3], %w: f64[3,3,2,4]) -> RESULT {
@@ -80,7 +80,12 @@ def windows(z):
 @rule(dot_general(x, y, contract=p, batch=q), exact=False, grows=True, where=lambda q: q == ((), ()), cases=[
     SLIDING.replace("PRODUCT", "%7, %w contract=[[5,4,3],[0,1,2]]").replace("RESULT", "f64[2,5,4,4]"),
     SLIDING.replace("PRODUCT", "%w, %7 contract=[[1,0,2],[4,5,3]]").replace("RESULT", "f64[4,2,5,4]"),
-])  # fmt: skip
+], never=["""
+    func turned(%x: f64[3,2,7], %w: f64[7,4]) -> f64[2,3,4] {
+      %0 = transpose %x perm=[1,0,2]             : f64[2,3,7]
+      %1 = dot_general %0, %w contract=[[2],[0]] : f64[2,3,4]
+      return %1
+    }"""])  # fmt: skip
 def convolution(x, y, p):
     for z, w, (over, along) in ((x, y, p), (y, x, p[::-1])):
         found = windows(z)
@@ -112,8 +117,8 @@ def convolved(base, axes, w, over, along, first):
 
 
 def slide(spatial, summed):
-    """Whether windows slide along axes: it is summed over their taps, and not over where they lie."""
-    return all(("tap", d) in summed and ("of", d) not in summed for d in spatial)
+    """Whether windows slide along axes, one at least: it is summed over their taps, and not over where they lie."""
+    return bool(spatial) and all(("tap", d) in summed and ("of", d) not in summed for d in spatial)
 
 
 def pays(dtype, products):

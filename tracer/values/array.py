@@ -89,9 +89,9 @@ class Traced:
             return truth
         raise _concrete(
             self,
-            "decided a Python `if`, `while`, `and`, `or`, `not` or `assert`",
-            "Data-dependent branches and loops are not captured yet. Write np.where(test, a, b) for a choice\n"
-            "between values, or let the test depend on shapes and on int or bool arguments, which are static.",
+            "was asked for its truth where no hook stands",
+            "Branches and loops of Python code are captured, but not those inside of functions such as list.index, filter or those of\n"
+            "libraries in C. Write that choice as an `if` or a loop of your own, or as np.where(test, a, b).",
         )
 
     def _number(self, kind):
