@@ -747,7 +747,8 @@ def set_places(x, a, u):
 
 
 @pytest.mark.parametrize("f", [
-    set_places, lambda x, a, u: np.array([x[0], a[1], u[2]], "i8"), lambda x, a, u: np.insert(u, 0, float(x[1])), lambda x, a, u: np.insert(u, 0, float(x[0])),
+    set_places, lambda x, a, u: np.array([x[0], a[1], u[2]], "i8"), lambda x, a, u: np.insert(u, 0, float(x[1])),
+    lambda x, a, u: np.insert(u, 0, float(x[0])),
     lambda x, a, u: np.insert(a, [0, 1], [x[0], a[1]]), lambda x, a, u: np.array([[x[0], a[1]], [u[0], 7]], "i8"),
     lambda x, a, u: np.array([a[:2], [x[0], a[1]]], "i8"), lambda x, a, u: np.array([x[0], a[0]], "i1"), lambda x, a, u: np.roll(a, x[0] - np.inf),
 ])  # fmt: skip
