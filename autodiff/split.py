@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from ..ir.core import Builder, Func, Value
 from ..ir.mincut import lightest
-from ..ir.ops import OPS
+from ..ir.op import Cost
 
-# ops that cost less than the memory traffic of keeping their results; reductions and products are not among them
-CHEAP = {OPS[name] for name in (
-    "neg abs sign add sub mul strong_mul div integer_pow maximum minimum clamp copysign floor ceil trunc round is_finite "
-    "eq ne lt le gt ge and or xor not shift_left shift_right select cast real imag conj make_complex "
-    "constant iota reshape transpose broadcast reverse slice pad dynamic_slice gather"
-).split()}  # fmt: skip
+
+def cheap(op):
+    """Whether computing a result again costs less than the memory traffic of keeping it."""
+    return op.cost <= Cost.DIVISION
 
 
 class Split:
@@ -93,7 +91,7 @@ def _replay(build, eqns, env):
 
 def sources(x):
     """The values that x is cheaply computed from, or None."""
-    return [y for y in x.eqn.operands if isinstance(y, Value)] if x.eqn is not None and x.eqn.op in CHEAP else None
+    return [y for y in x.eqn.operands if isinstance(y, Value)] if x.eqn is not None and cheap(x.eqn.op) else None
 
 
 def weight(x):

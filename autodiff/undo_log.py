@@ -12,7 +12,7 @@ import contextvars
 from ..ir.core import Builder, Value
 from ..ir.ops.control import loop
 from ..ir.ops.shape import dynamic_slice, dynamic_update_slice
-from .split import CHEAP, Split, weight
+from .split import Split, cheap, weight
 
 MANY = 100  # trips that a loop without a bound is taken to make
 _inner = contextvars.ContextVar("inner", default=None)
@@ -108,7 +108,7 @@ class UndoLog(Split):
     def __init__(self, func, known, primal, given, chains, windows, inner, hidden):
         self.chains, self.undo, shown, keep, also = chains, {}, set(), set(), set()
         given = set(given)
-        plain = lambda x: not isinstance(x, Value) or x in given or (x.eqn is not None and x.eqn.op in CHEAP and all(map(plain, x.eqn.operands)))
+        plain = lambda x: not isinstance(x, Value) or x in given or (x.eqn is not None and cheap(x.eqn.op) and all(map(plain, x.eqn.operands)))
         for chain in chains:
             loops = [k for k, eqn in enumerate(chain.links) if eqn.op is loop]
             shown.update(chain.states[loops[-1] + 1 if loops and hidden else 0 :])

@@ -11,6 +11,7 @@ Derivatives, batching and lowerings are total tables keyed by the op (`ir.table`
 
 from __future__ import annotations
 
+import enum
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
@@ -31,6 +32,16 @@ OPS: dict[str, Op] = {}  # name -> Op, in order of declaration
 Types: TypeAlias = tuple[Tensor, ...]
 TypeRule: TypeAlias = Callable[..., Tensor | Types]  # (op, *types of the operands, **attributes) -> types of the results
 Sample: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Any]  # (generator, shape) -> numbers
+
+
+class Cost(enum.IntEnum):
+    """What one element of a result takes."""
+
+    MOVE = 0  # nothing is computed
+    STEP = 1  # an instruction or a few, which take less time than the memory they read
+    DIVISION = 2  # a slow instruction: more than reading the operands, less than keeping the result in memory
+    FUNCTION = 3  # a call of a function of numbers
+    WHOLE = 4  # many elements of the operands: a sum, a product, a factorisation
 
 
 class TypeRuleMaker(Protocol):
@@ -58,6 +69,7 @@ class Op:
     multiple: bool
     effect: bool | str
     commutative: bool
+    cost: Cost
     check: Literal["value", "shape"]
 
     def __init__(
@@ -71,6 +83,7 @@ class Op:
         multiple: bool,
         effect: bool | str,
         check: Literal["value", "shape"],
+        cost: Cost | None,
     ) -> None:
         self.name = body.__name__.rstrip("_")
         self.body, self.rule, self.doc = body, rule, inspect.getdoc(body)
@@ -82,7 +95,13 @@ class Op:
         self.sample, self.cases, self.traits = sample, tuple(cases), frozenset(traits)
         self.multiple, self.effect, self.commutative = multiple, effect, "commutative" in self.traits
         self.check = check  # "value": compare numbers; "shape": the body leaves freedom (signs of eigenvectors)
+        self.cost = cost if cost is not None else self._usual_cost()
         self._types: dict[Any, Types] = {}
+
+    def _usual_cost(self) -> Cost:
+        if self.traits & {"moves", "joins"}:
+            return Cost.MOVE
+        return Cost.FUNCTION if "elementwise" in self.traits else Cost.WHOLE
 
     def __call__(self, *operands: Any, **attrs: Any) -> Any:
         if attrs or self.attrs:
@@ -135,14 +154,18 @@ def op(
     multiple: bool = False,
     effect: bool | str = False,
     check: Literal["value", "shape"] = "value",
+    cost: Cost | None = None,
 ) -> Callable[[Callable[..., Any]], Op]:
     """Declare an op. `rule(op, *types, **attrs)` gives its result type, or a tuple of them when `multiple`.
 
     sample: draws a float operand for the generated tests (a domain of `ir.sample`).
     cases:  `case(...)` instances for the generated tests; elementwise rules supply their own.
-    traits: free words that passes and transforms ask for ("commutative", "linear", ...).
+    traits: words that passes and transforms ask for: "elementwise"; "commutative"; "moves" (elements of the first operand, unchanged,
+            at places that attributes and other operands say); "joins" (elements of all operands, unchanged); "reduction"; "cumulative"; "region".
     effect: True for ops that must run exactly once, in order (never merged, never dropped), or the name
             of the attribute that says so.
+    cost:   what one element of a result takes, where it is not the usual of its kind: `MOVE` of ops that move or join, `FUNCTION` of
+            elementwise ones, `WHOLE` of others.
     """
 
     typed: Any = rule
@@ -157,6 +180,7 @@ def op(
             multiple=multiple,
             effect=effect,
             check=check,
+            cost=cost if cost is not None else getattr(typed, "cost", None),
         )
         if made.name in OPS:
             raise IRTypeError(f"op {made.name} is declared twice")

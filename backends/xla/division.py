@@ -15,7 +15,6 @@ from ...ir.ops import OPS
 
 div, broadcast, cast = OPS["div"], OPS["broadcast"], OPS["cast"]
 DECISIONS = {OPS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "round", "rounded", "trunc", "sign")}
-MOVES = {OPS[n] for n in ("broadcast", "reshape", "transpose", "reverse", "slice", "dynamic_slice", "concatenate")}
 STEPS = 24  # equations looked through on the way from a decision back to a quotient
 
 
@@ -45,7 +44,7 @@ def behind(eqn):
     while todo and len(seen) < STEPS:
         for x in todo.pop(0).operands:
             e = x.eqn if isinstance(x, Value) else None
-            if e is not None and e not in seen and (e.op in MOVES or "elementwise" in e.op.traits):
+            if e is not None and e not in seen and e.op.traits & {"moves", "joins", "elementwise"}:
                 seen.add(e)
                 todo.append(e)
     return seen

@@ -26,7 +26,7 @@ CHEAP = {OPS[name] for name in """
     neg abs sign add sub mul strong_mul div maximum minimum clamp floor ceil trunc round is_finite eq ne lt le gt ge and or xor not
     select cast bitcast real imag conj make_complex stop_gradient
 """.split()}  # fmt: skip
-MOVES = {OPS[name] for name in "reshape transpose broadcast reverse concatenate pad slice dynamic_slice".split()}  # cheap, at other indices
+MOVES = {op for op in OPS.values() if op.traits & {"moves", "joins"}}  # cheap, at other indices
 CHEAP |= MOVES
 LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
 SEVERAL = 16  # equations computed again for a sum rather than passed into its branch

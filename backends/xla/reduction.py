@@ -9,6 +9,7 @@ from jax import numpy as jnp
 
 from ...ir.core import Lit, Value
 from ...ir.exactness import ONLY_EXACT
+from ...ir.op import Cost
 from ...ir.ops.reduction import (
     argmax,
     argmin,
@@ -29,7 +30,6 @@ from ...ir.ops.reduction import (
 from ...ir.ops.shape import broadcast, reshape, transpose
 from ...ir.ops.transcendental import exp, log
 from ...ir.ops.window import highest_of, lowest_of
-from ...ir.rules.layout import DEAR
 from .platforms import by_platform
 from .table import XLA
 
@@ -178,7 +178,7 @@ def dear(x):
     level, seen = {x}, set()
     for _ in range(DEEP):
         made = [y.eqn for y in level if isinstance(y, Value) and y.eqn is not None and (y.eqn.op in MOVED or "elementwise" in y.eqn.op.traits)]
-        if any(eqn.op in DEAR for eqn in made):
+        if any(eqn.op.cost >= Cost.DIVISION for eqn in made):
             return True
         seen |= level
         level = {y for eqn in made for y in eqn.operands} - seen

@@ -2,10 +2,13 @@
 
 A float below the smallest normal number is zero to XLA on CPU, on the way in and on the way out; NumPy keeps it.
 """
+# ruff: noqa: I001, the names fill a line
 
 import numpy as np
 
-from ..op import ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, REAL, UINT, case, complex_type, elementwise, nonzero, op, positive, require
+from ..op import (
+    ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, REAL, UINT, Cost, case, complex_type, elementwise, nonzero, op, positive, require,
+)  # fmt: skip
 from ..types import SHORT
 from .samples import EDGES, ON_THE_CUTS, halfway
 
@@ -18,54 +21,60 @@ class pointwise(elementwise):
         return (*super().cases, *(case(draw, repeat=True) for kind, draw in EDGES.items() if len(self.kinds) == 1 and kind in self.kinds[0]))
 
 
+class step(pointwise):
+    """`pointwise`, of ops that are an instruction or a few."""
+
+    cost = Cost.STEP
+
+
 # fmt: off
 # -- arithmetic ------------------------------------------------------------------------------------
 
 
-@op(pointwise(NUMBER))
+@op(step(NUMBER))
 def neg(x):
     """-x; unsigned integers wrap."""
     return np.negative(x)
 
 
-@op(pointwise(NUMBER, result="real"), sample=nonzero)
+@op(step(NUMBER, result="real"), sample=nonzero)
 def abs(x):
     """|x|, real for complex x; the least signed integer is its own absolute value."""
     return np.absolute(x)
 
 
-@op(pointwise(NUMBER), sample=nonzero)
+@op(step(NUMBER), sample=nonzero)
 def sign(x):
     """-1, 0 or 1; x / |x| for complex x, 0 at 0; NaN at NaN."""
     return np.sign(x)
 
 
-@op(pointwise(NUMBER), traits=["commutative"])
+@op(step(NUMBER), traits=["commutative"])
 def add(x, y):
     """x + y; integers wrap."""
     return np.add(x, y)
 
 
-@op(pointwise(NUMBER))
+@op(step(NUMBER))
 def sub(x, y):
     """x - y; integers wrap."""
     return np.subtract(x, y)
 
 
-@op(pointwise(NUMBER), traits=["commutative"])
+@op(step(NUMBER), traits=["commutative"])
 def mul(x, y):
     """x * y; integers wrap."""
     return np.multiply(x, y)
 
 
-@op(pointwise(INEXACT), sample=nonzero)
+@op(step(INEXACT), sample=nonzero)
 def strong_mul(x, y):
     """x * y, and 0 wherever x is 0, even if y is infinite or NaN: how a cotangent meets a partial.  [strong zero, Enzyme]"""
     with np.errstate(all="ignore"):
         return np.where(np.equal(x, 0), x, np.multiply(x, y))
 
 
-@op(pointwise(INEXACT), sample=nonzero)
+@op(pointwise(INEXACT), cost=Cost.DIVISION, sample=nonzero)
 def div(x, y):
     """x / y, floating or complex."""
     return np.true_divide(x, y)
@@ -81,7 +90,7 @@ def rem(x, y):
     return np.fmod(x, y)
 
 
-@op(pointwise(INTEGER))
+@op(pointwise(INTEGER), cost=Cost.DIVISION)
 def quotient(x, y):
     """x / y rounded towards zero; 0 for y = 0, and the least signed integer divided by -1 is itself."""
     return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
@@ -101,7 +110,7 @@ def _integer_pow_rule(op, x, *, n):
     return x
 
 
-@op(_integer_pow_rule, traits=["elementwise"], sample=nonzero, cases=[
+@op(_integer_pow_rule, traits=["elementwise"], cost=Cost.STEP, sample=nonzero, cases=[
     *(case("f64[3,4]", n=n) for n in (-2, -1, 0, 1, 2, 3, 40)), case("f32[5]", n=3), case("f64[]", n=2), case(np.zeros(3), n=1),
     case(np.zeros(3), n=2), case("c128[3]", n=3), case("c128[3]", n=-2), case("i64[3,4]", n=5), case("u8[3,4]", n=9),
     case(EDGES[FLOAT], n=3), case(EDGES[FLOAT], n=-2),
@@ -111,13 +120,13 @@ def integer_pow(x, *, n):
     return x ** n
 
 
-@op(pointwise(INEXACT), sample=positive, cases=[*pointwise(INEXACT).cases, case(ON_THE_CUTS)])
+@op(pointwise(INEXACT), cost=Cost.DIVISION, sample=positive, cases=[*pointwise(INEXACT).cases, case(ON_THE_CUTS)])
 def sqrt(x):
     """Square root; NaN below zero for floats, the root with non-negative real part for complex."""
     return np.sqrt(x)
 
 
-@op(pointwise(INEXACT), sample=positive)
+@op(pointwise(INEXACT), cost=Cost.DIVISION, sample=positive)
 def rsqrt(x):
     """1 / sqrt(x)."""
     return 1 / np.sqrt(x)
@@ -129,19 +138,19 @@ def cbrt(x):
     return np.cbrt(x)
 
 
-@op(pointwise(REAL + BOOL), traits=["commutative"])
+@op(step(REAL + BOOL), traits=["commutative"])
 def maximum(x, y):
     """The greater of x and y; NaN if either is."""
     return np.maximum(x, y)
 
 
-@op(pointwise(REAL + BOOL), traits=["commutative"])
+@op(step(REAL + BOOL), traits=["commutative"])
 def minimum(x, y):
     """The lesser of x and y; NaN if either is."""
     return np.minimum(x, y)
 
 
-@op(pointwise(REAL))
+@op(step(REAL))
 def clamp(low, x, high):
     """x between low and high; NaN if any is, and a zero keeps its sign where a bound is one too."""
     return np.clip(x, low, high) if np.result_type(x).kind == "f" else np.minimum(np.maximum(x, low), high)
@@ -153,7 +162,7 @@ def nextafter(x, y):
     return np.nextafter(x, y)
 
 
-@op(pointwise(FLOAT), sample=nonzero)
+@op(step(FLOAT), sample=nonzero)
 def copysign(x, y):
     """|x| with the sign bit of y, which -0.0 and NaN have too."""
     return np.copysign(x, y)
@@ -162,37 +171,37 @@ def copysign(x, y):
 # -- rounding --------------------------------------------------------------------------------------
 
 
-@op(pointwise(FLOAT), sample=halfway)
+@op(step(FLOAT), sample=halfway)
 def floor(x):
     """The greatest whole number not above x."""
     return np.floor(x)
 
 
-@op(pointwise(FLOAT), sample=halfway)
+@op(step(FLOAT), sample=halfway)
 def ceil(x):
     """The least whole number not below x."""
     return np.ceil(x)
 
 
-@op(pointwise(FLOAT), sample=halfway)
+@op(step(FLOAT), sample=halfway)
 def trunc(x):
     """x without its fraction."""
     return np.trunc(x)
 
 
-@op(pointwise(FLOAT), sample=halfway)
+@op(step(FLOAT), sample=halfway)
 def round(x):
     """The nearest whole number, the even one from halfway."""
     return np.rint(x)
 
 
-@op(pointwise(INEXACT))
+@op(step(INEXACT))
 def rounded(x):
     """x, rounded to its dtype before anything is computed of it: a product and a sum may be rounded once together elsewhere."""
     return x
 
 
-@op(pointwise(INEXACT, result="bool"))
+@op(step(INEXACT, result="bool"))
 def is_finite(x):
     """Whether x is neither infinite nor NaN."""
     return np.isfinite(x)
@@ -201,37 +210,37 @@ def is_finite(x):
 # -- comparison ------------------------------------------------------------------------------------
 
 
-@op(pointwise(ANY, result="bool"), traits=["commutative"])
+@op(step(ANY, result="bool"), traits=["commutative"])
 def eq(x, y):
     """x = y; False where either is NaN."""
     return np.equal(x, y)
 
 
-@op(pointwise(ANY, result="bool"), traits=["commutative"])
+@op(step(ANY, result="bool"), traits=["commutative"])
 def ne(x, y):
     """Not x = y; True where either is NaN."""
     return np.not_equal(x, y)
 
 
-@op(pointwise(REAL + BOOL, result="bool"))
+@op(step(REAL + BOOL, result="bool"))
 def lt(x, y):
     """x < y; False where either is NaN."""
     return np.less(x, y)
 
 
-@op(pointwise(REAL + BOOL, result="bool"))
+@op(step(REAL + BOOL, result="bool"))
 def le(x, y):
     """x <= y; False where either is NaN."""
     return np.less_equal(x, y)
 
 
-@op(pointwise(REAL + BOOL, result="bool"))
+@op(step(REAL + BOOL, result="bool"))
 def gt(x, y):
     """x > y; False where either is NaN."""
     return np.greater(x, y)
 
 
-@op(pointwise(REAL + BOOL, result="bool"))
+@op(step(REAL + BOOL, result="bool"))
 def ge(x, y):
     """x >= y; False where either is NaN."""
     return np.greater_equal(x, y)
@@ -240,37 +249,37 @@ def ge(x, y):
 # -- bits ------------------------------------------------------------------------------------------
 
 
-@op(pointwise(INTEGER + BOOL), traits=["commutative"])
+@op(step(INTEGER + BOOL), traits=["commutative"])
 def and_(x, y):
     """Bitwise and; logical and of bool."""
     return np.bitwise_and(x, y)
 
 
-@op(pointwise(INTEGER + BOOL), traits=["commutative"])
+@op(step(INTEGER + BOOL), traits=["commutative"])
 def or_(x, y):
     """Bitwise or; logical or of bool."""
     return np.bitwise_or(x, y)
 
 
-@op(pointwise(INTEGER + BOOL), traits=["commutative"])
+@op(step(INTEGER + BOOL), traits=["commutative"])
 def xor(x, y):
     """Bitwise exclusive or; whether two bool differ."""
     return np.bitwise_xor(x, y)
 
 
-@op(pointwise(INTEGER + BOOL))
+@op(step(INTEGER + BOOL))
 def not_(x):
     """Every bit turned; logical not of bool."""
     return np.bitwise_not(x)
 
 
-@op(pointwise(INTEGER))
+@op(step(INTEGER))
 def shift_left(x, y):
     """The bits of x moved up by y places, zeros following; 0 where y is no place of its dtype."""
     return np.left_shift(x, y)
 
 
-@op(pointwise(INTEGER))
+@op(step(INTEGER))
 def shift_right(x, y):
     """The bits of x moved down by y places, the sign following; past the last place 0, or -1 for x < 0."""
     return np.right_shift(x, y)
@@ -280,13 +289,15 @@ def _counts(*specs):
     return [*(case(s) for s in specs), case(EDGES[INT]), case(EDGES[UINT])]
 
 
-@op(lambda op, x: pointwise(INTEGER).rule(op, x).like(dtype="u1"), traits=["elementwise"], cases=_counts("i64[3,4]", "u8[3,4]", "u64[]"))
+@op(lambda op, x: step(INTEGER).rule(op, x).like(dtype="u1"), traits=["elementwise"], cost=Cost.STEP, cases=[
+    *_counts("i64[3,4]", "u8[3,4]", "u64[]"),
+])  # fmt: skip
 def population_count(x):
     """How many bits of |x| are 1, as u8."""
     return np.bitwise_count(x)
 
 
-@op(pointwise(INTEGER))
+@op(step(INTEGER))
 def clz(x):
     """How many bits precede the highest 1 of x; all of them for 0, none for x < 0."""
     bits = np.iinfo(x.dtype).bits
@@ -296,7 +307,7 @@ def clz(x):
 # -- choice and conversion -------------------------------------------------------------------------
 
 
-@op(pointwise(BOOL, ANY, ANY), cases=[case("bool[3,4]", t, t) for t in ("f64[3,4]", "f32[3,4]", "c128[3,4]", "i64[3,4]", "u8[3,4]", "bool[3,4]")])
+@op(step(BOOL, ANY, ANY), cases=[case("bool[3,4]", t, t) for t in ("f64[3,4]", "f32[3,4]", "c128[3,4]", "i64[3,4]", "u8[3,4]", "bool[3,4]")])
 def select(c, x, y):
     """x where c, else y."""
     return np.where(c, x, y)
@@ -310,7 +321,7 @@ def _casts(*pairs):
     return [case(spec if "[" in spec else f"{spec}[3,4]", dtype=np.dtype(to)) for spec, to in pairs]
 
 
-@op(_cast_rule, traits=["elementwise"], cases=[
+@op(_cast_rule, traits=["elementwise"], cost=Cost.STEP, cases=[
     *_casts(("f64", "f8"), ("f64", "f4"), ("f64[]", "f4"), ("f32", "f2"), ("f32", "f8"), ("f16", "f4"), ("i64", "f8"), ("u8", "f4"), ("bool", "f8")),
     *_casts(("f64", "c16"), ("f32", "c8"), ("i64", "c16"), ("c128", "c8"), ("c128", "f8"), ("c128", "f4"), ("c64", "f8"), ("c128", "i8")),
     *_casts(("f64", "i4"), ("f64", "u1"), ("f32", "i8"), ("i64", "i1"), ("i64", "u1"), ("u8", "i8"), ("bool", "i8"), ("bool", "bool")),
@@ -334,7 +345,7 @@ def _bitcast_rule(op, x, *, dtype):
     return x.like(dtype=dtype)
 
 
-@op(_bitcast_rule, traits=["elementwise"], cases=[
+@op(_bitcast_rule, traits=["elementwise"], cost=Cost.STEP, cases=[
     *_casts(("f64", "i8"), ("f64[]", "u8"), ("f32", "u4"), ("f16", "i2"), ("i64", "u8"), ("u8", "i1")), case(EDGES[FLOAT], dtype=np.dtype("i4")),
 ])
 def bitcast(x, *, dtype):
@@ -345,19 +356,19 @@ def bitcast(x, *, dtype):
 # -- complex parts ---------------------------------------------------------------------------------
 
 
-@op(pointwise(COMPLEX, result="real"))
+@op(step(COMPLEX, result="real"))
 def real(x):
     """The real part."""
     return np.real(x)
 
 
-@op(pointwise(COMPLEX, result="real"))
+@op(step(COMPLEX, result="real"))
 def imag(x):
     """The imaginary part."""
     return np.imag(x)
 
 
-@op(pointwise(COMPLEX))
+@op(step(COMPLEX))
 def conj(x):
     """The complex conjugate."""
     return np.conjugate(x)
@@ -368,7 +379,7 @@ def _make_complex_rule(op, x, y):
     return complex_type(x)
 
 
-@op(_make_complex_rule, traits=["elementwise"], cases=[
+@op(_make_complex_rule, traits=["elementwise"], cost=Cost.STEP, cases=[
     case("f64[3,4]", repeat=True), case("f32[5]", repeat=True), case("f64[]", repeat=True), case(EDGES[FLOAT], repeat=True),
 ])
 def make_complex(x, y):

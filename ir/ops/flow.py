@@ -1,10 +1,10 @@
 """Ops that compute nothing themselves: they say what derivatives, and the compiler's reordering, may not pass."""
 
-from ..op import ANY, case, elementwise, op
+from ..op import ANY, Cost, case, elementwise, op
 from .control import _PAIR, _takes, _wave, evaluate
 
 
-@op(elementwise(ANY), cases=[case("f32[3,4]"), case("i64[5]"), case("bool[2]"), case("c64[]")])
+@op(elementwise(ANY), cost=Cost.MOVE, cases=[case("f32[3,4]"), case("i64[5]"), case("bool[2]"), case("c64[]")])
 def stop_gradient(x):
     """x itself, taken as a constant by derivatives.
 

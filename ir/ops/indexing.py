@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from ..core import Lit
-from ..op import ANY, NUMBER, REAL, case, distinct, nonzero, op, require
+from ..op import ANY, NUMBER, REAL, Cost, case, distinct, nonzero, op, require
 from .elementwise import cast
 from .shape import concatenate, reshape
 
@@ -165,7 +165,7 @@ def _places(shape, indices, sizes, offset_dims, collapsed, start_index_map, oper
     return tuple(places), _lie_along(inside, ndim, batch), [full[d] for d in range(ndim)]
 
 
-@op(_gather_rule, cases=GATHERS)
+@op(_gather_rule, cost=Cost.MOVE, cases=GATHERS)
 def gather(x, indices, *, sizes, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(), mode="clip", fill=0, unique=False):
     """Windows of x of shape `sizes` at the starts that `indices` holds.  [StableHLO gather]"""
     places, inside, shape = _places(x.shape, indices, sizes, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)

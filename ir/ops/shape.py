@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..core import Constant
-from ..op import case, op, require
+from ..op import Cost, case, op, require
 from ..types import Tensor, type_of
 
 # fmt: off
@@ -14,7 +14,7 @@ def _constant_rule(op, *, value):
     return type_of(value.array)
 
 
-@op(_constant_rule, cases=[
+@op(_constant_rule, cost=Cost.MOVE, cases=[
     case(value=Constant(np.array([1.5, -2.0, 0.25]))), case(value=Constant(np.arange(24).reshape(2, 12))),
     case(value=Constant(np.zeros((0, 3), bool))), case(value=Constant(np.array([np.inf, -np.inf, np.nan, -0.0], np.float32))),
     case(value=Constant(np.array(1 + 2j))),
@@ -29,7 +29,7 @@ def _iota_rule(op, *, shape, axis, dtype):
     return Tensor(shape, dtype)
 
 
-@op(_iota_rule, cases=[
+@op(_iota_rule, cost=Cost.MOVE, cases=[
     case(shape=(3, 4), axis=1, dtype=np.dtype("i8")), case(shape=(5,), axis=0, dtype=np.dtype("f8")),
     case(shape=(3, 2), axis=0, dtype=np.dtype("u1")), case(shape=(0, 2), axis=0, dtype=np.dtype("i4")),
 ])
@@ -46,7 +46,7 @@ def _reshape_rule(op, x, *, shape):
     return x.like(shape)
 
 
-@op(_reshape_rule, cases=[
+@op(_reshape_rule, traits=["moves"], cases=[
     case("f64[3,4]", shape=(2, 6)), case("f64[6]", shape=(6, 1)), case("f64[]", shape=(1,)), case("i32[1,1]", shape=()),
     case("f64[0,3]", shape=(2, 0)), case("bool[2,3]", shape=(3, 2)), case("c128[4]", shape=(2, 2)),
 ])
@@ -60,7 +60,7 @@ def _transpose_rule(op, x, *, perm):
     return x.like(x.shape[p] for p in perm)
 
 
-@op(_transpose_rule, cases=[
+@op(_transpose_rule, traits=["moves"], cases=[
     case("f64[3,4]", perm=(1, 0)), case("f64[2,3,4]", perm=(2, 0, 1)), case("i64[2,0,3]", perm=(1, 2, 0)), case("bool[]", perm=()),
     case("f32[3]", perm=(0,)),
 ])
@@ -76,7 +76,7 @@ def _broadcast_rule(op, x, *, shape, dims):
     return x.like(shape)
 
 
-@op(_broadcast_rule, cases=[
+@op(_broadcast_rule, traits=["moves"], cases=[
     case("f64[4]", shape=(3, 4), dims=(1,)), case("f64[3,1]", shape=(3, 4), dims=(0, 1)), case("f64[]", shape=(2, 2), dims=()),
     case("f64[3]", shape=(3, 4), dims=(0,)), case("i64[1,2]", shape=(3, 1, 2), dims=(1, 2)), case("f64[1]", shape=(0,), dims=(0,)),
     case("bool[]", shape=(), dims=()), case("f64[2,1]", shape=(1, 2, 3, 1), dims=(1, 2)),
@@ -91,7 +91,9 @@ def _reverse_rule(op, x, *, axes):
     return x
 
 
-@op(_reverse_rule, cases=[case("f64[3,4]", axes=(1,)), case("i64[2,3]", axes=(0, 1)), case("f64[]", axes=()), case("bool[0,2]", axes=(0,))])
+@op(_reverse_rule, traits=["moves"], cases=[
+    case("f64[3,4]", axes=(1,)), case("i64[2,3]", axes=(0, 1)), case("f64[]", axes=()), case("bool[0,2]", axes=(0,)),
+])  # fmt: skip
 def reverse(x, *, axes):
     """x backwards along `axes`."""
     return np.flip(x, axes)
@@ -109,7 +111,7 @@ def _concatenate_rule(op, *xs, axis):
     return first.like(sum(x.shape[axis] for x in xs) if d == axis else n for d, n in enumerate(first.shape))
 
 
-@op(_concatenate_rule, cases=[
+@op(_concatenate_rule, traits=["joins"], cases=[
     case("f64[3,4]", "f64[3,2]", axis=1), case("f64[2]", axis=0), case("f64[2]", "f64[0]", "f64[1]", axis=0), case("i32[1,2]", "i32[3,2]", axis=0),
     case("bool[2]", "bool[3]", axis=0),
 ])
@@ -127,7 +129,7 @@ def _pad_rule(op, x, value, *, low, high, interior):
     return x.like(shape)
 
 
-@op(_pad_rule, cases=[
+@op(_pad_rule, traits=["joins"], cases=[
     case("f64[3]", "f64[]", low=(1,), high=(2,), interior=(0,)), case("f64[3,4]", "f64[]", low=(-1, 2), high=(1, -2), interior=(2, 1)),
     case("f64[3]", "f64[]", low=(-4,), high=(5,), interior=(1,)), case("f64[2,0]", "f64[]", low=(1, 1), high=(0, 1), interior=(0, 3)),
     case("i32[2,2]", "i32[]", low=(0, 1), high=(1, 0), interior=(1, 0)), case("bool[3]", "bool[]", low=(2,), high=(-1,), interior=(0,)),
@@ -150,7 +152,7 @@ def _slice_rule(op, x, *, start, stop, stride):
     return x.like(-(-(b - a) // s) for a, b, s in zip(start, stop, stride))
 
 
-@op(_slice_rule, cases=[
+@op(_slice_rule, traits=["moves"], cases=[
     case("f64[5]", start=(1,), stop=(4,), stride=(1,)), case("f64[7,4]", start=(0, 1), stop=(7, 4), stride=(3, 2)),
     case("f64[5]", start=(2,), stop=(2,), stride=(1,)), case("i64[6]", start=(1,), stop=(6,), stride=(2,)),
     case("bool[2,0]", start=(1, 0), stop=(2, 0), stride=(1, 1)), case("f64[]", start=(), stop=(), stride=()),
@@ -182,7 +184,7 @@ def whole(low, high, dtype=np.int64):
     return lambda rng: np.asarray(rng.integers(low, high), dtype)
 
 
-@op(_dynamic_slice_rule, cases=[
+@op(_dynamic_slice_rule, traits=["moves"], cases=[
     case("f64[5,4]", whole(0, 3), whole(0, 3), sizes=(3, 2)), case("f64[6]", whole(-3, 9, np.int32), sizes=(2,)),
     case("i64[5]", whole(-9, -1), sizes=(5,)), case("f64[3,0]", whole(0, 2), whole(0, 2), sizes=(1, 0)), case("bool[4]", whole(3, 9), sizes=(1,)),
     case("f64[]", sizes=()),

@@ -5,14 +5,18 @@ from __future__ import annotations
 from ..core import Builder, Func, Lit, Value, has
 from ..ops.control import COUNTER, groups, loop
 from ..ops.elementwise import and_, eq, select
-from ..ops.shape import broadcast, constant, dynamic_slice, iota, reshape, reverse, slice_, transpose
+from ..ops.shape import constant, iota
 from ..rewrite import is_live, readers
 
 FEW = 8  # trips written out, where the body is short and all of scalars
 SHORT = 12  # equations of such a body
 WIDE = 1 << 16  # elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
 WRITTEN = 64  # equations that trips over such arrays may be
-MOVES = (broadcast, constant, iota, reshape, reverse, slice_, dynamic_slice, transpose)  # cheaper where they are read
+
+
+def in_place(op):
+    """Whether results are cheaper computed where they are read than carried there."""
+    return "moves" in op.traits or op is constant or op is iota
 
 
 def loops(func: Func) -> Func:
@@ -135,7 +139,7 @@ def sweeps(body, carried, trips):
     here = set(state)  # values whose elements are computed of those of the trip before in the same places
     for eqn in body.eqns:
         swept = any(x in here for x in eqn.operands)
-        if eqn.effect or not ("elementwise" in eqn.op.traits or eqn.op in MOVES and not swept):
+        if eqn.effect or not ("elementwise" in eqn.op.traits or in_place(eqn.op) and not swept):
             return False
         here.update(eqn.results if swept else ())
     return all(x in here for x in body.results)
@@ -242,7 +246,7 @@ def hoisted(build, body, test, invariants, surely):
         if eqn.effect or not all(isinstance(x, Lit) or x in weight for x in eqn.operands):
             continue
         behind = sum(weight.get(x, 0) for x in eqn.operands)
-        if eqn.op in MOVES:
+        if in_place(eqn.op):
             weight[eqn.results[0]] = min(behind, eqn.results[0].type.size)
         elif surely if eqn.regions() else sum(r.type.size for r in eqn.results) <= max(behind, FEW):
             weight.update((r, r.type.size) for r in eqn.results)

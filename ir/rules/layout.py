@@ -3,15 +3,13 @@
 import math
 
 from ..core import Lit
-from ..ops.elementwise import cbrt, div, pow, rem, rsqrt, sqrt
+from ..op import Cost
 from ..ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, pad, reshape, reverse, slice_, transpose
-from ..ops.transcendental import cos, exp, expm1, log, log1p, logistic, sin, tan, tanh
 from ..pattern import head, holes, rest
 from ..rewrite import RuleSet
 
 LAYOUT = RuleSet("layout")
 rule = LAYOUT.rule
-DEAR = cbrt, cos, div, exp, expm1, log, log1p, logistic, pow, rem, rsqrt, sin, sqrt, tan, tanh  # cost more than reading their operands
 x, y, u, v = holes("x y u v")
 p, q, s, t, d, e = holes("p q s t d e")  # attributes: axes and shapes
 xs = rest("xs")
@@ -23,17 +21,14 @@ def rising(axes):
 
 # -- splats ----------------------------------------------------------------------------------------
 
-MOVES = (reshape, transpose, broadcast, reverse, slice_, dynamic_slice, concatenate, pad)
-
-
-@rule(None, fits=lambda op, heads: op in MOVES and heads[0] is Lit, never=["""
+@rule(None, fits=lambda op, heads: op.traits & {"moves", "joins"} and heads[0] is Lit, never=["""
     func padded() -> f64[5] {
       %0 = pad 0.0:f64[3], -0.0:f64[] low=[1] high=[1] interior=[0] : f64[5]
       return %0
     }"""])
 def splat_stays_splat(op, operands, attrs):
     """Moving equal elements moves nothing; what is joined or padded must be equal too."""
-    joined = operands if op in (concatenate, pad) else operands[:1]
+    joined = operands if "joins" in op.traits else operands[:1]
     if any(not isinstance(z, Lit) or Lit(z.value, operands[0].type) is not operands[0] for z in joined):
         return None
     return Lit(operands[0].value, op.result_types(operands, attrs)[0])
@@ -135,7 +130,7 @@ def repeat_the_result(op, operands, attrs):
     return repeated_result(op, operands, attrs)
 
 
-@rule(None, where=repeats_alike, fits=lambda op, heads: op in DEAR and repeats(op, heads), grows=True, never=[REPEATED.format("div")])
+@rule(None, where=repeats_alike, fits=lambda op, heads: op.cost >= Cost.DIVISION and repeats(op, heads), grows=True, never=[REPEATED.format("div")])
 def repeat_the_dear_result(op, operands, attrs):
     """Even where the repeated operands are read otherwise too."""
     return repeated_result(op, operands, attrs)
