@@ -272,3 +272,34 @@ def test_as_often_as_in_python(f):
                 done.append(str(error))
         left.append(done)
     assert left[0] == left[1]
+
+
+class Steps:
+    def __init__(self):
+        self.k = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.k += 1
+        if self.k > 3:
+            raise StopIteration
+        return self.k
+
+
+def test_an_iterator_from_outside_that_counts_its_steps():
+    """What it counts is taken in by a second trace, which would not end: whether the iterator does is then data."""
+    steps = Steps()
+
+    def stepped(x):
+        if x[0] > 0:
+            for v in steps:
+                x = x + v
+        return x
+
+    compiled, left = jit(stepped), []
+    for f in (stepped, compiled):
+        steps.k = 0
+        left.append([(f(np.ones(2) * v).tolist(), steps.k) for v in (1, 1, -1, 1)])
+    assert left[0] == left[1]

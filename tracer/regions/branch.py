@@ -4,7 +4,7 @@ import types
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..common.errors import UnsupportedError, message
+from ..common.errors import ConcretizationError, UnsupportedError, message
 from ..common.frames import locate
 from ..guards.state import CONTAINERS, cells
 from ..rewriter import completion
@@ -172,6 +172,9 @@ def ran(name, body, slots, held):
     """One side run. What Python would raise there, the program raises when data takes that side."""
     try:
         return Run(name, body, slots, watched=held, choice=True)
+    except StopIteration:
+        text = "data decides whether an iterator ends"
+        raise ConcretizationError(message(text, locate(), "Count its steps in a loop: for k in range(n).")) from None
     except Exception as error:
         if not answers(error):
             raise
