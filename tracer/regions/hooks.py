@@ -181,7 +181,7 @@ def set_item(value, owner, key):
     if kind is np.ndarray and id(owner) in outside.paths:
         outside.array(owner)[key] = value
         return
-    if kind is dict and (instance := outside.instance_of(owner)) is not None:
+    if kind is dict and (instance := outside.instance_of(owner)) is not None and not hasattr(of_class(type(instance), key), "__set__"):
         store_attribute(instance, key, value)
         return
     if id(owner) in outside.containers:
@@ -249,7 +249,7 @@ def put(owner, key, value):
 def delete_item(owner, key):
     trace = current_trace()
     instance = trace.root.outside.instance_of(owner) if trace is not None and type(owner) is dict else None
-    if instance is not None:
+    if instance is not None and not hasattr(of_class(type(instance), key), "__set__"):
         remove(instance, key)
         return
     if trace is not None and id(owner) in trace.root.outside.containers:
