@@ -6,9 +6,9 @@ import numpy as np
 
 from .affine import OUTCOMES
 from .core import Lit, Value
+from .ops import OPS
 
-MOVED = ("reshape", "broadcast", "slice", "dynamic_slice", "transpose", "reverse", "stop_gradient")  # ops whose elements are the operand's
-BOUNDED = ("argmax", "argmin")  # ops whose results index the axis they came from
+MOVED = {op.name for op in OPS.values() if "moves" in op.traits} | {"stop_gradient"}  # ops whose elements are the operand's
 
 
 def decided(eqn, get):
@@ -33,15 +33,50 @@ def of_cast(value, eqn, xs, get):
     return held(get(xs[0]) or ((whole.min, whole.max) if whole else (0, 1)), value)
 
 
-RULES = {  # op that computes nothing with its operands -> (a result, its equation, the operands, what tells of an operand) -> interval
+def of_sum(value, eqn, xs, get):
+    count, found = xs[0].type.size // max(value.type.size, 1), get(xs[0])
+    return found and held((count * found[0], count * found[1]), value)
+
+
+def of_running_sum(value, eqn, xs, get):
+    count, found = max(xs[0].type.shape[eqn.attrs["axis"]], 1), get(xs[0])
+    return found and held(hull(n * a for a in found for n in (1, count)), value)
+
+
+def of_counted_bits(value, eqn, xs, get):
+    return 0, xs[0].type.dtype.itemsize * 8
+
+
+def of_first(value, eqn, xs, get):
+    return get(xs[0])
+
+
+def of_all(value, eqn, xs, get):
+    return union([get(x) for x in xs])
+
+
+def of_update(value, eqn, xs, get):
+    return union([get(xs[0]), get(xs[2 if "updates" in eqn.op.operands else 1])])
+
+
+def of_place(value, eqn, xs, get):
+    return held((0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)), value)
+
+
+RULES = {  # op -> (a result, its equation, the operands, what tells of an operand) -> interval
+    **dict.fromkeys(MOVED, of_first),
+    **{op.name: of_all for op in OPS.values() if "joins" in op.traits},
     "constant": lambda value, eqn, xs, get: of_array(np.asarray(eqn.attrs["value"])),
-    **dict.fromkeys(MOVED, lambda value, eqn, xs, get: get(xs[0])),
     "cast": of_cast,
+    "iota": lambda value, eqn, xs, get: (0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)),
     "sort": lambda value, eqn, xs, get: get(xs[eqn.results.index(value)]),
     "gather": lambda value, eqn, xs, get: get(xs[0]) if eqn.attrs["mode"] != "fill" else None,
-    "concatenate": lambda value, eqn, xs, get: union([get(x) for x in xs]),
-    "iota": lambda value, eqn, xs, get: (0, max(eqn.attrs["shape"][eqn.attrs["axis"]] - 1, 0)),
-    **dict.fromkeys(BOUNDED, lambda value, eqn, xs, get: (0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0))),
+    **dict.fromkeys(("dynamic_update_slice", "scatter", "scatter_min", "scatter_max"), of_update),
+    **dict.fromkeys(("argmax", "argmin"), of_place),
+    **dict.fromkeys(("reduce_max", "reduce_min", "cummax", "cummin"), of_first),
+    "reduce_sum": of_sum,
+    "cumsum": of_running_sum,
+    **dict.fromkeys(("population_count", "clz"), of_counted_bits),
 }
 
 
@@ -61,7 +96,7 @@ def of_result(value, get, inner=None):
     if None in parts and name in ("maximum", "minimum", "clamp"):  # one side is known
         info = np.iinfo(value.type.dtype)
         parts = [p or (info.min, info.max) for p in parts]
-    found = None if None in parts else ARITHMETIC[name](*parts)
+    found = None if None in parts else ARITHMETIC[name](*parts, **eqn.attrs)
     return held(found, value)
 
 
@@ -145,22 +180,71 @@ def told_by_nan(eqn, get):
     return (y, there, moves) if None not in (here, there) and here != there else None
 
 
-def _product(p, q):
-    corners = [a * b for a in p for b in q]
-    return min(corners), max(corners)
+# -- whole numbers without bounds ------------------------------------------------------------------
 
 
-ARITHMETIC = {
+def size(p):
+    """The greatest absolute value."""
+    return max(abs(p[0]), abs(p[1]))
+
+
+def hull(numbers):
+    numbers = tuple(numbers)
+    return min(numbers), max(numbers)
+
+
+def _truncated(a, b):
+    return 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _quotient(p, q):
+    return hull(_truncated(a, b) for a in p for b in (*q, *(b for b in (-1, 0, 1) if q[0] <= b <= q[1])))
+
+
+def _rem(p, q):
+    most = max(size(q) - 1, 0)
+    return max(min(p[0], 0), -most), min(max(p[1], 0), most)
+
+
+def _power(p, *, n):
+    return hull((*(a**n for a in p), *([0] if n and p[0] < 0 < p[1] else []))) if n >= 0 else None
+
+
+def _bits(*parts):
+    """What has no more bits than the operands."""
+    most = 1 << max(max(~a if a < 0 else a for a in p).bit_length() for p in parts)
+    return 0 if all(p[0] >= 0 for p in parts) else -most, most - 1
+
+
+def _and(p, q):
+    tops = [r[1] for r in (p, q) if r[0] >= 0]
+    return (0, min(tops)) if tops else _bits(p, q)
+
+
+def _shift(p, q, move):
+    return hull(move(a, b) for a in p for b in q) if q[0] >= 0 and q[1] < 64 else None
+
+
+ARITHMETIC = {  # op -> (interval of each operand, attributes) -> interval of the result, or None: of integers without bounds
     "add": lambda p, q: (p[0] + q[0], p[1] + q[1]),
     "sub": lambda p, q: (p[0] - q[1], p[1] - q[0]),
-    "mul": _product,
+    "mul": lambda p, q: hull(a * b for a in p for b in q),
     "neg": lambda p: (-p[1], -p[0]),
+    "abs": lambda p: (max(p[0], -p[1], 0), size(p)),
+    "sign": lambda p: tuple((a > 0) - (a < 0) for a in p),
+    "integer_pow": _power,
+    "quotient": _quotient,
+    "rem": _rem,
     "maximum": lambda p, q: (max(p[0], q[0]), max(p[1], q[1])),
     "minimum": lambda p, q: (min(p[0], q[0]), min(p[1], q[1])),
     "clamp": lambda *parts: tuple(min(max(x, low), high) for low, x, high in zip(*parts)),
     "select": lambda p, q: union([p, q]),
-    "quotient": lambda p, q: (p[0] // q[1], p[1] // q[0]) if p[0] >= 0 and q[0] > 0 else None,
-    "rem": lambda p, q: (0, min(p[1], q[1] - 1)) if p[0] >= 0 and q[0] > 0 else None,
+    "and": _and,
+    "or": _bits,
+    "xor": _bits,
+    "not": lambda p: (~p[1], ~p[0]),
+    "shift_left": lambda p, q: _shift(p, q, int.__lshift__),
+    "shift_right": lambda p, q: _shift(p, q, int.__rshift__),
 }
 
 

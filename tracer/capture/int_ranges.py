@@ -6,6 +6,7 @@ Numbers of arrays wrap in NumPy too, and are not followed.
 """
 
 from ...ir.core import Lit
+from ...ir.intervals import ARITHMETIC, size
 from ...ir.ops.control import groups
 from ..common.emit import INT64
 from ..guards.guard import LARGEST
@@ -66,16 +67,14 @@ def scalar(e, found):
         found = found[1:]
     if not found or None in found:
         return None
-    if name == "integer_pow":
-        name, found = "mul", found * 2 if e.attrs["n"] == 2 else [None]
-    if name not in RULES or None in found:
+    if name not in ARITHMETIC:
         raise Wraps
     if GROWING in found:
         return growing(name, found)
-    low, high = RULES[name](*found)
-    if low < -WIDEST or high >= WIDEST:
+    made = ARITHMETIC[name](*found, **e.attrs)
+    if made is None or made[0] < -WIDEST or made[1] >= WIDEST:
         raise Wraps
-    return low, high
+    return made
 
 
 def growing(name, found):
@@ -94,45 +93,10 @@ def growing(name, found):
     raise Wraps
 
 
-def size(i):
-    return max(abs(i[0]), abs(i[1]))
-
-
 def union(*parts):
     if None in parts:
         return None
     return GROWING if GROWING in parts else (min(p[0] for p in parts), max(p[1] for p in parts))
-
-
-def corners(a, b):
-    found = [x * y for x in a for y in b]
-    return min(found), max(found)
-
-
-def bits(*parts):
-    most = 1 << max(size(p).bit_length() for p in parts)
-    return -most, most
-
-
-RULES = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "mul": corners,
-    "neg": lambda a: (-a[1], -a[0]),
-    "abs": lambda a: (0, size(a)),
-    "sign": lambda a: (-1, 1),
-    "rem": lambda a, b: (-size(b), size(b)),
-    "quotient": lambda a, b: (-size(a), size(a)),
-    "div": lambda a, b: (-size(a), size(a)),
-    "maximum": union,
-    "minimum": union,
-    "clamp": union,
-    "select": union,
-    "and": bits,
-    "or": bits,
-    "xor": bits,
-    "not": bits,
-}
 
 
 # -- equations with bodies -------------------------------------------------------------------------
