@@ -161,7 +161,9 @@ def op(
     sample: draws a float operand for the generated tests (a domain of `ir.sample`).
     cases:  `case(...)` instances for the generated tests; elementwise rules supply their own.
     traits: words that passes and transforms ask for: "elementwise"; "commutative"; "moves" (elements of the first operand, unchanged,
-            at places that attributes and other operands say); "joins" (elements of all operands, unchanged); "reduction"; "cumulative"; "region".
+            at places that attributes and other operands say); "joins" (elements of all operands, unchanged); "reduction"; "cumulative"; "region";
+            of elementwise ops: "exact" (of real operands nothing is rounded, overflows or is invalid), "stepwise" (of floats: a small difference
+            of an operand is none of the result, or decides), "masks_nan" (a number or a bool where an operand is NaN).
     effect: True for ops that must run exactly once, in order (never merged, never dropped), or the name
             of the attribute that says so.
     cost:   what one element of a result takes, where it is not the usual of its kind: `MOVE` of ops that move or join, `FUNCTION` of
@@ -200,10 +202,12 @@ class elementwise:
     Operands whose `kinds` strings are equal must have equal dtypes.
     """
 
-    traits = ("elementwise",)
+    traits: tuple[str, ...] = ("elementwise",)
 
     def __init__(self, *kinds: str, result: Literal["same", "bool", "real"] = "same") -> None:
         self.kinds, self.result = kinds, result
+        if result == "bool":
+            self.traits = (*self.traits, "masks_nan")
 
     def rule(self, op: Op, *types: Tensor, **attrs: Any) -> Tensor:
         kinds = self.kinds if len(self.kinds) == len(types) else self.kinds * len(types)

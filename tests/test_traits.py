@@ -33,7 +33,7 @@ def within(result, operands):
 
 @pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
 def test_words_are_known(op):
-    assert op.traits <= KINDS | {"commutative"}
+    assert op.traits <= KINDS | {"commutative", "exact", "stepwise", "masks_nan"}
     assert len(op.traits & KINDS) <= 1
 
 
@@ -77,3 +77,69 @@ def test_what_costs_more_than_reading_is_computed_before_it_is_repeated(op):
 
 def takes(op, dtype):
     return any(len(c.specs) and all(isinstance(s, str) and s.startswith(dtype) for s in c.specs) for c in op.cases)
+
+
+# -- floats ----------------------------------------------------------------------------------------
+
+NUMBERS = (0.0, 1.0, -1.0, 2.0, 0.5, -7.25, 1e6)
+FLOATS = [op for op in OPS.values() if "elementwise" in op.traits and not op.variadic and takes(op, "f64")]
+BIG = np.array([0.0, -0.0, 1.5, -2.5, 1e308, -1e308, np.inf, -np.inf, np.nan, 2.0**-1070])
+
+
+def of_floats(op):
+    """The operands and attributes of the cases of an op of float64 alone."""
+    rng = np.random.default_rng(0)
+    for c in op.cases:
+        if c.specs and all(isinstance(s, str) and s.startswith("f64") for s in c.specs):
+            yield c.draw(op, rng)
+
+
+@pytest.mark.parametrize("op", FLOATS, ids=lambda op: op.name)
+def test_nan_of_any_operand_is_kept(op):
+    """Or the op says that it masks NaN, and does so for some operand beside some number."""
+    masked = False
+    for operands, attrs in of_floats(op):
+        for k, other in [(k, other) for k in range(len(operands)) for other in (None, np.inf, -np.inf, *NUMBERS)]:
+            xs = [np.array(x) if other is None else np.full_like(x, other) for x in operands]
+            xs[k][...] = np.nan
+            with np.errstate(all="ignore"):
+                result = np.asarray(op(*xs, **attrs))
+            masked |= result.dtype.kind not in "fc" or not np.isnan(result).all()
+    assert masked == ("masks_nan" in op.traits)
+
+
+@pytest.mark.parametrize("op", FLOATS, ids=lambda op: op.name)
+def test_a_step_has_no_slope(op):
+    """Near numbers at which nothing is decided; other ops have one somewhere."""
+    moved = False
+    for operands, attrs in of_floats(op):
+        near = [np.asarray(x) * (1 + 1e-7) for x in operands[:1]] + operands[1:]
+        with np.errstate(all="ignore"):
+            before, after = np.asarray(op(*operands, **attrs)), np.asarray(op(*near, **attrs))
+        moved |= bool((before != after).any())
+    assert moved == ("stepwise" not in op.traits) or op.name in ("is_finite", "bitcast", "copysign", "cast")
+
+
+@pytest.mark.parametrize("op", [op for op in FLOATS if "exact" in op.traits and not op.attrs], ids=lambda op: op.name)
+def test_what_is_exact_raises_no_flag_and_needs_no_rounding(op):
+    grids = np.meshgrid(*[BIG] * len(op.operands))
+    xs = [g.ravel() for g in grids]
+    if op.name == "clamp":
+        xs = [np.minimum(xs[0], xs[2]), xs[1], np.maximum(xs[0], xs[2])]
+    with np.errstate(all="raise"):
+        op(*xs)
+    narrow = [x.astype("f4") for x in np.meshgrid(*[np.float32([0, 1.5, -2.5, 3e38, np.inf, np.nan, 1e-40])] * len(op.operands))]
+    if op.name == "clamp":
+        narrow = [np.minimum(narrow[0], narrow[2]), narrow[1], np.maximum(narrow[0], narrow[2])]
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(op(*narrow), op(*(x.astype("f8") for x in narrow)))
+
+
+@pytest.mark.parametrize("op", [op for op in FLOATS if "exact" not in op.traits], ids=lambda op: op.name)
+def test_what_is_not_exact_rounds_somewhere(op):
+    rounds = op.name in ("rounded", "cast")  # says so to the compilers; another dtype
+    for operands, attrs in of_floats(op):
+        narrow = [np.asarray(x, "f4") for x in operands]
+        with np.errstate(all="ignore"):
+            rounds |= bool((op(*narrow, **attrs) != op(*(x.astype("f8") for x in narrow), **attrs)).any())
+    assert rounds

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ...ir.op import Cost
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from .code import llvm_type
@@ -19,7 +20,7 @@ NativeRule: TypeAlias = Callable[..., str]  # (code, dtype of the operands, of t
 
 NATIVE: RuleTable[NativeRule] = RuleTable("native form")
 CALLS = set()  # ops that call the C library, which XLA has vector forms of
-SLOW = {OPS[name] for name in ("div", "sqrt", "rsqrt", "rem", "quotient")}
+SLOW = {op for op in OPS.values() if op.cost is Cost.DIVISION} | {OPS["rem"]}  # a remainder of integers is a division
 MULTIPLIED = 16  # whole powers up to this are products
 
 

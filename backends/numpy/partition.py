@@ -8,9 +8,10 @@ Equations that only move elements belong to neither: nests contain them, and Num
 import functools
 
 from ...ir.core import Builder, Lit, Value, map_regions
+from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, loop
 from ...ir.ops.linalg import dot_general
-from ...ir.ops.shape import broadcast, iota, reshape, reverse, slice_, transpose
+from ...ir.ops.shape import iota
 from ...ir.passes import dce
 from ...ir.walk import operands_first
 from .. import native
@@ -19,7 +20,7 @@ from .nests import nest_of
 from .pretty import product
 from .trips import by_python
 
-FREE = {broadcast, iota, reshape, reverse, slice_, transpose}
+FREE = {op for op in OPS.values() if "moves" in op.traits and len(op.operands) == 1 and not op.variadic} | {iota}
 LEAST = 2  # NumPy calls that a nest has to stand for
 NUMBER = 0.25  # what an equation on numbers is of such a call
 PRODUCT = 1 << 11  # multiplications from which a product that NumPy has a call for is better done by it

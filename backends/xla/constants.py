@@ -15,9 +15,7 @@ from ...ir.op import OPS
 from ...ir.ops.elementwise import add, div, mul, sub
 
 SUMS, PRODUCTS = (add, sub), (mul, div)
-WHOLE = {OPS[name] for name in """
-    neg abs sign copysign maximum minimum clamp floor ceil trunc round rounded select real imag conj make_complex stop_gradient bitcast
-""".split()}  # what these give has been rounded
+ROUNDED = {op for op in OPS.values() if "exact" in op.traits} | {OPS["rounded"]}  # what these give has been rounded
 
 
 def kept_apart(func):
@@ -33,7 +31,7 @@ def kept_apart(func):
 
 def rounds(eqn):
     """Whether an equation computes floats, element by element, that may have to be rounded."""
-    return "elementwise" in eqn.op.traits and not eqn.op.multiple and eqn.results[0].type.inexact and eqn.op not in WHOLE
+    return "elementwise" in eqn.op.traits and not eqn.op.multiple and eqn.results[0].type.inexact and eqn.op not in ROUNDED
 
 
 def merged(first, then):

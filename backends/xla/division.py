@@ -14,7 +14,7 @@ from ...ir.exactness import ONLY_EXACT
 from ...ir.ops import OPS
 
 div, broadcast, cast = OPS["div"], OPS["broadcast"], OPS["cast"]
-DECISIONS = {OPS[n] for n in ("eq", "ne", "lt", "le", "gt", "ge", "floor", "ceil", "round", "rounded", "trunc", "sign")}
+DECISIONS = {op for op in OPS.values() if "stepwise" in op.traits} | {OPS["rounded"]}
 STEPS = 24  # equations looked through on the way from a decision back to a quotient
 
 

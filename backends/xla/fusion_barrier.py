@@ -17,17 +17,14 @@ from jax import lax
 from jax import numpy as jnp
 
 from ...ir.core import Value
+from ...ir.op import Cost
 from ...ir.ops import OPS
 from .platforms import by_platform
 from .reduction import before_exponentials, quicker_as_products
 from .write_after_read import Fence
 
-CHEAP = {OPS[name] for name in """
-    neg abs sign add sub mul strong_mul div maximum minimum clamp floor ceil trunc round is_finite eq ne lt le gt ge and or xor not
-    select cast bitcast real imag conj make_complex stop_gradient
-""".split()}  # fmt: skip
 MOVES = {op for op in OPS.values() if op.traits & {"moves", "joins"}}  # cheap, at other indices
-CHEAP |= MOVES
+CHEAP = {op for op in OPS.values() if "elementwise" in op.traits and op.cost <= Cost.DIVISION} | MOVES
 LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
 SEVERAL = 16  # equations computed again for a sum rather than passed into its branch
 LEAST = 32  # elements of a value from which computing it again costs more than a branch

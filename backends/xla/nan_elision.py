@@ -25,7 +25,8 @@ from ...ir.ops.shape import broadcast, reshape
 WRONG, PARTLY, ANYWHERE, SOMEWHERE, WHOLLY, WITH = range(6)
 RIGHT = None, WHOLLY, WITH
 NOTHING = None, None
-KEEP_NAN = {OPS[name] for name in "neg abs add sub mul div sqrt exp expm1 log log1p tanh".split()}
+LOST = {OPS[name] for name in ("maximum", "minimum", "clamp")}  # what XLA may lose NaN in
+KEEP_NAN = {op for op in OPS.values() if "elementwise" in op.traits and "masks_nan" not in op.traits} - LOST
 FIRST_KEEPS_NAN = {OPS["strong_mul"]}  # that of the first operand
 
 

@@ -27,23 +27,29 @@ class step(pointwise):
     cost = Cost.STEP
 
 
+class exact(step):
+    """`step`, of ops whose results are numbers of their dtype as they stand: nothing is rounded, overflows or is invalid, of real operands."""
+
+    traits = (*step.traits, "exact")
+
+
 # fmt: off
 # -- arithmetic ------------------------------------------------------------------------------------
 
 
-@op(step(NUMBER))
+@op(exact(NUMBER))
 def neg(x):
     """-x; unsigned integers wrap."""
     return np.negative(x)
 
 
-@op(step(NUMBER, result="real"), sample=nonzero)
+@op(exact(NUMBER, result="real"), sample=nonzero)
 def abs(x):
     """|x|, real for complex x; the least signed integer is its own absolute value."""
     return np.absolute(x)
 
 
-@op(step(NUMBER), sample=nonzero)
+@op(exact(NUMBER), traits=["stepwise"], sample=nonzero)
 def sign(x):
     """-1, 0 or 1; x / |x| for complex x, 0 at 0; NaN at NaN."""
     return np.sign(x)
@@ -67,7 +73,7 @@ def mul(x, y):
     return np.multiply(x, y)
 
 
-@op(step(INEXACT), sample=nonzero)
+@op(step(INEXACT), traits=["masks_nan"], sample=nonzero)
 def strong_mul(x, y):
     """x * y, and 0 wherever x is 0, even if y is infinite or NaN: how a cotangent meets a partial.  [strong zero, Enzyme]"""
     with np.errstate(all="ignore"):
@@ -96,7 +102,7 @@ def quotient(x, y):
     return np.floor_divide(np.subtract(x, np.fmod(x, y)), y)
 
 
-@op(pointwise(INEXACT), sample=positive, cases=[
+@op(pointwise(INEXACT), traits=["masks_nan"], sample=positive, cases=[
     *pointwise(INEXACT).cases, case(np.array([0, 0, 0, 2, -1j], "c8"), np.array([0, 2, 1 + 1j, 0, 2], "c8")),
 ])
 def pow(x, y):
@@ -110,7 +116,7 @@ def _integer_pow_rule(op, x, *, n):
     return x
 
 
-@op(_integer_pow_rule, traits=["elementwise"], cost=Cost.STEP, sample=nonzero, cases=[
+@op(_integer_pow_rule, traits=["masks_nan", "elementwise"], cost=Cost.STEP, sample=nonzero, cases=[
     *(case("f64[3,4]", n=n) for n in (-2, -1, 0, 1, 2, 3, 40)), case("f32[5]", n=3), case("f64[]", n=2), case(np.zeros(3), n=1),
     case(np.zeros(3), n=2), case("c128[3]", n=3), case("c128[3]", n=-2), case("i64[3,4]", n=5), case("u8[3,4]", n=9),
     case(EDGES[FLOAT], n=3), case(EDGES[FLOAT], n=-2),
@@ -138,19 +144,19 @@ def cbrt(x):
     return np.cbrt(x)
 
 
-@op(step(REAL + BOOL), traits=["commutative"])
+@op(exact(REAL + BOOL), traits=["commutative"])
 def maximum(x, y):
     """The greater of x and y; NaN if either is."""
     return np.maximum(x, y)
 
 
-@op(step(REAL + BOOL), traits=["commutative"])
+@op(exact(REAL + BOOL), traits=["commutative"])
 def minimum(x, y):
     """The lesser of x and y; NaN if either is."""
     return np.minimum(x, y)
 
 
-@op(step(REAL))
+@op(exact(REAL))
 def clamp(low, x, high):
     """x between low and high; NaN if any is, and a zero keeps its sign where a bound is one too."""
     return np.clip(x, low, high) if np.result_type(x).kind == "f" else np.minimum(np.maximum(x, low), high)
@@ -162,7 +168,7 @@ def nextafter(x, y):
     return np.nextafter(x, y)
 
 
-@op(step(FLOAT), sample=nonzero)
+@op(exact(FLOAT), traits=["masks_nan"], sample=nonzero)
 def copysign(x, y):
     """|x| with the sign bit of y, which -0.0 and NaN have too."""
     return np.copysign(x, y)
@@ -171,25 +177,25 @@ def copysign(x, y):
 # -- rounding --------------------------------------------------------------------------------------
 
 
-@op(step(FLOAT), sample=halfway)
+@op(exact(FLOAT), traits=["stepwise"], sample=halfway)
 def floor(x):
     """The greatest whole number not above x."""
     return np.floor(x)
 
 
-@op(step(FLOAT), sample=halfway)
+@op(exact(FLOAT), traits=["stepwise"], sample=halfway)
 def ceil(x):
     """The least whole number not below x."""
     return np.ceil(x)
 
 
-@op(step(FLOAT), sample=halfway)
+@op(exact(FLOAT), traits=["stepwise"], sample=halfway)
 def trunc(x):
     """x without its fraction."""
     return np.trunc(x)
 
 
-@op(step(FLOAT), sample=halfway)
+@op(exact(FLOAT), traits=["stepwise"], sample=halfway)
 def round(x):
     """The nearest whole number, the even one from halfway."""
     return np.rint(x)
@@ -201,7 +207,7 @@ def rounded(x):
     return x
 
 
-@op(step(INEXACT, result="bool"))
+@op(exact(INEXACT, result="bool"))
 def is_finite(x):
     """Whether x is neither infinite nor NaN."""
     return np.isfinite(x)
@@ -210,37 +216,37 @@ def is_finite(x):
 # -- comparison ------------------------------------------------------------------------------------
 
 
-@op(step(ANY, result="bool"), traits=["commutative"])
+@op(exact(ANY, result="bool"), traits=["stepwise", "commutative"])
 def eq(x, y):
     """x = y; False where either is NaN."""
     return np.equal(x, y)
 
 
-@op(step(ANY, result="bool"), traits=["commutative"])
+@op(exact(ANY, result="bool"), traits=["stepwise", "commutative"])
 def ne(x, y):
     """Not x = y; True where either is NaN."""
     return np.not_equal(x, y)
 
 
-@op(step(REAL + BOOL, result="bool"))
+@op(exact(REAL + BOOL, result="bool"), traits=["stepwise"])
 def lt(x, y):
     """x < y; False where either is NaN."""
     return np.less(x, y)
 
 
-@op(step(REAL + BOOL, result="bool"))
+@op(exact(REAL + BOOL, result="bool"), traits=["stepwise"])
 def le(x, y):
     """x <= y; False where either is NaN."""
     return np.less_equal(x, y)
 
 
-@op(step(REAL + BOOL, result="bool"))
+@op(exact(REAL + BOOL, result="bool"), traits=["stepwise"])
 def gt(x, y):
     """x > y; False where either is NaN."""
     return np.greater(x, y)
 
 
-@op(step(REAL + BOOL, result="bool"))
+@op(exact(REAL + BOOL, result="bool"), traits=["stepwise"])
 def ge(x, y):
     """x >= y; False where either is NaN."""
     return np.greater_equal(x, y)
@@ -249,37 +255,37 @@ def ge(x, y):
 # -- bits ------------------------------------------------------------------------------------------
 
 
-@op(step(INTEGER + BOOL), traits=["commutative"])
+@op(exact(INTEGER + BOOL), traits=["commutative"])
 def and_(x, y):
     """Bitwise and; logical and of bool."""
     return np.bitwise_and(x, y)
 
 
-@op(step(INTEGER + BOOL), traits=["commutative"])
+@op(exact(INTEGER + BOOL), traits=["commutative"])
 def or_(x, y):
     """Bitwise or; logical or of bool."""
     return np.bitwise_or(x, y)
 
 
-@op(step(INTEGER + BOOL), traits=["commutative"])
+@op(exact(INTEGER + BOOL), traits=["commutative"])
 def xor(x, y):
     """Bitwise exclusive or; whether two bool differ."""
     return np.bitwise_xor(x, y)
 
 
-@op(step(INTEGER + BOOL))
+@op(exact(INTEGER + BOOL))
 def not_(x):
     """Every bit turned; logical not of bool."""
     return np.bitwise_not(x)
 
 
-@op(step(INTEGER))
+@op(exact(INTEGER))
 def shift_left(x, y):
     """The bits of x moved up by y places, zeros following; 0 where y is no place of its dtype."""
     return np.left_shift(x, y)
 
 
-@op(step(INTEGER))
+@op(exact(INTEGER))
 def shift_right(x, y):
     """The bits of x moved down by y places, the sign following; past the last place 0, or -1 for x < 0."""
     return np.right_shift(x, y)
@@ -297,7 +303,7 @@ def population_count(x):
     return np.bitwise_count(x)
 
 
-@op(step(INTEGER))
+@op(exact(INTEGER))
 def clz(x):
     """How many bits precede the highest 1 of x; all of them for 0, none for x < 0."""
     bits = np.iinfo(x.dtype).bits
@@ -307,7 +313,9 @@ def clz(x):
 # -- choice and conversion -------------------------------------------------------------------------
 
 
-@op(step(BOOL, ANY, ANY), cases=[case("bool[3,4]", t, t) for t in ("f64[3,4]", "f32[3,4]", "c128[3,4]", "i64[3,4]", "u8[3,4]", "bool[3,4]")])
+@op(exact(BOOL, ANY, ANY), traits=["masks_nan"], cases=[
+    case("bool[3,4]", t, t) for t in ("f64[3,4]", "f32[3,4]", "c128[3,4]", "i64[3,4]", "u8[3,4]", "bool[3,4]")
+])
 def select(c, x, y):
     """x where c, else y."""
     return np.where(c, x, y)
@@ -321,7 +329,7 @@ def _casts(*pairs):
     return [case(spec if "[" in spec else f"{spec}[3,4]", dtype=np.dtype(to)) for spec, to in pairs]
 
 
-@op(_cast_rule, traits=["elementwise"], cost=Cost.STEP, cases=[
+@op(_cast_rule, traits=["masks_nan", "elementwise"], cost=Cost.STEP, cases=[
     *_casts(("f64", "f8"), ("f64", "f4"), ("f64[]", "f4"), ("f32", "f2"), ("f32", "f8"), ("f16", "f4"), ("i64", "f8"), ("u8", "f4"), ("bool", "f8")),
     *_casts(("f64", "c16"), ("f32", "c8"), ("i64", "c16"), ("c128", "c8"), ("c128", "f8"), ("c128", "f4"), ("c64", "f8"), ("c128", "i8")),
     *_casts(("f64", "i4"), ("f64", "u1"), ("f32", "i8"), ("i64", "i1"), ("i64", "u1"), ("u8", "i8"), ("bool", "i8"), ("bool", "bool")),
@@ -345,7 +353,7 @@ def _bitcast_rule(op, x, *, dtype):
     return x.like(dtype=dtype)
 
 
-@op(_bitcast_rule, traits=["elementwise"], cost=Cost.STEP, cases=[
+@op(_bitcast_rule, traits=["exact", "masks_nan", "elementwise"], cost=Cost.STEP, cases=[
     *_casts(("f64", "i8"), ("f64[]", "u8"), ("f32", "u4"), ("f16", "i2"), ("i64", "u8"), ("u8", "i1")), case(EDGES[FLOAT], dtype=np.dtype("i4")),
 ])
 def bitcast(x, *, dtype):
@@ -356,19 +364,19 @@ def bitcast(x, *, dtype):
 # -- complex parts ---------------------------------------------------------------------------------
 
 
-@op(step(COMPLEX, result="real"))
+@op(exact(COMPLEX, result="real"))
 def real(x):
     """The real part."""
     return np.real(x)
 
 
-@op(step(COMPLEX, result="real"))
+@op(exact(COMPLEX, result="real"))
 def imag(x):
     """The imaginary part."""
     return np.imag(x)
 
 
-@op(step(COMPLEX))
+@op(exact(COMPLEX))
 def conj(x):
     """The complex conjugate."""
     return np.conjugate(x)
@@ -379,7 +387,7 @@ def _make_complex_rule(op, x, y):
     return complex_type(x)
 
 
-@op(_make_complex_rule, traits=["elementwise"], cost=Cost.STEP, cases=[
+@op(_make_complex_rule, traits=["exact", "elementwise"], cost=Cost.STEP, cases=[
     case("f64[3,4]", repeat=True), case("f32[5]", repeat=True), case("f64[]", repeat=True), case(EDGES[FLOAT], repeat=True),
 ])
 def make_complex(x, y):

@@ -109,7 +109,7 @@ def _pointwise_rule(op, *types, function):
 ANGLE = Pointwise("arctan2", np.arctan2, lambda z, y, x: x / (x * x + y * y), lambda z, y, x: -y / (x * x + y * y))
 
 
-@op(_pointwise_rule, traits=["elementwise"], cases=[
+@op(_pointwise_rule, traits=["elementwise", "masks_nan"], cases=[
     case("f64[3,4]", "f64[3,4]", function=ANGLE), case("f32[5]", "f32[5]", function=ANGLE), case("f64[]", "f64[]", function=ANGLE),
 ])  # fmt: skip
 def pointwise(*operands, function):

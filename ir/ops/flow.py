@@ -4,7 +4,7 @@ from ..op import ANY, Cost, case, elementwise, op
 from .control import _PAIR, _takes, _wave, evaluate
 
 
-@op(elementwise(ANY), cost=Cost.MOVE, cases=[case("f32[3,4]"), case("i64[5]"), case("bool[2]"), case("c64[]")])
+@op(elementwise(ANY), traits=["exact"], cost=Cost.MOVE, cases=[case("f32[3,4]"), case("i64[5]"), case("bool[2]"), case("c64[]")])
 def stop_gradient(x):
     """x itself, taken as a constant by derivatives.
 

@@ -154,7 +154,7 @@ def logaddexp(x, y):
     return np.logaddexp(x, y)
 
 
-@op(pointwise(FLOAT), sample=nonzero, traits=["commutative"])
+@op(pointwise(FLOAT), sample=nonzero, traits=["commutative", "masks_nan"])
 def hypot(x, y):
     """sqrt(x * x + y * y), without overflow; inf if either is, NaN beside it or not."""
     return np.hypot(x, y)

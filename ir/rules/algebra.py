@@ -8,10 +8,10 @@ and x - x stay as they are. Sums of floats keep their order: programs that recov
 import numpy as np
 
 from ..core import Builder, Lit, Value
-from ..op import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, REAL, UINT
+from ..op import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, OPS, REAL, UINT, Cost
 from ..ops.elementwise import (
-    abs, add, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, mul, ne, neg, not_, or_, pow, real, rsqrt,
-    select, sqrt, strong_mul, sub, xor,
+    abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, neg, not_, or_, pow, real, rsqrt,
+    select, sqrt, strong_mul, xor,
 )  # fmt: skip
 from ..pattern import holes, literals
 from ..rewrite import RuleSet
@@ -251,7 +251,7 @@ rule(select(c, x, 0.0) + select(c, 0.0, y),  select(c, x, y), exact=False)    # 
 rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True)    # -0.0 + 0.0; what is kept need not be stored
 
 
-CHEAP = (add, and_, mul, neg, not_, or_, sub)  # ops that may be computed once more for a choice of their own
+CHEAP = {op for op in OPS.values() if "elementwise" in op.traits and op.cost is Cost.STEP} - {select}  # computed once more for a choice of their own
 
 
 @rule(None, fits=lambda op, heads: op is select, grows=True, never=["""

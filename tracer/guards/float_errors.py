@@ -9,14 +9,12 @@ import contextvars
 
 import numpy as np
 
+from ...ir.ops import OPS
+
 SILENT = {"ignore", "warn"}
 DIVIDING = {"div", "quotient", "rem", "pow", "integer_pow"}  # of integers
-SAFE = {
-    "constant", "iota", "reshape", "transpose", "broadcast", "reverse", "concatenate", "pad", "slice", "dynamic_slice",
-    "dynamic_update_slice", "gather", "scatter", "take_along_axis", "put_along_axis", "neg", "abs", "sign", "maximum", "minimum", "clamp",
-    "select", "eq", "ne", "lt", "le", "gt", "ge", "is_finite", "real", "imag", "conj", "make_complex", "bitcast", "copysign", "floor",
-    "ceil", "trunc",
-}  # fmt: skip
+SAFE = {op.name for op in OPS.values() if op.traits & {"exact", "moves", "joins"}}
+SAFE |= {"constant", "iota", "dynamic_update_slice", "gather", "scatter", "rounded"}
 WRAPPING = {"add", "sub", "mul", "neg", "abs"}  # of NumPy's single integers, which tell of it, as arrays do not
 TEXT = "NumPy's floating-point errors {} here, by np.errstate or np.seterr"
 HINT = "Test for what would raise, or let NumPy go on around the call."
@@ -68,5 +66,7 @@ def risky(e):
         have, want = e.operands[0].type.dtype, e.results[0].type.dtype
         return not (np.can_cast(have, want) or have.kind in "biu" and want != np.float16)
     if e.op.name in WRAPPING and not e.results[0].type.shape and e.results[0].type.kind in "iu":
+        return True
+    if e.op.name in ("abs", "sign") and e.operands[0].type.kind == "c":
         return True
     return e.op.name in DIVIDING or e.op.name not in SAFE and any(x.type.kind in "fc" for x in (*e.operands, *e.results))
