@@ -18,7 +18,8 @@ from wengert.autodiff import DERIVATIVE
 from wengert.autodiff.forms import Zero
 from wengert.ir.ops import OPS
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "helpers"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "ir"))
 import test_ops as generated
 
 

@@ -159,7 +159,7 @@ def ran(key, mode, given, mended="", only=()):
     with tempfile.TemporaryDirectory() as folder:
         out, tests = pathlib.Path(folder) / "found.json", pathlib.Path(folder) / "tests.json"
         tests.write_text(json.dumps(only))
-        paths = [str(here), str(here.parent / "tests"), str(here.parent.parent), os.environ.get("PYTHONPATH", "")]
+        paths = [str(here), str(here.parent / "tests" / "helpers"), str(here.parent.parent), os.environ.get("PYTHONPATH", "")]
         arguments = [sys.executable, __file__, "--child", key, mode, str(out), mended, str(tests)]
         arguments += ["--match", given.match, "--seconds", str(given.seconds)]
         space = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}

@@ -4,10 +4,11 @@
     python benchmarks/trust.py --programs 100000 --processes 2 --report trust.txt
     python benchmarks/trust.py --family types --seed 123 --engine numpy          # one again, with its text
 
-The families are the table in `tests/families.py`; what one offers is in `tests/draws.py`. Families take turns by the time they have had. Most
-programs run as NumPy, equation by equation, which is fast and shows what capture, memory and passes make of them; SHARES of them run on the other
-engines, and half of all with exact=True. A row counts programs drawn, calls of compiled functions, and calls of NumPy's names where each is compared
-by itself; "explained" is what docs/semantics.md excepts, "slow" what took longer than --patience seconds. Rates are by seconds of a processor.
+The families are the table in `tests/helpers/families.py`; what one offers is in `tests/helpers/draws.py`. Families take turns by the time
+they have had. Most programs run as NumPy, equation by equation, which is fast and shows what capture, memory and passes make of
+them; SHARES of them run on the other engines, and half of all with exact=True. A row counts programs drawn, calls of compiled functions,
+and calls of NumPy's names where each is compared by itself; "explained" is what docs/semantics.md excepts, "slow" what took longer than
+--patience seconds. Rates are by seconds of a processor.
 
 Exit status 1: something differs, or did not come back.
 """
@@ -24,7 +25,7 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 from draws import Found, on
 from families import FAMILIES, TIME
 

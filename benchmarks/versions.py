@@ -135,7 +135,7 @@ class Row:
         found = self.home / "tests.xml"
         found.unlink(missing_ok=True)
         names = QUICK if self.given.quick else self.given.tests.split(",") if self.given.tests else []
-        only = " ".join(f"tests/test_{name}.py" for name in names)
+        only = " ".join(str(next(ROOT.glob(f"tests/**/test_{name}.py"))) for name in names)
         status, seconds, printed = self.command(tests, PYTEST_ADDOPTS=f"--junit-xml={found} {only}")
         self.probe()
         return [*self.versions(), main, *self.counts(found, status, printed), f"{seconds:.0f}"]

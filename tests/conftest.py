@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from cached import Process
 from random_flow import program
+from scripts import said  # noqa: F401
 
 from wengert.tracer.api.jit import Compiled, jit
 

@@ -18,7 +18,7 @@ TITLES = {
 HEAD = """# NumPy's names on traced values
 
 Written by `python -m wengert numpy > docs/numpy.md`, which calls every example below in a compiled function, twice, on other
-numbers of the same types, and looks what happened; `tests/test_numpy_table.py` compares each with NumPy in value, dtype, shape, type
+numbers of the same types, and looks what happened; `tests/tracer/numpy_api/test_numpy_table.py` compares each with NumPy in value, dtype, shape, type
 and changed arguments, and this page with what the examples give.
 
 - **captured**: a part of the program; where a choice on data decides a type or a length, by value.

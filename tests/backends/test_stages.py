@@ -1,0 +1,236 @@
+"""Straight lines as nests: programs that run as a few functions of machine code beside NumPy's calls, and how it is decided."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from compare import agree
+from op_cases import EVERY_OP, func_of
+
+from wengert import grad, jit
+from wengert.backends import native
+from wengert.backends.numpy import LARGEST, callable_of, fused
+from wengert.ir.core import Builder
+from wengert.ir.ops import OPS
+from wengert.ir.types import parse_type
+from wengert.ir.verify import verify
+from wengert.tracer.program import backend_choice
+from wengert.tracer.program.check_weakening import decided
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
+LOOP, PRODUCT, SORT = OPS["loop"], OPS["dot_general"], OPS["sort"]
+rng = np.random.default_rng(0)
+X = rng.normal(size=(5, 4))
+INDICES = rng.integers(-5, 5, size=30)
+
+
+@pytest.fixture(autouse=True)
+def in_nests(monkeypatch):
+    monkeypatch.setattr(backend_choice, "CHOICE", "nests")
+
+
+def version(f):
+    return list(f.compiled.entries.values())[-1].current.versions[-1]
+
+
+def checked(f, *args, nests=1, tolerance=1e-12):
+    """A function agrees with itself on its first and second call, and runs as so many nests."""
+    g, want = jit(f), f(*args)
+    for _ in range(2):
+        agree(g(*args), want, tolerance)
+    found = version(g)
+    assert found.engine and sum(eqn.op is LOOP for eqn in found.numpy.eqns) == nests
+    return g
+
+
+@EVERY_OP
+def test_every_op(op):
+    """What is put together says what it did; of ops without machine code nothing is."""
+    for k, c in enumerate(op.cases[:2]):
+        operands, attrs = c.draw(op, np.random.default_rng(k))
+        func = func_of(op, operands, attrs)
+        build = Builder("twice")
+        params = [build.param(p.type) for p in func.params]
+        with build:
+            results = build.inline(func, params)
+            results = [OPS["select"](OPS["eq"](r, r), r, r) if r.type.dtype != np.float16 else r for r in results]
+        made = fused(build.finish(tuple(results)))
+        if made is None:
+            continue
+        verify(made)
+        with np.errstate(all="ignore"):
+            want, got = (callable_of(f)(*operands) for f in (func, made))
+        for a, b in zip(want, got, strict=True):
+            np.testing.assert_allclose(a, b, 1e-5 if a.dtype.char in "fF" else 1e-12)
+
+
+def mixture(table, at, w):
+    """Rows, a product, a softmax, and what is left of it."""
+    rows = table[at] * 2 + 1
+    p = np.exp(rows @ w)
+    return (p / p.sum(axis=1, keepdims=True)).max(axis=0), rows[:, ::-1].sum()
+
+
+def test_between_calls_of_numpy():
+    w = rng.normal(size=(4, 20))
+    checked(mixture, X, INDICES, w, nests=2)
+    checked(lambda x: np.sort(x * 2 + 1)[::-1] - x.mean(), X.ravel(), nests=2)
+
+
+def test_searches_and_lookups():
+    def interpolation(x, xs, ys):
+        k = np.clip(np.searchsorted(xs, x) - 1, 0, len(xs) - 2)
+        t = (x - xs[k]) / (xs[k + 1] - xs[k])
+        return (1 - t) * ys[k] + t * ys[k + 1]
+
+    xs = np.sort(rng.normal(size=20))
+    checked(interpolation, rng.normal(size=50), xs, xs**2)
+
+
+def test_what_only_moves_elements_is_no_nest():
+    f = jit(lambda x: (x.T.reshape(-1), np.zeros((2, 3)), x[None]))
+    agree(f(X), (X.T.reshape(-1), np.zeros((2, 3)), X[None]), 0)
+    assert version(f).fused is None
+
+
+def test_arguments_that_change_and_results_that_are_shared():
+    def f(x, y):
+        x[1:] += y[:-1] * 2
+        z = x + y
+        return z, z, x
+
+    g, x, y = jit(f), X.copy(), X * 3
+    want = f(x.copy(), y)
+    got = g(x, y)
+    assert got[0] is got[1] and got[2] is x
+    agree(got, want, 1e-15)
+    view = np.asfortranarray(X)
+    agree(g(view, y), f(X.copy(), y), 1e-15)
+
+
+def test_a_gradient():
+    loss = lambda x, w: ((np.maximum(x, 0) * w - x) ** 2).sum()
+    g, w = jit(grad(loss)), np.float64(0.3)
+    agree(g(X, w), np.where(X > 0, 2 * (0.3 * X - X) * -0.7, 2 * X), 1e-12)
+    assert version(g).fused is not None
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def looked_up(table, i, j, s):
+    return table[i] * s + table[j + 1][::-1] + table[s]
+
+
+def test_the_first_failed_check_speaks():
+    table, good, bad = np.arange(5.0), np.array([0, -5, 4]), np.array([0, 7, 9])
+    many = np.arange(70) % 5
+    for i, j, s in ((good, good - 1, 2), (bad, good - 1, 2), (good, bad, 2), (bad, bad, 2), (many, many - 1, 0), (many * 2, many - 1, 1)):
+        f = jit(looked_up)
+        for k in (s, s, -6):
+            try:
+                want = looked_up(table, i, j, np.int64(k))
+            except IndexError as error:
+                with pytest.raises(IndexError) as raised:
+                    f(table, i, j, np.int64(k))
+                assert str(error) in str(raised.value)
+            else:
+                agree(f(table, i, j, np.int64(k)), want, 1e-15)
+                assert version(f).fused is not None
+
+
+def status(*parts):
+    """A program whose status is made of bool arguments, as the tracer makes it; parts: (number, whether it quotes)."""
+    build, select = Builder("checks"), OPS["select"]
+    with build:
+        bad = [build.param(parse_type("bool[]")) for _ in parts]
+        quoted, now = build.param(parse_type("i64[]")), None
+        for b, (number, quotes) in zip(bad, parts):
+            word = OPS["add"](OPS["mul"](quoted, 1 << 16), number) if quotes else number
+            if now is None:
+                now = select(b, *(word, 0) if quotes else (OPS["mul"](OPS["sub"](quoted, quoted), 0), 0))
+                now = select(b, OPS["add"](now, number), now) if not quotes else now
+            else:
+                now = select(OPS["and"](b, OPS["eq"](now, 0)), OPS["add"](OPS["mul"](quoted, 1 << 16), number), now)
+    return build.finish((now,))
+
+
+def test_a_status_is_decided():
+    func = status((1, True), (2, True), (3, True))
+    short = decided(func)
+    assert short.results[0].type == parse_type("bool[]") and {eqn.op.name for eqn in short.eqns} == {"or"}
+    for k in range(8):
+        given = [np.bool_(k >> n & 1) for n in range(3)]
+        assert bool(callable_of(short)(*given, np.int64(-9))[0]) == bool(callable_of(func)(*given, np.int64(-9))[0]) == (k > 0)
+
+
+@pytest.mark.parametrize("n", [3, LARGEST, LARGEST + 1])
+def test_singular_systems(n):
+    def f(a, b):
+        return np.linalg.solve(a, b) * 2 + 1, np.linalg.inv(a).sum()
+
+    a, b = rng.normal(size=(n, n)), rng.normal(size=n)
+    g = checked(f, a, b, nests=1 if n <= LARGEST else 2, tolerance=1e-8)
+    assert sum(eqn.op is OPS["lu"] for eqn in version(g).numpy.eqns) == 0
+    agree(g(a[::-1], b), f(a[::-1], b), 1e-8)
+    for singular in (np.ones((n, n)), np.zeros((n, n))):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            g(singular, b)
+    agree(g(a * 2, b), f(a * 2, b), 1e-8)
+
+
+# -- which of them ---------------------------------------------------------------------------------
+
+
+def test_the_quicker_form_is_taken_and_told(monkeypatch):
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setattr(backend_choice, "LAUNCH", 0.5)
+    monkeypatch.setattr(backend_choice, "cheap", lambda total, inside: total < 1e-3)
+    costs = {"plain": 0.1, "nests": 1e-5}
+
+    def clocked(run, everything):
+        return costs["nests" if any(name.startswith("nest") for name in run.call.__globals__) else "plain"], 0.0, run(*everything)
+
+    monkeypatch.setattr(backend_choice, "clocked", clocked)
+    monkeypatch.setattr(backend_choice, "estimated", lambda func: -len(func.params))
+    monkeypatch.setattr(backend_choice, "ENOUGH", 0.0)
+    monkeypatch.setattr(backend_choice, "LITTLE", -1e9)
+    f = jit(lambda x: np.abs(x * 2 - 1) + x)
+    agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
+    assert "as NumPy, straight lines and loops as 1 function of machine code" in f.explain()
+    costs["nests"] = 0.2
+    monkeypatch.setattr(backend_choice, "turns", lambda forms, n: (1.0, 2.0)[-len(forms) :])
+    f = jit(lambda x: np.abs(x * 2 - 1) + x)
+    agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
+    assert version(f).fused is None and "as NumPy: 1000 ms as NumPy, 2000 ms through XLA" in f.explain()
+
+
+def test_native_false_leaves_lines_to_numpy():
+    f = jit(lambda x: np.abs(x * 2 - 1) + x, native=False)
+    agree(f(X), np.abs(X * 2 - 1) + X, 1e-15)
+    assert version(f).engine and version(f).fused is None
+    with native.asked(None):
+        assert fused(version(f).func) is None
+
+
+def test_memory_that_is_overwritten_is_not_cleared(monkeypatch):
+    """What a nest leaves is all written by it, whatever was there; what a loop reads of what it carries is there before."""
+    asked = []
+
+    def junk(shape, dtype):
+        asked.append(shape)
+        return np.full(shape, 77, dtype)
+
+    def powers(x):
+        y, out = np.where(x > 0, x * x + 1, x**3), np.zeros(30)
+        for i in range(1, 30):
+            out[i] = out[i - 1] + y[i % 5, 0]
+        return y, out
+
+    for g, shapes in ((jit(powers), {(5, 4), (30,)}), (jit(powers, engine="numpy"), set())):
+        agree(g(X), powers(X), 1e-12)
+        asked.clear()
+        with monkeypatch.context() as patch:  # what is traced computes with NumPy's own
+            patch.setattr(np, "empty", junk)
+            agree(g(X), powers(X), 1e-12)
+        assert {shape for shape in asked if shape} == shapes
