@@ -160,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def main_numpy(argv: Sequence[str]) -> int:
     argparse.ArgumentParser("python -m wengert numpy", description="Print what there is of NumPy: docs/numpy.md.").parse_args(argv)
-    print(page.made(), end="")
+    print(page.page_text(), end="")
     return 0
 
 
@@ -171,7 +171,7 @@ def main_cache(argv: Sequence[str]) -> int:
     given = parser.parse_args(argv)
     if given.directory and not os.path.isdir(given.directory):
         raise Mistake(f"no directory {given.directory}")
-    files = store.Store(given.directory or keep.named() or keep.default())
+    files = store.Store(given.directory or keep.environment_directory() or keep.default())
     if given.clear:
         print(f"{files.directory}: {files.clear()} program(s) removed")
         return 0

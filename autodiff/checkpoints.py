@@ -67,7 +67,7 @@ def note(text):
         report.append(text)
 
 
-def spelled(size):
+def size_text(size):
     """Bytes as a person says them."""
     return next(f"{size / unit:.3g} {name}" for name, unit in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1)) if size >= unit or unit == 1)
 
@@ -87,7 +87,7 @@ def wanted(residuals, trips):
     return bool(residuals) and (trips is None or trips * sum(map(weight, residuals)) > ROOM.get())
 
 
-def power(n):
+def floor_power_of_two(n):
     """The largest power of two that is not above n, and at least 1."""
     return 1 << max(int(n), 1).bit_length() - 1
 
@@ -96,9 +96,9 @@ def sizes(residuals, state, trips):
     """(trips a chunk, snapshots): both small where the trips are unknown, else so that their sum is."""
     trip, shot = max(sum(map(weight, residuals)), 1), max(sum(map(weight, state)), 1)
     if trips is None:
-        return min(power(FIRST // trip), CHUNK), min(max(power(FIRST // shot), 8), SNAPSHOTS)
-    chunk = power(min(max(math.sqrt(trips * shot / trip), 1), ROOM.get() / trip / 2, trips))
-    return chunk, max(min(math.ceil(trips / chunk), power(ROOM.get() / shot / 2)), 2)
+        return min(floor_power_of_two(FIRST // trip), CHUNK), min(max(floor_power_of_two(FIRST // shot), 8), SNAPSHOTS)
+    chunk = floor_power_of_two(min(max(math.sqrt(trips * shot / trip), 1), ROOM.get() / trip / 2, trips))
+    return chunk, max(min(math.ceil(trips / chunk), floor_power_of_two(ROOM.get() / shot / 2)), 2)
 
 
 def nest(residuals, body, trips, carried):
@@ -243,7 +243,7 @@ class Checkpointed:
         """-> (results, pull), as `loop_vjp`."""
         again = _nested.get()
         where = "in each trip around it, from its start" if again else "once more"
-        tell(f"runs it {where}, {self.chunk} trips at a time, and takes {spelled(self.kept)}")
+        tell(f"runs it {where}, {self.chunk} trips at a time, and takes {size_text(self.kept)}")
         if again:
             return self.again(needs_inv, flows)
         results, count, distance, shots = self.ahead(self.limit, self.invariants, self.state)

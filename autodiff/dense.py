@@ -76,7 +76,7 @@ def tridiagonal_jvp(z, operands, tangents):
     (x,), (*diagonals, _), (*ts, tb) = z, operands, tangents
     for k, t in zip((-1, 0, 1), ts):
         if t is not None:
-            tb = subtracted(tb, along_columns(t, x.type.shape) * neighbours(x, k))
+            tb = subtracted(tb, along_columns(t, x.type.shape) * shifted_rows(x, k))
     return (tridiagonal_solve(*diagonals, tb),)
 
 
@@ -84,11 +84,11 @@ def tridiagonal_vjp(z, operands, cotangents, needs):
     """cb = a^-T g, and for a the three diagonals of -cb x^T."""
     (x,), (dl, d, du, _), (g,) = z, operands, cotangents
     n = x.type.ndim
-    cb = tridiagonal_solve(neighbours(du, -1, n - 2), d, neighbours(dl, 1, n - 2), g)
-    return *(-reduce_sum(cb * neighbours(x, k), axes=(n - 1,)) if need else None for k, need in zip((-1, 0, 1), needs)), cb
+    cb = tridiagonal_solve(shifted_rows(du, -1, n - 2), d, shifted_rows(dl, 1, n - 2), g)
+    return *(-reduce_sum(cb * shifted_rows(x, k), axes=(n - 1,)) if need else None for k, need in zip((-1, 0, 1), needs)), cb
 
 
-def neighbours(x, k, axis=None):
+def shifted_rows(x, k, axis=None):
     """x[i + k] at i along the rows of matrices (or an axis), zero beyond the ends."""
     axis = x.type.ndim - 2 if axis is None else axis
     low, high = (tuple(s if a == axis else 0 for a in range(x.type.ndim)) for s in (-k, k))
@@ -220,7 +220,7 @@ def qr_parts(z, full):
     return q, r, resized(r, k, k), m > k
 
 
-def over(x, u, adjoint=False):
+def right_solve(x, u, adjoint=False):
     """x u^-1, or x u^-H, for u upper triangular."""
     return triangular_solve(u, x, left=False, lower=False, transpose=adjoint, conj=adjoint and is_complex(u))
 
@@ -230,10 +230,10 @@ def qr_jvp(z, operands, tangents, *, full):
     q, r, u, tall = qr_parts(z, full)
     (t,) = tangents
     c = matmul(adjoint(q), t)
-    p = half_lower(over(resized(c, *u.type.shape[-2:]), u))
+    p = half_lower(right_solve(resized(c, *u.type.shape[-2:]), u))
     s = p - adjoint(p)
     tq = matmul(q, s)
-    return tq + over(t - matmul(q, c), u) if tall else tq, triu(c - matmul(s, r))
+    return tq + right_solve(t - matmul(q, c), u) if tall else tq, triu(c - matmul(s, r))
 
 
 def qr_vjp(z, operands, cotangents, needs, *, full):
@@ -244,11 +244,11 @@ def qr_vjp(z, operands, cotangents, needs, *, full):
     inner = None if gq is None else matmul(adjoint(q), gq)
     s = add_tangents(inner, None if gr is None else -matmul(gr, adjoint(r)))
     p = half_lower(s - adjoint(s))
-    c = over(p, u, adjoint=True)
+    c = right_solve(p, u, adjoint=True)
     c = add_tangents(resized(c, *r.type.shape[-2:]), gr)
     x = matmul(q, c)
     if tall and gq is not None:
-        x = x + over(gq - matmul(q, inner), u, adjoint=True)
+        x = x + right_solve(gq - matmul(q, inner), u, adjoint=True)
     return (conjugate(x),)
 
 

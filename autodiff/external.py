@@ -12,7 +12,7 @@ def types_of(operands):
     return tuple(x.type for x in operands)
 
 
-def asked(question, *args):
+def foreign_answer(question, *args):
     """The answer of a foreign function, or its refusal with the line that called it."""
     try:
         return question(*args)
@@ -24,14 +24,14 @@ def asked(question, *args):
 def external_jvp(operands, tangents, *, function):
     types, moving = types_of(operands), tuple(where(t is not None for t in tangents))
     results = function.types(types)
-    out = external(*operands, *(tangents[i] for i in moving), function=asked(function.tangent, types, moving))
+    out = external(*operands, *(tangents[i] for i in moving), function=foreign_answer(function.tangent, types, moving))
     n = len(results)
     return out[:n], place(out[n:], where(t.inexact for t in results), n)
 
 
 def external_vjp(operands, needs, gives, *, function):
     wrt, seeds = where(needs), where(gives)
-    early, late = asked(function.reverse, types_of(operands), tuple(wrt), tuple(seeds))
+    early, late = foreign_answer(function.reverse, types_of(operands), tuple(wrt), tuple(seeds))
     out = external(*operands, function=early)
     n = len(gives)
     z, residuals = out[:n], out[n:]
@@ -51,7 +51,7 @@ def partials(function):
     def refused(i):
         raise IRTypeError(f"the derivative of {function.__name__} by argument {i} is not known")
 
-    slopes = [slope or (lambda *_, i=i: asked(refused, i)) for i, slope in enumerate(function.slopes)]
+    slopes = [slope or (lambda *_, i=i: foreign_answer(refused, i)) for i, slope in enumerate(function.slopes)]
     return Scalar(slopes, singular=True)
 
 

@@ -25,7 +25,7 @@ class UnboundedLoopError(TypeError):
     """Reverse mode through a loop whose trips nothing bounds, so that its stacks have no size."""
 
 
-def widened(func, types, pick, hints):
+def with_more_parameters(func, types, pick, hints):
     """`func` as a function of more parameters, of which it reads those `pick` finds."""
     return region(lambda *xs: Builder.current().inline(func, pick(xs)), types, func.name, hints)
 
@@ -77,7 +77,7 @@ def loop_jvp(operands, tangents, *, body, carried, test, trips, bound):
     types = [COUNTER, *types_of(*xs[0], *xs[1])]
     ps = body.params
     hints = [*hints_of(ps[:first]), *(("t_", ps[1 + k]) for k in moves_inv), *hints_of(ps[first:]), *(("t_", ps[first + j]) for j in moves)]
-    still = None if test is None else widened(test, types, primal, hints)
+    still = None if test is None else with_more_parameters(test, types, primal, hints)
     out = loop(*limit, *xs[0], *xs[1], body=region(both, types, func.name, hints), test=still, trips=trips, carried=len(xs[1]), bound=bound)
     return out[:carried], place(out[carried:], moves, carried)
 
@@ -120,7 +120,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
         if slots is None:
             raise UnboundedLoopError(_unbounded(half.saved))
     if half.saved:
-        checkpoints.tell(f"keeps {checkpoints.spelled(slots * sum(map(weight, half.saved)))}, for {slots} trips")
+        checkpoints.tell(f"keeps {checkpoints.size_text(slots * sum(map(weight, half.saved)))}, for {slots} trips")
     counting = test is not None
     depth = max(slots or 0, 1)
     stacks = [empty(x.type, depth) for x in half.saved]
@@ -133,7 +133,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     now = (*state, *([ZERO] if counting else []), *stacks)
     types = [COUNTER, *types_of(*invariants, *now)]
     hints = [*hints_of(body.params), *(["trips"] if counting else []), *(("saved_", x) if hint_name(x) else "saved" for x in half.saved)]
-    still = None if test is None else widened(test, types, lambda xs: xs[:primal], hints)
+    still = None if test is None else with_more_parameters(test, types, lambda xs: xs[:primal], hints)
     ahead = region(forward, types, body.name, hints) if stacks or counting else body
     out = loop(*limit, *invariants, *now, body=ahead, test=still, trips=trips, carried=len(now), bound=bound)
     results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else trips, *out[carried:]))
@@ -142,7 +142,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
         left = [out[j] for j in arrays]
         cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs, totals=before(totals), bound=slots, left=left)
         for j, found in zip(arrays, cts[len(cts) - len(arrays) :]):
-            undo_log.note(state[j], found)
+            undo_log.note_restored(state[j], found)
         return placed(cts[: len(cts) - len(arrays)], totals)
 
     return results, pull
@@ -162,7 +162,7 @@ def _cut_within(body, first, wrt, flows, slots):
     half = _cut(body, first, wrt, flows, slots)
     budget = checkpoints.LIMIT.get()
     if budget is not None and sum(map(weight, half.saved)) > budget:
-        half = _cut(remat.within(body, wrt, flows, "one trip of a loop"), first, wrt, flows, slots)
+        half = _cut(remat.within_budget(body, wrt, flows, "one trip of a loop"), first, wrt, flows, slots)
     return half.plain if isinstance(half, undo_log.UndoLog) and checkpoints.wanted(half.saved, slots) else half
 
 

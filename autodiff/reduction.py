@@ -84,7 +84,7 @@ def flip(x, axis):
     return reverse(x, axes=(axis,))
 
 
-def moved(x, like, axis, by, fill):
+def shifted_by_one(x, like, axis, by, fill):
     """x one place further along an axis, `fill` where it came from; x lacks the last (by 1) or first (by -1) element of what it is to be like."""
     missing = like.type.shape[axis] - x.type.shape[axis]
     at = lambda n: tuple(n if a == axis else 0 for a in range(x.type.ndim))
@@ -104,15 +104,15 @@ def prefixes(op, by_sofar, by_x):
     def partials(z, x, axis, reverse):
         sofar, here = neighbours(z, axis, reverse)[0], neighbours(x, axis, reverse)[1]
         by = -1 if reverse else 1
-        return by_sofar(sofar, here), moved(by_x(sofar, here), x, axis, by, 1), by
+        return by_sofar(sofar, here), shifted_by_one(by_x(sofar, here), x, axis, by, 1), by
 
     def jvp(z, operands, tangents, *, axis, reverse):
         factor, own, by = partials(z[0], operands[0], axis, reverse)
-        return (recurrence(moved(factor, z[0], axis, by, 0), mul(own, tangents[0]), axis=axis, reverse=reverse),)
+        return (recurrence(shifted_by_one(factor, z[0], axis, by, 0), mul(own, tangents[0]), axis=axis, reverse=reverse),)
 
     def vjp(z, operands, cotangents, needs, *, axis, reverse):
         factor, own, by = partials(z[0], operands[0], axis, reverse)
-        return (mul(own, recurrence(moved(factor, z[0], axis, -by, 0), cotangents[0], axis=axis, reverse=not reverse)),)
+        return (mul(own, recurrence(shifted_by_one(factor, z[0], axis, -by, 0), cotangents[0], axis=axis, reverse=not reverse)),)
 
     explicit(op, jvp=jvp, vjp=vjp)
 
@@ -124,14 +124,14 @@ def recurrence_jvp(z, operands, tangents, *, axis, reverse):
 
 def recurrence_vjp(z, operands, cotangents, needs, *, axis, reverse):
     """A recurrence from the other end."""
-    later = moved(neighbours(operands[0], axis, reverse)[1], z[0], axis, 1 if reverse else -1, 0)
+    later = shifted_by_one(neighbours(operands[0], axis, reverse)[1], z[0], axis, 1 if reverse else -1, 0)
     g = recurrence(later, cotangents[0], axis=axis, reverse=not reverse)
     return mul(g, before(z[0], axis, reverse)) if needs[0] else None, g
 
 
 def before(z, axis, reverse):
     """z_(i-1), 0 before the first."""
-    return moved(neighbours(z, axis, reverse)[0], z, axis, -1 if reverse else 1, 0)
+    return shifted_by_one(neighbours(z, axis, reverse)[0], z, axis, -1 if reverse else 1, 0)
 
 
 def chosen_jvp(z, operands, tangents, *, axes):

@@ -112,7 +112,7 @@ class RematProgram:
         return self.peak(stretches, again), sum(s.work for s in again), again
 
 
-def within(func, wrt, results, what=None):
+def within_budget(func, wrt, results, what=None):
     """`func`, to be differentiated by its parameters `wrt`, with stretches as calls that keep only their operands, if the budget asks for it.
 
     results: those that will have cotangents; what: what `explain` calls the function.
@@ -124,17 +124,17 @@ def within(func, wrt, results, what=None):
         program = RematProgram(func, wrt, results)
     say = lambda text: checkpoints.note(f"the way back through {what or func.name} {text}")
     if program.total <= room:
-        say(f"keeps {checkpoints.spelled(program.total)} in all")
+        say(f"keeps {checkpoints.size_text(program.total)} in all")
         return func
     least = max(program.total / FINEST, min(filter(None, program.keeps)))
     sizes = [program.total / 2**n for n in range(1, 1 + max(1, math.ceil(math.log2(program.total / least))))]
     plans = [(program.chosen(stretches, room), stretches) for stretches in map(program.stretches, sizes)]
     (size, _, again), stretches = min(plans, key=lambda plan: (max(plan[0][0], room), plan[0][1]))
     if not again or size >= program.total:
-        say(f"keeps {checkpoints.spelled(program.total)} in all: no part of it that may run again would keep less")
+        say(f"keeps {checkpoints.size_text(program.total)} in all: no part of it that may run again would keep less")
         return func
     over = "" if size <= room else ", the least that was found"
-    say(f"runs {len(again)} of {len(stretches)} stretches of it once more, and takes {checkpoints.spelled(size)} in all{over}")
+    say(f"runs {len(again)} of {len(stretches)} stretches of it once more, and takes {checkpoints.size_text(size)} in all{over}")
     return outlined(func, again)
 
 

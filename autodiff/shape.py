@@ -138,16 +138,16 @@ def box(x_ndim):
 def batch_dynamic_slice(size, batched, x, *starts, sizes):
     if any(batched[1:]):
         return batch_gather(size, (batched[0], True), x, vectors(size, batched[1:], starts), sizes=sizes, fill=0, unique=True, **box(len(starts)))
-    return dynamic_slice(x, first(starts), *starts, sizes=(size, *sizes))
+    return dynamic_slice(x, zero_start(starts), *starts, sizes=(size, *sizes))
 
 
 def batch_dynamic_update_slice(size, batched, x, u, *starts):
     if any(batched[2:]):
         return batch_scatter(scatter, size, (batched[0], True, batched[1]), x, vectors(size, batched[2:], starts), u, unique=True, **box(len(starts)))
-    return dynamic_update_slice(*every(size, batched[:2], (x, u)), first(starts), *starts)
+    return dynamic_update_slice(*every(size, batched[:2], (x, u)), zero_start(starts), *starts)
 
 
-def first(starts):
+def zero_start(starts):
     """A start 0 along the new axis."""
     return Lit(0, starts[0].type if starts else Tensor((), np.dtype("i8")))
 

@@ -7,7 +7,7 @@ from .batch import BATCH, every
 from .forms import explicit, joint
 
 
-def moved(t, order, axis):
+def reordered(t, order, axis):
     return take_along_axis(t, order, axis, mode="promise", unique=True)
 
 
@@ -17,7 +17,7 @@ def moved_back(g, x, order, axis):
 
 def sort_jvp(operands, tangents, *, axis, **attrs):
     results, order = sort_with_order(*operands, axis=axis, **attrs)
-    return results, tuple(None if t is None else moved(t, order, axis) for t in tangents)
+    return results, tuple(None if t is None else reordered(t, order, axis) for t in tangents)
 
 
 def sort_vjp(operands, needs, gives, *, axis, **attrs):
@@ -31,7 +31,7 @@ def sort_vjp(operands, needs, gives, *, axis, **attrs):
 
 
 def top_k_jvp(z, operands, tangents, **attrs):
-    return moved(tangents[0], z[1], operands[0].type.ndim - 1), None
+    return reordered(tangents[0], z[1], operands[0].type.ndim - 1), None
 
 
 def top_k_vjp(z, operands, cotangents, needs, **attrs):

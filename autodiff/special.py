@@ -26,16 +26,16 @@ def gamma_density(a, x, n=0):
     """x^(a-1) e^-x / Gamma(a), differentiated n times by a: e^u a / x with u of the exponent of x^a e^-x / Gamma(a+1)."""
     e = exponential(gamma_exponent(a, x, log(x), lgamma, digamma, trigamma_and_on, n), exp)
     top = a * e[n, 0] + e[n - 1, 0] if n else a * e[0, 0]
-    return times(math.factorial(n), top / x)
+    return scaled_by(math.factorial(n), top / x)
 
 
 def beta_density(a, b, x, n=0, m=0):
     """x^(a-1) (1-x)^(b-1) / B(a, b), differentiated n times by a and m times by b."""
     e = exponential(beta_exponent(a, b, log(x), log1p(-x), lgamma, digamma, trigamma_and_on, n, m), exp)
-    return times(math.factorial(n) * math.factorial(m), e[n, m] / (x * (1 - x)))
+    return scaled_by(math.factorial(n) * math.factorial(m), e[n, m] / (x * (1 - x)))
 
 
-def times(number, x):
+def scaled_by(number, x):
     return x if number == 1 else number * x
 
 

@@ -43,7 +43,7 @@ def over_gaps(x, w, power=1):
 # -- Hermitian -------------------------------------------------------------------------------------
 
 
-def read(t, lower):
+def from_triangle(t, lower):
     """The Hermitian matrix of which one triangle is read."""
     p = half_lower(t if lower else adjoint(t))
     return p + adjoint(p)
@@ -58,7 +58,7 @@ def unread(a, lower):
 def eigh_jvp(z, operands, tangents, *, lower):
     """With m = v^H dx v: dw = diag m, dv = v (m / gaps).  [Giles 3.1]"""
     (w, v), (t,) = z, tangents
-    m = matmul(adjoint(v), matmul(read(t, lower), v))
+    m = matmul(adjoint(v), matmul(from_triangle(t, lower), v))
     return real_part(diagonal(m)), matmul(v, over_gaps(m, w))
 
 
@@ -73,7 +73,7 @@ def eigh_vjp(z, operands, cotangents, needs, *, lower):
 
 def eigvalsh_jvp(z, operands, tangents, *, lower):
     _, v = eigh(operands[0], lower=lower)
-    return (real_part(diagonal(matmul(adjoint(v), matmul(read(tangents[0], lower), v)))),)
+    return (real_part(diagonal(matmul(adjoint(v), matmul(from_triangle(tangents[0], lower), v)))),)
 
 
 def eigvalsh_vjp(z, operands, cotangents, needs, *, lower):
@@ -87,7 +87,7 @@ explicit(eigvalsh, jvp=eigvalsh_jvp, vjp=eigvalsh_vjp)
 # -- general ---------------------------------------------------------------------------------------
 
 
-def greatest(v):
+def argmax_mask(v):
     """1 at the greatest component of every column, which is real, and 0 elsewhere; real."""
     size = real(v) * real(v) + imag(v) * imag(v)
     most = reduce_max(size, axes=(v.type.ndim - 2,))
@@ -103,7 +103,7 @@ def eig_jvp(z, operands, tangents):
     c = -Re(v^H u) - i Im(u at the greatest component) / (v there)."""
     (w, v), t = z, like(tangents[0], z[1])
     m = solve(v, matmul(t, v))
-    u, at = matmul(v, over_gaps(m, w)), greatest(v)
+    u, at = matmul(v, over_gaps(m, w)), argmax_mask(v)
     c = make_complex(-columns_sum(real(conjugate(v) * u)), -columns_sum(at * imag(u)) / columns_sum(at * real(v)))
     return diagonal(m), u + v * along_rows(c, v.type.shape)
 
@@ -115,7 +115,7 @@ def eig_vjp(z, operands, cotangents, needs):
     shape = v.type.shape
     m = None if gw is None else on_diagonal(gw)
     if gv is not None:
-        s, at = columns_sum(conjugate(v) * gv), greatest(v)
+        s, at = columns_sum(conjugate(v) * gv), argmax_mask(v)
         turned = at * along_rows(imag(s) / columns_sum(at * real(v)), shape)
         gu = gv - v * along_rows(like(real(s), v), shape) - make_complex(splat(0, turned), turned)
         m = add_tangents(m, over_gaps(matmul(adjoint(v), gu), conjugate(w)))

@@ -43,7 +43,7 @@ def noting(restores):
         _around.reset(tokens[1])
 
 
-def note(before, restored):
+def note_restored(before, restored):
     """Say that a value of the way back is what `before` was."""
     if _inner.get() is not None and isinstance(before, Value):
         _inner.get()[before] = restored

@@ -22,7 +22,7 @@ class Forked(Exception):
     reason = "this process was forked from one in which XLA had started its threads, which are not here (start it by multiprocessing's 'spawn')"
 
 
-def refuse():
+def refuse_forked():
     """Raise Forked where XLA cannot run: whatever hands a call to XLA or has it compile asks first."""
     if Process.forked:
         raise Forked

@@ -24,7 +24,7 @@ def plus(a, b, times=1):
     return {k: n for k, n in terms.items() if n}, c + times * d
 
 
-def number(n):
+def affine_constant(n):
     return {}, n
 
 
@@ -54,8 +54,8 @@ class Affine:
         top = None
         if limit is not None:
             top = self.form(self.positive(limit))
-            top = plus(top, number(-1)) if self.exact(top) else None
-        self.symbol(value, number(0), top or number(LONGEST))
+            top = plus(top, affine_constant(-1)) if self.exact(top) else None
+        self.symbol(value, affine_constant(0), top or affine_constant(LONGEST))
 
     def positive(self, limit):
         """x of max(x, 0): the same wherever it allows a trip."""
@@ -69,7 +69,7 @@ class Affine:
     def form(self, x):
         """The form of an integer scalar."""
         if isinstance(x, Lit):
-            return number(int(x.value))
+            return affine_constant(int(x.value))
         found = self.forms.get(x)
         if found is None:
             found = self.forms[x] = self._form(x) or self.symbol(x)
@@ -82,7 +82,7 @@ class Affine:
 
     def _product(self, x, a, b):
         if isinstance(b, Lit) or isinstance(a, Lit):
-            return plus(number(0), self.form(a), int(b.value)) if isinstance(b, Lit) else plus(number(0), self.form(b), int(a.value))
+            return plus(affine_constant(0), self.form(a), int(b.value)) if isinstance(b, Lit) else plus(affine_constant(0), self.form(b), int(a.value))
         return None
 
     def _select(self, x, test, one, other):
@@ -113,18 +113,18 @@ class Affine:
 
     def _rem(self, x, a, b):
         found = self._natural(a, b)
-        return found and self.symbol(x, number(0), number(min(found[1], found[2] - 1)))
+        return found and self.symbol(x, affine_constant(0), affine_constant(min(found[1], found[2] - 1)))
 
     def _quotient(self, x, a, b):
         found = self._natural(a, b)
-        return found and self.symbol(x, number(found[0] // found[2]), number(found[1] // found[2]))
+        return found and self.symbol(x, affine_constant(found[0] // found[2]), affine_constant(found[1] // found[2]))
 
     def _hull(self, x, xs, low, high):
         """x lies between what `low` and `high` make of the bounds of xs."""
         (a, b), (c, d) = map(self.interval, xs)
         bottom = low(a, c) if None not in (a, c) else None
         top = high(b, d) if None not in (b, d) else None
-        return self.symbol(x, None if bottom is None else number(bottom), None if top is None else number(top))
+        return self.symbol(x, None if bottom is None else affine_constant(bottom), None if top is None else affine_constant(top))
 
     # -- bounds ------------------------------------------------------------------------------------
     def highest(self, form):
@@ -139,7 +139,7 @@ class Affine:
         return form[1]
 
     def lowest(self, form):
-        found = self.highest(plus(number(0), form, -1))
+        found = self.highest(plus(affine_constant(0), form, -1))
         return None if found is None else -found
 
     def between(self, form):
@@ -175,7 +175,7 @@ class Affine:
 FORMS = {  # op -> (the affine forms, a result, the operands) -> its form, or None
     "add": lambda known, x, a, b: plus(known.form(a), known.form(b)),
     "sub": lambda known, x, a, b: plus(known.form(a), known.form(b), -1),
-    "neg": lambda known, x, a: plus(number(0), known.form(a), -1),
+    "neg": lambda known, x, a: plus(affine_constant(0), known.form(a), -1),
     "mul": Affine._product,
     "select": Affine._select,
     "maximum": Affine._maximum,

@@ -11,7 +11,7 @@ from .ops import OPS
 MOVED = {op.name for op in OPS.values() if "moves" in op.traits} | {"stop_gradient"}  # ops whose elements are the operand's
 
 
-def decided(eqn, get):
+def comparison_outcome(eqn, get):
     """The outcome of a comparison of integers, everywhere the same, or None."""
     if eqn.op.name not in OUTCOMES or eqn.operands[0].type.kind not in "iu":
         return None
@@ -89,7 +89,7 @@ def of_result(value, get, inner=None):
     if name in RULES:
         return RULES[name](value, eqn, xs, get)
     if name == "select":
-        name, xs = chosen(*xs), xs[1:]
+        name, xs = select_as_extreme(*xs), xs[1:]
     if name not in ARITHMETIC:
         return None
     parts = [get(x) for x in xs]
@@ -253,7 +253,7 @@ def of_array(array):
     return (int(array.min()), int(array.max())) if array.size and array.dtype.kind in "iu" else None
 
 
-def chosen(test, x, y):
+def select_as_extreme(test, x, y):
     """What a choice is, the greater or the less of two, as Python's `max` and `min` write them, or "select"."""
     if isinstance(test, Lit) or test.eqn is None or test.eqn.op.name not in ("lt", "le", "gt", "ge"):
         return "select"

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import mincut
 from .core import Builder, Func, Value, map_regions
-from .passes.cse import spelled
+from .passes.cse import structural_key
 
 LEAST = 1024  # equations of a program that is looked at
 FEWEST = 8  # times that something is repeated, and at least so many pieces of a stretch
@@ -64,7 +64,7 @@ def labels(eqns):
 
 def spelled_attrs(eqn):
     """The attributes of an equation, the same for regions that say the same."""
-    return tuple(map_regions(eqn.attrs, spelled).items())
+    return tuple(map_regions(eqn.attrs, structural_key).items())
 
 
 def uses(func):
@@ -149,7 +149,7 @@ class Cut:
         before = sorted({x.eqn for x in again}, key=lambda e: self.place[e.results[0]])
         eqns = (*before, *eqns)
         marked = tuple(tuple(k for k, e in enumerate(eqns) if e in found) for found in self.marks)
-        key = len(before), marked, spelled(Func("piece", outside(eqns), eqns, ()))
+        key = len(before), marked, structural_key(Func("piece", outside(eqns), eqns, ()))
         return Span(eqns, key, outside(eqns), [r for e in eqns[len(before) :] for r in e.results])
 
     def price(self, x):

@@ -65,13 +65,13 @@ def address(text, name):
     with LOCK:
         code = object_name(text)
         if code not in ENGINES:
-            ENGINES[code] = compiled(text, code)
+            ENGINES[code] = engine_for(text, code)
         for log in LOGS:
             log.add(code)
         return ENGINES[code].get_function_address(name), code
 
 
-def compiled(text, code):
+def engine_for(text, code):
     """The engine that holds the machine code of a module."""
     llvm, target = machine()
     module = llvm.parse_assembly(text)

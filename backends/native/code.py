@@ -21,7 +21,7 @@ def memory_type(dtype):
     return "i8" if dtype.kind == "b" else llvm_type(dtype)
 
 
-def number(value, dtype):
+def llvm_literal(value, dtype):
     """A number as LLVM writes it."""
     if dtype.kind == "b":
         return "true" if value else "false"
@@ -29,7 +29,7 @@ def number(value, dtype):
         return str(int(value))
     if dtype.kind == "c":
         f = FLOATS[dtype.itemsize // 2]
-        return "{ " + ", ".join(f"{f} {number(part, np.dtype('f8'))}" for part in (complex(value).real, complex(value).imag)) + " }"
+        return "{ " + ", ".join(f"{f} {llvm_literal(part, np.dtype('f8'))}" for part in (complex(value).real, complex(value).imag)) + " }"
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 

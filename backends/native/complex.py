@@ -11,7 +11,7 @@ from .scalar import NATIVE, NativeRule, chosen, compare, intrinsic, literal
 COMPLEX: RuleTable[NativeRule] = RuleTable("native form for complex numbers")
 
 
-def rule(*names):
+def complex_rule(*names):
     def add(function):
         for name in names:
             COMPLEX[OPS[name]] = function
@@ -53,36 +53,36 @@ def by_parts(*names):
             f, op = real_of(d), NATIVE[OPS[name]]
             return pair(code, d, *(op(code, f, f, *xs) for xs in zip(*(parts(code, d, z) for z in zs))))
 
-        rule(name)(run)
+        complex_rule(name)(run)
 
 
 by_parts("add", "sub", "neg")
-rule("rounded", "stop_gradient")(lambda code, d, out, z: z)
+complex_rule("rounded", "stop_gradient")(lambda code, d, out, z: z)
 
 
-@rule("real")
+@complex_rule("real")
 def real(code, d, out, z):
     return parts(code, d, z)[0]
 
 
-@rule("imag")
+@complex_rule("imag")
 def imag(code, d, out, z):
     return parts(code, d, z)[1]
 
 
-@rule("conj")
+@complex_rule("conj")
 def conj(code, d, out, z):
     x, y = parts(code, d, z)
     f = real_of(d)
     return pair(code, d, x, scalar.neg(code, f, f, y))
 
 
-@rule("make_complex")
+@complex_rule("make_complex")
 def make_complex(code, d, out, x, y):
     return pair(code, out, x, y)
 
 
-@rule("mul")
+@complex_rule("mul")
 def mul(code, d, out, z, w):
     f, (a, b), (x, y) = real_of(d), parts(code, d, z), parts(code, d, w)
     times = lambda p, q: scalar.mul(code, f, f, p, q)
@@ -99,7 +99,7 @@ def contracted_mul(code, d, z, w):
 CONTRACTED = {OPS["mul"]: contracted_mul}
 
 
-@rule("div")
+@complex_rule("div")
 def div(code, d, out, z, w):
     """By the larger part of the divisor, so that no square leaves the floats.  [Smith 1962]"""
     f, (a, b), (c, e) = real_of(d), parts(code, d, z), parts(code, d, w)
@@ -115,7 +115,7 @@ def div(code, d, out, z, w):
     return pair(code, d, *(chosen(code, zero, f, do("div", n, size[0]), do("mul", r, scale)) for n, r in ((a, x), (b, y))))
 
 
-@rule("abs")
+@complex_rule("abs")
 def absolute(code, d, out, z):
     """Without overflow; infinite if either part is, NaN beside it or not."""
     f, sizes = real_of(d), [intrinsic(code, "fabs", real_of(d), x) for x in parts(code, d, z)]
@@ -128,7 +128,7 @@ def absolute(code, d, out, z):
 
 
 def compared(name, join):
-    @rule(name)
+    @complex_rule(name)
     def run(code, d, out, z, w):
         found = [compare(code, name, real_of(d), x, y) for x, y in zip(parts(code, d, z), parts(code, d, w))]
         return code.op(f"{join} i1 {found[0]}, {found[1]}")
@@ -139,28 +139,28 @@ def compared(name, join):
 eq, ne = compared("eq", "and"), compared("ne", "or")
 
 
-@rule("is_finite")
+@complex_rule("is_finite")
 def is_finite(code, d, out, z):
     f = real_of(d)
     return code.op("and i1 " + ", ".join(scalar.is_finite(code, f, out, x) for x in parts(code, d, z)))
 
 
-@rule("select")
+@complex_rule("select")
 def select(code, d, out, c, x, y):
     return chosen(code, c, out, x, y)
 
 
-@rule("strong_mul")
+@complex_rule("strong_mul")
 def strong_mul(code, d, out, z, w):
     return chosen(code, eq(code, d, out, z, literal(0, d)), d, z, mul(code, d, d, z, w))
 
 
-@rule("integer_pow")
+@complex_rule("integer_pow")
 def integer_pow(code, d, out, z, *, n):
     return scalar.by_squaring(code, d, z, n, mul, div)
 
 
-@rule("cast")
+@complex_rule("cast")
 def cast(code, d, out, z, *, dtype):
     f, r = real_of(d), real_of(out)
     if d.kind != "c":

@@ -24,7 +24,7 @@ def emit_loop(region, eqn):
     body, test = region.nest.fresh(attrs["body"]), attrs["test"] and region.nest.fresh(attrs["test"])
     cells = dwellings(region, eqn, state)
     settle(region, eqn, state, cells)
-    fixed = [settled(region, x) for x in invariants]
+    fixed = [hoisted_operand(region, x) for x in invariants]
     bound = limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
     end = None if bound is None else region.read(bound)
     scalars = [k for k, x in enumerate(state) if x.type.shape == ()]
@@ -127,7 +127,7 @@ def lies_in(rep, cell):
     return isinstance(rep, Memory) and rep.cell is cell and rep.latest
 
 
-def settled(region, x):
+def hoisted_operand(region, x):
     """An operand as the trips of a loop see it: computed once, if that saves anything."""
     rep = region.read(x)
     if isinstance(rep, Memory | Register | Number):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...ir.exactness import contracted
 from ...ir.ops import OPS
-from .code import IndexForm, llvm_type, number
+from .code import IndexForm, llvm_literal, llvm_type
 from .complex import CONTRACTED, rule_for
 from .values import Counted, Mapped, Memory, Moved, NotNative, Number, Register, Selection
 
@@ -48,7 +48,7 @@ class Elements:
         if isinstance(x, Register):
             return x.name
         if isinstance(x, Number):
-            return number(x.value, x.type.dtype)
+            return llvm_literal(x.value, x.type.dtype)
         if isinstance(x, Moved):
             return self.get(x.operand, x.move(index))
         key = x, index

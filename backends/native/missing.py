@@ -27,13 +27,13 @@ def tell(op, types, attrs, least, reason):
         if TOLD:
             return
         more = INSTALL if reason.startswith("llvmlite") else f" (jaxlib {importlib.metadata.version('jaxlib')})"
-        TOLD.append(f"wengert: {COSTS.format(place=place(attrs))}; {reason}{more}\n")
+        TOLD.append(f"wengert: {COSTS.format(place=loop_line(attrs))}; {reason}{more}\n")
     with contextlib.suppress(OSError, ValueError, AttributeError):  # there is no stderr, or it is closed
         sys.stderr.write(("\r\x1b[K" if sys.stderr.isatty() else "") + TOLD[0])
         sys.stderr.flush()
 
 
-def place(attrs):
+def loop_line(attrs):
     """The user's line of a loop, as far as one is known."""
     source = next((eqn.source for eqn in attrs["body"].eqns if eqn.source is not None), None)
     return "an unknown line" if source is None else f"{os.path.basename(source.file)}:{source.line}"

@@ -4,7 +4,7 @@ from ...ir.affine import Affine
 from ...ir.core import Builder, Lit
 from ...ir.ops.control import COUNTER
 from . import direct
-from .code import Code, IndexForm, memory_type, number
+from .code import Code, IndexForm, llvm_literal, memory_type
 from .control import copy
 from .ffi import handler
 from .interrupts import POSTPONED, Interrupts
@@ -91,7 +91,7 @@ class Nest:
 
     def constant(self, array):
         name, t = f"@c{len(self.constants)}", memory_type(array.dtype)
-        spell = (lambda x: str(int(x))) if array.dtype.kind == "b" else lambda x: number(x, array.dtype)
+        spell = (lambda x: str(int(x))) if array.dtype.kind == "b" else lambda x: llvm_literal(x, array.dtype)
         self.constants.append(f"{name} = internal constant [{array.size} x {t}] [{', '.join(f'{t} {spell(x)}' for x in array.ravel())}]")
         return Cell(name, array.dtype, array.size)
 

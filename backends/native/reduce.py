@@ -4,7 +4,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ...ir.ops.window import highest_of, lowest_of
-from .code import IndexForm, llvm_type, number
+from .code import IndexForm, llvm_literal, llvm_type
 from .complex import rule_for
 from .elements import Elements, LiveWindow
 from .scalar import chosen, compare
@@ -62,7 +62,7 @@ def reduced(code, x, axes, index, take, nothing):
         body = lambda _, sofar: [take(code, d, sofar, Elements(code, window.known).get(x, at))]
         return code.count_up(window.low, window.high, body, [llvm_type(d)], [sofar], t)
 
-    return over(axes, index, number(nothing(d), d))[0]
+    return over(axes, index, llvm_literal(nothing(d), d))[0]
 
 
 def reduction(region, eqn, x):
@@ -125,7 +125,7 @@ def row_by_row(eqn, xs):
     elif eqn.op is OPS["reduce_sum"]:
         z, inner, axes = xs[0], eqn.attrs["axes"], eqn.attrs["axes"]
         over = tuple(z.type.shape[a] for a in axes)
-        terms = lambda index: Moved(z.type.like(over), z, lambda k: merged(axes, k, index, z.type.ndim))
+        terms = lambda index: Moved(z.type.like(over), z, lambda k: merged_index(axes, k, index, z.type.ndim))
     else:
         return None
     if t.dtype.kind == "b" or not t.shape or t.shape[-1] < ROW or not over or z.type.ndim - 1 in inner or any(map(masked, xs)):
@@ -133,7 +133,7 @@ def row_by_row(eqn, xs):
     return terms, over
 
 
-def merged(axes, taken, left, count):
+def merged_index(axes, taken, left, count):
     """An index of which `taken` are the entries at `axes` and `left` the others."""
     at, left = dict(zip(axes, taken)), iter(left)
     return tuple(at[a] if a in at else next(left) for a in range(count))

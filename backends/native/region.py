@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
-from .code import IndexForm, llvm_type, number
+from .code import IndexForm, llvm_literal, llvm_type
 from .complex import is_slow, rule_for
 from .control import REGIONS
 from .elements import Elements, offset
@@ -172,7 +172,7 @@ class RegionEmitter(Writes):
         """Sums added up in a cell, row after row of the terms, each all along the last axis."""
         code, d = self.code, t.dtype
         take, nothing = REDUCTIONS[OPS["reduce_sum"]]
-        zero = number(nothing(d), d)
+        zero = llvm_literal(nothing(d), d)
 
         def add(at, k):
             place = offset(t.shape, at)

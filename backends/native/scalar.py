@@ -13,8 +13,8 @@ import numpy as np
 from ...ir.op import Cost
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
+from .code import llvm_literal as literal
 from .code import llvm_type
-from .code import number as literal
 
 NativeRule: TypeAlias = Callable[..., str]  # (code, dtype of the operands, of the result, *names of operands) -> name of the result
 
@@ -24,7 +24,7 @@ SLOW = {op for op in OPS.values() if op.cost is Cost.DIVISION} | {OPS["rem"]}  #
 MULTIPLIED = 16  # whole powers up to this are products
 
 
-def rule(*names):
+def scalar_rule(*names):
     def add(function):
         for name in names:
             NATIVE[OPS[name]] = function
@@ -59,7 +59,7 @@ def library(code, name, d, *xs):
 
 def arithmetic(name, whole, real):
     """An instruction for integers and one for floats."""
-    @rule(name)
+    @scalar_rule(name)
     def run(code, d, out, x, y):
         return code.op(f"{real if d.kind == 'f' else whole} {llvm_type(d)} {x}, {y}")
 
@@ -69,29 +69,29 @@ def arithmetic(name, whole, real):
 add, sub, mul = (arithmetic(name, name, f"f{name}") for name in ("add", "sub", "mul"))
 
 
-@rule("div")
+@scalar_rule("div")
 def div(code, d, out, x, y):
     return code.op(f"fdiv {llvm_type(d)} {x}, {y}")
 
 
-@rule("strong_mul")
+@scalar_rule("strong_mul")
 def strong_mul(code, d, out, x, y):
     return chosen(code, compare(code, "eq", d, x, literal(0, d)), d, x, mul(code, d, d, x, y))
 
 
-@rule("neg")
+@scalar_rule("neg")
 def neg(code, d, out, x):
     return code.op(f"fneg {llvm_type(d)} {x}" if d.kind == "f" else f"sub {llvm_type(d)} 0, {x}")
 
 
-@rule("abs")
+@scalar_rule("abs")
 def absolute(code, d, out, x):
     if d.kind == "f":
         return intrinsic(code, "fabs", d, x)
     return x if d.kind == "u" else chosen(code, compare(code, "lt", d, x, "0"), d, neg(code, d, d, x), x)
 
 
-@rule("sign")
+@scalar_rule("sign")
 def sign(code, d, out, x):
     one, zero = literal(1, d), literal(0, d)
     if d.kind == "u":
@@ -110,14 +110,14 @@ def divided(code, d, x, y):
     return code.op(f"select i1 {bad}, {t} 1, {t} {y}"), nothing, turned
 
 
-@rule("quotient")
+@scalar_rule("quotient")
 def quotient(code, d, out, x, y):
     safe, nothing, turned = divided(code, d, x, y)
     z = code.op(f"{d.kind.replace('i', 's')}div {llvm_type(d)} {x}, {safe}")
     return chosen(code, nothing, d, "0", chosen(code, turned, d, neg(code, d, d, x), z))
 
 
-@rule("rem")
+@scalar_rule("rem")
 def rem(code, d, out, x, y):
     if d.kind == "f":
         return library(code, "fmod", d, x, y)
@@ -126,12 +126,12 @@ def rem(code, d, out, x, y):
     return chosen(code, code.op(f"or i1 {nothing}, {turned}"), d, "0", z)
 
 
-@rule("pow")
+@scalar_rule("pow")
 def power(code, d, out, x, y):
     return library(code, "pow", d, x, y)
 
 
-@rule("integer_pow")
+@scalar_rule("integer_pow")
 def integer_pow(code, d, out, x, *, n):
     if abs(n) > MULTIPLIED and d.kind == "f":
         return library(code, "pow", d, x, literal(n, d))
@@ -150,18 +150,18 @@ def by_squaring(code, d, x, n, mul, div):
     return div(code, d, d, literal(1, d), result) if n < 0 else result
 
 
-@rule("sqrt")
+@scalar_rule("sqrt")
 def sqrt(code, d, out, x):
     return intrinsic(code, "sqrt", d, x)
 
 
-@rule("rsqrt")
+@scalar_rule("rsqrt")
 def rsqrt(code, d, out, x):
     return div(code, d, d, literal(1, d), sqrt(code, d, d, x))
 
 
 def extreme(name, float_name, of_bool):
-    @rule(name)
+    @scalar_rule(name)
     def run(code, d, out, x, y):
         if d.kind == "b":
             return code.op(f"{of_bool} i1 {x}, {y}")
@@ -173,7 +173,7 @@ def extreme(name, float_name, of_bool):
 maximum, minimum = extreme("maximum", "max", "or"), extreme("minimum", "min", "and")
 
 
-@rule("clamp")
+@scalar_rule("clamp")
 def clamp(code, d, out, low, x, high):
     if d.kind != "f":
         return minimum(code, d, d, maximum(code, d, d, x, low), high)
@@ -183,49 +183,49 @@ def clamp(code, d, out, low, x, high):
     return x
 
 
-@rule("copysign")
+@scalar_rule("copysign")
 def copysign(code, d, out, x, y):
     return intrinsic(code, "copysign", d, x, y)
 
 
 for name, spelled in {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "rint"}.items():
-    rule(name)(lambda code, d, out, x, spelled=spelled: intrinsic(code, spelled, d, x))
+    scalar_rule(name)(lambda code, d, out, x, spelled=spelled: intrinsic(code, spelled, d, x))
 
-rule("rounded", "stop_gradient")(lambda code, d, out, x: x)  # nothing is contracted
+scalar_rule("rounded", "stop_gradient")(lambda code, d, out, x: x)  # nothing is contracted
 
 
-@rule("is_finite")
+@scalar_rule("is_finite")
 def is_finite(code, d, out, x):
     return code.op(f"fcmp olt {llvm_type(d)} {absolute(code, d, d, x)}, {literal(np.inf, d)}")
 
 
 for kind in ("eq", "ne", "lt", "le", "gt", "ge"):
-    rule(kind)(lambda code, d, out, x, y, kind=kind: compare(code, kind, d, x, y))
+    scalar_rule(kind)(lambda code, d, out, x, y, kind=kind: compare(code, kind, d, x, y))
 
 for name in ("and", "or", "xor"):
-    rule(name)(lambda code, d, out, x, y, name=name: code.op(f"{name} {llvm_type(d)} {x}, {y}"))
+    scalar_rule(name)(lambda code, d, out, x, y, name=name: code.op(f"{name} {llvm_type(d)} {x}, {y}"))
 
 
-@rule("not")
+@scalar_rule("not")
 def not_(code, d, out, x):
     return code.op(f"xor {llvm_type(d)} {x}, {'true' if d.kind == 'b' else -1}")
 
 
-def places(code, d, y):
+def shift_in_range(code, d, y):
     """(whether y is a place of the dtype, y or 0)"""
     there = code.op(f"icmp ult {llvm_type(d)} {y}, {8 * d.itemsize}")
     return there, chosen(code, there, d, y, "0")
 
 
-@rule("shift_left")
+@scalar_rule("shift_left")
 def shift_left(code, d, out, x, y):
-    there, y = places(code, d, y)
+    there, y = shift_in_range(code, d, y)
     return chosen(code, there, d, code.op(f"shl {llvm_type(d)} {x}, {y}"), "0")
 
 
-@rule("shift_right")
+@scalar_rule("shift_right")
 def shift_right(code, d, out, x, y):
-    there, y = places(code, d, y)
+    there, y = shift_in_range(code, d, y)
     t, last = llvm_type(d), 8 * d.itemsize - 1
     if d.kind == "i":
         return code.op(f"ashr {t} {x}, {chosen(code, there, d, y, str(last))}")
@@ -241,29 +241,29 @@ def resized(code, x, a, b):
     return code.op(f"{('sext' if a.kind == 'i' else 'zext') if wider else 'trunc'} {s} {x} to {t}")
 
 
-@rule("population_count")
+@scalar_rule("population_count")
 def population_count(code, d, out, x):
     return resized(code, intrinsic(code, "ctpop", d, absolute(code, d, d, x)), np.dtype(f"u{d.itemsize}"), out)
 
 
-@rule("clz")
+@scalar_rule("clz")
 def clz(code, d, out, x):
     t = llvm_type(d)
     return code.call(f"llvm.ctlz.{t}", t, (t, x), ("i1", "false"))
 
 
-@rule("select")
+@scalar_rule("select")
 def select(code, d, out, c, x, y):
     return chosen(code, c, out, x, y)
 
 
-@rule("bitcast")
+@scalar_rule("bitcast")
 def bitcast(code, d, out, x, *, dtype):
     s, t = llvm_type(d), llvm_type(out)
     return x if s == t else code.op(f"bitcast {s} {x} to {t}")
 
 
-@rule("cast")
+@scalar_rule("cast")
 def cast(code, d, out, x, *, dtype):
     s, t = llvm_type(d), llvm_type(out)
     if d == out:
@@ -302,7 +302,7 @@ LIBRARY = {  # op -> C function of the same meaning
     "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "hypot": "hypot", "cbrt": "cbrt", "nextafter": "nextafter",
 }  # fmt: skip
 for name, function in LIBRARY.items():
-    rule(name)(lambda code, d, out, *xs, function=function: library(code, function, d, *xs))
+    scalar_rule(name)(lambda code, d, out, *xs, function=function: library(code, function, d, *xs))
 
 
 NEAR = 0.625  # where the polynomials of `tanh` hold
@@ -310,7 +310,7 @@ ABOVE = -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708
 BELOW = 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3
 
 
-@rule("tanh")
+@scalar_rule("tanh")
 def tanh(code, d, out, x):
     """(1 - t) / (1 + t), t being exp(-2 |x|), and near 0 a quotient of polynomials: half the time of the C library's.  [Cephes tanh]"""
     if d.itemsize != 8:
@@ -324,13 +324,13 @@ def tanh(code, d, out, x):
     return copysign(code, d, d, chosen(code, near, d, plus(a, times(times(a, square), ratio)), ratio), x)
 
 
-@rule("logistic")
+@scalar_rule("logistic")
 def logistic(code, d, out, x):
     one = literal(1, d)
     return div(code, d, d, one, add(code, d, d, one, library(code, "exp", d, neg(code, d, d, x))))
 
 
-@rule("logaddexp")
+@scalar_rule("logaddexp")
 def logaddexp(code, d, out, x, y):
     """The greater and log1p(exp(-|x - y|)); infinities that are alike have no difference."""
     gap = chosen(code, compare(code, "eq", d, x, y), d, literal(0, d), sub(code, d, d, x, y))
@@ -338,7 +338,7 @@ def logaddexp(code, d, out, x, y):
     return add(code, d, d, maximum(code, d, d, x, y), tail)
 
 
-@rule("softplus")
+@scalar_rule("softplus")
 def softplus(code, d, out, x):
     return logaddexp(code, d, d, x, literal(0, d))
 

@@ -46,7 +46,7 @@ def emit_scatter(code, eqn, cell, indices, updates):
             part, place = resolved(indices, (*batch, IndexForm(k)))
             last = shape[a] - extent.get(a, 1)
             if attrs["mode"] == "drop" and dropped(part, last):
-                part, place = chosen(elements, part, place, only_if)
+                part, place = chosen_index(elements, part, place, only_if)
             start = signed(elements, part, place)
             if attrs["mode"] != "drop":  # what was promised does not hold once a check has failed
                 start = code.least(str(last), code.most("0", start))
@@ -97,7 +97,7 @@ def dropped(x, last):
     return isinstance(x, Mapped) and x.op is OPS["select"] and isinstance(x.operands[2], Number) and not 0 <= int(x.operands[2].value) <= last
 
 
-def chosen(elements, x, index, only_if):
+def chosen_index(elements, x, index, only_if):
     """Such an index where it is chosen: nothing of it is read elsewhere."""
     mask, there, _ = x.operands
     whole, at = resolved(mask, index)

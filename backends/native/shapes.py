@@ -86,7 +86,7 @@ def dynamic_slice(region, eqn, x, *_):
     return Moved(eqn.results[0].type, x, lambda index: tuple(i.plus(s) for i, s in zip(index, starts)))
 
 
-def within(code, i, n):
+def in_range(code, i, n):
     """(whether 0 <= i < n, i or an end of it)"""
     if not i[1]:
         return ("true" if 0 <= i[0] < n else "false"), IndexForm(min(max(i[0], 0), n - 1))
@@ -98,7 +98,7 @@ def piece(elements, x, index, low, axes, other):
     """x[index - low] where that lies within x along `axes`, else the register `other`."""
     code, truth, at = elements.code, "true", list(index)
     for d in axes:
-        there, at[d] = within(code, index[d].plus(low[d], -1), x.type.shape[d])
+        there, at[d] = in_range(code, index[d].plus(low[d], -1), x.type.shape[d])
         truth = there if truth == "true" else truth if there == "true" else code.op(f"and i1 {truth}, {there}")
     if truth == "false":
         return other
@@ -133,7 +133,7 @@ def concatenate(region, eqn, *xs):
         for x, low in zip(xs[::-1], ends[-2::-1]):
             first = [IndexForm(low if d == axis else 0) for d in range(x.type.ndim)]
             if found is None:
-                _, i = within(elements.code, index[axis].plus(-low), x.type.shape[axis])
+                _, i = in_range(elements.code, index[axis].plus(-low), x.type.shape[axis])
                 found = elements.get(x, (*index[:axis], i, *index[axis + 1 :]))
             else:
                 found = piece(elements, x, index, first, [axis], found)

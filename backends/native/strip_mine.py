@@ -74,7 +74,7 @@ def lanes(body, carried):
 
 def found(body, state, largest, axis):
     """The lanes where those of the array `largest` lie along an axis, or Conflict."""
-    still = moved(body, state)
+    still = invariant_reads(body, state)
     of, todo = {}, []
 
     def put(x, lane):
@@ -127,7 +127,7 @@ def same(lane):
     return lane
 
 
-def moved(body, state):
+def invariant_reads(body, state):
     """The values that are elements of arrays that the loop does not change, or counts: they are read where they lie."""
     still = {p for p in body.params if p not in state}
     for eqn in body.eqns:

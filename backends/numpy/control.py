@@ -20,7 +20,7 @@ RESERVED = {*dir(builtins), *(name for op in OPS.values() for name, found in op.
 WIDE = 60  # columns from which values are assigned line by line, if that is the same
 
 
-def rule(op):
+def emitter_of(op):
     """Decorator: the emitter of `op`, `(writer, equation) -> lines`."""
     return lambda emitter: EMIT.setdefault(op, emitter)
 
@@ -75,7 +75,7 @@ def spread(names):
     return f"({names[0]},)" if len(names) == 1 else ", ".join(names)
 
 
-@rule(cond)
+@emitter_of(cond)
 def emit_cond(writer, eqn):
     index, *operands = eqn.operands
     (pick,), branches = texts(writer, [index]), eqn.attrs["branches"]
@@ -92,7 +92,7 @@ def emit_cond(writer, eqn):
     return [line for head, part in zip(heads, parts, strict=True) for line in (head, *indent(part))]
 
 
-@rule(loop)
+@emitter_of(loop)
 def emit_loop(writer, eqn):
     """A limit makes it a `for`, a test alone a `while`; the counter of a `while` is kept only if it is read."""
     body, test, trips = eqn.attrs["body"], eqn.attrs["test"], eqn.attrs["trips"]
@@ -124,7 +124,7 @@ def emit_loop(writer, eqn):
     return [*lines, head, *indent(inside)]
 
 
-@rule(map_)
+@emitter_of(map_)
 def emit_map(writer, eqn):
     body, mapped, size = eqn.attrs["body"], eqn.attrs["mapped"], eqn.attrs["size"]
     if size == 0:
@@ -144,8 +144,8 @@ def emit_map(writer, eqn):
     return [*lines, f"{head}:", *indent(inside), *(f"{name} = np.stack({name})" for name in names)]
 
 
-@rule(call)
-@rule(apart)
+@emitter_of(call)
+@emitter_of(apart)
 def emit_call(writer, eqn):
     name = outlined(writer, eqn.attrs["body"], eqn.attrs.get("name") or eqn.attrs["body"].name)
     text = f"{name}({', '.join(texts(writer, eqn.operands))})"
@@ -172,7 +172,7 @@ def unused(wish, taken):
     return name
 
 
-@rule(host)
+@emitter_of(host)
 def emit_host(writer, eqn):
     """The callback has no text: the file is given it under its own name."""
     function, module = eqn.attrs["function"], writer.module

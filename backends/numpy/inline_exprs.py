@@ -7,7 +7,7 @@ from collections import Counter
 def nested(function, fixed=()):
     """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute in place."""
     while True:
-        reads, stores = counted(function)
+        reads, stores = name_counts(function)
         unread = _Unread(reads)
         function = unread.visit(function)
         if not unread.found:
@@ -15,7 +15,7 @@ def nested(function, fixed=()):
             return ast.fix_missing_locations(_Nested(once).visit(function))
 
 
-def counted(function):
+def name_counts(function):
     """How often each name is read, within a comprehension more than once, and how often stored."""
     reads, stores = Counter(), Counter()
 

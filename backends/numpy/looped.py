@@ -40,11 +40,11 @@ def made(op, types, attrs, known=()):
     return region(lambda *xs: written(*(numbers.get(k, x) for k, x in enumerate(xs))), types, op.name)
 
 
-def numbered(n):
+def row_numbers(n):
     return iota(shape=(n,), axis=0, dtype=COUNTER.dtype)
 
 
-def along(x, n):
+def filled_row(x, n):
     """A number at each of n places."""
     return broadcast(x, shape=(n,), dims=())
 
@@ -67,15 +67,15 @@ def factors(x):
     (m, n), dtype, int32 = x.type.shape, x.type.dtype, np.dtype("i4")
 
     def eliminate(t, k, a):
-        r, pivot, last = add(add(k, 1), t), element(a, k, k), along(k, n)
+        r, pivot, last = add(add(k, 1), t), element(a, k, k), filled_row(k, n)
         factor = div(element(a, r, k), select(eq(pivot, dtype.type(0)), dtype.type(1), pivot))
-        rest = sub(row(a, r), mul(along(factor, n), row(a, k)))
-        return with_row(a, select(gt(numbered(n), last), rest, select(eq(numbered(n), last), along(factor, n), row(a, r))), r)
+        rest = sub(row(a, r), mul(filled_row(factor, n), row(a, k)))
+        return with_row(a, select(gt(row_numbers(n), last), rest, select(eq(row_numbers(n), last), filled_row(factor, n), row(a, r))), r)
 
     def step(k, a, pivots, order):
         column = reshape(dynamic_slice(a, 0, k, sizes=(m, 1)), shape=(m,))
         size = add(abs(real(column)), abs(imag(column))) if dtype.kind == "c" else abs(column)
-        p = argmax(select(ge(numbered(m), along(k, m)), size, size.type.dtype.type(-1)), axis=0)
+        p = argmax(select(ge(row_numbers(m), filled_row(k, m)), size, size.type.dtype.type(-1)), axis=0)
         upper, lower = row(a, k), row(a, p)
         a = with_row(with_row(a, lower, k), upper, p)
         one, other = element_at(order, k), element_at(order, p)
@@ -97,10 +97,10 @@ def substituted(a, b, *, left, lower, transpose, conj, unit):
 
     def step(i, m, b, x):
         r = i if down else sub(n - 1, i)
-        known = (lt if down else gt)(numbered(n), along(r, n))
+        known = (lt if down else gt)(row_numbers(n), filled_row(r, n))
         factor = select(known, row(m, r), m.type.dtype.type(0))
         new = sub(row(b, r), dot_general(factor, x, contract=((0,), (0,))))
-        return with_row(x, new if unit else div(new, along(element(m, r, r), columns)), r)
+        return with_row(x, new if unit else div(new, filled_row(element(m, r, r), columns)), r)
 
     (x,) = loop(m, b, Lit(0, b.type), body=region(step, [COUNTER, m.type, b.type, b.type]), carried=1, trips=n)
     return x if left else turned(x)

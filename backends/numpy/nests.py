@@ -41,14 +41,14 @@ def call_nest(writer, eqn):
 
     for kind, k in nest.buffers:
         if kind == "argument":
-            given.append(read(writer, eqn.operands[k], named))
+            given.append(read_operand(writer, eqn.operands[k], named))
         elif k >= len(eqn.results):
-            given.append(empty(nest.extra[k - len(eqn.results)]))
+            given.append(empty_text(nest.extra[k - len(eqn.results)]))
         else:
             t = eqn.results[k].type
             kept = t.shape and (k in reads or not isinstance(eqn.operands[first + k], Lit))
             given_to = eqn.operands[first + k]
-            homes[k] = stored(writer, given_to, named, nest.hearing is None) if kept else named("state" if t.shape else "number", empty(t))
+            homes[k] = written_operand(writer, given_to, named, nest.hearing is None) if kept else named("state" if t.shape else "number", empty_text(t))
             given.append(homes[k])
     call, again, listed = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again"), ", ".join(given)
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]
@@ -69,7 +69,7 @@ def read_before(eqn):
     return {k for k in range(carried) if any(region.params[len(region.params) - carried + k] in found for region, found in zip(regions, read))}
 
 
-def stored(writer, x, named, finishes=True):
+def written_operand(writer, x, named, finishes=True):
     """The name of an array with the elements of an operand, which the loop may store into. finishes: nothing interrupts it meanwhile."""
     held = writer.hold(x)
     if held.new and held.shape == x.type.shape and writer.uses[x] == 1:
@@ -87,7 +87,7 @@ def stored(writer, x, named, finishes=True):
     return named("state", f"{writer.whole(writer.full(x), x.type)}.copy()")
 
 
-def read(writer, x, named):
+def read_operand(writer, x, named):
     """Text of an operand that is only read: an array, or a number of the type that the loop takes."""
     if x.type.shape:
         text = writer.whole(held := writer.full(x), x.type)
@@ -97,5 +97,5 @@ def read(writer, x, named):
     return held.text if known else f"np.{x.type.dtype.name}({held.text})"
 
 
-def empty(t):
+def empty_text(t):
     return f"np.empty({t.shape}, np.{t.dtype.name})"

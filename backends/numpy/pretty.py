@@ -84,7 +84,7 @@ def backwards(eqn, x):
     return f"{x}[{', '.join('::-1' if a in axes else ':' for a in range(max(axes) + 1))}]" if axes else None
 
 
-def over(name):
+def reduction_call(name):
     """A reduction, its axes left out where they are all; None where NumPy would widen the sum."""
     def text(eqn, x):
         t, axes = eqn.operands[0].type, eqn.attrs["axes"]
@@ -100,7 +100,7 @@ def accumulated(name):
     return lambda eqn, x: None if eqn.attrs["reverse"] else f"np.{name}.accumulate({x}, {eqn.attrs['axis']})"
 
 
-def along(name):
+def scan_call(name):
     def text(eqn, x):
         t = eqn.operands[0].type
         return None if eqn.attrs["reverse"] or (t.kind in "iu" and t.dtype.itemsize < 8) else f"np.{name}({x}, axis={eqn.attrs['axis']})"
@@ -137,12 +137,12 @@ PRETTY = {
     fft:          transform,
     slice_:       cut,
     reverse:      backwards,
-    reduce_sum:   over("sum"),
-    reduce_prod:  over("prod"),
-    reduce_max:   over("max"),
-    reduce_min:   over("min"),
-    cumsum:       along("cumsum"),
-    cumprod:      along("cumprod"),
+    reduce_sum:   reduction_call("sum"),
+    reduce_prod:  reduction_call("prod"),
+    reduce_max:   reduction_call("max"),
+    reduce_min:   reduction_call("min"),
+    cumsum:       scan_call("cumsum"),
+    cumprod:      scan_call("cumprod"),
     cummax:       accumulated("maximum"),
     cummin:       accumulated("minimum"),
     gather:       take,

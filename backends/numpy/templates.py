@@ -139,7 +139,7 @@ def reduced(writer, eqn, x):
     )
 
 
-def places(writer, starts, sizes, whole):
+def clamped_index(writer, starts, sizes, whole):
     """The index of a part whose starts are clamped so that it lies within."""
     index = []
     for start, k, n in zip(starts, sizes, whole, strict=True):
@@ -157,14 +157,14 @@ def places(writer, starts, sizes, whole):
 
 def part(writer, eqn, x, *starts):
     operand, *starts = eqn.operands
-    lines = places(writer, starts, eqn.attrs["sizes"], operand.type.shape)
+    lines = clamped_index(writer, starts, eqn.attrs["sizes"], operand.type.shape)
     return [*(index := Emitted(lines)), *writer.keep(eqn.results[0], f"{writer.whole(x, operand.type)}[{index.value}]", eqn.results[0].type.shape)]
 
 
-def stored(writer, eqn, x, u, *starts):
+def updated(writer, eqn, x, u, *starts):
     """In place where nobody else reads the array."""
     operand, update, *starts = eqn.operands
-    lines = [*(index := Emitted(places(writer, starts, update.type.shape, operand.type.shape)))]
+    lines = [*(index := Emitted(clamped_index(writer, starts, update.type.shape, operand.type.shape)))]
     text, t = writer.whole(x, operand.type), operand.type
     value = _number(update.value) if isinstance(update, Lit) else u.text
     if not t.shape:
@@ -312,6 +312,6 @@ MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new arra
 RULES = {
     neg: negated, not_: turned, select: chosen, clamp: limited, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
     dot_general: contracted, conv_general: convolved,
-    argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: stored, gather: taken, sort: in_order,
+    argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: updated, gather: taken, sort: in_order,
     **dict.fromkeys(REDUCE, reduced),
 }

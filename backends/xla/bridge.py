@@ -64,7 +64,7 @@ def imported(function, tree, leaves):
 
     with wide():
         program, shape = jax.make_jaxpr(flat, return_shape=True)(*[jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=weak) for t, weak in given])
-    refuse(program.jaxpr)
+    refuse_impure(program.jaxpr)
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
     tree = tree_util.tree_structure(shape)
     try:
@@ -76,7 +76,7 @@ def imported(function, tree, leaves):
 def translated(program, name, tree):
     build = Builder(name)
     with build:
-        operands = [build.param(type_of(v)) for v in program.jaxpr.invars]
+        operands = [build.param(jaxpr_type(v)) for v in program.jaxpr.invars]
         constants, bound = [], []
         for c in map(np.asarray, program.consts):
             if c.size > SMALL:
@@ -89,12 +89,12 @@ def translated(program, name, tree):
 def whole(program, name, tree):
     run, build = jaxpr_as_fun(program), Builder(name)
     with build:
-        operands = [build.param(type_of(v)) for v in program.jaxpr.invars]
+        operands = [build.param(jaxpr_type(v)) for v in program.jaxpr.invars]
         results = run_opaque(JaxFunction(lambda *xs: tuple(run(*xs)), name), operands)
     return Imported(build.finish(results), [], tree)
 
 
-def type_of(var):
+def jaxpr_type(var):
     """The IR type of a variable of a jaxpr; IRTypeError where there is none."""
     try:
         return Tensor(tuple(var.aval.shape), np.dtype(var.aval.dtype))
@@ -102,7 +102,7 @@ def type_of(var):
         raise IRTypeError(f"{var.aval} has no place in the IR") from None
 
 
-def refuse(jaxpr):
+def refuse_impure(jaxpr):
     """Refused where the function acts, rather than computes."""
     if jaxpr.effects:
         effects = ", ".join(sorted({type(e).__name__ for e in jaxpr.effects}))
@@ -146,7 +146,7 @@ def translate(jaxpr, constants, operands):
 
 
 def constant(literal):
-    value, t = np.asarray(literal.val), type_of(literal)
+    value, t = np.asarray(literal.val), jaxpr_type(literal)
     return Lit(value, t) if not t.shape else OPS["constant"](value=Constant(value))
 
 
@@ -154,7 +154,7 @@ def translate_equation(jaxpr, eqn, operands):
     if eqn.primitive.name in INLINED and isinstance(eqn.params.get("jaxpr"), ClosedJaxpr):
         inner = eqn.params["jaxpr"]
         return translate(inner.jaxpr, [OPS["constant"](value=Constant(np.asarray(c))) for c in inner.consts], operands)
-    types = tuple(map(type_of, eqn.outvars))
+    types = tuple(map(jaxpr_type, eqn.outvars))
     rule = PRIMITIVES.get(eqn.primitive.name)
     if rule is not None:
         try:

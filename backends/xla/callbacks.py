@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
-from .hosted import told
+from .hosted import recording_errors
 
 WIDE = {np.dtype(t) for t in (np.float64, np.int64, np.uint64)}
 COMPLEX, WORD = np.dtype(np.complex128), np.dtype(np.uint32)
@@ -29,7 +29,7 @@ def numbers(x, dtype):
     return np.ascontiguousarray(x).view(dtype)[..., 0] if dtype in WIDE else x
 
 
-def spelled(x, dtype):
+def to_words(x, dtype):
     """Numbers of Python's as words."""
     x = np.asarray(x, dtype)
     if dtype == COMPLEX:
@@ -37,7 +37,7 @@ def spelled(x, dtype):
     return np.ascontiguousarray(x[..., None]).view(WORD) if dtype in WIDE else x
 
 
-def joined(x, dtype):
+def from_words(x, dtype):
     """Words that Python has given, as an array of the program."""
     if dtype == COMPLEX:
         parts = lax.bitcast_convert_type(x, np.float64)
@@ -56,6 +56,6 @@ def callback(via, run, results, operands, **how):
 
     def called(*xs):
         out = run(*map(numbers, map(np.asarray, xs), takes))
-        return tuple(map(spelled, out, gives))
+        return tuple(map(to_words, out, gives))
 
-    return tuple(map(joined, via(told(called), tuple(map(shape_of, results)), *map(words, operands), **how), gives))
+    return tuple(map(from_words, via(recording_errors(called), tuple(map(shape_of, results)), *map(words, operands), **how), gives))

@@ -23,14 +23,14 @@ def parts(*xs):
     return [part for x in xs for part in (lax.real(x), lax.imag(x))]
 
 
-def times(x, y):
+def rounded_product(x, y):
     """A product of its own."""
     return lower_rounded(lax.mul(x, y))
 
 
 def plain_product(x, y):
     a, b, c, d = parts(x, y)
-    return lax.complex(lower_rounded(times(a, c) - times(b, d)), lower_rounded(times(a, d) + times(b, c)))
+    return lax.complex(lower_rounded(rounded_product(a, c) - rounded_product(b, d)), lower_rounded(rounded_product(a, d) + rounded_product(b, c)))
 
 
 def product(x, y):
@@ -38,7 +38,7 @@ def product(x, y):
     if not x.shape or not contracted(np.dtype(x.dtype)):
         return plain_product(x, y)
     a, b, c, d = parts(x, y)
-    return lax.complex(lower_rounded(lax.mul(a, c) - times(b, d)), lower_rounded(lax.mul(a, d) + times(b, c)))
+    return lax.complex(lower_rounded(lax.mul(a, c) - rounded_product(b, d)), lower_rounded(lax.mul(a, d) + rounded_product(b, c)))
 
 
 def quotient(x, y):
@@ -48,11 +48,11 @@ def quotient(x, y):
     pick = lambda one, other: lax.select(wide, one, other)
     larger, smaller = pick(c, d), pick(d, c)
     ratio = lower_rounded(divide(smaller, larger))
-    scale = lower_rounded(divide(lax.full_like(a, 1), lower_rounded(larger + times(smaller, ratio))))
-    re = pick(a + times(b, ratio), times(a, ratio) + b)
-    im = pick(b - times(a, ratio), times(b, ratio) - a)
+    scale = lower_rounded(divide(lax.full_like(a, 1), lower_rounded(larger + rounded_product(smaller, ratio))))
+    re = pick(a + rounded_product(b, ratio), rounded_product(a, ratio) + b)
+    im = pick(b - rounded_product(a, ratio), rounded_product(b, ratio) - a)
     zero = lax.bitwise_and(lax.eq(c, lax.full_like(c, 0)), lax.eq(d, lax.full_like(d, 0)))
-    ends = (lax.select(zero, divide(u, size[0]), times(lower_rounded(v), scale)) for u, v in ((a, re), (b, im)))
+    ends = (lax.select(zero, divide(u, size[0]), rounded_product(lower_rounded(v), scale)) for u, v in ((a, re), (b, im)))
     return lax.complex(*ends)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...ir.core import Value
 from ...ir.exactness import exactly
 from ...ir.types import Tensor
-from ..forked import platform, refuse, under_jit
+from ..forked import platform, refuse_forked, under_jit
 from ..native import asked, unless_failed
 from .lower import lower
 from .waiting import dear
@@ -54,7 +54,7 @@ def program(find, name, native=True, exact=False, raising=False):
     """
 
     def run(*leaves):
-        refuse()
+        refuse_forked()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
         with exactly(exact), contextlib.nullcontext() if native else asked(None):
             out = dear(func, leaves, lower(func, [leaves[i] for i in places]))
@@ -82,7 +82,7 @@ def ahead(program, leaves, device=None, short=False):
 
     leaves: (type, the type of Python's numbers that comes there or None) each; short: for calls without 64-bit types too.
     """
-    refuse()
+    refuse_forked()
     place = None if device is None else jax.sharding.SingleDeviceSharding(device)
 
     def stand_in(type, number):
@@ -195,14 +195,14 @@ def finish_effects():
     jax.effects_barrier()
 
 
-def put(leaves, device):
+def moved_to_device(leaves, device):
     """Arrays moved to `device` where they are elsewhere."""
     return [jax.device_put(x, device) for x in leaves]
 
 
 def held(array, device=None):
     """An ndarray that never changes as a jax array, whatever is being traced."""
-    refuse()
+    refuse_forked()
     with wide(), jax.ensure_compile_time_eval():
         return jax.device_put(array, device)
 

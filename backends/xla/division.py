@@ -29,7 +29,7 @@ def exact_divisions(func):
         return found
     for eqn in func.eqns:
         if eqn.op in DECISIONS or eqn.op is cast and eqn.results[0].type.kind in "iu" and eqn.operands[0].type.kind == "f":
-            found |= wide & behind(eqn)
+            found |= wide & upstream(eqn)
     return found
 
 
@@ -38,7 +38,7 @@ def spread(x):
     return isinstance(x, Lit) or x.eqn is not None and x.eqn.op is broadcast
 
 
-def behind(eqn):
+def upstream(eqn):
     """The elementwise and structural equations whose results reach `eqn`, the nearest ones."""
     seen, todo = set(), [eqn]
     while todo and len(seen) < STEPS:

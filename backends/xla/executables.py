@@ -38,7 +38,7 @@ def directory():
         now = getattr(jax.config, DIRECTORY)
         if now is None and not _own and jax.config.jax_enable_compilation_cache:
             made = tempfile.mkdtemp(prefix="wengert-")
-            atexit.register(remove, made, os.getpid())
+            atexit.register(remove_directory, made, os.getpid())
             _own.append(now := made)
             jax.config.update(LEAST, float("inf"))  # what the user compiles is not to be written there
             jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
@@ -46,7 +46,7 @@ def directory():
         return pathlib.Path(now) if _own and now == _own[0] and os.path.isdir(now) else None
 
 
-def remove(path, process):
+def remove_directory(path, process):
     if os.getpid() == process:
         shutil.rmtree(path, ignore_errors=True)
 

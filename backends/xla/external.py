@@ -11,7 +11,7 @@ from jax.extend.core import jaxpr_as_fun
 
 from ...ir.ops.external import Foreign, external, pointwise
 from ...ir.types import IRTypeError, type_of
-from ..forked import refuse, under_jit
+from ..forked import refuse_forked, under_jit
 from .callbacks import callback
 from .dispatch import wide
 from .table import XLA
@@ -50,7 +50,7 @@ class JaxFunction(Foreign):
             return tuple(map(type_of, jax.eval_shape(self.function, *shapes(types))))
 
     def __call__(self, *arrays):
-        refuse()
+        refuse_forked()
         with wide():
             return tuple(map(np.asarray, self.compiled(*arrays)))
 

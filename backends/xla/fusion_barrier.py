@@ -77,7 +77,7 @@ def roots(func, users, long):
             bits |= behind.get(x, 0)
             if users[x][-1] is eqn:
                 behind.pop(x, None)
-        size = 1 + bits.bit_count() + sum(moved[k] for k in places(bits & moves))
+        size = 1 + bits.bit_count() + sum(moved[k] for k in set_bits(bits & moves))
         result, *others = eqn.results or (None,)
         if others or eqn.op not in CHEAP or users.get(result, (None,)) == [None]:
             yield eqn, size, False
@@ -89,7 +89,7 @@ def roots(func, users, long):
             behind[result] = bits | own
 
 
-def places(bits):
+def set_bits(bits):
     """The places of the bits that are set."""
     while bits:
         last = bits & -bits

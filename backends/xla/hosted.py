@@ -30,7 +30,7 @@ class Quiet(logging.Filter):
 logging.getLogger("jax._src.callback").addFilter(Quiet())
 
 
-def told(function):
+def recording_errors(function):
     """`function`, for XLA to call."""
 
     def run(*operands):

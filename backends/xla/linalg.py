@@ -61,13 +61,13 @@ def computed_for(func):
     return found
 
 
-def first(x, axes):
+def are_leading(x, axes):
     """Whether these axes come before all others, of which there are some."""
     return set(axes) == set(range(len(axes))) and len(axes) < x.ndim
 
 
 def last(x, axes):
-    return first(x, [x.ndim - 1 - i for i in axes])
+    return are_leading(x, [x.ndim - 1 - i for i in axes])
 
 
 def spelling(x, y, contract, batch):
@@ -77,8 +77,8 @@ def spelling(x, y, contract, batch):
         return None
     m, n = x.size // k, y.size // k
     if x.dtype.kind == "c":
-        return in_real_parts if min(k, m, n) >= FEW else the_other_way_round if y.ndim == len(contract[1]) and first(x, contract[0]) else None
-    if not first(x, contract[0]) or min(m, n) <= 1:
+        return in_real_parts if min(k, m, n) >= FEW else the_other_way_round if y.ndim == len(contract[1]) and are_leading(x, contract[0]) else None
+    if not are_leading(x, contract[0]) or min(m, n) <= 1:
         return None
     wide = x.dtype.itemsize == 8
     if last(y, contract[1]):

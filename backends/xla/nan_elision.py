@@ -50,7 +50,7 @@ def comes_back(func, extreme, place, last):
         read = [known.get(y, NOTHING) for y in eqn.operands]
         if all(found is NOTHING for found in read):
             continue
-        found = follow(eqn, read, axes, stay)
+        found = transfer(eqn, read, axes, stay)
         if found is not None and len(eqn.results) == 1:
             known[eqn.results[0]] = found
             end = max(end, last.get(eqn.results[0], place)) if found[0] not in RIGHT else end
@@ -59,14 +59,14 @@ def comes_back(func, extreme, place, last):
     return all(known.get(r, NOTHING)[0] in RIGHT for r in func.results)
 
 
-def follow(eqn, read, axes, stay):
+def transfer(eqn, read, axes, stay):
     """What an equation makes of what it reads, and the axes of x along its own; None if that is not known."""
     kind, along = read[0]
     if eqn.op is broadcast and kind in (WRONG, WHOLLY):
         dims = eqn.attrs["dims"]
         return kind, tuple(along[dims.index(d)] if d in dims else None for d in range(len(eqn.attrs["shape"])))
     if eqn.op is reshape and kind in (WRONG, WHOLLY):
-        return reshaped(kind, along, eqn.operands[0].type.shape, eqn.results[0].type.shape)
+        return reshaped_axes(kind, along, eqn.operands[0].type.shape, eqn.results[0].type.shape)
     if eqn.op is reduce_sum:
         return NOTHING if kind == SOMEWHERE and not eqn.results[0].type.shape else summed(kind, along, eqn.attrs["axes"], axes, stay)
     if eqn.op is dot_general:
@@ -77,7 +77,7 @@ def follow(eqn, read, axes, stay):
     return together(eqn.op, read, stay) if "elementwise" in eqn.op.traits else None
 
 
-def reshaped(kind, along, before, after):
+def reshaped_axes(kind, along, before, after):
     """Axes of one element come and go."""
     kept = [(n, a) for n, a in zip(before, along) if n != 1]
     if [n for n, _ in kept] != [n for n in after if n != 1] or any(a is not None for n, a in zip(before, along) if n == 1):

@@ -13,7 +13,7 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...ir.core import Lit
-from ..forked import refuse, under_jit
+from ..forked import refuse_forked, under_jit
 from ..native import asked
 from .dispatch import CLOCK, wide
 from .lower import lower
@@ -31,7 +31,7 @@ class OutlinedProgram:
         for piece in pieces:
             self.counts[piece.func] = self.counts.get(piece.func, 0) + 1
             if piece.func not in self.programs:
-                self.programs[piece.func] = compiled(piece, native)
+                self.programs[piece.func] = jitted_piece(piece, native)
             place.update(zip(piece.results, range(len(place), len(place) + len(piece.results))))
         self.size, self.results, last = len(place), [place.get(r, r) for r in func.results], {}
         steps = [(self.programs[p.func], [place[x] for x in p.operands], [place[r] for r in p.results]) for p in pieces]
@@ -45,7 +45,7 @@ class OutlinedProgram:
         self.steps = [(*step, gone) for step, gone in zip(steps, over)]
 
     def __call__(self, *leaves):
-        refuse()
+        refuse_forked()
         with wide():
             if not self.ready:
                 self.compile(leaves)
@@ -79,7 +79,7 @@ class OutlinedProgram:
         return values[r] if r >= self.given else jnp.array(values[r])
 
 
-def compiled(piece, native):
+def jitted_piece(piece, native):
     """A piece under jax.jit."""
 
     def run(*operands):

@@ -20,15 +20,15 @@ def half_powers(func):
     """{equation: how it is lowered} of the powers of large arrays that are by roots; none in exact programs."""
     if ONLY_EXACT.get():
         return {}
-    return {e: functools.partial(by_roots, number(e.operands[1])) for e in func.eqns if e.op is pow and is_half(*e.operands)}
+    return {e: functools.partial(by_roots, exponent_value(e.operands[1])) for e in func.eqns if e.op is pow and is_half(*e.operands)}
 
 
-def number(x):
+def exponent_value(x):
     return float(x.value.real)
 
 
 def is_half(x, a):
-    return isinstance(a, Lit) and x.type.size >= LARGE and x.type.dtype.name in ("float32", "float64") and abs(number(a)) in HALVES
+    return isinstance(a, Lit) and x.type.size >= LARGE and x.type.dtype.name in ("float32", "float64") and abs(exponent_value(a)) in HALVES
 
 
 def by_roots(a, x, _):

@@ -165,14 +165,14 @@ def reduction(name, kinds):
     return rule
 
 
-def running(name):
+def scan_rule(name):
     def rule(t, x, *, axis, reverse):
         return OPS[name](x, axis=int(axis), reverse=bool(reverse)) if x.type.kind in REAL else None
 
     return rule
 
 
-def place(name):
+def arg_reduction_rule(name):
     def rule(t, x, *, axes, index_dtype):
         return OPS[name](x, axis=int(axes[0]), dtype=np.dtype(index_dtype)) if x.type.kind in REAL else None
 
@@ -182,9 +182,9 @@ def place(name):
 for _name, _kinds in {"sum": NUMBER, "prod": REAL, "max": REAL, "min": REAL, "and": "biu", "or": "biu", "xor": "biu"}.items():
     PRIMITIVES[f"reduce_{_name}"] = reduction(f"reduce_{_name}", _kinds)
 for _name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"):
-    PRIMITIVES[_name] = running(_name)
+    PRIMITIVES[_name] = scan_rule(_name)
 for _name in ("argmax", "argmin"):
-    PRIMITIVES[_name] = place(_name)
+    PRIMITIVES[_name] = arg_reduction_rule(_name)
 
 
 @primitive("sort")

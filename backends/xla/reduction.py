@@ -185,7 +185,7 @@ def dear(x):
     return False
 
 
-def place(search, extreme):
+def arg_extreme(search, extreme):
     """XLA's argmax is slow on the CPU: over long axes it is quicker to find the extreme, then its first place (benchmarks/reductions.py)."""
     def run(x, *, axis, dtype):
         if x.dtype == bool:
@@ -289,8 +289,8 @@ WITHOUT_NAN = {  # where it comes back without them
 }
 XLA.add({
     **{op: by_slices(rule, *SLICED[op]) for op, rule in PLAIN.items()},
-    argmax:        place(lax.argmax, reduce_max),
-    argmin:        place(lax.argmin, reduce_min),
+    argmax:        arg_extreme(lax.argmax, reduce_max),
+    argmin:        arg_extreme(lax.argmin, reduce_min),
     cumsum:        running(lax.add, lax.cumsum, lambda dtype: 0 if dtype.kind in "iu" else -0.0),  # 0.0 + -0.0 would lose the sign
     cumprod:       running(lax.mul, lax.cumprod, lambda dtype: 1),
     cummax:        running(lax.max, lax.cummax, lowest_of),

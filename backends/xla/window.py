@@ -25,7 +25,7 @@ def pooled(combine, identity):
     return run
 
 
-def chosen(better, identity):
+def best_index(better, identity):
     """The index of the best element, by reducing (element, index) pairs; `better` is strict."""
     def keep(a, b):
         (x, i), (y, j) = a, b
@@ -47,6 +47,6 @@ XLA.add({
     reduce_window_sum:     pooled(lax.add, lambda dtype: 0),
     reduce_window_max:     pooled(lax.max, lowest_of),
     reduce_window_min:     pooled(lax.min, highest_of),
-    reduce_window_argmax:  chosen(lambda x, y: x > y, lowest_of),
-    reduce_window_argmin:  chosen(lambda x, y: x < y, highest_of),
+    reduce_window_argmax:  best_index(lambda x, y: x > y, lowest_of),
+    reduce_window_argmin:  best_index(lambda x, y: x < y, highest_of),
 })

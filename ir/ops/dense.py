@@ -52,14 +52,14 @@ def adjoint(a):
     return np.swapaxes(a, -1, -2).conj()
 
 
-def alike(a, b):
+def assert_close(a, b):
     """Equal to rounding of matrix products."""
     assert np.max(np.abs(a - b), initial=0.0) <= 2e3 * np.finfo(a.dtype).eps * max(1.0, np.max(np.abs(b), initial=0.0)), f"\n{a}\n{b}"
 
 
 def orthonormal(q):
     """The columns of q."""
-    alike(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1], dtype=q.dtype), (*q.shape[:-2], q.shape[-1], q.shape[-1])))
+    assert_close(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1], dtype=q.dtype), (*q.shape[:-2], q.shape[-1], q.shape[-1])))
 
 
 # -- triangular systems ----------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def _qr_rule(op, x, *, full):
 def _is_qr(operands, results, *, full):
     q, r = results
     orthonormal(q)
-    alike(q @ r, operands[0])
+    assert_close(q @ r, operands[0])
     assert np.array_equal(r, np.triu(r))
 
 

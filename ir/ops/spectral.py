@@ -6,7 +6,7 @@ Vectors are given up to sign, or phase: what the machine's library chooses. Deri
 import numpy as np
 
 from ..op import case, complex_type, op, real_type
-from .dense import adjoint, alike, drawn, matrices, orthonormal
+from .dense import adjoint, assert_close, drawn, matrices, orthonormal
 
 # -- samples and checks for the generated tests ----------------------------------------------------
 
@@ -41,39 +41,39 @@ def _hermitian(x, lower):
 
 def _ascending(operands, results, *, lower):
     assert np.all(np.diff(results[0]) >= 0)
-    alike(results[0], np.linalg.eigvalsh(_hermitian(operands[0], lower)).astype(results[0].dtype))
+    assert_close(results[0], np.linalg.eigvalsh(_hermitian(operands[0], lower)).astype(results[0].dtype))
 
 
 def _is_eigh(operands, results, *, lower):
     w, v = results
     _ascending(operands, results, lower=lower)
     orthonormal(v)
-    alike(v * w[..., None, :] @ adjoint(v), _hermitian(operands[0], lower))
+    assert_close(v * w[..., None, :] @ adjoint(v), _hermitian(operands[0], lower))
 
 
 def _is_spectrum(operands, results):
     """The same numbers in whatever order: every coefficient of the characteristic polynomial."""
     for w, v in zip(results[0].reshape(-1, results[0].shape[-1]), np.linalg.eigvals(operands[0]).reshape(-1, results[0].shape[-1])):
-        alike(np.poly(w).astype(w.dtype), np.poly(v).astype(w.dtype))
+        assert_close(np.poly(w).astype(w.dtype), np.poly(v).astype(w.dtype))
 
 
 def _is_eig(operands, results):
     w, v = results
     _is_spectrum(operands, results)
-    alike(operands[0] @ v, v * w[..., None, :])
-    alike(np.linalg.norm(v, axis=-2), np.ones_like(w.real))
+    assert_close(operands[0] @ v, v * w[..., None, :])
+    assert_close(np.linalg.norm(v, axis=-2), np.ones_like(w.real))
 
 
 def _is_svd(operands, results, *, full_matrices, compute_uv):
     s = results[1 if compute_uv else 0]
     assert np.all(np.diff(s) <= 0) and np.all(s >= 0)
-    alike(s, np.linalg.svd(operands[0], compute_uv=False))
+    assert_close(s, np.linalg.svd(operands[0], compute_uv=False))
     if compute_uv:
         u, _, vh = results
         orthonormal(u)
         orthonormal(adjoint(vh))
         k = s.shape[-1]
-        alike(u[..., :k] * s[..., None, :] @ vh[..., :k, :], operands[0])
+        assert_close(u[..., :k] * s[..., None, :] @ vh[..., :k, :], operands[0])
 
 
 # -- ops -------------------------------------------------------------------------------------------

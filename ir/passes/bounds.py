@@ -6,7 +6,7 @@ from typing import Any
 
 from ..affine import OUTCOMES
 from ..core import Builder, Func, Lit, has, map_regions, regions
-from ..intervals import decided, of_result, told_by_nan
+from ..intervals import comparison_outcome, of_result, told_by_nan
 from ..ops.control import cond, groups, loop, map_
 from ..ops.elementwise import eq, ne
 from ..rewrite import is_live, readers
@@ -46,7 +46,7 @@ def _decided(func, known, done):
     for eqn in func.eqns:
         if not is_live(eqn, reads):
             continue
-        outcome = decided(eqn, get)
+        outcome = comparison_outcome(eqn, get)
         if outcome is not None:
             env[eqn.results[0]], changed = Lit(outcome, eqn.results[0].type), True
             continue

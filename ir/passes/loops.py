@@ -120,10 +120,10 @@ def better_written_out(body, carried, trips):
     """Whether trips, None where their number is unknown, are better written one after another."""
     if trips is None:
         return False
-    return trips <= 1 or trips <= FEW and (scalar(body) or sweeps(body, carried, trips))
+    return trips <= 1 or trips <= FEW and (is_scalar_body(body) or sweeps(body, carried, trips))
 
 
-def scalar(body):
+def is_scalar_body(body):
     """Whether a body is short, and all of scalars."""
     plain = all(not r.type.shape for e in body.eqns for r in e.results) and not any(e.regions() or e.effect for e in body.eqns)
     return plain and len(body.eqns) <= SHORT and all(not r.type.shape for r in body.results)
@@ -213,9 +213,9 @@ def set_while_0(body, before, after, fixed):
     """
     steps, x, between, own = [], after, {before}, set()
     while x is not before:
-        chosen = made(x, select)
-        both = made(chosen.operands[0], and_) if chosen else None
-        asks = {y: made(y, eq) for y in both.operands} if both else {}
+        chosen = producer(x, select)
+        both = producer(chosen.operands[0], and_) if chosen else None
+        asks = {y: producer(y, eq) for y in both.operands} if both else {}
         asked = next((e for e in asks.values() if e and e.operands == (chosen.operands[2], Lit(0, x.type))), None)
         test = next((y for y, e in asks.items() if e is not asked), None)
         if asked is None or test is None or not all(isinstance(y, Lit) or y in fixed for y in (test, chosen.operands[1])):
@@ -228,7 +228,7 @@ def set_while_0(body, before, after, fixed):
     return [] if between & {*others} or body.results.count(after) > 1 or before.type.kind != "i" else steps
 
 
-def made(x, op):
+def producer(x, op):
     """The equation that makes a value, if it is of that op."""
     return x.eqn if isinstance(x, Value) and x.eqn is not None and x.eqn.op is op else None
 

@@ -35,7 +35,7 @@ def _masks(func, done):
             if not any(head(x) is select for x in eqn.operands):
                 build.replay(eqn, env)
                 continue
-            operands = [unmasked(build, env, x, along(eqn, side), z, users) for side, x in enumerate(eqn.operands)]
+            operands = [unmasked(build, env, x, result_axes(eqn, side), z, users) for side, x in enumerate(eqn.operands)]
             env[z] = build.emit(dot_general, operands, attrs, eqn.source, (z.hint,))
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
@@ -52,7 +52,7 @@ def users_of(func):
     return users
 
 
-def along(eqn, side):
+def result_axes(eqn, side):
     """{axis of one operand of a product: where it is in the result}, contracted axes left out."""
     (x, y), contract, batch = eqn.operands, eqn.attrs["contract"], eqn.attrs["batch"]
     free = [[n for n in range(v.type.ndim) if n not in c + b] for v, c, b in zip((x, y), contract, batch)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..affine import Affine, number, plus
+from ..affine import Affine, affine_constant, plus
 from ..core import Builder, Func, Lit, Value, map_regions
 from ..ops.control import COUNTER, call, cond, groups, loop, map_
 from ..ops.elementwise import add
@@ -35,7 +35,7 @@ class KnownWindow:
         for n, start, k in zip(shape, starts, sizes, strict=True):
             if k == n or isinstance(start, Lit):
                 at = min(max(int(start.value), 0), n - k) if k < n else 0
-                start, form, inside = Lit(at, start.type), number(at), True
+                start, form, inside = Lit(at, start.type), affine_constant(at), True
             else:
                 form = known.form(start)
                 low, high = known.between(form)

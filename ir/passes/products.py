@@ -39,12 +39,12 @@ def _products(func, done, notes):
                 filled = at_once(build, attrs, operands, [reads[r] > 0 for r in eqn.results], eqn.results)
                 if filled:
                     env |= filled
-                    tell(notes, eqn)
+                    note_product(notes, eqn)
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
 
 
-def tell(notes, eqn):
+def note_product(notes, eqn):
     note = f"{eqn.source}: " * (eqn.source is not None) + "the trips of the loop are independent, and are done at once, by one product"
     if note not in notes:
         notes.append(note)

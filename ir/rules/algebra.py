@@ -282,7 +282,7 @@ def is_choice(x, test):
 # -- conversion ------------------------------------------------------------------------------------
 
 
-def holds(wide, narrow):
+def represents_all(wide, narrow):
     """Whether every number of dtype `narrow` is one of dtype `wide`."""
     if narrow.kind in INTEGER and wide.kind in INEXACT and 8 * narrow.itemsize > np.finfo(wide).nmant + 1:
         return False
@@ -299,7 +299,7 @@ rule(cast(x, dtype=p),  x, where=lambda x, p: x.type.dtype == p, cases=[{"x": t,
 ], never=[{"x": f"{t}[9]", "p": np.dtype(n), "q": np.dtype(m)} for t, n, m in (("f64", "f4", "f8"), ("i64", "f8", "i8"), ("f64", "i8", "f8"))])
 def merge_casts(x, p, q):
     """Nothing was lost on the way. Floats beyond the integers of q go their own ways, so they may not meet q first."""
-    lossless = holds(p, x.type.dtype) and (q.kind not in INTEGER or p.kind not in INEXACT or holds(q, x.type.dtype))
+    lossless = represents_all(p, x.type.dtype) and (q.kind not in INTEGER or p.kind not in INEXACT or represents_all(q, x.type.dtype))
     return cast(x, dtype=q) if lossless else None
 
 

@@ -25,7 +25,7 @@ def splat(v):
     return Lit(v.array.flat[0], type_of(v.array)) if uniform(v.array) else None
 
 
-def number(x):
+def uniform_value(x):
     """The number an elementwise op sees at every position of x, or None."""
     return x.value if isinstance(x, Lit) else None
 
@@ -59,7 +59,7 @@ def evaluate(op, operands, attrs):
     """Elementwise ops of splats are splats of any size; other results must be small."""
     types = op.result_types(operands, attrs)
     splat = "elementwise" in op.traits and all(isinstance(x, Lit) for x in operands)
-    arguments = [number(x) if splat else array(x) for x in operands]
+    arguments = [uniform_value(x) if splat else array(x) for x in operands]
     if any(x is None for x in arguments) or any(t.size > SMALL for t in types if not splat):
         return None
     with np.errstate(all="ignore"):

@@ -79,7 +79,7 @@ class Vectorized:
         if not math.prod(shape):
             made = [fresh(filled(0, shape, d)) for d in dtypes]
         else:
-            columns = [flat(spread_to(cast_to(x.value, number(x.dtype)), shape)) for x in args]
+            columns = [flat(spread_to(cast_to(x.value, python_dtype(x.dtype)), shape)) for x in args]
             kinds = [Kind(c.type.like(()), c.type.dtype.type(0).item().__class__) for c in columns]
             made = on_every("np.vectorize", lambda *xs: self.elements(xs, many, dtypes), kinds, columns)
             made = [fresh(reshape_to(v, shape)) for v in made]
@@ -120,7 +120,7 @@ class Vectorized:
         return fresh(cast_to(value, dtype))
 
 
-def number(dtype):
+def python_dtype(dtype):
     """The dtype of the Python numbers that elements of a dtype are."""
     if dtype == np.uint64:
         raise UnsupportedError(message("np.vectorize of np.uint64, whose numbers may exceed the 64 bits of ints", locate(), "Give it np.int64."))

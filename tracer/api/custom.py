@@ -208,7 +208,7 @@ class Reverse(Custom):
         def pair(*args):
             made = hooks.call(fwd)(*args)
             if not isinstance(made, tuple | list) or len(made) != 2:
-                self.wrong(fwd, f"returned {spelled(made)}", "It must return a pair: what the function returns, and what bwd needs.")
+                self.wrong(fwd, f"returned {described_value(made)}", "It must return a pair: what the function returns, and what bwd needs.")
             return made[0], made[1]
 
         ahead = site.part(pair, name_of(fwd))
@@ -226,7 +226,7 @@ class Reverse(Custom):
             made = hooks.call(bwd)(*(self.others(site.args)), residuals, seeds)
             if not isinstance(made, tuple | list) or len(made) != len(site.given):
                 n = len(site.given)
-                self.wrong(bwd, f"returned {spelled(made)}", f"It must return a tuple with one cotangent for each of {n} argument{'s' * (n > 1)}.")
+                self.wrong(bwd, f"returned {described_value(made)}", f"It must return a tuple with one cotangent for each of {n} argument{'s' * (n > 1)}.")
             return self.slopes(bwd, made, site.kinds, site.names, "cotangent")
 
         status = current_trace().root.status
@@ -286,7 +286,7 @@ class Forward(Custom):
         def both(primals, tangents):
             made = hooks.call(self.rule)(*self.others(site.args), primals, tangents)
             if not isinstance(made, tuple | list) or len(made) != 2:
-                self.wrong(self.rule, f"returned {spelled(made)}", "It must return a pair: what the function returns, and its tangent.")
+                self.wrong(self.rule, f"returned {described_value(made)}", "It must return a pair: what the function returns, and its tangent.")
             kinds = main.captured.rebuild([main.kind(m) for m in range(n)])
             return made[0], self.slopes(self.rule, (made[1],), (kinds,), ["the result"] * n, "tangent")
 
@@ -313,7 +313,7 @@ def or_nan(x, status):
     return OPS["select"](spread_to(ok, x.type.shape), x, Lit(float("nan"), x.type))
 
 
-def spelled(x):
+def described_value(x):
     return f"a {type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else repr(x) if isinstance(x, Traced) else type(x).__name__
 
 

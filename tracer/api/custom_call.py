@@ -39,11 +39,11 @@ class RuleFunction:
         self.checks = self.status is not None or before in captured.lifted
         named = custom.name if what == custom.name else f"{what}, the rule of {custom.name},"
         if any(place not in free for place in captured.writes):
-            refuse(f"{named} writes to its arguments", "Work on a copy: x = x.copy().")
+            raise_unsupported(f"{named} writes to its arguments", "Work on a copy: x = x.copy().")
         if any(s is not root.status for s in captured.effects) or changes(root.outside) != had:
-            refuse(f"{named} changes what lies outside it, or draws random numbers", "Pass it as an argument, and return the new value.")
+            raise_unsupported(f"{named} changes what lies outside it, or draws random numbers", "Pass it as an argument, and return the new value.")
         if any(eqn.effect for eqn in self.func.eqns):
-            refuse(f"{named} prints or draws random numbers", "Do so outside it: how often it runs is left to the derivative.")
+            raise_unsupported(f"{named} prints or draws random numbers", "Do so outside it: how often it runs is left to the derivative.")
 
     def within(self, build, given, status, closed):
         """Append the function: its results on `given` arguments, on the status and on the outer values looked up in `closed`."""
@@ -70,7 +70,7 @@ def ids(objects):
     return [*map(id, objects)]
 
 
-def refuse(situation, instead):
+def raise_unsupported(situation, instead):
     raise UnsupportedError(message(situation, locate(), instead))
 
 PASSES = 5  # times that a rule in which its own function is called is captured until it reads nothing new
@@ -138,7 +138,7 @@ class CustomCall:
                     break
             else:
                 text = f"{custom.name} is called in its own rule, and other arrays of the functions around it are read each time"
-                refuse(text, "Pass what they read as arguments.")
+                raise_unsupported(text, "Pass what they read as arguments.")
         finally:
             custom.active.remove(self)
         first = len(self.traced) + self.checks
@@ -168,7 +168,7 @@ class CustomCall:
     def check_returned(self, main):
         for out in main.captured.outs:
             if isinstance(out.object, TracedArray):
-                refuse(f"{self.custom.name} returns an array of the function around it", "Return a new one: x.copy().")
+                raise_unsupported(f"{self.custom.name} returns an array of the function around it", "Return a new one: x.copy().")
 
     def emit(self, main, site):
         """Append the call -> what the function returned."""

@@ -102,7 +102,7 @@ class Compiled:
         """Flatten, find the entry, run it."""
         try:
             leaves, tree = pytree.flatten((args, kwargs))
-            order = pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.in_order(kwargs))))
+            order = pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.with_sorted_keys(kwargs))))
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
@@ -123,7 +123,7 @@ class Compiled:
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
         if not float_errors.quiet() and self.plain is not None and not any(map(dispatch.is_device_array, leaves)):
-            return self.plainly(float_errors.asked(), float_errors.HINT, args, kwargs)
+            return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
             return entry.run(leaves, (args, kwargs))
@@ -227,7 +227,7 @@ class Compiled:
 
     def captured(self, args, kwargs, objects=False):
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""
-        patched_numpy.refuse()
+        patched_numpy.refuse_patched()
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]

@@ -118,7 +118,7 @@ def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
     check_complex(inner, selected, holomorphic)
     seeds = {} if loss is None else {loss: Lit(1, inner.func.results[loss].type)}
     wrt = [inner.places[i] for i in selected]
-    func = remat.within(ready(inner.func, note), wrt, tuple(seeds))
+    func = remat.within_budget(ready(inner.func, note), wrt, tuple(seeds))
     with collector.waiting():
         results, slopes = pullback(current_trace().build, func, inner.operands, wrt, seeds)
     cotangents = dict(zip(selected, slopes))
@@ -281,7 +281,7 @@ def _vjp(function, signature, primals, has_aux):
     seeds = {i: inner.func.results[k].type for i, k in inexact.items()}
     wrt = [inner.places[i] for i in range(len(leaves))]
     seen = tuple(inexact.values())
-    joint = adjoint(remat.within(ready(inner.func, note), wrt, seen), wrt, seen)
+    joint = adjoint(remat.within_budget(ready(inner.func, note), wrt, seen), wrt, seen)
     known, rest = halves(joint, len(inner.func.params), len(inner.func.results))
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)

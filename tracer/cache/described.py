@@ -69,12 +69,12 @@ def described(x, within=()):
     if kind is functools.partial and not x.__dict__:
         return again(x, within) or ["partial", described(x.func, (*within, id(x))), parts(x.args, within), parts(x.keywords, within)]
     if isinstance(x, type):
-        return named("type", x) if is_builtin(x) or pure(x.__module__) else refuse(f"the class {x.__name__}")
+        return named("type", x) if is_builtin(x) or pure(x.__module__) else raise_unsaid(f"the class {x.__name__}")
     if isinstance(x, np.ufunc):
         return ufunc(x)
     if kind is types.BuiltinFunctionType or pure(kind.__module__) and pure(getattr(x, "__module__", None)):
         return named("function", x)
-    return refuse(f"a {kind.__name__}")
+    return raise_unsaid(f"a {kind.__name__}")
 
 
 KINDS = {
@@ -116,7 +116,7 @@ READ = {
 }
 
 
-def refuse(what):
+def raise_unsaid(what):
     raise Unsaid(f"{what} cannot be told from another one in a file")
 
 
@@ -127,9 +127,9 @@ def again(x, within):
 
 def module(x):
     if sys.modules.get(x.__name__) is not x:
-        refuse(f"the module {x.__name__}, which is not the one that is imported by this name,")
+        raise_unsaid(f"the module {x.__name__}, which is not the one that is imported by this name,")
     if not pure(x.__name__) and is_library(x.__name__):
-        refuse(f"what is in the module {x.__name__}")
+        raise_unsaid(f"what is in the module {x.__name__}")
     return ["module", x.__name__, version(x.__name__)]
 
 
@@ -151,7 +151,7 @@ def named(what, x):
     for part in (name or "").split("."):
         found = getattr(found, part, None)
     if found is not x or not pure(home):
-        refuse(f"{name or type(x).__name__} of {home or 'no module'}")
+        raise_unsaid(f"{name or type(x).__name__} of {home or 'no module'}")
     return [what, home, name, version(home)]
 
 
@@ -159,7 +159,7 @@ def ufunc(x):
     for home in ("numpy", "scipy.special"):
         if getattr(sys.modules.get(home), x.__name__, None) is x:
             return ["ufunc", home, x.__name__, version(home)]
-    return refuse(f"the ufunc {x.__name__}")
+    return raise_unsaid(f"the ufunc {x.__name__}")
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def function(f, within):
     if f.__code__.co_filename == GENERATED:
         c = f.compiled
         if c.device is not None:
-            refuse("a function for one device")
+            raise_unsaid("a function for one device")
         return ["compiled", {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function, within)]
     if f.__code__.co_filename.startswith(ROOT) and pure(f.__module__):
         held = [[n, *([described(c.cell_contents, within)] if filled(c) else [])] for n, c in cells(f)]

@@ -23,7 +23,7 @@ def default():
     return pathlib.Path(base) / "wengert"
 
 
-def named():
+def environment_directory():
     """The directory that the environment names, or None."""
     name = os.environ.get(VARIABLE, "")
     return None if name.lower() in OFF else default() if name.lower() in ("1", "on", "yes", "true") else pathlib.Path(name)
@@ -31,9 +31,9 @@ def named():
 
 def cache_for(asked, compiled):
     """The Cache of a Compiled. asked: as `jit` takes it."""
-    if asked is False or asked is None and named() is None:
+    if asked is False or asked is None and environment_directory() is None:
         return Uncached()
-    return Cache(compiled, named() or default() if asked is None or asked is True else asked)
+    return Cache(compiled, environment_directory() or default() if asked is None or asked is True else asked)
 
 
 class Uncached:
@@ -105,7 +105,7 @@ class Cache:
                 self.store.add(version.file, files)
             return
         try:
-            record.refuse(version)
+            record.refuse_unsaid(version)
             if version.watch is None or version.watch.why:
                 raise Unsaid(version.watch.why[0] if version.watch else "it was traced while another function was")
             key = self.key(entry, version.types)

@@ -175,7 +175,7 @@ def reads_again(said, roots):
 # -- programs --------------------------------------------------------------------------------------
 
 
-def alike(f, g):
+def same_function(f, g):
     """Whether two functions are the same, equation by equation and number by number. Regions have names in memory only."""
     if len(f.params) != len(g.params) or len(f.eqns) != len(g.eqns):
         return False
@@ -198,7 +198,7 @@ def alike(f, g):
 def equal(a, b):
     """Whether two attributes are the same."""
     if isinstance(a, Func):
-        return isinstance(b, Func) and alike(a, b)
+        return isinstance(b, Func) and same_function(a, b)
     if isinstance(a, tuple | list):
         return isinstance(b, tuple | list) and len(a) == len(b) and all(map(equal, a, b))
     a = a.item() if isinstance(a, np.generic) else a
@@ -210,7 +210,7 @@ def text_of(func):
     text = show(func, sources=False)
     try:
         read = parse(text)
-        same = func.name == read.name and alike(func, read)
+        same = func.name == read.name and same_function(func, read)
     except (IRTypeError, SyntaxError, ValueError, TypeError, KeyError, AttributeError, RecursionError):  # whatever reads no number of our own
         same = False
     if not same:
@@ -257,7 +257,7 @@ def out_again(said):
     return Out(how, KINDS[kind], index)
 
 
-def refuse(version):
+def refuse_unsaid(version):
     """Unsaid for traces that do what a file does not tell of."""
     captured = version.captured
     for found, why in (

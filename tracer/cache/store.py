@@ -39,7 +39,7 @@ class Store:
             if found and found[0].get("key") == key:
                 yield path, *found
             elif data is not None:
-                remove(path)  # damaged, and ours
+                remove_file(path)  # damaged, and ours
 
     def add(self, path, parts):
         """Write a file once more, with more parts."""
@@ -64,7 +64,7 @@ class Store:
         except OSError as error:
             return f"{type(error).__name__}: {error.strerror or error}"
         for path in newest(files(home))[EACH:]:
-            remove(path)
+            remove_file(path)
         self.trim()
         return None
 
@@ -80,20 +80,20 @@ class Store:
             if total <= MOST:
                 break
             total -= path.stat().st_size if path.exists() else 0
-            remove(path)
+            remove_file(path)
         for home in directories(self.directory):
             for path, s in files(home, begun=True):
                 if time.time() - s.st_mtime > FORGOTTEN:
-                    remove(path)
+                    remove_file(path)
 
     def clear(self):
         """Remove every file -> how many there were."""
         found = self.all()
         for path, _ in found:
-            remove(path)
+            remove_file(path)
         for home in directories(self.directory):
             for path, _ in files(home, begun=True):
-                remove(path)
+                remove_file(path)
             with contextlib.suppress(OSError):
                 home.rmdir()
         return len(found)
@@ -122,7 +122,7 @@ def newest(found):
     return [path for path, _ in sorted(found, key=lambda f: (-f[1].st_mtime_ns, f[0].name))]
 
 
-def remove(path):
+def remove_file(path):
     with contextlib.suppress(OSError):
         path.unlink()
 

@@ -36,7 +36,7 @@ class Attempts:
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
         if current_trace() is None:
-            patched_numpy.refuse()
+            patched_numpy.refuse_patched()
         kept = []
         with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
             captured, choices = self.captured(kinds, given, path)

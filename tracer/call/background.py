@@ -139,7 +139,7 @@ class Background(SignatureEntry):
 
     def waits(self, job, leaves, given):
         """The call of jax arrays, on which plain Python does not do what a program does: it waits for the compiler."""
-        forked.refuse()
+        forked.refuse_forked()
         with job.lock, progress.line(self.compiled.name):
             if job.state is not READY:
                 job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
@@ -300,7 +300,7 @@ class Background(SignatureEntry):
         elif job.program is not None:
             programs[tuple(p.type for p in version.captured.func.params)] = job.program
         if version.engine:
-            backend_choice.take(self, here, version)
+            backend_choice.switch_to_numpy(self, here, version)
         self.spread(here)
         version.background, job.taken, job.context = job, time.perf_counter(), None
         return here

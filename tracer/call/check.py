@@ -57,12 +57,12 @@ class Outcome:
             self.error = error
         self.after = Snapshot(*watched)
         self.structure = pytree.structure(self.result)
-        self.held = [(n, np.array(x)) for n, x in named("result", self.result) if kind_of_type(type(x)) is not None]
-        self.objects = [(n, x) for n, x in named("result", self.result)]
+        self.held = [(n, np.array(x)) for n, x in named_leaves("result", self.result) if kind_of_type(type(x)) is not None]
+        self.objects = [(n, x) for n, x in named_leaves("result", self.result)]
         self.aliases = Aliases(existing, self.objects)
 
 
-def named(name, tree):
+def named_leaves(name, tree):
     """(path as the user would write it, leaf) of a structure."""
     return [(name + pytree.path_text(path), leaf) for path, leaf in pytree.flatten_with_path(tree)[0]]
 

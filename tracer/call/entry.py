@@ -178,7 +178,7 @@ class SignatureEntry(Attempts):
                 self.worlds.append(here)
             here.add(version)
             if version.engine:
-                backend_choice.take(self, here, version)
+                backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
         self.current = here
         if here.draws is None:
@@ -254,7 +254,7 @@ class SignatureEntry(Attempts):
 
     def placed(self, everything):
         """All that a program takes, on the device asked for."""
-        return everything if self.compiled.device is None else dispatch.put(everything, self.compiled.device)
+        return everything if self.compiled.device is None else dispatch.moved_to_device(everything, self.compiled.device)
 
     def finish(self, here, raw, everything, given=None):
         if here.plain is not None:

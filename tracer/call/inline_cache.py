@@ -28,7 +28,7 @@ from ..capture import shared_containers
 from ..capture.handover import follow
 from ..guards import float_errors
 from ..guards.guard import LARGEST, STALE, namer
-from ..program.emit_structure import alike, listed, written_key
+from ..program.emit_structure import listed, structure_tests, written_key
 from ..program.numpy_call import MISS
 from ..program.trace_tree import Untraced
 from ..rules import rules
@@ -53,7 +53,7 @@ def named_of(function):
     return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD])
 
 
-def parted(values, rest, names):
+def split_call(values, rest, names):
     """(args, kwargs) of a call whose parameters have these values, MISSING where nothing was given."""
     n = next((i for i, x in enumerate(values) if x is MISSING), len(values))
     return (*values[:n], *rest), {name: x for name, x in zip(names[n:], values[n:]) if x is not MISSING}
@@ -76,7 +76,7 @@ class InlineCache:
         self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
         self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
         self.own = [p.name for p in parameters[: self.count]]
-        self.space |= {"parted": parted, "named": self.own}
+        self.space |= {"parted": split_call, "named": self.own}
         self.call = self._compile([])
 
     def _compile(self, hot):
@@ -117,7 +117,7 @@ class InlineCache:
         held = lambda i, text: [self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)]
         named = namer(f"c{k}", self.space)
         prelude, tests, built, given = self._arguments(*entry.places)
-        tests += [t for a, x in built for t in alike(a, x, lambda x, _: named(x), held)]
+        tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
         tests += entry.current.guard.inline(k, self.space, quick=True)
         apart = self._apart(entry, k, built, named)
         if apart is None:

@@ -6,7 +6,7 @@ from ...backends.xla import dispatch, hosted, waiting
 from ..capture.capture import ARRAY, SCALAR
 from ..guards.guard import Read, namer
 from ..program.backend_choice import BackendChoice
-from ..program.emit_results import asked, returned
+from ..program.emit_results import memoised_check, returned
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 
@@ -100,7 +100,7 @@ class Hit:
             return [], ways[0]
         self.space[f"call_{k}"] = here.call.quick
         one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
-        return asked(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"]), ways[0]
+        return memoised_check(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"]), ways[0]
 
     def whole(self):
         """A line that returns all that the program gives."""

@@ -11,13 +11,13 @@ LOOP, MAP, COND = OPS["loop"], OPS["map"], OPS["cond"]
 
 def receipt(version, function):
     """The line of a version of a function."""
-    where = place(version.captured.func, function)
+    where = program_lines(version.captured.func, function)
     return f"{where}: {size(version.func)}, {time(version)}" if where else f"{size(version.func)}, {time(version)}"
 
 
-def place(func, function):
+def program_lines(func, function):
     """The lines of the function that left equations in its program; where it has none of its own, those of the function that left most, or ""."""
-    found, code = [told(s) for s in sources(func)], getattr(function, "__code__", None)
+    found, code = [source_parts(s) for s in sources(func)], getattr(function, "__code__", None)
     if not found:
         return ""
     own = [line for *_, line in code.co_lines() if line] if code is not None else [0]
@@ -30,7 +30,7 @@ def place(func, function):
     return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
-def told(source):
+def source_parts(source):
     """(the function that an equation is from, its file without the folders, the line); of a program from disk the file alone is known."""
     (file, _, line), code = str(source).rpartition(":"), getattr(source, "code", None)
     return code and (code.co_filename, code.co_qualname.partition(PART)[0]), file, int(line.split()[0])

@@ -172,7 +172,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             storages += [h.storage for h in outside.arrays.values()]
         del containers
         outs, values, tree = describe(result, trace, objects)
-        returned = shown(result)
+        returned = shown_memories(result)
         order = pytree.key_order(result)
         del result
         if parent is None and trace.choices is not None and not trace.choices.again:
@@ -213,7 +213,7 @@ def with_stores(result, outside, storages):
     return ((result, [value for _, value in stores]) if stores else result), [place for place, _ in stores]
 
 
-def shown(result):
+def shown_memories(result):
     """The memories that arrays among the results may show."""
     return [m for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray) for m in {leaf.storage, *memories(leaf.storage)}]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ...ir.ops.control import COUNTER
-from ..values.storage import AliasSet, Plain, UnknownAlias, either, memories
+from ..values.storage import AliasSet, Plain, UnknownAlias, memories, select_whole
 from ..values.views import IndexView, Repeat, dynamic, spelled
 
 ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its type is the kind
@@ -128,11 +128,11 @@ class Handover:
             for test, base, steps in reversed(storage.choices):
                 x = self.number(base, (*steps, *chain))
                 same = value is None or isinstance(x, Lit) and isinstance(value, Lit) and x.value == value.value
-                value = x if same else either(self.trace.bring(test), x, value)
+                value = x if same else select_whole(self.trace.bring(test), x, value)
             return value
         others = [s for s in memories(storage) if s is not storage and self.visible(s)] if isinstance(storage, UnknownAlias) else []
         option = Unsure(storage, chain, others) if others else (storage, chain) if self.visible(storage) else None
-        at = next((n for n, o in enumerate(self.options) if alike(o, option)), None)
+        at = next((n for n, o in enumerate(self.options) if same_option(o, option)), None)
         if at is None:
             self.options.append(option)
             at = len(self.options) - 1
@@ -180,7 +180,7 @@ class Unsure:
         self.storage, self.chain, self.others = storage, chain, others
 
 
-def alike(a, b):
+def same_option(a, b):
     """Whether two options are one: (memory, chain of views), an `Unsure`, or None for what nobody else sees."""
     if type(a) is not tuple or type(b) is not tuple:
         return a is b

@@ -47,7 +47,7 @@ def run(func, known):
         elif len(e.results) != 1 or e.results[0].type is not INT64:
             continue
         else:
-            made = [scalar(e, found)]
+            made = [scalar_interval(e, found)]
         known.update((r, i) for r, i in zip(e.results, made) if i is not None)
     return [interval(r, known) for r in func.results]
 
@@ -58,7 +58,7 @@ def interval(x, known):
     return known.get(x)
 
 
-def scalar(e, found):
+def scalar_interval(e, found):
     """The interval of a result that is made of ints of Python's alone."""
     name = e.op.name
     if name == "cast":
@@ -120,13 +120,13 @@ def loop(e, found):
         if attrs["test"] is not None:
             run(attrs["test"], given(attrs["test"].params, [counter, *fixed, *state]))
         after = run(attrs["body"], given(attrs["body"].params, [counter, *fixed, *state]))
-        wider = [None if a is None or b is None else a if within(b, a) else GROWING for a, b in zip(state, after)]
+        wider = [None if a is None or b is None else a if interval_within(b, a) else GROWING for a, b in zip(state, after)]
         if wider == list(state):
             return state
         state = wider
 
 
-def within(inner, outer):
+def interval_within(inner, outer):
     return outer is GROWING or inner is not GROWING and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 

@@ -75,7 +75,7 @@ def tells(captured):
     return captured.given is not None or bool(captured.stores) or captured.outside is None or captured.outside.identified
 
 
-def outer(captured):
+def outer_reads(captured):
     """The Reads of lists and dicts outside that must not be among the arguments."""
     if captured.outside is None or not tells(captured):
         return []

@@ -65,7 +65,7 @@ Aloud are dtypes beyond numbers (object, structured, text, dates, long double, l
 """
 
 
-def made(seen=None):
+def page_text(seen=None):
     """The text of the page, of [(Example, Seen)]."""
     seen = seen or [(e, run.seen(e)) for e in run.examples()]
     versions, standing = stands()

@@ -97,10 +97,10 @@ def tracing(trace):
 @functools.cache
 def listen():
     """Have lines wiped when XLA is done: what the program prints comes then."""
-    dispatch.when_compiled(compiled)
+    dispatch.when_compiled(hide_line)
 
 
-def compiled():
+def hide_line():
     made = getattr(_thread, "line", None)
     if made is not None:
         made.hide()

@@ -69,7 +69,7 @@ def without_order(x):
     return next((found for v in inside if (found := without_order(v)) is not None), None)
 
 
-def in_order(x):
+def with_sorted_keys(x):
     """A dict with its keys sorted."""
     return {k: x[k] for k in sorted(x)} if x else x
 

@@ -17,7 +17,7 @@ from .numbers import between, bounded, compare, either, minus, negated, number, 
 select, pad, dynamic_slice, cumsum, clamp = (OPS[n] for n in ("select", "pad", "dynamic_slice", "cumsum", "clamp"))
 
 
-def chosen(mask):
+def mask_extent(mask):
     """The extent of a selection by a 1-d bool value."""
     count = OPS["reduce_sum"](cast_to(mask, INDEX), axes=(0,))
     return MaskExtent(Mask(mask), traced(bounded(count, 0, mask.type.shape[0])))

@@ -13,7 +13,7 @@ from ..values import gathering
 from ..values import indexing as plain
 from ..values.array import Traced, TracedArray, fresh
 from ..values.promote import read
-from .align import chosen, inside, met, moved, parts, valid
+from .align import inside, mask_extent, met, moved, parts, valid
 from .bounded import BoundedArray, MaskExtent, SpanExtent, made
 from .numbers import bounded, compare, either, negated, number, operand, require
 from .windows import WHOLE, element, expanded, is_traced_slice, view
@@ -101,12 +101,12 @@ def fitted(value, type, extents):
 # -- masks -----------------------------------------------------------------------------------------
 
 
-def kind_of(k):
+def dtype_kind(k):
     return k.dtype.kind if isinstance(k, Traced | np.ndarray) else read(k)[1].kind
 
 
 def is_mask(k):
-    return is_array(k) and (isinstance(k, bool) or kind_of(k) == "b")
+    return is_array(k) and (isinstance(k, bool) or dtype_kind(k) == "b")
 
 
 def masked(x, key):
@@ -148,7 +148,7 @@ class Selection:
             if meant is not True:
                 value = OPS["and"](value, OPS["broadcast"](meant, shape=value.type.shape, dims=(d,)))
         self.count = int(np.prod(places))
-        self.extents = (*extents[:axis], chosen(reshape_to(value, (self.count,))), *extents[axis + depth :])
+        self.extents = (*extents[:axis], mask_extent(reshape_to(value, (self.count,))), *extents[axis + depth :])
         self.flat = (*self.shape[:axis], self.count, *self.shape[axis + depth :])
 
     def copy(self):
@@ -201,7 +201,7 @@ class Gather:
         where = [i for i, k in enumerate(key) if not isinstance(k, slice)]
         indices = [fresh(operand(int(k))) if isinstance(k, int | np.integer) else k for k in (key[i] for i in where)]
         for k in indices:
-            if kind_of(k) not in "iu":
+            if dtype_kind(k) not in "iu":
                 raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
         together, self.extents = met(indices, error=IndexError)
         shape = gathering.met([k if isinstance(k, Traced) else np.asarray(k) for k in together])

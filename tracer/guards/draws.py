@@ -183,7 +183,7 @@ class Draws:
         around = [trace]
         while around[-1].parent is not None:
             around.append(around[-1].parent)
-        if not any(work(t.build.eqns) for t in around):
+        if not any(computes_much(t.build.eqns) for t in around):
             return self.draw(None, f, args, {})
         if trace.region is None and trace.parent is not None:
             refuse_clock(f, locate())
@@ -195,7 +195,7 @@ class Draws:
         """Refuse a clock that the program reads before it computes more: that might as well be computed before."""
         for n, e in enumerate(eqns) if self.call is not None else ():
             found = next(clocks(e), None)
-            if found is not None and work(eqns[n + 1 :]):
+            if found is not None and computes_much(eqns[n + 1 :]):
                 refuse_clock(*found)
             for region in e.regions():
                 self.finish(region.eqns)
@@ -297,7 +297,7 @@ def refuse_clock(f, source):
     raise UnsupportedError(message(text, source, "Measure around the call, or read clocks before all that is computed, and behind it."))
 
 
-def work(eqns):
+def computes_much(eqns):
     """Whether equations compute more than a few numbers."""
     if sum([r.type.size for e in eqns for r in e.results]) > LITTLE:
         return True

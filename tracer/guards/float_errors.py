@@ -49,7 +49,7 @@ def quiet():
     return False
 
 
-def asked():
+def errstate_text():
     """What the caller's state asks for, in words."""
     return TEXT.format(" and ".join(f"{found} ({error})" for error, found in np.geterr().items() if found not in SILENT))
 

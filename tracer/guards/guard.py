@@ -309,7 +309,7 @@ def snapshot(value):
     return Same(value)
 
 
-def within(container, name):
+def refuse_large(container, name):
     """Refuse to guard a container item by item if there are too many."""
     if len(container) > LIMIT:
         raise UnsupportedError(

@@ -25,9 +25,9 @@ def recalled(f, args, kwargs):
 def computed(f, run, args, kwargs):
     """The answer to data: the body runs at every call, so it may do nothing else than answer, which Python has it do once for each value."""
     outside = current_trace().root.outside
-    before = stored(outside)
+    before = outside_stores(outside)
     out = run(*args, **kwargs)
-    after = stored(outside)
+    after = outside_stores(outside)
     if any(k not in before and not fresh or k in before and changed(before[k], now) for k, (now, fresh) in after.items()):
         text = f"{f.__name__}() is behind a cache and stores outside itself, which Python does once for each value it is given; here it is data"
         raise UnsupportedError(message(text, locate(), HINT))
@@ -38,7 +38,7 @@ def changed(before, now):
     return len(before[0]) != len(now) or any(a is not b for a, b in zip(before[0], now))
 
 
-def stored(outside):
+def outside_stores(outside):
     """What the trace has stored outside until now: place -> (objects there, whether they are as found)."""
     out = {("calls",): ([c[1] for c in outside.calls], not outside.calls)}
     for slot, was in outside.heap.items():

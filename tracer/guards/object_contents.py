@@ -115,9 +115,9 @@ def parts(x):
     held, names = own(x, "__dict__"), slots(type(x))
     found = [] if type(held) is not dict else mapping(held)
     found += [own(x, n) for n in names]
-    more = within(x)
+    more = builtin_contents(x)
     if more is None and type(held) is not dict and not names and type(x) is not object:
-        more = reduced(x)
+        more = pickled_parts(x)
     return [*found, *(more or ())]
 
 
@@ -125,7 +125,7 @@ def mapping(d):
     return [*dict.keys(d), *dict.values(d)]
 
 
-def within(x):
+def builtin_contents(x):
     """What an object holds beside attributes, because of the class in C that it is built on; None where there is no such class known."""
     if isinstance(x, dict):
         return [*mapping(x), *([x.default_factory] if isinstance(x, collections.defaultdict) else ())]
@@ -166,7 +166,7 @@ def flat(items):
     return [v for x in items for v in (flat(x) if type(x) is tuple else (x,))]
 
 
-def reduced(x):
+def pickled_parts(x):
     """What an object would be made again from, in another process."""
     try:
         found = [laid_open(x.__reduce_ex__(4)) for _ in range(2)]

@@ -26,7 +26,7 @@ from ..values.storage import Storage, current_trace
 from . import isolation
 from .draws import Draw, Draws
 from .effects import Call, Original
-from .guard import BUILTINS, MISSING, SCALARS, Read, contents, small, within
+from .guard import BUILTINS, MISSING, SCALARS, Read, contents, refuse_large, small
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, PARTS, Reliance, library
@@ -175,7 +175,7 @@ class Outside(Stores, Reliance):
 
     def copied(self, container):
         read, kind = self.containers[id(container)][1], type(container)
-        within(container, read.name)
+        refuse_large(container, read.name)
         self.read("contents", None, None, f"the contents of {read.name}", parent=read)
         if kind is tuple:
             parts = [self.part(read, i) for i in range(len(container))]

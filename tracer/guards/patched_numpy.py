@@ -28,7 +28,7 @@ class Replaced(UnsupportedError):
     """A function of NumPy's is another than it was."""
 
 
-def refuse():
+def refuse_patched():
     """Raise where any of NumPy's functions is not its own."""
     for space, names, functions, short in HELD:
         if not all(map(operator.is_, map(space.get, names), functions)):

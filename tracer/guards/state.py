@@ -165,7 +165,7 @@ def note(slot):
     remember(slot, lambda: functools.partial(slot.set, slot.get()))
 
 
-def refuse(owner, what, hint=None):
+def refuse_change(owner, what, hint=None):
     """A change that no region can undo or carry: allowed only on objects made inside."""
     for region in regions():
         if id(owner) in region.owned:
@@ -185,7 +185,7 @@ def refuse(owner, what, hint=None):
 def before_change(owner, what, hint=None):
     """Before a container gets other items: refused where no region could undo it; at the top of the trace what it holds is kept."""
     if inside():
-        refuse(owner, what, hint)
+        refuse_change(owner, what, hint)
     elif isinstance(owner, CONTAINERS):
         remember(id(owner), lambda: functools.partial(restore, owner, items(owner)))
 

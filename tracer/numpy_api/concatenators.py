@@ -28,13 +28,13 @@ def concatenated(maker, key):
         if said in ("r", "c"):
             raise UnsupportedError(message(f"np.r_[{said!r}, ...] makes a matrix", locate(), "Use np.stack or np.concatenate: an array."))
         axis, ndmin, place = [int(n) for n in said.split(",")] + [axis, ndmin, place][said.count(",") + 1 :]
-    items = [spelled(x) if isinstance(x, slice) else call_function(np.asarray, (x,), {}) if isinstance(x, list) else x for x in items]
+    items = [slice_numbers(x) if isinstance(x, slice) else call_function(np.asarray, (x,), {}) if isinstance(x, list) else x for x in items]
     dtype = result_dtype([read(x)[1] for x in items])
     like = filled(0, (), dtype)
     return np.concatenate([fresh(raised(cast_like(value_of(x), like), ndmin, place)) for x in items], axis)
 
 
-def spelled(s):
+def slice_numbers(s):
     """The numbers that a slice stands for: with an imaginary step, so many between its ends."""
     if is_traced([s.start, s.stop, s.step]):
         raise UnsupportedError(message("np.r_ of a range with traced ends", locate(), "Write np.arange(n) * step, and join it with np.concatenate."))

@@ -20,10 +20,10 @@ from .shaping import moveaxis
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes):
     """Python numbers, traced or not, are weak; any zero of their type stands for them."""
-    return np.result_type(*[stand_in(x) for x in arrays_and_dtypes])
+    return np.result_type(*[promotion_operand(x) for x in arrays_and_dtypes])
 
 
-def stand_in(x):
+def promotion_operand(x):
     if not isinstance(x, Traced):
         return x
     weak = getattr(x, "weak", None)
@@ -32,7 +32,7 @@ def stand_in(x):
 
 @implements(np.can_cast)
 def can_cast(from_, to, casting="safe"):
-    return np.can_cast(stand_in(from_), stand_in(to), casting)
+    return np.can_cast(promotion_operand(from_), promotion_operand(to), casting)
 
 
 @implements(np.common_type)
@@ -76,7 +76,7 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     x, axis = one_axis(x, axis)
     bytes_ = moveaxis(x, axis, -1).value
     shape = (*bytes_.type.shape, 8)
-    places = spread_to(constant_of(order_of(bitorder)), shape)
+    places = spread_to(constant_of(bit_order(bitorder)), shape)
     shifted = OPS["shift_right"](spread_to(reshape_to(bytes_, (*shape[:-1], 1)), shape), places)
     bits = reshape_to(OPS["and"](shifted, filled(1, shape, np.uint8)), (*shape[:-2], shape[-2] * 8))
     last, n = bits.type.ndim - 1, bits.type.shape[-1]
@@ -99,7 +99,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     *lead, n = bits.type.shape
     shape = (*lead, -(-n // 8), 8)
     bits = reshape_to(padded(bits, shape[-2] * 8), shape)
-    worth = spread_to(constant_of(np.left_shift(np.uint8(1), order_of(bitorder))), shape)
+    worth = spread_to(constant_of(np.left_shift(np.uint8(1), bit_order(bitorder))), shape)
     return moveaxis(fresh(OPS["reduce_sum"](OPS["mul"](bits, worth), axes=(len(shape) - 1,))), -1, axis)
 
 
@@ -109,7 +109,7 @@ def one_axis(x, axis):
     return (x.ravel(), 0) if axis is None or not x.ndim else (x, axis)
 
 
-def order_of(bitorder):
+def bit_order(bitorder):
     if bitorder not in ORDER:
         raise ValueError("'order' must be either 'little' or 'big'")
     return ORDER[bitorder]

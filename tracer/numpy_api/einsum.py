@@ -40,10 +40,10 @@ def sublists(operands):
     if isinstance(operands[0], str):
         return operands
     last = len(operands) - 1
-    return [listed(x) if i % 2 or i == last else x for i, x in enumerate(operands)]
+    return [known_list(x) if i % 2 or i == last else x for i, x in enumerate(operands)]
 
 
-def listed(x):
+def known_list(x):
     if not isinstance(x, Traced):
         return x
     if x.known() is None:

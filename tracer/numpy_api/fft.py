@@ -57,7 +57,7 @@ def transform(a, kind, lengths, axes, norm, out=None):
     if real == np.float16:
         scale, real = factor_of_halves(lengths, kind, norm), real if len(axes) == 1 else np.dtype(np.float32)
     last = range(-len(axes), 0)
-    value = fitted(moveaxis(x, axes, last).value, [*lengths[:-1], lengths[-1] // 2 + 1] if kind == "irfft" else lengths)
+    value = cut_or_padded(moveaxis(x, axes, last).value, [*lengths[:-1], lengths[-1] // 2 + 1] if kind == "irfft" else lengths)
     value = cast_to(value, work)
     if value.type.size:
         value = fft_op(value, kind=kind, lengths=tuple(lengths))
@@ -72,7 +72,7 @@ def transform(a, kind, lengths, axes, norm, out=None):
     return fresh(value) if out is None else write_out(kind, shaped(out, value), value)
 
 
-def fitted(x, lengths):
+def cut_or_padded(x, lengths):
     """The last axes of x cut, or filled with zeros, to `lengths`."""
     lead = x.type.ndim - len(lengths)
     for d, n in enumerate(lengths, lead):

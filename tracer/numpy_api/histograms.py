@@ -203,16 +203,16 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     x0, y0, x1, y1 = (fresh(at(v, i)) for i in (lower, e.minimum(lower + 1, Lit(n - 1, lower.type))) for v in (xp, fp))
     run = np.where(x1 == x0, 1.0, x1 - x0)
     if dtype.kind == "c":  # an infinity in one part says nothing of the other
-        parts = (between(x, x0, x1, (p1 - p0) * (1.0 / run), p0, p1) for p0, p1 in ((y0.real, y1.real), (y0.imag, y1.imag)))
+        parts = (interpolated(x, x0, x1, (p1 - p0) * (1.0 / run), p0, p1) for p0, p1 in ((y0.real, y1.real), (y0.imag, y1.imag)))
         line = fresh(e.make_complex(*(p.value for p in parts)))
     else:
-        line = between(x, x0, x1, (y1 - y0) / run, y0, y1)
+        line = interpolated(x, x0, x1, (y1 - y0) / run, y0, y1)
     result = np.where(x < xp[0], below, np.where(x > xp[n - 1], above, line))
     result = np.where(np.isnan(x), x, result)
     return wrap(cast_to(result.value, dtype))
 
 
-def between(x, x0, x1, slope, y0, y1):
+def interpolated(x, x0, x1, slope, y0, y1):
     """The line from (x0, y0) to (x1, y1), at x between them; exact at its ends, and from the other end where an infinity makes NaN of it."""
     line = slope * (x - x0) + y0
     line = np.where(np.isnan(line), slope * (x - x1) + y1, line)

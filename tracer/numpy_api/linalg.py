@@ -171,7 +171,7 @@ def lstsq(a, b, rcond=None):
     u, s, vt = svd(x, full_matrices=False)
     large = s > rcond * s[0]
     factors = np.where(large, 1 / np.where(large, s, 1), 0)
-    solution = matmul(adjoint(vt), factors[:, None] * matmul(adjoint(u), columns))
+    solution = matmul(conjugate_transpose(vt), factors[:, None] * matmul(conjugate_transpose(u), columns))
     full = m > n and decide(np.all(large)) is not False
     residuals = squares(columns - matmul(x, solution)) if full else np.zeros(0, real)
     rank = np.sum(large).astype(np.int32)
@@ -195,7 +195,7 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
     return matmul(matrix_transpose(vt), s[..., None] * matrix_transpose(u))
 
 
-def adjoint(x):
+def conjugate_transpose(x):
     return np.conj(matrix_transpose(x))
 
 
@@ -287,7 +287,7 @@ def hermitian_svd(a, compute_uv):
     order = np.argsort(size)[..., ::-1]
     sign, size = np.take_along_axis(sign, order, -1), np.take_along_axis(size, order, -1)
     u = np.take_along_axis(u, order[..., None, :], -1)
-    return SVDResult(u, size, adjoint(u * sign[..., None, :]))
+    return SVDResult(u, size, conjugate_transpose(u * sign[..., None, :]))
 
 
 @implements(np.linalg.svdvals)

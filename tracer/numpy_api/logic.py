@@ -282,13 +282,13 @@ def choose(a, choices, out=None, mode="raise"):
     reads = [read(c) for c in (choices if isinstance(choices, list | tuple) else list(traced(choices)))]
     dtype = result_dtype([k for _, k in reads])
     shape = broadcast_shapes([a.shape, *(shape_of(v) for v, _ in reads)])
-    index = fresh(spread_to(bounded(a.value, len(reads), mode if np.prod(shape) else "clip"), shape))
+    index = fresh(spread_to(choice_index(a.value, len(reads), mode if np.prod(shape) else "clip"), shape))
     stacked = concatenate(*[reshape_to(operand_as(wrapped_as(v, dtype), dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
     value = reshape_to(take_along_axis(stacked, reshape_to(index.value, (1, *shape)), 0, mode="promise"), shape)
     return give(value, out, "choose")
 
 
-def bounded(index, n, mode):
+def choice_index(index, n, mode):
     """Choices as int64 below n: checked, wrapped or clipped."""
     if index.type.kind not in "iub":
         raise TypeError(message(f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'", locate()))

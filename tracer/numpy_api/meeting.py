@@ -156,7 +156,7 @@ def firm(ufunc, inputs):
     return firm if (wants, ("strong", gives[0])) == (plan.wants, plan.result) else None
 
 
-def settled(args, kwargs):
+def firmed_arguments(args, kwargs):
     """Arguments of a NumPy function, each Mixed number a NumPy scalar where promotion makes of it the same with all the others."""
     others = [dtype for x in (*args, *kwargs.values()) for dtype in dtypes(x)]
     change = lambda m: firmed(m, others)

@@ -109,14 +109,14 @@ class Flat:
         return iter(self._line())
 
     def __getitem__(self, key):
-        out = self._line()[place(key, self.base.size)]
+        out = self._line()[flat_index(key, self.base.size)]
         return fresh(out.value) if type(out) is TracedArray else out
 
     def __setitem__(self, key, value):
         """The values are used in turn, as often as there are places for them."""
         if isinstance(key, tuple) and not key:
             raise IndexError(message("Assigning to a flat iterator with a 0-D index is not supported", locate()))
-        line, key = self._line(), place(key, self.base.size)
+        line, key = self._line(), flat_index(key, self.base.size)
         single = isinstance(key, int | np.integer | TracedScalar)
         if not single and (isinstance(value, np.generic) or type(value) is TracedScalar and value.weak is None):
             value = fresh(stored(value, self.base.dtype, whole=False))  # cast like the elements of arrays, whatever it is
@@ -135,7 +135,7 @@ class Flat:
         return self._line()
 
 
-def place(key, size):
+def flat_index(key, size):
     """The one index that x.flat, of this size, takes, as an array's: IndexError for what NumPy does not take there."""
     if isinstance(key, tuple):
         if len(key) > 1:

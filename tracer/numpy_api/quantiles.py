@@ -23,7 +23,7 @@ from .ufunc_rules import everywhere, is_nan
 # -- the virtual index: where the quantile lies among the sorted elements  [Hyndman and Fan 1996] --
 
 
-def between(alpha, beta):
+def continuous_method(alpha, beta):
     """The continuous methods: (virtual index, its fraction as it is)."""
     return lambda n, q: (n * q + (alpha + q * (1 - alpha - beta)) - 1, None)
 
@@ -41,11 +41,11 @@ def stepping(shift, stays):
 
 CONTINUOUS = {
     "linear": lambda n, q: ((n - 1) * q, None),
-    "interpolated_inverted_cdf": between(0, 1),
-    "hazen": between(0.5, 0.5),
-    "weibull": between(0, 0),
-    "median_unbiased": between(1 / 3, 1 / 3),
-    "normal_unbiased": between(3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": continuous_method(0, 1),
+    "hazen": continuous_method(0.5, 0.5),
+    "weibull": continuous_method(0, 0),
+    "median_unbiased": continuous_method(1 / 3, 1 / 3),
+    "normal_unbiased": continuous_method(3 / 8, 3 / 8),
     "averaged_inverted_cdf": lambda n, q: (n * q - 1, lambda v, f: np.where(f == 0, 0.5, 1.0)),
     "midpoint": lambda n, q: (0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)), lambda v, f: np.where(v % 1 == 0, 0.0, 0.5)),
 }  # virtual index, and what becomes of its fraction
@@ -105,7 +105,7 @@ def quantiles(function, percent, ignore_nan=False):
 
     def run(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
         a, keepdims, known = traced(a), given(keepdims, False), not is_traced(q)
-        q = asked(q, function)
+        q = checked_quantiles(q, function)
         whole, shape, trial = is_whole(q), np.shape(q) if known else q.shape, trial_of(q, unit)
         ignoring = ignore_nan and a.dtype.kind == "f"
         weighing = {} if weights is None else {"weights": np.ones(sample_of(a).shape)}
@@ -142,7 +142,7 @@ def quantiles(function, percent, ignore_nan=False):
     return run
 
 
-def asked(q, function):
+def checked_quantiles(q, function):
     """q as an array if it is traced; else as it is, of NumPy's numbers."""
     if is_traced(q):
         return traced(q) if isinstance(q, list | tuple) else q

@@ -94,7 +94,7 @@ def at_least_zero(count, ddof):
     return np.maximum(fresh(count) - ddof, 0).value
 
 
-def floating(dtype):
+def mean_dtype(dtype):
     """The dtype in which means of `dtype` are taken."""
     return np.dtype(np.float64) if dtype.kind in "biu" else dtype
 
@@ -103,7 +103,7 @@ def floating(dtype):
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     a, keepdims, where = traced(a), given(keepdims, False), given(where, True)
     half = dtype is None and a.dtype == np.float16
-    work = np.dtype(np.float32) if half else floating(a.dtype) if dtype is None else np.dtype(dtype)
+    work = np.dtype(np.float32) if half else mean_dtype(a.dtype) if dtype is None else np.dtype(dtype)
     total = reduce(np.add, a, axis, work, out, keepdims, where=where)
     value = divided(total.value, count_of(a, axis, keepdims, where))
     return give(cast_to(value, np.dtype(np.float16)) if half and out is None else value, out, "mean")
@@ -130,7 +130,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
     """The mean of |x - mean|^2, the mean taken first; real for complex x."""
     a, keepdims, where = traced(a), given(keepdims, False), given(where, True)
     ddof = correction_of(ddof, correction)
-    work = floating(a.dtype) if dtype is None and a.dtype.kind != "c" else dtype
+    work = mean_dtype(a.dtype) if dtype is None and a.dtype.kind != "c" else dtype
     if mean is NOTHING or mean is None:
         total = reduce(np.add, a, axis, work, keepdims=True, where=where)
         mean = fresh(divided(total.value, count_of(a, axis, True, where)))

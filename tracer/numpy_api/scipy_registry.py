@@ -36,7 +36,7 @@ def captures(module, *names, always=False):
     return register
 
 
-def rule(*names, module="scipy.special", double=False):
+def scipy_rule(*names, module="scipy.special", double=False):
     """Decorator: the rule of ufuncs, a function of traced arrays of one shape. double: it computes in float64, as SciPy does."""
 
     def register(function):

@@ -64,16 +64,16 @@ def subject(function, a, axis, *args, **kwargs):
 
 @implements(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
-    return fresh(in_order(a, axis, kind, order, stable, descending))
+    return fresh(sorted_values(a, axis, kind, order, stable, descending))
 
 
 @implements(method="sort")
 def sort_in_place(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
-    x = in_order(a, axis, kind, order, stable, descending)
+    x = sorted_values(a, axis, kind, order, stable, descending)
     in_place(a, axis).write(x)
 
 
-def in_order(a, axis, kind, order, stable, descending):
+def sorted_values(a, axis, kind, order, stable, descending):
     x, axis = subject(np.sort, a, axis, kind=kind, order=order, stable=stable, **descending)
     turn = opposed if descending.get("descending") else lambda x: x
     return turn(sorted_along(turn(x), axis, stable=keeps_ties(kind, stable)))

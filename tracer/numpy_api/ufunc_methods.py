@@ -120,7 +120,7 @@ def every_other(x, start, stop):
     return slice_(x, start=(*(0 for _ in lead), start), stop=(*lead, stop), stride=(*(1 for _ in lead), 2))
 
 
-def item(x, i):
+def last_axis_item(x, i):
     """x[..., i] for a traced i."""
     lead = x.type.shape[:-1]
     return reshape_to(dynamic_slice(x, *(Lit(0, COUNTER) for _ in lead), i, sizes=(*lead, 1)), lead)
@@ -152,8 +152,8 @@ def in_turn(ufunc, x, mask=None, start=None):
     def body(i, xs, *rest):
         *masks, done = rest
         at = i + skip
-        new = combine(ufunc, done, item(xs, at))
-        return e.select(item(masks[0], at), new, done) if masks else new
+        new = combine(ufunc, done, last_axis_item(xs, at))
+        return e.select(last_axis_item(masks[0], at), new, done) if masks else new
 
     return run(body, n - skip, x, *([] if mask is None else [mask]), first)
 
@@ -167,7 +167,7 @@ def accumulate_in_turn(ufunc, x):
         check_exponents(cut(x, x.type.ndim - 1, 1, x.type.shape[-1]))
 
     def body(i, xs, done):
-        return with_item(done, i + 1, combine(ufunc, item(done, i), item(xs, i + 1)))
+        return with_item(done, i + 1, combine(ufunc, last_axis_item(done, i), last_axis_item(xs, i + 1)))
 
     return run(body, x.type.shape[-1] - 1, x, x) if x.type.shape[-1] > 1 else x
 
@@ -294,8 +294,8 @@ def at_in_turn(ufunc, x, pairs, place, updates, work):
 
     def body(i, places, *rest):
         *updates, done = rest
-        k = item(places, i)
-        new = UFUNCS[ufunc](cast_to(item(done, k), work), *(item(u, i) for u in updates))
+        k = last_axis_item(places, i)
+        new = UFUNCS[ufunc](cast_to(last_axis_item(done, k), work), *(last_axis_item(u, i) for u in updates))
         return with_item(done, k, cast_to(new, done.type.dtype))
 
     return reshape_to(run(body, places.type.size, places, *map(flat, updates), flat(x)), x.type.shape)

@@ -27,9 +27,9 @@ def tried(entry, here, version, everything):
                 version.fused = None
             return None
         version.times, version.inside = (total, None), inside
-        backend_choice.take(entry, here, version, run)
+        backend_choice.switch_to_numpy(entry, here, version, run)
         return raw
     start = time.perf_counter()
-    backend_choice.take(entry, here, version)
+    backend_choice.switch_to_numpy(entry, here, version)
     version.compile_seconds = time.perf_counter() - start
     return here.call(*everything) if version.engine and version.tree is None else None

@@ -47,7 +47,7 @@ class BackendChoice:
             out = run(*leaves)
             if out is not numpy_call.MISS:
                 return out
-        forked.refuse()
+        forked.refuse_forked()
         with dispatch.wide():
             return self.program(*leaves)
 
@@ -89,7 +89,7 @@ def settle(entry, here, version, everything):
         return [np.asarray(r) for r in (raw if isinstance(raw, tuple) else (raw,))]
 
     if asked(entry) is not None:
-        take(entry, here, version)
+        switch_to_numpy(entry, here, version)
         return version.tree is None
     (first,) = turns([xla], 1)
     if not version.tried:
@@ -104,7 +104,7 @@ def settle(entry, here, version, everything):
         version.times = turns([lambda: run(*everything), xla], TURNS)
     if AHEAD * version.times[0] > version.times[1]:
         return False
-    take(entry, here, version, run)
+    switch_to_numpy(entry, here, version, run)
     return version.tree is None
 
 
@@ -156,7 +156,7 @@ def cheap(total, inside):
     return total - inside <= max(LAUNCH, LITTLE * inside)
 
 
-def take(entry, here, version, run=None):
+def switch_to_numpy(entry, here, version, run=None):
     """Run a version as NumPy from now on, unless it is from disk and its loops cannot run so here."""
     if run is None and asked(entry) == "nests":
         version.fused = in_nests(entry, version)

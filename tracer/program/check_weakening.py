@@ -86,7 +86,7 @@ def everywhere(func):
             vector, at = x.eqn.operands
             first = made_by(at, FIRST)
             each = first and made_by(first[0], NOT)
-            if each and alike(test, each[0], x, vector):
+            if each and same_test(test, each[0], x, vector):
                 found[test] = each[0]
     return found
 
@@ -112,7 +112,7 @@ def elementwise(eqn):
     return "elementwise" in eqn.op.traits
 
 
-def alike(test, each, element, vector):
+def same_test(test, each, element, vector):
     """Whether `each` says of every element of a vector what `test` says of one."""
     seen, pending = set(), [(made_by(test, RESHAPE) or (test,)) + (each,)]
     while pending:
@@ -174,7 +174,7 @@ def other_than_0(status):
             conditions = map(plain, conjuncts(condition))
             if one is YES:  # where the other is not 0, it says so itself
                 conditions = (c for c in conditions if not says_0(c, other))
-            found[x] = chosen(both([*conditions]), one, unknown)
+            found[x] = select_truth(both([*conditions]), one, unknown)
     return found[status]
 
 
@@ -192,7 +192,7 @@ def turned(x):
     return made_by(x, NOT)[0] if made_by(x, NOT) else NOT(x)
 
 
-def chosen(condition, one, other):
+def select_truth(condition, one, other):
     """One truth or the other."""
     if condition is YES or one is other:
         return one

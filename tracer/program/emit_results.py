@@ -18,7 +18,7 @@ from ...ir.core import Func
 from ...ir.passes import dce
 from ..capture.capture import ARRAY, SCALAR
 from ..capture.handover import Located
-from .emit_structure import made
+from .emit_structure import rebuild_text
 
 NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
 
@@ -79,11 +79,11 @@ def returned(version, entry, names, constant, otherwise, raising=False):
     checked = []
     if captured.checks and not raising:
         read = ["try:", f"    failed, = word({raw(-1)})", "except UNREADABLE:", f"    failed = settled({raw(-1)})", f"if failed: {otherwise}"]
-        checked = asked(version, entry, names, constant, read)
-    return [*checked, *lines, f"return {made(captured.rebuild, texts, lambda x, _: constant(x))}"]
+        checked = memoised_check(version, entry, names, constant, read)
+    return [*checked, *lines, f"return {rebuild_text(captured.rebuild, texts, lambda x, _: constant(x))}"]
 
 
-def asked(version, entry, names, constant, ask):
+def memoised_check(version, entry, names, constant, ask):
     """Lines around those that `ask`, and leave if a check has failed: they pass them by where what decides is the same as when it last passed."""
     places = decisive(version)
     if len(entry.current.versions) > 1 or not all(p < len(names) for p in places):  # others check other things, or the outside decides

@@ -40,7 +40,7 @@ def places(args, leaves):
     return None if rest else found
 
 
-def alike(text, x, constant, leaf):
+def structure_tests(text, x, constant, leaf):
     """Python conditions that hold where `text` is built as x is, of places; `leaf(n, text)` gives those of a leaf."""
     if type(x) is LeafPlace:
         return leaf(x.n, text)
@@ -49,16 +49,16 @@ def alike(text, x, constant, leaf):
     kind = type(x).__name__
     if type(x) is dict:
         tests = [f"type({text}) is {kind} and [*{text}] == {constant(list(x), 'keys')}"]
-        return [*tests, *(t for k, y in x.items() for t in alike(f"{text}[{written_key(k, constant)}]", y, constant, leaf))]
+        return [*tests, *(t for k, y in x.items() for t in structure_tests(f"{text}[{written_key(k, constant)}]", y, constant, leaf))]
     tests = [f"type({text}) is {kind} and len({text}) == {len(x)}"]
-    return [*tests, *(t for n, y in enumerate(x) for t in alike(f"{text}[{n}]", y, constant, leaf))]
+    return [*tests, *(t for n, y in enumerate(x) for t in structure_tests(f"{text}[{n}]", y, constant, leaf))]
 
 
 def written_key(key, constant):
     return repr(key) if type(key) in (str, int) else constant(key, "key")
 
 
-def made(rebuild, texts, constant):
+def rebuild_text(rebuild, texts, constant):
     """Text of what `rebuild` makes of leaves with these texts: tuples, lists and dicts are written, others rebuilt."""
 
     def text(x):

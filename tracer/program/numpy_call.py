@@ -18,7 +18,7 @@ import numpy as np
 from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
 from ..capture.capture import ARRAY, SCALAR
 from ..capture.handover import Located, follow, writeable
-from .emit_structure import listed, made
+from .emit_structure import listed, rebuild_text
 
 MISS = object()  # instead of a result: the call is another's, or has failed
 PASSED = np.zeros((), np.int64)  # the status of a call of which no check has failed
@@ -95,7 +95,7 @@ def finished(version, types):
     texts = [lines.leaf(out) for out in captured.outs]
     if None in texts:
         return None
-    result = made(captured.rebuild, texts, lines.program.constant)
+    result = rebuild_text(captured.rebuild, texts, lines.program.constant)
     return lines.define(lines.written(captured, result) if captured.writes else result)
 
 

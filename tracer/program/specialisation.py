@@ -78,7 +78,7 @@ class Specialisation:
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
         status = self.status(raw)
-        if any(asked(leaves, i, what) != answer for i, what, answer in captured.relied):
+        if any(relied_property(leaves, i, what) != answer for i, what, answer in captured.relied):
             return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
         if status:
             raise failure(captured.checks, status)[1]
@@ -139,7 +139,7 @@ class Specialisation:
         return value[()] if out.kind is SCALAR else value.item()
 
 
-def asked(leaves, i, what):
+def relied_property(leaves, i, what):
     """What a trace relied on of an argument."""
     x = leaves[i]
     if what[0] == "other than":

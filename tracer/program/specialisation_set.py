@@ -5,7 +5,7 @@ import numpy as np
 from ...backends.xla import dispatch
 from ...ir.types import type_of
 from ..capture.capture import ARRAY, SCALAR
-from ..capture.shared_containers import outer
+from ..capture.shared_containers import outer_reads
 from ..guards import guard
 from ..guards.outside import gathered
 from ..rules import rules
@@ -99,7 +99,7 @@ class SpecialisationSet:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)
-        self.apart += [read for read in outer(version.captured) if read.place not in {r.place for r in self.apart}]
+        self.apart += [read for read in outer_reads(version.captured) if read.place not in {r.place for r in self.apart}]
         self.straight = [v.straight for v in self.versions if v.straight is not None]
         self.draws = version.captured.outside.draws or None
         for place, read in version.captured.outside.reads.items():

@@ -4,7 +4,7 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from ..values.identity import window
-from ..values.storage import UnknownAlias, current_trace, either, memories
+from ..values.storage import UnknownAlias, current_trace, memories, select_whole
 from ..values.views import dynamic
 
 WINDOWS = 12  # so many windows of outer arrays are told apart, and so many of the loop's own
@@ -116,7 +116,7 @@ class Tags:
             with_tests = self.firsts[memory]
             first = Lit(with_tests[-1][1], COUNTER)
             for test, number in with_tests[:-1]:
-                first = either(current_trace().bring(test), Lit(number, COUNTER), first)
+                first = select_whole(current_trace().bring(test), Lit(number, COUNTER), first)
             param = self.emission.fresh(("weak", int))
             at = self.rows[memory] = self.emission.row(param, first, None)
             self.emission.results[at] = self.result(self.ends[memory])
@@ -136,13 +136,13 @@ class Tags:
                         for n in sorted(self.may[base]):
                             to = max(self.composed(n, chain, base), 0)
                             if n < OWN:
-                                x = either(OPS["eq"](held, Lit(n, COUNTER)), Lit(to, COUNTER), x)
+                                x = select_whole(OPS["eq"](held, Lit(n, COUNTER)), Lit(to, COUNTER), x)
                             elif to:
-                                x = either(OPS["eq"](self.window(held), Lit(n, COUNTER)), OPS["add"](held, Lit(to - n, COUNTER)), x)
+                                x = select_whole(OPS["eq"](self.window(held), Lit(n, COUNTER)), OPS["add"](held, Lit(to - n, COUNTER)), x)
                 else:
                     n = max(self.number(base, chain), 0)
                     x = Lit(n, COUNTER)
                     if n >= OWN:
                         x = OPS["add"](OPS["mul"](self.roll.counter, Lit(STEP, COUNTER)), Lit(STEP + n, COUNTER))
-                value = x if value is None else either(bring(test), x, value)
+                value = x if value is None else select_whole(bring(test), x, value)
             return value

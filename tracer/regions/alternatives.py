@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from ...ir.ops import OPS
-from ..numpy_api.meeting import MANY, settled
+from ..numpy_api.meeting import MANY, firmed_arguments
 from ..values.array import TracedScalar, bring
 from ..values.mixed import Mixed, has_mixed, mixed_in, number_of, replaced
 from ..values.speculate import capturing
@@ -75,7 +75,7 @@ WORDS |= {np.dtype(name): int for name in ("i1", "i2", "i4", "i8")}
 
 def of_numpy(f, args, kwargs):
     """A NumPy function of arguments with Mixed numbers."""
-    args, kwargs = settled(args, kwargs)
+    args, kwargs = firmed_arguments(args, kwargs)
     return apart(f, args, kwargs)
 
 

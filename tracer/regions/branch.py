@@ -44,16 +44,16 @@ def branch(test, body, orelse, rest, number):
     known = decided(test)
     if known is not None:
         code = body() if known else orelse() if orelse is not None else None
-        return settled(follow(code, rest, number), site)
+        return checked_completion(run_rest(code, rest, number), site)
     named = cells(body, orelse, rest)
     slots = [named[n] for n in sorted(site.names) if n in named]
-    then = lambda: follow(body(), rest, number)
-    other = lambda: follow(orelse() if orelse is not None else None, rest, number)
+    then = lambda: run_rest(body(), rest, number)
+    other = lambda: run_rest(orelse() if orelse is not None else None, rest, number)
     with capturing(test):
-        return settled(either_way(test, then, other, slots, site.after, watched(named)), site)
+        return checked_completion(either_way(test, then, other, slots, site.after, watched(named)), site)
 
 
-def follow(code, rest, number, live=None):
+def run_rest(code, rest, number, live=None):
     """What comes after a statement that ended with `code`: its rest, as far as control gets there; `live` after that."""
     if code is None:
         return rest() if rest is not None else None
@@ -72,7 +72,7 @@ def follow(code, rest, number, live=None):
         return either_way(falls, rest, lambda: gone, slots, site.after if live is None else live, watched(named))
 
 
-def settled(code, site):
+def checked_completion(code, site):
     """`code`, if the code around the statement can act on it."""
     if code is not None and code.open and not site.tail:
         raise UnsupportedError(
@@ -203,7 +203,7 @@ def _logical(condition, a, b, kinds):
     if not fine or any(s[0] not in merge.SCALARS or any(merge.type_of(p).kind not in kinds for p in merge.part_specs(s)[:1]) for s in specs):
         return None
     s = merge.join(*specs, x, y)
-    if s is None or merge.inexact(x, s) or merge.inexact(y, s):
+    if s is None or merge.int_beyond_float(x, s) or merge.int_beyond_float(y, s):
         return None
     values = []
     for run, v in ((a, x), (b, y)):

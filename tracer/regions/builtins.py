@@ -63,7 +63,7 @@ def is_one(x):
     return True
 
 
-def number(x):
+def scalar_operand(x):
     """A traced value of one element as a scalar operand."""
     value = x.value
     return value if not value.type.shape else OPS["reshape"](value, shape=())
@@ -71,7 +71,7 @@ def number(x):
 
 def real_number(x, wanted):
     """`number`, or the real part of a complex scalar of NumPy's, which is what that gives for a float or an int."""
-    value = number(x)
+    value = scalar_operand(x)
     if value.type.kind != "c":
         return value
     if not isinstance(x, TracedScalar) or x.weak is not None:
@@ -117,7 +117,7 @@ def bool_(x=False, /):
 
 def truth(x):
     """bool(x) of a traced number, as a traced Python bool."""
-    value = number(x)
+    value = scalar_operand(x)
     return TracedScalar(value if value.type.kind == "b" else OPS["ne"](value, Lit(0, value.type)), bool)
 
 
@@ -142,7 +142,7 @@ def real_of(imag):
         return imag if not isinstance(imag, np.generic) else builtins.complex(imag)
     if isinstance(imag, np.complexfloating):
         return builtins.float(imag.real)
-    return fresh(OPS["real"](number(imag))) if isinstance(imag, TracedScalar) and imag.dtype == np.complex64 else imag
+    return fresh(OPS["real"](scalar_operand(imag))) if isinstance(imag, TracedScalar) and imag.dtype == np.complex64 else imag
 
 
 def is_complex(x):
@@ -282,7 +282,7 @@ RULES = {**{name: (1, OPS[name]) for name in ("erf", "erfc", "gamma", "lgamma")}
 
 
 def floats(args):
-    return [operand_as(number(x) if isinstance(x, Traced) else x, WEAK_DTYPES[float], ()) for x in args]
+    return [operand_as(scalar_operand(x) if isinstance(x, Traced) else x, WEAK_DTYPES[float], ()) for x in args]
 
 
 def _math(real, ufunc):
@@ -330,7 +330,7 @@ def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
 
 @replaces(math.hypot)
 def hypot(*xs):
-    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(functools.reduce(np.hypot, floating(xs), 0.0))
+    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(functools.reduce(np.hypot, fresh_floats(xs), 0.0))
 
 
 @replaces(math.dist)
@@ -341,10 +341,10 @@ def dist(p, q):
 @replaces(math.fsum)
 def fsum(xs):
     xs = list(xs)
-    return math.fsum(xs) if not builtins.any(map(is_one, xs)) else float_(np.sum(np.stack(floating(xs))))
+    return math.fsum(xs) if not builtins.any(map(is_one, xs)) else float_(np.sum(np.stack(fresh_floats(xs))))
 
 
-def floating(xs):
+def fresh_floats(xs):
     return [fresh(x) for x in floats(xs)]
 
 

@@ -81,7 +81,7 @@ def _instance(f):
     return libraries(f, f) if type(run) in (types.FunctionType, types.WrapperDescriptorType) else f
 
 
-def _method(f):
+def _bound_method(f):
     g = f.__func__
     if current_trace() is not None:
         if stream_of(f) is not None:
@@ -115,17 +115,17 @@ def _partial(f):
     return f if inner is f.func and args is f.args and keywords is f.keywords else functools.partial(inner, *args, **keywords)
 
 
-def put(owner, key, value):
+def object_setattr(owner, key, value):
     """`object.__setattr__(owner, key, value)`"""
     CELL.cell_contents.put(owner, key, value)
 
 
-def remove(owner, key):
+def object_delattr(owner, key):
     """`object.__delattr__(owner, key)`"""
     CELL.cell_contents.remove(owner, key)
 
 
-STORES = {"__setattr__": put, "__delattr__": remove}
+STORES = {"__setattr__": object_setattr, "__delattr__": object_delattr}
 
 
 def libraries(f, found):
@@ -345,7 +345,7 @@ for _f in (functools.reduce, builtins.map, builtins.filter):
     REPLACED[_f] = functools.partial(lambda real, f, *args: real(CELL.cell_contents.call(f) if f is not None else f, *args), _f)
 
 RULES = {  # the kind of what is called -> what to call in its place
-    types.MethodType: _method,
+    types.MethodType: _bound_method,
     types.BuiltinFunctionType: building(_builtin),
     type: building(class_call),
     **dict.fromkeys(NUMPYS, building(_numpys)),

@@ -15,7 +15,7 @@ from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function
 from ..values.array import Traced, TracedScalar, fresh
 from ..values.promote import is_device_array
-from ..values.speculate import number
+from ..values.speculate import concrete_number
 from ..values.storage import current_trace
 from .builtins import REPLACED, replaces
 from .foreign import hooked
@@ -114,7 +114,7 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
 def size(x):
     """A size, which must be known: NumPy would take a traced number for no number at all."""
     x = settled(x)
-    found = number(x) if isinstance(x, TracedScalar) else None
+    found = concrete_number(x) if isinstance(x, TracedScalar) else None
     if found is not None:
         return found
     if is_traced(x):

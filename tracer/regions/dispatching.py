@@ -31,12 +31,12 @@ def dispatched(f):
 
 
 def _function(f, *args, **kwargs):
-    return CELL.cell_contents.call(chosen(f, args))(*args, **kwargs)
+    return CELL.cell_contents.call(implementation_for(f, args))(*args, **kwargs)
 
 
 def _method(f, *args, **kwargs):
     inside = dict(zip(f.__code__.co_freevars, [c.cell_contents for c in f.__closure__]))
-    found = chosen(inside["self"].dispatcher, args)
+    found = implementation_for(inside["self"].dispatcher, args)
     return CELL.cell_contents.call(found.__get__(inside["obj"], inside["cls"]))(*args, **kwargs)
 
 
@@ -44,11 +44,11 @@ def _bound(f, *args, **kwargs):
     if not args:
         return f(**kwargs)  # raises
     inside = vars(f)
-    found = chosen(inside["_unbound"].dispatcher, args)
+    found = implementation_for(inside["_unbound"].dispatcher, args)
     return CELL.cell_contents.call(found.__get__(inside["_obj"], inside["_cls"]))(*args, **kwargs)
 
 
-def chosen(f, args):
+def implementation_for(f, args):
     """The implementation for the class of the first argument; what is registered, and what for, is relied on."""
     outside, name = current_trace().root.outside, getattr(f, "__name__", "singledispatch")
     kind = type_(args[0]) if args and isinstance(args[0], Traced) else args[0].__class__

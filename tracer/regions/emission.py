@@ -216,7 +216,7 @@ class Emission:
     def number(self, slot, n, value, s):
         if s == induction.INT:
             c = self.roll.carried[slot]
-            induction.left(c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
+            induction.note_exit_value(c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
         return merge.made(value, s)
 
     def fresh(self, s):

@@ -154,7 +154,7 @@ class Roll:
         """The pass that assumes all that it shows."""
         for _ in range(PASSES):
             run = self.passed()
-            if not self.learn(run) and induction.settled(self, run):
+            if not self.learn(run) and induction.ints_settled(self, run):
                 break
             run.close()
         else:
@@ -282,7 +282,7 @@ class Roll:
         if merge.equal(x, y) and a[0] == "object":
             return a
         found = merge.join(a, b, x, y)
-        if found is None or merge.inexact(x, found, FAR) or merge.inexact(y, found, FAR):
+        if found is None or merge.int_beyond_float(x, found, FAR) or merge.int_beyond_float(y, found, FAR):
             raise self.refused(f"{slot.name} changes from {merge.spelled(a)} to {merge.spelled(b)}")
         return found
 

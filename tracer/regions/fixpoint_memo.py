@@ -18,7 +18,7 @@ def key(slot):
     return slot.name if slot.kind == "cell" else slot
 
 
-def place(roll, storage):
+def memory_key(roll, storage):
     """What a written memory can be found by at the next visit."""
     return True if storage is current_trace().root.status else roll.hint_of(storage)
 
@@ -26,7 +26,7 @@ def place(roll, storage):
 def keep(roll):
     """Note what a captured loop carries."""
     carried = {key(slot): (c.tree, c.whole) for slot, c in roll.carried.items()}
-    roll.loop.memory["solution"] = carried, [p for p in (place(roll, s) for s in roll.stores) if p is not None]
+    roll.loop.memory["solution"] = carried, [p for p in (memory_key(roll, s) for s in roll.stores) if p is not None]
     roll.loop.memory["failed"] = 0
 
 

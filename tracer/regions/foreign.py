@@ -121,7 +121,7 @@ def of_owner(f):
     unseen = isinstance(owner, types.GeneratorType) or isinstance(owner, np.ufunc) and owner.__name__.endswith("(vectorized)")  # code without hooks
     if unseen and current_trace().root.outside.knows(owner):
         return functools.partial(refused, f, REFUSED)
-    if changes(owner):
+    if may_change(owner):
         return functools.partial(ask, f)
     home = place_of(f)[0]
     if home.partition(".")[0] in CALLING and (not isinstance(f, type) or home == "itertools"):
@@ -129,7 +129,7 @@ def of_owner(f):
     return f
 
 
-def changes(x):
+def may_change(x):
     """Whether x is an object of a library, from outside, that may hold something else at the next call."""
     kind = type(x)
     return kind.__module__.startswith(OWNED) and current_trace().root.outside.knows(x)
@@ -137,7 +137,7 @@ def changes(x):
 
 def calling(f, /, *args, **kwargs):
     """A call of what may call its arguments: those of the user's get hooks."""
-    if any(map(changes, args)) and not is_traced([*args, *kwargs.values()]):
+    if any(map(may_change, args)) and not is_traced([*args, *kwargs.values()]):
         return ask(f, *args, **kwargs)
     if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
         current_trace().root.outside.stray.begin()

@@ -90,7 +90,7 @@ def patched(code):
             while start and found[start - 1].opname == "EXTENDED_ARG":
                 start -= 1
             load = [*code_units("LOAD_CONST", len(consts)), *code_units("UNARY_NEGATIVE")]
-            if not bare(found, at, last):
+            if not has_push_null(found, at, last):
                 null = code_units("PUSH_NULL")
                 load = [*load, *null] if sys.version_info >= (3, 13) else [*null, *load]
             room = ends[last] - found[start].offset
@@ -117,7 +117,7 @@ def called(found, at):
         last += 1
         if method(step):
             return last, names
-    return (last, names) if first.arg & 1 or last > at and bare(found, at, last) else (at, None)
+    return (last, names) if first.arg & 1 or last > at and has_push_null(found, at, last) else (at, None)
 
 
 def method(step):
@@ -125,7 +125,7 @@ def method(step):
     return step.opname == "LOAD_METHOD" or step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and bool(step.arg & 1)
 
 
-def bare(found, at, last):
+def has_push_null(found, at, last):
     """Whether an instruction of its own makes the call: PUSH_NULL before the load, or after it."""
     if found[at].arg & 1 or method(found[last]):
         return False

@@ -91,7 +91,7 @@ def handed(f, /, *args, **kwargs):
     simple = trace.root.outside.is_simple
     given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not simple(x) and not is_fixed(x)]
     given += [x for x in args if type(x) is np.ndarray and x.dtype.hasobject]
-    return seen(given, f, args, kwargs) if given else f(*args, **kwargs)
+    return rely_and_call(given, f, args, kwargs) if given else f(*args, **kwargs)
 
 
 def relied(*objects):
@@ -101,7 +101,7 @@ def relied(*objects):
         trace.root.outside.rely(*objects)
 
 
-def seen(given, f, args, kwargs):
+def rely_and_call(given, f, args, kwargs):
     """The call, with all that `given` leads to relied on.
 
     What fills in what it has put off until then is called once more: what changes nothing then is the same at every call.
@@ -154,4 +154,4 @@ def kept(x):
     return put_back
 
 
-RUNNING = (handed, handed_freely, seen)  # which run the call itself
+RUNNING = (handed, handed_freely, rely_and_call)  # which run the call itself

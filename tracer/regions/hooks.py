@@ -26,7 +26,7 @@ from . import alternatives, copying
 from .branch import branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
-from .foreign import ask, changes
+from .foreign import ask, may_change
 from .handed import RUNNING, handed
 from .importing import imported, importing
 from .kinds import ANSWERING
@@ -80,7 +80,7 @@ def attribute(owner, key, whole=True):
     if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__):
         looked_up(kind, key)
         return fallback(lambda: call(found.fget)(owner), owner, key)
-    if found is not None and key not in getattr(owner, "__dict__", ()) and changes(owner) and not callable(found):
+    if found is not None and key not in getattr(owner, "__dict__", ()) and may_change(owner) and not callable(found):
         return ask(getattr, owner, key)
     if kind is np.random.SeedSequence:
         trace.root.outside.draws.refuse_entropy(owner)
@@ -139,7 +139,7 @@ def item(owner, key, whole=True):
         return concatenated(owner, key)
     if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
         return handle(owner)[key]
-    if trace is not None and changes(owner) and not is_traced(key):
+    if trace is not None and may_change(owner) and not is_traced(key):
         return ask(operator.getitem, owner, key)
     found = _method(kind, "__getitem__")
     if found:
@@ -255,7 +255,7 @@ def delete_item(owner, key):
     if trace is not None and id(owner) in trace.root.outside.containers:
         owner = trace.root.outside.mirror(owner)
     if state.inside():
-        state.refuse(owner, f"an item of a {type(owner).__name__} is deleted")
+        state.refuse_change(owner, f"an item of a {type(owner).__name__} is deleted")
     found = _method(type(owner), "__delitem__")
     if found:
         found(owner, key)
@@ -287,7 +287,7 @@ def remove(owner, key):
     if current_trace() is not None:
         state.note(state.Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     if state.inside():
-        state.refuse(owner, f"an attribute of a {type(owner).__name__} is deleted")
+        state.refuse_change(owner, f"an attribute of a {type(owner).__name__} is deleted")
     object.__delattr__(owner, key) if type(of_class(kind, "__delattr__")) is types.FunctionType else delattr(owner, key)
     space = current_trace().root.outside.space_of(owner) if current_trace() is not None else None
     if space is not None:

@@ -34,7 +34,7 @@ def assume(carried, bounds):
             bounds[value] = guess
 
 
-def settled(roll, run):
+def ints_settled(roll, run):
     """Whether a pass has shown what it took the ints to be, and taking them for less would save no check."""
     roll.rounds += 1
     trips = min(roll.last() + 1, TRIPS)
@@ -76,7 +76,7 @@ def operand(x):
     return x._value
 
 
-def left(shown, first, value, root):
+def note_exit_value(shown, first, value, root):
     """Note what a loop leaves of an int it carried."""
     found, added = shown
     if found is not None:

@@ -32,7 +32,7 @@ class Answer(Read):
         return f"{named(self.function)}({', '.join(map(named, self.args))})"
 
 
-def note(function, *args):
+def rely_on_answer(function, *args):
     """Rely on an answer, which is given."""
     made = Answer(function, args, f"{function.__name__}({', '.join(getattr(x, '__name__', type(x).__name__) for x in args)})", locate())
     current_trace().root.outside.reads.setdefault(made.place, made)
@@ -65,7 +65,7 @@ def isinstance_(x, kinds, /):
     found, kind = plain(x, kinds), type(x)
     if kind is not type and any(of_user(k) for k in (kind, *asked) if isinstance(k, type)):
         if trace.root.outside.knows(x):
-            note(isinstance, x, kinds)
+            rely_on_answer(isinstance, x, kinds)
         else:
             whole(type(sample(x)) if kind.__module__.startswith(OURS) else kind, kinds, asked)
     return found
@@ -85,11 +85,11 @@ def whole(kind, kinds, asked):
     """Rely on what a class is to others: a subclass, or one that has the members of a protocol."""
     protocols = [k for k in asked if getattr(k, "_is_protocol", False)]
     for name in {n for k in protocols for n in members(k)} - NO_MEMBERS:
-        note(hasattr, kind, name)
+        rely_on_answer(hasattr, kind, name)
     if not protocols:
-        note(issubclass, kind, kinds)
+        rely_on_answer(issubclass, kind, kinds)
     elif len(protocols) < len(asked):
-        note(issubclass, kind, tuple(k for k in asked if k not in protocols))
+        rely_on_answer(issubclass, kind, tuple(k for k in asked if k not in protocols))
 
 
 @replaces(issubclass)
@@ -101,7 +101,7 @@ def issubclass_(kind, kinds, /):
         return one_of(asked, lambda k: of(k, "__subclasscheck__", kind, issubclass_))
     found = issubclass(kind, kinds)
     if any(of_user(k) for k in (kind, *asked) if isinstance(k, type)):
-        note(issubclass, kind, kinds)
+        rely_on_answer(issubclass, kind, kinds)
     return found
 
 

@@ -73,7 +73,7 @@ class LoopFrame:
         made = code.replace(
             co_code=bytes(lead) + bytes(text), co_consts=consts, co_argcount=0, co_posonlyargcount=0, co_kwonlyargcount=0,
             co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS), co_linetable=table + code.co_linetable,
-            co_exceptiontable=spelled(inside), co_qualname=code.co_qualname.removesuffix(PART) + PART,
+            co_exceptiontable=encoded_table(inside), co_qualname=code.co_qualname.removesuffix(PART) + PART,
         )  # fmt: skip
         ITERATED[made] = ITERATED[code]
         return made
@@ -230,7 +230,7 @@ def _loop(code, found, order, place):
     inside = [found[o] for o in body]
     if any(i.opname in LEAVES or over <= i.offset < over + 10 or i.opname in PUTS and under(i, body[i.offset]) <= depth for i in inside):
         return None
-    bound = {n for i in inside if "STORE_FAST" in i.opname or i.opname == "STORE_DEREF" for n in stored(i)}
+    bound = {n for i in inside if "STORE_FAST" in i.opname or i.opname == "STORE_DEREF" for n in stored_names(i)}
     shared = {i.argval for i in inside if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
     return LoopFrame(code, head, over, depth - 1, bound, shared)
 
@@ -240,7 +240,7 @@ def under(instruction, depth):
     return depth - PUTS[instruction.opname] + 1 - instruction.arg
 
 
-def stored(instruction):
+def stored_names(instruction):
     return instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
 
 
@@ -292,7 +292,7 @@ def handlers(code):
         return out
 
 
-def spelled(entries):
+def encoded_table(entries):
     """An exception table in bytes."""
     out = []
     for first, end, target, depth, lasti in entries:

@@ -17,7 +17,7 @@ from ..values.array import TracedScalar
 from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
-from .branch import decided, either_way, follow, refuse_globals, settled, watched
+from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
 from .fixpoint import Roll
 from .merge import pick
 from .run import Run
@@ -63,11 +63,11 @@ def plain(items, body, orelse, rest, number):
 def finished(code, orelse, rest, number, site):
     """What follows a loop that ended with `code`: its `else` unless it was left, then the rest."""
     if orelse is not None:
-        code = follow(code, orelse, number, site.middle)
+        code = run_rest(code, orelse, number, site.middle)
     if code is not None and LEFT in code.may:
         may = code.may - {LEFT} | {FALLS}
         code = Completion(pick(code.status == LEFT, FALLS, code.status), may, code.value) if len(may) > 1 else None
-    return settled(follow(code, rest, number), site)
+    return checked_completion(run_rest(code, rest, number), site)
 
 
 class LoopCapture:

@@ -143,7 +143,7 @@ def fits(kind, dtype, number):
             return False
 
 
-def inexact(x, s, edge=WHOLE):
+def int_beyond_float(x, s, edge=WHOLE):
     """Whether a leaf is a Python int that a float may not hold, as which the program carries it: what has to be checked."""
     if s[0] != "mixed" or s[2].kind not in "fc" or spec(x) != ("weak", int) or type(x) is int:
         return False
@@ -221,6 +221,6 @@ def pick(test, x, y):
     if both[0] != "mixed":
         return made(select(test.value, operand(x, both), operand(y, both)), both)
     for side, holds in ((x, test.value), (y, OPS["not"](test.value))):
-        if inexact(side, both):
+        if int_beyond_float(side, both):
             current_trace().check(OPS["or"](OPS["not"](holds), whole(side)), IntegerOverflow, message(TOO_LARGE, locate()))
     return mixed(select(test.value, widened(x, both), widened(y, both)), select(test.value, tag_of(x), tag_of(y)), both)

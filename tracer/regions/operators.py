@@ -20,7 +20,7 @@ from ..values.storage import current_trace
 from .branch import decided
 from .builtins import truth
 from .calls import ENVIRONMENT, environment
-from .foreign import ask, changes
+from .foreign import ask, may_change
 from .handed import called as call
 from .handed import handed
 from .objects import is_quick, iterated, special
@@ -44,7 +44,7 @@ def binary(plain, name, mirror):
         first = None if left in OWN else special(left, name)
         second = None if right in OWN or left is right else special(right, mirror)
         if first is None and second is None:
-            if current_trace() is not None and (changes(a) or changes(b)):
+            if current_trace() is not None and (may_change(a) or may_change(b)):
                 return at_once(plain, a, b)
             return handed(plain, a, b)
         if second is not None and issubclass(right, left) and getattr(right, mirror) is not getattr(left, mirror, None):

@@ -139,7 +139,7 @@ class Merger:
         if s[0] == "mixed":
             return self.mixed(x, y, s, name)
         if s[0] == "array":
-            if isinstance(x, TracedArray) and isinstance(y, TracedArray) and x.writeable != y.writeable and not (told(x) and told(y)):
+            if isinstance(x, TracedArray) and isinstance(y, TracedArray) and x.writeable != y.writeable and not (says_writeable(x) and says_writeable(y)):
                 return None
             return self.array(x, y, name)
         at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
@@ -150,7 +150,7 @@ class Merger:
         values, tags = [], []
         for run, leaf in ((self.a, x), (self.b, y)):
             with run.trace:
-                exact = merge.whole(leaf) if merge.inexact(leaf, s) else None
+                exact = merge.whole(leaf) if merge.int_beyond_float(leaf, s) else None
                 values.append(merge.widened(leaf, s))
                 tags.append(merge.tag_of(leaf))
             if exact is not None:
@@ -264,7 +264,7 @@ class Merger:
         return plan
 
 
-def told(leaf):
+def says_writeable(leaf):
     """Whether an array's memory says by itself whether it may be written."""
     return leaf.storage.readonly or leaf.writeable
 

@@ -44,13 +44,13 @@ class TracedText:
         return f"<text {self.template!r}>"
 
     def __add__(self, other):
-        return joined(lambda a, b: a + b, self, other)
+        return joined_text(lambda a, b: a + b, self, other)
 
     def __radd__(self, other):
-        return joined(lambda a, b: b + a, self, other)
+        return joined_text(lambda a, b: b + a, self, other)
 
 
-def joined(make, *parts):
+def joined_text(make, *parts):
     return TracedText(make, parts, "".join(p.template if isinstance(p, TracedText) else str(p) for p in parts))
 
 

@@ -150,13 +150,13 @@ def item(x, k):
     if isinstance(x, range | TracedRange):
         if isinstance(x, range) and not isinstance(k, Traced):
             return x[k]
-        return within(numbers.traced(numbers.plus(numbers.number(x.start), numbers.times(numbers.number(k), x.step))), x)
+        return noted_in_range(numbers.traced(numbers.plus(numbers.number(x.start), numbers.times(numbers.number(k), x.step))), x)
     if type(x) is BoundedArray:
         return x[k]
     return handle(x)[k] if isinstance(k, Traced) else x[k]
 
 
-def within(k, x):
+def noted_in_range(k, x):
     """An item of a range: noted to lie between its ends, which no sum of intervals shows."""
     if isinstance(k, TracedScalar) and isinstance(x, TracedRange):
         first, last = (numbers.ends(numbers.number(e)) for e in (x.start, x.stop))

@@ -57,7 +57,7 @@ def _find(code, space):
             made = build(node, private, imports, code)
         except SyntaxError:
             continue
-        if alike(made, code):
+        if same_code(made, code):
             return node, private, imports
     return None
 
@@ -99,7 +99,7 @@ def build(node, private, imports, code, extra=()):
     return made
 
 
-def alike(made, code):
+def same_code(made, code):
     """Whether two code objects are one function: the same instructions, names, constants, place by place.
 
     pytest rewrites asserts as it imports a test: there, everything but the code of the asserts must fit.
@@ -117,7 +117,7 @@ def alike(made, code):
     if code.co_name == "<lambda>" and set(made.co_positions()) != set(code.co_positions()):
         return False
     inner = [[c for c in m.co_consts if isinstance(c, types.CodeType)] for m in (made, code)]
-    return len(inner[0]) == len(inner[1]) and all(alike(a, b) for a, b in zip(*inner))
+    return len(inner[0]) == len(inner[1]) and all(same_code(a, b) for a, b in zip(*inner))
 
 
 def constants(code):
@@ -126,20 +126,20 @@ def constants(code):
     A class body names itself among them, as a part of what surrounds it.
     """
     own = None if code.co_flags & inspect.CO_OPTIMIZED else code.co_qualname
-    return [spelled(c) for c in code.co_consts if not isinstance(c, types.CodeType) and (own is None or c != own)]
+    return [constant_key(c) for c in code.co_consts if not isinstance(c, types.CodeType) and (own is None or c != own)]
 
 
 def loaded(code):
     """The constants that the instructions of a code object load; since Python 3.14 small ints are parts of instructions, and `co_consts` has none."""
     found = [i.argval for i in dis.get_instructions(code) if i.opcode in LOADS]
-    return {spelled(c) for c in found if not isinstance(c, types.CodeType)}
+    return {constant_key(c) for c in found if not isinstance(c, types.CodeType)}
 
 
-def spelled(constant):
+def constant_key(constant):
     if isinstance(constant, tuple):
-        return tuple(map(spelled, constant))
+        return tuple(map(constant_key, constant))
     if isinstance(constant, frozenset):
-        return frozenset(map(spelled, constant))
+        return frozenset(map(constant_key, constant))
     return type(constant), repr(constant)
 
 

@@ -65,7 +65,7 @@ def loads(nodes):
     return added | {n.id for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
-def stored(target):
+def assigned_names(target):
     return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
@@ -131,13 +131,13 @@ class Liveness:
             targets = s.targets if isinstance(s, ast.Assign) else [s.target]
             if s.value is None:
                 return out
-            return (out - set().union(*map(stored, targets))) | loads(targets) | loads(s.value)
+            return (out - set().union(*map(assigned_names, targets))) | loads(targets) | loads(s.value)
         if isinstance(s, ast.AugAssign):
-            return out | stored(s.target) | loads([s.target, s.value])
+            return out | assigned_names(s.target) | loads([s.target, s.value])
         if isinstance(s, ast.With):
             inner = self.broken(out, [s.body], out, leave, again) | out
             for item in s.items:
-                inner = inner - (stored(item.optional_vars) if item.optional_vars else set())
+                inner = inner - (assigned_names(item.optional_vars) if item.optional_vars else set())
                 inner |= loads([item.context_expr, item.optional_vars])
             return inner
         if isinstance(s, ast.Try | ast.TryStar):
@@ -160,7 +160,7 @@ class Liveness:
 
     def loop(self, s, out, leave, again):
         done = self.block(s.orelse, out, leave, again)
-        targets = stored(s.target) if isinstance(s, ast.For) else set()
+        targets = assigned_names(s.target) if isinstance(s, ast.For) else set()
         test = loads(s.test) if isinstance(s, ast.While) else loads(s.target)
         head = done | test
         while True:

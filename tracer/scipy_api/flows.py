@@ -55,7 +55,7 @@ def part(x, start, stop):
     return OPS["slice"](x, start=(start,), stop=(stop,), stride=(1,))
 
 
-def along(x, shape, axis):
+def repeated_vector(x, shape, axis):
     """A vector repeated to a matrix."""
     return OPS["broadcast"](x, shape=shape, dims=(axis,))
 
@@ -102,7 +102,7 @@ class Flow:
         return Builder.current().inline(many, [states, times, *parameters])[0]
 
     def keep(self, x):
-        return x if self.kept.all() else x * along(constant_of(self.kept), x.type.shape, 1)
+        return x if self.kept.all() else x * repeated_vector(constant_of(self.kept), x.type.shape, 1)
 
     def behind(self, z, jumps):
         """The states that set out at each time."""
@@ -116,7 +116,7 @@ class Flow:
         moved = zeros(m, n) if tangents[1] is None else tangents[1]
         starts, ends = moved, None
         if tangents[0] is not None:
-            shift = along(tangents[0], (m, n), 0)
+            shift = repeated_vector(tangents[0], (m, n), 0)
             ends = shift * self.slopes(z, times, parameters)
             starts = first_and_rest(moved, moved + self.keep(ends)) - shift * self.slopes(self.behind(z, jumps), times, parameters)
         both = self.with_tangents(moving)(times, beside(jumps, starts), *parameters, *(tangents[2 + i] for i in moving))

@@ -10,7 +10,7 @@ import sys
 from ...ir.core import splat
 from ...ir.ops import OPS
 from ...ir.ops.external import Pointwise
-from ..numpy_api.scipy_registry import RULES, refuse, rule
+from ..numpy_api.scipy_registry import RULES, refuse, scipy_rule
 from ..values.array import fresh
 from .special import SPECIAL
 
@@ -82,8 +82,8 @@ def hosted(name, real_only=False):
 
 
 for _name in FUNCTIONS:
-    rule(_name)(hosted(_name, _name in ("jve", "yve", "ive")))
-rule("jn")(hosted("jv"))
+    scipy_rule(_name)(hosted(_name, _name in ("jve", "yve", "ive")))
+scipy_rule("jn")(hosted("jv"))
 
 # -- on complex numbers, where the reals have ops --------------------------------------------------
 

@@ -59,11 +59,11 @@ class InitialValueProblem:
             part = RuleFunction(slope, (Kind(y, ARRAY), Kind(t, SCALAR), kinds), self, self.name)
         finally:
             status.value = before
-        self.func = settled(part, [y, t, *(x.value.type for x in given)])
+        self.func = closed_function(part, [y, t, *(x.value.type for x in given)])
         self.operands = [*(x.value for x in given), *(bring(v) for v in part.lifted)]
 
 
-def settled(part, types):
+def closed_function(part, types):
     """A captured function as one of its arguments and of the values around it; where a check in it fails, its result is NaN."""
     build = Builder(part.func.name)
     with build:

@@ -146,7 +146,7 @@ def lu_solve(lu_and_piv, b, trans=0, **given):
     packed, pivots = lu_and_piv
     check = options("lu_solve", given)
     x, y, vector = right_hand("lu_solve", matrix("lu_solve", packed, check), b, check)
-    order = fresh(order_of(handle(pivots), x.shape[0]))
+    order = fresh(pivot_permutation(handle(pivots), x.shape[0]))
     if trans:
         z = substitute(x, y, lower=False, transpose=True, conj=trans == 2)
         z = substitute(x, z, lower=True, transpose=True, conj=trans == 2, unit=True)
@@ -155,7 +155,7 @@ def lu_solve(lu_and_piv, b, trans=0, **given):
     return shaped(substitute(x, z, lower=False), vector)
 
 
-def order_of(pivots, n):
+def pivot_permutation(pivots, n):
     """The permutation that the exchanges amount to."""
     return foreign.run(bridge.library("lax.linalg.lu_pivots_to_permutation"), (pivots.astype(np.int32), n), {}).value
 

@@ -30,7 +30,7 @@ def centered(z, shape, full):
     return z[tuple(slice(k, k + m) for k, m in zip(start, shape))]
 
 
-def exchanged(mode, x, w):
+def swaps_operands(mode, x, w):
     """Whether "valid" needs the operands the other way round: one must be at least as large as the other everywhere."""
     if mode != "valid":
         return False
@@ -75,7 +75,7 @@ def convolve(in1, in2, mode="full", method="auto"):
     x, w = operands("convolve", in1, in2)
     if method == "fft" and x.dtype.kind in "iu":
         refuse("scipy.signal.convolve(method='fft') of integers", "method='direct' is exact.")
-    if exchanged(mode, x, w):
+    if swaps_operands(mode, x, w):
         x, w = w, x
     floating = x.dtype.kind in "fc"
     large = x.ndim > 3 or x.size * w.size > DIRECT
@@ -89,7 +89,7 @@ def correlate(in1, in2, mode="full", method="auto"):
     only("scipy.signal.correlate", mode=(mode, ("full", "valid", "same")))
     x, w = operands("correlate", in1, in2)
     back = (slice(None, None, -1),) * x.ndim
-    if exchanged(mode, x, w):
+    if swaps_operands(mode, x, w):
         return np.conj(correlate(w, x, mode, method)[back]).copy()
     return convolve(x, np.conj(w[back]), mode, method)
 
@@ -100,6 +100,6 @@ def fftconvolve(in1, in2, mode="full", axes=None):
     x, w = operands("fftconvolve", in1, in2)
     if x.dtype.kind in "iu":
         x, w = x.astype(np.float64), w.astype(np.float64)
-    if exchanged(mode, x, w):
+    if swaps_operands(mode, x, w):
         x, w = w, x
     return cropped(by_fourier(x, w, range(x.ndim)), mode, x, w).copy()

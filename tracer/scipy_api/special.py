@@ -10,7 +10,7 @@ from ..api import foreign
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import handle
-from ..numpy_api.scipy_registry import captures, only, refuse, rule
+from ..numpy_api.scipy_registry import captures, only, refuse, scipy_rule
 from ..values.array import TracedScalar, fresh, wrap
 from ..values.storage import current_trace
 
@@ -29,15 +29,15 @@ def jax_scipy(name):
 
 erf, erfc, gamma, lgamma, digamma, logistic = (op(name) for name in ("erf", "erfc", "gamma", "lgamma", "digamma", "logistic"))
 for _name, _op in {"erf": erf, "erfc": erfc, "expit": logistic}.items():
-    rule(_name)(_op)
+    scipy_rule(_name)(_op)
 for _name, _op in {"erfinv": "erf_inv", "i0e": "bessel_i0e", "i1e": "bessel_i1e", "gammainc": "igamma"}.items():
-    rule(_name, double=True)(op(_op))
+    scipy_rule(_name, double=True)(op(_op))
 for _name in ("gamma", "betainc"):
-    rule(_name, double=True)(op(_name))
+    scipy_rule(_name, double=True)(op(_name))
 for _name, _ufunc in {"expm1": np.expm1, "log1p": np.log1p, "exp2": np.exp2, "cbrt": np.cbrt}.items():
-    rule(_name)(_ufunc)
-rule("ndtri", double=True)(jax_scipy("special.ndtri"))
-rule("spence", double=True)(jax_scipy("special.spence"))
+    scipy_rule(_name)(_ufunc)
+scipy_rule("ndtri", double=True)(jax_scipy("special.ndtri"))
+scipy_rule("spence", double=True)(jax_scipy("special.spence"))
 
 
 def where(test, x, y):
@@ -49,7 +49,7 @@ def within(test, x, instead):
     return np.where(test, x, instead)
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def erfcinv(x):
     return -ndtri_(x / 2) * SQRT_HALF
 
@@ -57,23 +57,23 @@ def erfcinv(x):
 ndtri_ = jax_scipy("special.ndtri")
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def gammaln(x):
     return where(x == -np.inf, -np.inf, lgamma(x))
 
 
-@rule("psi", "digamma", double=True)
+@scipy_rule("psi", "digamma", double=True)
 def psi(x):
     return where(x == 0, -np.copysign(np.inf, x), digamma(x))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def rgamma(x):
     pole = (x <= 0) & (x == np.floor(x))
     return where(pole, 0.0, 1 / gamma(within(~pole, x, 1.0)))
 
 
-@rule()
+@scipy_rule()
 def gammasgn(x):
     below = (x < 0) & (np.floor(x) % 2 != 0)
     sign = where(below, -1.0, 1.0)
@@ -94,7 +94,7 @@ def correction(x):
     return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360 - w / 156)))))) / x
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def betaln(a, b):
     """By the gamma functions of small numbers, with Stirling's formula of large ones.  [SLATEC dlbeta]"""
     not_negative("betaln", a, b)
@@ -122,7 +122,7 @@ def large_betaln(a, b):
     return where(usual, z, where((a == 0) | (b == 0), np.inf, limit))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def beta(a, b):
     """By the gamma functions where they are finite, by exp(betaln) beyond."""
     not_negative("beta", a, b)
@@ -131,12 +131,12 @@ def beta(a, b):
     return where(small, ratio(x, y), np.exp(large_betaln(a, b)))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def gammaincc(a, x):
     return where((a == 0) & (x > 0), 0.0, op("igammac")(a, x))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def logit(x):
     """log(x / (1 - x)); about 1/2 by log1p, whose argument is exact."""
     near = (x >= 0.3) & (x <= 0.65)
@@ -145,24 +145,24 @@ def logit(x):
     return where(near, np.log1p(s) - np.log1p(-s), np.log(far / (1 - far)))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def log_expit(x):
     return -np.logaddexp(0.0, -x)
 
 
-@rule()
+@scipy_rule()
 def xlogy(x, y):
     zero = (x == 0) & ((y <= 0) | (y == np.inf))
     return where(zero, 0, x * np.log(within(~zero, y, 1))).astype(x.dtype)
 
 
-@rule()
+@scipy_rule()
 def xlog1py(x, y):
     zero = (x == 0) & ((y <= -1) | (y == np.inf))
     return where(zero, 0, x * np.log1p(within(~zero, y, 1))).astype(x.dtype)
 
 
-@rule()
+@scipy_rule()
 def entr(x):
     safe = within(x > 0, x, 1)
     return where(x > 0, -safe * np.log(safe), where(x == 0, 0, where(np.isnan(x), x, -np.inf))).astype(x.dtype)
@@ -174,31 +174,31 @@ def relative(x, y):
     return both, x1 * np.log(x1 / y1), x1, y1
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def rel_entr(x, y):
     both, z, _, _ = relative(x, y)
     rest = where((x == 0) & (y >= 0), 0.0, np.inf)
     return where(np.isnan(x) | np.isnan(y), np.nan, where(both, z, rest))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def kl_div(x, y):
     both, z, x1, y1 = relative(x, y)
     rest = where((x == 0) & (y >= 0), y, np.inf)
     return where(np.isnan(x) | np.isnan(y), np.nan, where(both, z - x1 + y1, rest))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def i0(x):
     return np.exp(np.abs(x)) * op("bessel_i0e")(x)
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def i1(x):
     return np.exp(np.abs(x)) * op("bessel_i1e")(x)
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def ndtr(x):
     """By erf near 0 and by erfc in the tails."""
     z = x * SQRT_HALF
@@ -207,7 +207,7 @@ def ndtr(x):
     return where(near, 0.5 + 0.5 * erf(within(near, z, 0.0)), where(x > 0, 1 - tail, tail))
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def log_ndtr(x):
     """log1p of the upper tail above -1; log of the lower one above -14; its continued fraction below.  [DLMF 7.9.1]"""
     upper, far = x > -1, x < -14
@@ -224,25 +224,25 @@ def log_ndtr(x):
 np_where = where
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def exprel(x):
     near = np.abs(x) < np.finfo(x.dtype).eps
     safe = within(near, 1, x)
     return where(near, 1 + x / 2, where(x > 717, np.inf, np.expm1(safe) / safe)).astype(x.dtype)
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def exp10(x):
     return np.power(10.0, x)
 
 
-@rule()
+@scipy_rule()
 def huber(delta, r):
     size = np.abs(r)
     return where(delta < 0, np.inf, where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))).astype(r.dtype)
 
 
-@rule()
+@scipy_rule()
 def pseudo_huber(delta, r):
     none = (delta == 0) | (r == 0)
     ratio = r / within(none, 1, delta)
@@ -250,7 +250,7 @@ def pseudo_huber(delta, r):
     return where((delta < 0) | np.isinf(ratio) & ~none, np.inf, where(none, 0, value)).astype(r.dtype)
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def boxcox(x, lmbda):
     flat = np.abs(lmbda) < 1e-19
     log = np.log(x)
@@ -258,7 +258,7 @@ def boxcox(x, lmbda):
     return where(flat, log, np.expm1(safe * log) / safe)
 
 
-@rule(double=True)
+@scipy_rule(double=True)
 def inv_boxcox(x, lmbda):
     flat = lmbda == 0
     safe = within(flat, 1.0, lmbda)
@@ -270,7 +270,7 @@ def inv_boxcox(x, lmbda):
 SPECIAL = "scipy.special"
 
 
-def floating(name, *arrays):
+def as_common_float(name, *arrays):
     """Arrays in the float dtype of them all, integers as float64."""
     xs = [handle(a) for a in arrays]
     dtype = np.result_type(*(x.dtype for x in xs), *([np.float64] if any(x.dtype.kind in "biu" for x in xs) else []))
@@ -288,7 +288,7 @@ def axes_of(axis, ndim):
 def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
     """The greatest term is left out of the sum, which log1p then takes."""
     only("scipy.special.logsumexp", return_sign=(return_sign, (False,)))
-    (x, *weights) = floating("scipy.special.logsumexp", *((a,) if b is None else (a, b)))
+    (x, *weights) = as_common_float("scipy.special.logsumexp", *((a,) if b is None else (a, b)))
     if weights:
         x, weight = np.broadcast_arrays(x, weights[0])
         x = where(weight == 0, -np.inf, x)
@@ -306,7 +306,7 @@ def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
 
 @captures(SPECIAL)
 def softmax(x, axis=None):
-    (x,) = floating("scipy.special.softmax", x)
+    (x,) = as_common_float("scipy.special.softmax", x)
     axis = axes_of(axis, x.ndim)
     terms = np.exp(x - x.max(axis=axis, keepdims=True))
     return terms / terms.sum(axis=axis, keepdims=True)
@@ -314,7 +314,7 @@ def softmax(x, axis=None):
 
 @captures(SPECIAL)
 def log_softmax(x, axis=None):
-    (x,) = floating("scipy.special.log_softmax", x)
+    (x,) = as_common_float("scipy.special.log_softmax", x)
     axis = axes_of(axis, x.ndim)
     top = x.max(axis=axis, keepdims=True)
     shifted = x - where(np.isfinite(top), top, 0)

@@ -32,7 +32,7 @@ def positive(*shapes):
     return np.all(np.stack([s > 0 for s in shapes]), axis=0) if shapes else True
 
 
-def named(name, parameters, defaults, args, kwargs):
+def ordered_parameters(name, parameters, defaults, args, kwargs):
     """The parameters of a call in order, as float64 arrays."""
     found = dict(zip(parameters, args))
     if len(args) > len(parameters) or set(kwargs) - set(parameters) or found.keys() & kwargs.keys():
@@ -61,7 +61,7 @@ class Continuous:
 
     def parameters(self, how, x, args, kwargs):
         names = (*self.shapes, "loc", "scale")
-        parts = named(f"{self.name}.{how}", names, {"loc": 0.0, "scale": 1.0}, args, kwargs)
+        parts = ordered_parameters(f"{self.name}.{how}", names, {"loc": 0.0, "scale": 1.0}, args, kwargs)
         x, *shapes, loc, scale = together(f"{self.name}.{how}", x, *parts)
         return x, shapes, loc, scale
 
@@ -100,7 +100,7 @@ class Discrete:
 
     def handler(self, how):
         def run(k, *args, **kwargs):
-            parts = named(f"{self.name}.{how}", (*self.shapes, "loc"), {"loc": 0.0}, args, kwargs)
+            parts = ordered_parameters(f"{self.name}.{how}", (*self.shapes, "loc"), {"loc": 0.0}, args, kwargs)
             k, *shapes, loc = together(f"{self.name}.{how}", k, *parts)
             fine, k = self.valid(*shapes), k - loc
             safe = [where(fine, s, 1.0) for s in shapes]

@@ -24,7 +24,7 @@ def module():
     return sys.modules[LINALG]
 
 
-def solved(function):
+def host_solver(function):
     """`function(*arrays)` on the host, NaN in the shape of the last one where it says that there is no solution."""
 
     def run(*arrays):
@@ -36,7 +36,7 @@ def solved(function):
     return run
 
 
-SYLVESTER = HostFunction(solved(lambda a, b, q: module().solve_sylvester(a, b, q)), lambda types: types[-1:], "solve_sylvester")
+SYLVESTER = HostFunction(host_solver(lambda a, b, q: module().solve_sylvester(a, b, q)), lambda types: types[-1:], "solve_sylvester")
 
 
 def on_host(function, *xs):
@@ -114,7 +114,7 @@ def band_solver(lower, upper):
     def run(ab, b):
         return module().solve_banded((lower, upper), ab, b, check_finite=False)
 
-    return HostFunction(solved(run), lambda types: types[-1:], "solve_banded")
+    return HostFunction(host_solver(run), lambda types: types[-1:], "solve_banded")
 
 
 def diagonals(ab, upper):

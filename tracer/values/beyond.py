@@ -73,7 +73,7 @@ def never(n):
     return n
 
 
-def inside(n, low, high):
+def require_range(n, low, high):
     """Have the program check that n lies there; whether it may at all."""
     least, most = interval(n) or (LOW, HIGH)
     if max(low, least) > min(high, most):
@@ -91,17 +91,17 @@ def noted(value, least, most):
 
 def add(n, big):
     low, high = LOW - big, HIGH - big
-    return OPS["add"](n, literal(big, n)) if inside(n, low, high) else None
+    return OPS["add"](n, literal(big, n)) if require_range(n, low, high) else None
 
 
 def taken(n, big):
     """big - n."""
-    return OPS["sub"](literal(big, n), n) if inside(n, big - HIGH, big - LOW) else None
+    return OPS["sub"](literal(big, n), n) if require_range(n, big - HIGH, big - LOW) else None
 
 
 def multiply(n, big):
     """0, and -1 * 2**63: of all other products none fits."""
-    return OPS["mul"](n, literal(big, n)) if inside(n, -1 if big == 2**63 else 0, 0) else None
+    return OPS["mul"](n, literal(big, n)) if require_range(n, -1 if big == 2**63 else 0, 0) else None
 
 
 def signed(n, big):
@@ -114,13 +114,13 @@ def signed(n, big):
     return OPS["ge" if big > 0 else "le"](n, Lit(0, n.type))
 
 
-def chosen(test, x, y):
+def folded_select(test, x, y):
     return (x if test else y) if isinstance(test, bool) else OPS["select"](test, x, y)
 
 
 def floor_divide(n, big):
     test = signed(n, big)
-    return noted(chosen(test, Lit(0, n.type), Lit(-1, n.type)), -1, 0)
+    return noted(folded_select(test, Lit(0, n.type), Lit(-1, n.type)), -1, 0)
 
 
 def remainder(n, big):
@@ -143,22 +143,22 @@ def remainder(n, big):
 
 def bit_and(n, big):
     """The bits of `big` beyond 64 are not all alike, so n must have none there."""
-    return noted(OPS["and"](n, Lit(big & HIGH, n.type)), 0, big & HIGH) if inside(n, 0, HIGH) else None
+    return noted(OPS["and"](n, Lit(big & HIGH, n.type)), 0, big & HIGH) if require_range(n, 0, HIGH) else None
 
 
 def bit_or(n, big):
     """As above: n must have them all."""
-    return OPS["or"](n, literal(big & HIGH | LOW, n)) if inside(n, LOW, -1) else None
+    return OPS["or"](n, literal(big & HIGH | LOW, n)) if require_range(n, LOW, -1) else None
 
 
 def power(n, big):
-    if big < 0 or not inside(n, -1, 1):
+    if big < 0 or not require_range(n, -1, 1):
         return None
     return noted(n if big % 2 else OPS["abs"](n), -1, 1)
 
 
 def raised(n, big):
-    return Lit(1, n.type) if inside(n, 0, 0) else None
+    return Lit(1, n.type) if require_range(n, 0, 0) else None
 
 
 def right(n, big):
@@ -170,7 +170,7 @@ def right(n, big):
 def left(n, big):
     if big < 0:
         return no_shift(n)
-    return Lit(0, n.type) if inside(n, 0, 0) else None
+    return Lit(0, n.type) if require_range(n, 0, 0) else None
 
 
 def no_shift(n):
@@ -182,7 +182,7 @@ def shifted_right(n, big):
     """big >> n, which fits once so many bits are gone."""
     not_negative(n)
     gone = max((big if big > 0 else ~big).bit_length() - 63, 0)
-    if not inside(n, gone, HIGH):
+    if not require_range(n, gone, HIGH):
         return None
     low = OPS["sub"](n, Lit(gone, n.type))
     return noted(OPS["shift_right"](Lit(big >> gone, n.type), OPS["minimum"](low, Lit(63, n.type))), *sorted((big >> gone, 0 if big > 0 else -1)))

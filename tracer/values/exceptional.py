@@ -38,24 +38,24 @@ def after(ufunc, values, result):
     if ufunc is np.power and kind == "f":
         base, exponent = values
         if not (isinstance(exponent, Lit) and 0 <= exponent.value <= 1):
-            check(either(bounded(result, exponent), infinite(base), infinite(exponent)), OverflowError, LARGE)
+            check(any_holds(bounded(result, exponent), infinite(base), infinite(exponent)), OverflowError, LARGE)
     elif ufunc is np.power and kind == "c":
         parts = [negated(infinite(OPS[name](result))) for name in ("real", "imag")]
         check(both(*parts), OverflowError, "complex exponentiation")
     elif ufunc is np.absolute and kind == "c":
         parts = [infinite(OPS[name](values[0])) for name in ("real", "imag")]
-        check(either(test("ne", result, np.inf), *parts), OverflowError, "absolute value too large")
+        check(any_holds(test("ne", result, np.inf), *parts), OverflowError, "absolute value too large")
 
 
 def floats(base, exponent):
     """0.0 has no negative powers, and negative floats no fractional ones that are floats."""
     zero_base(base, exponent, "0.0 cannot be raised to a negative power", lambda y: test("lt", y, 0), finite=True)
     if isinstance(exponent, Lit):
-        whole = Lit(not np.isfinite(exponent.value) or float(exponent.value).is_integer(), truth(exponent))
+        whole = Lit(not np.isfinite(exponent.value) or float(exponent.value).is_integer(), bool_type(exponent))
     else:
         whole = OPS["eq"](OPS["floor"](exponent), exponent)
     if not true(whole) and not (isinstance(base, Lit) and not base.value < 0):
-        real = either(negated(test("lt", base, 0)), whole, *([] if isinstance(exponent, Lit) else [test("ne", exponent, exponent)]))
+        real = any_holds(negated(test("lt", base, 0)), whole, *([] if isinstance(exponent, Lit) else [test("ne", exponent, exponent)]))
         check(real, UnsupportedError, COMPLEX)
 
 
@@ -66,13 +66,13 @@ def zero_base(base, exponent, text, negative, finite=False):
         low = OPS["and"](low, test("gt", exponent, -np.inf))
     elif finite and true(low) and exponent.value == -np.inf:
         return
-    check(either(test("ne", base, 0), negated(low)), ZeroDivisionError, text)
+    check(any_holds(test("ne", base, 0), negated(low)), ZeroDivisionError, text)
 
 
 def complex_exponent(y):
     if isinstance(y, Lit):
-        return Lit(bool(y.value.real < 0 or y.value.imag != 0), truth(y))
-    return either(test("lt", OPS["real"](y), 0), test("ne", OPS["imag"](y), 0))
+        return Lit(bool(y.value.real < 0 or y.value.imag != 0), bool_type(y))
+    return any_holds(test("lt", OPS["real"](y), 0), test("ne", OPS["imag"](y), 0))
 
 
 def exponent_of(y):
@@ -87,7 +87,7 @@ def exponent_of(y):
 # -- tests that may be of literals -----------------------------------------------------------------
 
 
-def truth(x):
+def bool_type(x):
     return x.type.like(dtype=bool)
 
 
@@ -95,12 +95,12 @@ def test(name, x, y):
     """A comparison with a number, or of operands; a literal where both are."""
     y = y if isinstance(y, Value | Lit) else Lit(y, x.type)
     if isinstance(x, Lit) and isinstance(y, Lit):
-        return Lit(bool(OPS[name].body(x.value, y.value)), truth(x))
+        return Lit(bool(OPS[name].body(x.value, y.value)), bool_type(x))
     return OPS[name](x, y)
 
 
 def infinite(x):
-    return either(test("eq", x, np.inf), test("eq", x, -np.inf))
+    return any_holds(test("eq", x, np.inf), test("eq", x, -np.inf))
 
 
 def bounded(power, exponent):
@@ -117,7 +117,7 @@ def negated(x):
     return Lit(not x.value, x.type) if isinstance(x, Lit) else OPS["not"](x)
 
 
-def either(*tests):
+def any_holds(*tests):
     """Whether any holds."""
     if any(map(true, tests)):
         return next(t for t in tests if true(t))

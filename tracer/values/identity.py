@@ -13,7 +13,7 @@ from ...ir.ops.control import TRUTH
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
 from .array import TracedArray, TracedScalar
-from .storage import AliasSet, UnknownAlias, current_trace, either, memories
+from .storage import AliasSet, UnknownAlias, current_trace, memories, select_whole
 from .views import dynamic
 
 COPY = "Take a copy where it is chosen: x = y.copy()."
@@ -43,14 +43,14 @@ def share(x, y, ask):
     for i in arguments(x):
         for j in arguments(y) - {i}:
             rely(i, ("apart", j), True)
-    return answer(x, y, lambda a, b: a[0] is b[0] and bool(ask(*seen(a[0], a[1], b[1]))))
+    return answer(x, y, lambda a, b: a[0] is b[0] and bool(ask(*sample_views(a[0], a[1], b[1]))))
 
 
 def arguments(x):
     return {s.origin for s in memories(x.storage) if s.origin is not None and s.trace is current_trace().root}
 
 
-def seen(storage, *chains):
+def sample_views(storage, *chains):
     """ndarrays that lie in one as the windows lie in the memory."""
     if any(map(dynamic, chains)):
         text = "whether two windows of an array share memory is asked, of which data decide where one lies"
@@ -63,7 +63,7 @@ def window(storage, chain):
     """What tells which elements of a memory a chain of views shows, and in which order; None where that is not known."""
     if isinstance(storage, AliasSet | UnknownAlias) or storage.frozen or dynamic(chain):
         return None
-    whole, shown = seen(storage, (), chain)
+    whole, shown = sample_views(storage, (), chain)
     if not np.may_share_memory(whole, shown):
         return None
     steps = tuple([step if n > 1 else 0 for step, n in zip(shown.strides, shown.shape)])
@@ -81,8 +81,8 @@ def leaf(a, b, ask):
         if isinstance(p[0], UnknownAlias) and p[0] is not q[0] and {*memories(p[0])} & {*memories(q[0])}:
             text = "an array that is one of several, as data decided in a loop, is compared with one of them"
             raise UnsupportedError(message(text, locate(), COPY))
-    if a[0] is not b[0] and (standing(a[0]) and not inside(b[0], a[0]) or standing(b[0]) and not inside(a[0], b[0])):
-        raise unknown()
+    if a[0] is not b[0] and (standing(a[0]) and not made_in_trip(b[0], a[0]) or standing(b[0]) and not made_in_trip(a[0], b[0])):
+        raise unknown_identity()
     return Lit(ask(a, b), TRUTH)
 
 
@@ -91,7 +91,7 @@ def standing(storage):
     return storage.trace is not None and storage in storage.trace.standing
 
 
-def inside(storage, other):
+def made_in_trip(storage, other):
     """Whether memory was made in the trip at whose beginning `other` was there already."""
     trace = storage.trace
     while trace is not None and trace is not other.trace:
@@ -99,7 +99,7 @@ def inside(storage, other):
     return trace is not None and not standing(storage)
 
 
-def unknown():
+def unknown_identity():
     text = "whether a name that a loop carries is another array, or a view of one, is asked in the loop"
     return CannotRoll(message(text, locate(), "Ask before the loop, or carry a number that says which array it is."))
 
@@ -114,7 +114,7 @@ def of_each(storage, chain, ask):
     for test, base, steps in reversed(storage.choices):
         x = of_each(base, (*steps, *chain), ask)
         same = value is None or isinstance(x, Lit) and isinstance(value, Lit) and bool(x.value) == bool(value.value)
-        value = x if same else either(current_trace().bring(test), x, value)
+        value = x if same else select_whole(current_trace().bring(test), x, value)
     return value
 
 
@@ -125,7 +125,7 @@ def rely(origin, what, found):
 def owner(x):
     """Whether an array owns its memory, as far as arrays go; None where data decide."""
     if any(map(standing, memories(x.storage))):
-        raise unknown()
+        raise unknown_identity()
     if isinstance(x.storage, UnknownAlias) and x.storage.told is None:
         return None
     value = of_each(x.storage, x.chain, lambda storage, chain: Lit(not chain, TRUTH))

@@ -30,7 +30,7 @@ class Mixed(TracedScalar):
     def __init__(self, value, tag, kinds, where=None, choice=None):
         self.tag, self.kinds = tag, tuple(sorted(kinds, key=NUMBERS.get))
         self.where, self.choice = where or locate(), open_choice() if choice is None else choice
-        self.joined = joined(self.kinds, value.type.dtype)
+        self.joined = common_kind(self.kinds, value.type.dtype)
         super().__init__(value, self.joined[1] if self.joined and self.joined[0] == "weak" else None)
 
     @property
@@ -44,7 +44,7 @@ class Mixed(TracedScalar):
         return None
 
     def fail(self):
-        said = " or ".join(map(spelled, self.kinds))
+        said = " or ".join(map(kind_text, self.kinds))
         text = f"a number is {said}, as data decides at {self.where}, and its kind decides what happens here"
         hint = "Give both sides one kind of number: float(x), or x.dtype.type(number)."
         unmerged(self.choice, UnsupportedError(message(text, locate(), hint)))
@@ -67,11 +67,11 @@ def dtype_of(kind):
     return WEAK_DTYPES[kind[1]] if kind[0] == "weak" else kind[1]
 
 
-def spelled(kind):
+def kind_text(kind):
     return f"a Python {kind[1].__name__}" if kind[0] == "weak" else repr(Tensor((), kind[1]))
 
 
-def joined(kinds, dtype):
+def common_kind(kinds, dtype):
     """The one kind that a number of several is given back as, if it is a wider one that Python programs take for the others."""
     weak = [k[1] for k in kinds if k[0] == "weak"]
     strong = [k for k in kinds if k[0] == "strong"]

@@ -151,17 +151,17 @@ def _add(x, y, z):
         if isinstance(b, Lit):
             c = int(b.value)
             return between(a, max(LOW - c, LOW), min(HIGH - c, HIGH))
-    return alike(OPS["and"](OPS["xor"](x, z), OPS["xor"](y, z)))
+    return nonnegative(OPS["and"](OPS["xor"](x, z), OPS["xor"](y, z)))
 
 
 def _sub(x, y, z):
     if isinstance(y, Lit):
         c = int(y.value)
         return between(x, max(LOW + c, LOW), min(HIGH + c, HIGH))
-    return alike(OPS["and"](OPS["xor"](x, y), OPS["xor"](x, z)))
+    return nonnegative(OPS["and"](OPS["xor"](x, y), OPS["xor"](x, z)))
 
 
-def alike(signs):
+def nonnegative(signs):
     return OPS["ge"](signs, Lit(0, signs.type))
 
 
@@ -182,12 +182,12 @@ def near(exact, z):
 def _pow(x, y, z):
     if isinstance(y, Lit) and y.value > 1:
         n = int(y.value)
-        high, low = root(HIGH, n), root(-LOW, n)
+        high, low = integer_root(HIGH, n), integer_root(-LOW, n)
         return between(x, -(low if n % 2 else high), high)
     return near(OPS["pow"](cast_to(x, WIDE), cast_to(y, WIDE)), z)
 
 
-def root(top, n):
+def integer_root(top, n):
     """The greatest whole number whose n-th power is at most `top`."""
     low, high = 0, 1 << (64 // n + 1)
     while high - low > 1:

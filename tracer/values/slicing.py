@@ -19,7 +19,7 @@ select, lt, ge, add, and_ = (OPS[n] for n in ("select", "lt", "ge", "add", "and"
 
 def basic(x, key):
     """The Index step of a basic key."""
-    key = tuple([settled(k) if isinstance(k, slice) else k for k in key])
+    key = tuple([known_slice(k) if isinstance(k, slice) else k for k in key])
     static = tuple(0 if isinstance(k, TracedScalar) else slice(0, k.count) if isinstance(k, Moving) else k for k in key)
     try:
         shape = x.shadow[static].shape
@@ -68,7 +68,7 @@ class Moving:
         return start
 
 
-def settled(k):
+def known_slice(k):
     """A slice with the numbers that are known put in; a `Moving` one if its start is traced and its length is not."""
     parts = [concrete(p) if isinstance(p, Traced) else p for p in (k.start, k.stop, k.step)]
     if not any(isinstance(p, Traced) for p in parts):

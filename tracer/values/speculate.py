@@ -91,7 +91,7 @@ class Speculation:
         for t in self.taken:
             if t.choice == number:
                 return t.truth
-        return take(self, value, number) if number in self.wanted else None
+        return make_choice(self, value, number) if number in self.wanted else None
 
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
@@ -153,10 +153,10 @@ def whole_number(x):
     Only what follows from the call's own Python numbers is: the number may then change now and then. What
     depends on an array's contents may change at each call, and each would be a trace of its own.
     """
-    return number(x) if x.type.kind in "iu" else None
+    return concrete_number(x) if x.type.kind in "iu" else None
 
 
-def number(x):
+def concrete_number(x):
     """Likewise of any kind: the length of a window may be a float."""
     return contents(x.value) if choices() is not None and not x.type.shape and from_numbers(x.value) else None
 
@@ -185,7 +185,7 @@ def from_numbers(value):
     return True
 
 
-def take(made, value, number):
+def make_choice(made, value, number):
     """Make a choice: as was said beforehand, or as this call's data has it."""
     source = locate()
     if len(made.taken) >= LONGEST:

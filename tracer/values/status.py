@@ -67,7 +67,7 @@ def quoted(status):
 # -- indices ---------------------------------------------------------------------------------------
 
 
-def within(index, n, below=True, above=True):
+def indices_in_range(index, n, below=True, above=True):
     """Whether each of the indices is in [-n, n), tested on the sides asked for."""
     shape = index.type.shape
     least, size = (Lit(v, index.type.like(shape)) for v in (-n, n))
@@ -83,11 +83,11 @@ def all_within(index, n, below=True, above=True, repeated=False):
     where there is one. Elsewhere XLA makes one pass of looking.
     """
     if not index.type.shape:
-        return within(index, n, below, above), index
+        return indices_in_range(index, n, below, above), index
     if not repeated or index.type.size <= SMALL:
         first = _first(index, n, below, above)
-        return within(first, n, below, above), first
-    inside = OPS["reduce_and"](within(index, n, below, above), axes=tuple(range(index.type.ndim)))
+        return indices_in_range(first, n, below, above), first
+    inside = OPS["reduce_and"](indices_in_range(index, n, below, above), axes=tuple(range(index.type.ndim)))
     builders = []
     for name, body in (("outside", lambda x: _first(x, n, below, above)), ("inside", lambda x: Lit(0, STATUS))):
         build = Builder(name)
@@ -99,5 +99,5 @@ def all_within(index, n, below=True, above=True, repeated=False):
 
 def _first(index, n, below, above):
     flat = reshape_to(index, (index.type.size,))
-    at = OPS["argmax"](OPS["not"](within(flat, n, below, above)), axis=0)
+    at = OPS["argmax"](OPS["not"](indices_in_range(flat, n, below, above)), axis=0)
     return reshape_to(OPS["dynamic_slice"](flat, at, sizes=(1,)), ())

@@ -71,7 +71,7 @@ class AliasSet(Storage):
         value = None
         for (test, _, steps), base in reversed(list(zip(self.choices, found))):
             x = through(current_trace().bring(base), (*steps, *chain))
-            value = x if value is None else either(current_trace().bring(test), x, value)
+            value = x if value is None else select_whole(current_trace().bring(test), x, value)
         if self.trace is current_trace() and now is _now and not chain:
             self.memo = found, value
         return value
@@ -87,7 +87,7 @@ class AliasSet(Storage):
                 current_trace().check(Lit(False, TRUTH) if mine is None else NOT(mine), ValueError, text)
                 continue
             base = bring(storage.value)
-            storage.write(placed(base, steps, new if mine is None else either(mine, new, through(base, steps))))
+            storage.write(placed(base, steps, new if mine is None else select_whole(mine, new, through(base, steps))))
 
     def mine(self, n):
         """Whether it is the n-th, as a value of the present trace; None where there is but one."""
@@ -175,7 +175,7 @@ class Plain(Storage):
         raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
 
 
-def either(test, x, y):
+def select_whole(test, x, y):
     """`x if test else y`, of whole values, by one bool."""
     if isinstance(test, Lit):
         return x if test.value else y

@@ -48,7 +48,7 @@ def test_every_example_and_the_page():
         except AssertionError as error:
             failures.append(f"{example.text}\n    {str(error).strip()}")
     assert not failures, "\n".join(failures)
-    text, made = PAGE.read_text(), page.made(seen)
+    text, made = PAGE.read_text(), page.page_text(seen)
     kept = [line for line in rows(text) if run.here(line.split("`")[1])]
     found = rows(made) == kept and (kept != rows(text) or made == text)
     assert found, "docs/numpy.md is not what the examples give: python -m wengert numpy > docs/numpy.md"

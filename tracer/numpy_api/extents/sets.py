@@ -6,7 +6,7 @@ from ....ir.ops import OPS
 from ...common.emit import counted
 from ...common.errors import message
 from ...common.frames import locate
-from ...extents.align import chosen, from_zero, harmless, inside
+from ...extents.align import from_zero, harmless, inside, mask_extent
 from ...extents.bounded import BoundedArray, SpanExtent, made, refused
 from ...extents.indexing import getitem
 from ...extents.numbers import traced
@@ -36,7 +36,7 @@ def front(x):
     return fresh(harmless(x, missing(x.array.type), (0,))), x.lengths[0]
 
 
-def in_order(x):
+def sorted_with_order(x):
     """(the elements of a row in order, the place each had)."""
     return map(fresh, sorted_along(x.value, 0, counted(x.shape)))
 
@@ -76,22 +76,22 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
         x = x[order]
     else:
         x, count = front(ar)
-        x, order = in_order(x) if return_index or return_inverse else (np.sort(x), None)
+        x, order = sorted_with_order(x) if return_index or return_inverse else (np.sort(x), None)
     differ = np.any(np.not_equal(x[1:], x[:-1]), axis=1) if rows else differing(x, equal_nan)
-    extent = chosen(first_of(x.shape[0], count, differ))
+    extent = mask_extent(first_of(x.shape[0], count, differ))
     values = np.moveaxis(np.reshape(x, shape), 0, axis) if rows else x
     extents = [extent if d == (axis if rows else 0) else None for d in range(values.ndim)]
     found = [BoundedArray(fresh(values.value), extents)]
     if return_index:
         found.append(BoundedArray(order, (extent,)))
     if return_inverse:
-        found.append(inverse(order, extent, ar, count, rows or axis is not None))
+        found.append(inverse_indices(order, extent, ar, count, rows or axis is not None))
     if return_counts:
         found.append(BoundedArray(lengths(extent, x.shape[0], count), (extent,)))
     return tuple(found) if len(found) > 1 else found[0]
 
 
-def inverse(order, extent, ar, count, along):
+def inverse_indices(order, extent, ar, count, along):
     """For each element the number of its value."""
     rank = np.cumsum(fresh(extent.mask.value)) - 1
     out = rank[np.argsort(order)]
@@ -107,7 +107,7 @@ def lengths(extent, n, count):
     return np.append(next_[1:], end) - places
 
 
-def shown(of, kind, **options):
+def register_unique(of, kind, **options):
     def run(x, /):
         return kind(*unique(x, equal_nan=False, **options))
 
@@ -116,9 +116,9 @@ def shown(of, kind, **options):
 
 HANDLERS[np.unique] = FUNCTIONS[np.unique] = unique
 HANDLERS[np.unique_values] = FUNCTIONS[np.unique_values] = lambda x, /: unique(x, equal_nan=False)
-shown(np.unique_all, ALL, return_index=True, return_inverse=True, return_counts=True)
-shown(np.unique_inverse, INVERSE, return_inverse=True)
-shown(np.unique_counts, COUNTS, return_counts=True)
+register_unique(np.unique_all, ALL, return_index=True, return_inverse=True, return_counts=True)
+register_unique(np.unique_inverse, INVERSE, return_inverse=True)
+register_unique(np.unique_counts, COUNTS, return_counts=True)
 
 
 # -- two of them -----------------------------------------------------------------------------------
@@ -158,13 +158,13 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     """What is there twice, of the elements of both in order."""
     known = [(np.ravel(x), None) if assume_unique else unique(x, True) if return_indices else (unique(x), None) for x in (ar1, ar2)]
     x, count = front(concatenate([values for values, _ in known]))
-    x, order = in_order(x) if return_indices else (np.sort(x), None)
+    x, order = sorted_with_order(x) if return_indices else (np.sort(x), None)
     if x.shape[0] < 2 or not (assume_unique or all(getattr(v, "array", v).shape[0] for v, _ in known)):
         twice = fresh(getattr(x, "array", x).value)[:0]
         return (twice, handle(np.zeros(0, int)), handle(np.zeros(0, int))) if return_indices else twice
     meant = inside(SpanExtent(0, traced(count)), x.shape[0])
     same = np.equal(x[1:], x[:-1])
-    extent = chosen(same.value if meant is True else OPS["and"](same.value, fresh(meant)[1:].value))
+    extent = mask_extent(same.value if meant is True else OPS["and"](same.value, fresh(meant)[1:].value))
     twice = BoundedArray(fresh(x[:-1].value), (extent,))
     if not return_indices:
         return twice
@@ -185,7 +185,7 @@ def setxor1d(ar1, ar2, assume_unique=False):
     alone = np.not_equal(x[1:], x[:-1])
     last = np.equal(fresh(counted((n,))), end - 1)
     behind = np.logical_or(np.append(alone, True), last)
-    return BoundedArray(fresh(x.value), (chosen(OPS["and"](first_of(n, count, alone), behind.value)),))
+    return BoundedArray(fresh(x.value), (mask_extent(OPS["and"](first_of(n, count, alone), behind.value)),))
 
 
 @set_function(np.setdiff1d)
