@@ -12,14 +12,26 @@ from .tracer.api.readable import source
 from .tracer.api.solving import implicit_solve
 from .tracer.api.transforms import grad, jvp, value_and_grad, vjp
 from .tracer.api.vmap import vmap
-from .tracer.common.errors import CheckError, ConcretizationError, DerivativeError, Fallback, LeakError, ShapeError, UnsupportedError, WengertError
+from .tracer.common.errors import (
+    CheckError,
+    ConcretizationError,
+    DerivativeError,
+    Fallback,
+    LeakError,
+    ShapeError,
+    UnsupportedError,
+    WengertError,
+)
 from .tracer.rules.rules import rule
 from .tracer.scipy_api import handlers as scipy_api
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError", "WengertError",
-    "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve", "jacfwd", "jacrev",
-    "jit", "jvp", "linearize", "numpy_api", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "CheckError", "ConcretizationError", "DerivativeError", "Fallback", "LeakError", "ShapeError", "UnsupportedError",
+    "WengertError",
+    "checkpoint", "custom_jvp", "custom_vjp", "from_jax", "grad", "hessian", "hvp", "implicit_root", "implicit_solve",
+    "jacfwd", "jacrev",
+    "jit", "jvp", "linearize", "numpy_api", "rule", "scipy_api", "source", "stop_gradient", "value_and_grad", "vjp",
+    "vmap",
 ]  # fmt: skip

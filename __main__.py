@@ -6,8 +6,8 @@
     python -m wengert cache [DIRECTORY] [--clear]
     python -m wengert --version
 
-Each has --help. Exit status: 0, done; 1, the job trained a network that is worse than it must be, or the program ended in an exception,
-or nobody read on; 2, what was asked for is not there or cannot be, and one message on stderr says why.
+Each has --help. Exit status: 0, done; 1, the job trained a network that is worse than it must be, or the program ended
+in an exception, or nobody read on; 2, what was asked for is not there or cannot be, and one message on stderr says why.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from .tracer.cache import keep, store
 from .tracer.catalogue import page
 from .tracer.common import pytree
 
-AFTER = """See also, each with --help: python -m wengert ir, numpy, cache. Exit status: 0, done; 1, the network is worse than it must be; 2, what was
-asked for is not there or cannot be."""
-EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")  # f32[], which Python cannot read, outside strings
+AFTER = """See also, each with --help: python -m wengert ir, numpy, cache. Exit status: 0, done; 1, the network is worse
+than it must be; 2, what was asked for is not there or cannot be."""
+# f32[], which Python cannot read, outside strings
+EMPTY = re.compile(rf"""'[^']*'|"[^"]*"|\b({"|".join(DTYPES)})\[\s*\]""")
 
 
 class Mistake(Exception):
@@ -90,7 +91,9 @@ def resolve(target: str) -> Callable[..., Any]:
     for part in name.split("."):
         if not hasattr(found, part):
             functions = [n for n, f in inspect.getmembers(found, inspect.isfunction) if f.__module__ == found.__name__]
-            raise Mistake(f"{module} has no function {name!r}" + (f"; it has {', '.join(functions)}" if functions else ""))
+            raise Mistake(
+                f"{module} has no function {name!r}" + (f"; it has {', '.join(functions)}" if functions else "")
+            )
         found = getattr(found, part)
     if not callable(found):
         raise Mistake(f"{target} is no function but {type(found).__name__} {found!r:.40}")
@@ -123,7 +126,10 @@ def argument(spec: str) -> Any:
     except IRTypeError as error:
         raise Mistake(str(error)) from None
     except (ValueError, SyntaxError, MemoryError):
-        raise Mistake(f"cannot read the SPEC {spec!r}; write a type, such as f64[3,4] or f32[], or a Python value, such as 3 or True") from None
+        raise Mistake(
+            f"cannot read the SPEC {spec!r}; write a type, such as f64[3,4] or f32[], or a Python value, such as 3 or "
+            "True"
+        ) from None
 
 
 def _read(node: Any) -> Any:
@@ -159,14 +165,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def main_numpy(argv: Sequence[str]) -> int:
-    argparse.ArgumentParser("python -m wengert numpy", description="Print what there is of NumPy: docs/numpy.md.").parse_args(argv)
+    argparse.ArgumentParser(
+        "python -m wengert numpy", description="Print what there is of NumPy: docs/numpy.md."
+    ).parse_args(argv)
     print(page.page_text(), end="")
     return 0
 
 
 def main_cache(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser("python -m wengert cache", description="List the programs kept on disk, the one used last first.")
-    parser.add_argument("directory", metavar="DIRECTORY", nargs="?", help=f"default: what {keep.VARIABLE} names, or {keep.default()}")
+    parser = argparse.ArgumentParser(
+        "python -m wengert cache", description="List the programs kept on disk, the one used last first."
+    )
+    parser.add_argument(
+        "directory", metavar="DIRECTORY", nargs="?", help=f"default: what {keep.VARIABLE} names, or {keep.default()}"
+    )
     parser.add_argument("--clear", action="store_true", help="remove them")
     given = parser.parse_args(argv)
     if given.directory and not os.path.isdir(given.directory):
@@ -180,19 +192,39 @@ def main_cache(argv: Sequence[str]) -> int:
     sizes = dict(found)
     for path in store.newest(found):
         data = store.unpacked(store.read(path) or b"")
-        what = data[1][keep.TEXT].decode().partition("\n")[0].removeprefix("func ").removesuffix(" {") if data else "cannot be read"
+        what = (
+            data[1][keep.TEXT].decode().partition("\n")[0].removeprefix("func ").removesuffix(" {")
+            if data
+            else "cannot be read"
+        )
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(sizes[path].st_mtime))
         print(f"  {used}  {sizes[path].st_size / 1e3:8.1f} kB  {what:.100}")
     return 0
 
 
 def main_ir(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser("python -m wengert ir", description="Print the IR of a function, and of its gradient if it has one.")
+    parser = argparse.ArgumentParser(
+        "python -m wengert ir", description="Print the IR of a function, and of its gradient if it has one."
+    )
     parser.add_argument("target", metavar="MODULE:FUNCTION", help="MODULE is a dotted name, or the path of a .py file")
-    parser.add_argument("specs", metavar="SPEC", nargs="*", help="an argument: f64[3,4], f32[], {'w': f64[3]}, or a Python value: 3, True")
-    parser.add_argument("--grad", action=argparse.BooleanOptionalAction, help="print the gradient, or not; default: if the result is a real scalar")
+    parser.add_argument(
+        "specs",
+        metavar="SPEC",
+        nargs="*",
+        help="an argument: f64[3,4], f32[], {'w': f64[3]}, or a Python value: 3, True",
+    )
+    parser.add_argument(
+        "--grad",
+        action=argparse.BooleanOptionalAction,
+        help="print the gradient, or not; default: if the result is a real scalar",
+    )
     parser.add_argument("--wrt", metavar="NAME", help="the parameter of the gradient; default: the first floating one")
-    parser.add_argument("--passes", action=argparse.BooleanOptionalAction, default=True, help="optimise, or print as captured; default: optimise")
+    parser.add_argument(
+        "--passes",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="optimise, or print as captured; default: optimise",
+    )
     parser.add_argument("--numpy", action="store_true", help="print standalone functions in NumPy, not IR")
     given = parser.parse_intermixed_args(argv)
     show(given.target, given.specs, given.grad, given.wrt, given.passes, given.numpy)
@@ -207,7 +239,9 @@ def main_job(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m wengert", description=what, epilog=AFTER)
     parser.add_argument("--version", action="version", version=f"wengert {__version__}")
     parser.add_argument("--epochs", type=int, default=20, help="times through the training set; default %(default)s")
-    parser.add_argument("--seed", type=int, default=0, help="of the first parameters and the order of the images; default %(default)s")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the first parameters and the order of the images; default %(default)s"
+    )
     parser.add_argument("--quiet", action="store_true", help="print the test accuracy alone")
     if argv and not argv[0].startswith("-"):
         parser.error(f"no command {argv[0]!r}; there are {', '.join(COMMANDS)}, and none for the job")

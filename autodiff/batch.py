@@ -35,7 +35,10 @@ def batch(func: Func, batched: Sequence[bool], size: int) -> Func:
     """`func` on operands of which those flagged carry a leading axis of `size`; every result carries it."""
     build = Builder(f"batch_{func.name}")
     with build:
-        operands = [build.param(p.type.like((size, *p.type.shape)) if b else p.type, p.hint) for p, b in zip(func.params, batched, strict=True)]
+        operands = [
+            build.param(p.type.like((size, *p.type.shape)) if b else p.type, p.hint)
+            for p, b in zip(func.params, batched, strict=True)
+        ]
         results, flags = batch_into(build, func, operands, batched, size)
         results = tuple(r if b else spread(r, size) for r, b in zip(results, flags, strict=True))
     return build.finish(results)

@@ -3,12 +3,12 @@
 What is carried is kept at every so many trips (a snapshot). Backwards, chunk by chunk from the last, the
 trips of a chunk run once more from its snapshot and keep their residuals, then their adjoints follow:
 two levels, which cost one further run of the loop. Where there is no room for so many snapshots, the loop
-is taken as a loop of such loops (`nest`): a level more, and one more run. Where the number of trips is known only when the loop
-has ended and the snapshots are full, every other one is dropped and the distance between them doubles;
+is taken as a loop of such loops (`nest`): a level more, and one more run. Where the number of trips is known only when
+the loop has ended and the snapshots are full, every other one is dropped and the distance between them doubles;
 the trips between a snapshot and a chunk then run again for each chunk.
 
-Sources: Griewank & Walther, Evaluating Derivatives (2008), ch. 12 (multilevel schedules); Stumm & Walther, New algorithms for
-optimal online checkpointing, SIAM J. Sci. Comput. 32 (2010), for thinning when the length is unknown.
+Sources: Griewank & Walther, Evaluating Derivatives (2008), ch. 12 (multilevel schedules); Stumm & Walther, New
+algorithms for optimal online checkpointing, SIAM J. Sci. Comput. 32 (2010), for thinning when the length is unknown.
 """
 
 import contextlib
@@ -23,7 +23,8 @@ from .split import weight
 from .tape import ONE, ZERO, backwards, empty, hints_of, parts, read_slot, types_of, write_slot
 
 ROOM = contextvars.ContextVar("room", default=1 << 26)  # bytes that the residuals of a loop may take
-LIMIT = contextvars.ContextVar("limit", default=None)  # bytes that straight-line programs may keep (`stretches`); None: all they read
+# bytes that straight-line programs may keep (`stretches`); None: all they read
+LIMIT = contextvars.ContextVar("limit", default=None)
 FIRST = 1 << 22  # bytes of a chunk, and of the snapshots, where nothing bounds the trips
 CHUNK, SNAPSHOTS = 1024, 512  # at most so many, then
 REPORT = contextvars.ContextVar("report", default=None)  # a list that is told what each loop keeps
@@ -32,7 +33,8 @@ _nested = contextvars.ContextVar("nested", default=False)
 
 @contextlib.contextmanager
 def room(size, report=None):
-    """Within: what the residuals of one loop, and those of a whole program, may take, in bytes or None for what is usual.
+    """Within: what the residuals of one loop, and those of a whole program, may take, in bytes or None for what is
+    usual.
 
     `report` is told what is kept.
     """
@@ -69,7 +71,11 @@ def note(text):
 
 def size_text(size):
     """Bytes as a person says them."""
-    return next(f"{size / unit:.3g} {name}" for name, unit in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1)) if size >= unit or unit == 1)
+    return next(
+        f"{size / unit:.3g} {name}"
+        for name, unit in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1))
+        if size >= unit or unit == 1
+    )
 
 
 @contextlib.contextmanager
@@ -102,7 +108,8 @@ def sizes(residuals, state, trips):
 
 
 def nest(residuals, body, trips, carried):
-    """(body, trips) of a loop whose trips are as many of the given loop's as two levels have room for, where those are not all; or None."""
+    """(body, trips) of a loop whose trips are as many of the given loop's as two levels have room for, where those are
+    not all; or None."""
     chunk, shots = sizes(residuals, body.params[len(body.params) - carried :], trips)
     inner = chunk * shots
     if not 8 <= inner < trips:
@@ -125,7 +132,9 @@ def run(body, first, count, invariants, state, bound=None):
 
     types = [COUNTER, COUNTER, *types_of(*invariants, *state)]
     hints = [None, None, *hints_of(body.params[1:])]
-    return loop(count, first, *invariants, *state, body=region(trip, types, body.name, hints), carried=len(state), bound=bound)
+    return loop(
+        count, first, *invariants, *state, body=region(trip, types, body.name, hints), carried=len(state), bound=bound
+    )
 
 
 class Checkpointed:
@@ -139,7 +148,8 @@ class Checkpointed:
         self.limit, self.invariants, self.state = limit, invariants, state
         self.chunk, self.shots = sizes(half.saved, state, trips if trips is not None else bound)
         self.kept = self.chunk * sum(map(weight, half.saved)) + self.shots * sum(map(weight, state))
-        self.few = (bound or trips or math.inf) <= self.chunk * self.shots  # never more snapshots than there is room for
+        # never more snapshots than there is room for
+        self.few = (bound or trips or math.inf) <= self.chunk * self.shots
 
     # -- pieces of program -------------------------------------------------------------------------
     def goes(self, i, limit, invariants, state):
@@ -198,7 +208,9 @@ class Checkpointed:
 
         xs = (i, most, *limit, *invariants, i, *state)
         types = [COUNTER, *types_of(*xs)]
-        return loop(*xs, body=region(trip, types, self.body.name), test=region(still, types, "still"), carried=1 + len(state))
+        return loop(
+            *xs, body=region(trip, types, self.body.name), test=region(still, types, "still"), carried=1 + len(state)
+        )
 
     # -- backwards ---------------------------------------------------------------------------------
     def back(self, count, distance, shots, invariants, gs, totals, needs_inv, flows):
@@ -217,7 +229,11 @@ class Checkpointed:
             at = mul(slot, distance)
             state = run(self.body, at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
             stacks = self.residuals(start, trips, invariants, state)
-            return tuple(backwards(half, invariants, trips, stacks, needs_inv, flows, dict(zip(flows, cts)), start, totals, self.chunk))
+            return tuple(
+                backwards(
+                    half, invariants, trips, stacks, needs_inv, flows, dict(zip(flows, cts)), start, totals, self.chunk
+                )
+            )
 
         xs = (chunks, count, distance, *invariants, *shots, *starts[0], *starts[1])
         body = region(one, [COUNTER, *types_of(*xs)], half.func.name)
@@ -231,7 +247,9 @@ class Checkpointed:
 
         def forward(k, *xs):
             (start,), inv, now, full = parts(xs, *counts)
-            results, saved = half.append_early(Builder.current(), dict(zip(primal, (add(start, k), *inv, *now), strict=True)))
+            results, saved = half.append_early(
+                Builder.current(), dict(zip(primal, (add(start, k), *inv, *now), strict=True))
+            )
             return (*results, *(write_slot(s, x, k) for s, x in zip(full, saved, strict=True)))
 
         xs = (start, *invariants, *state, *(empty(x.type, self.chunk) for x in half.saved))
@@ -247,12 +265,23 @@ class Checkpointed:
         if again:
             return self.again(needs_inv, flows)
         results, count, distance, shots = self.ahead(self.limit, self.invariants, self.state)
-        return results, lambda gs, totals: self.back(count, distance, shots, self.invariants, gs, totals, needs_inv, flows)
+        return results, lambda gs, totals: self.back(
+            count, distance, shots, self.invariants, gs, totals, needs_inv, flows
+        )
 
     def again(self, needs_inv, flows):
         """Nothing is kept but the operands: the loop runs again when the cotangents are there."""
         limit, invariants, state = self.limit, self.invariants, self.state
-        results = loop(*limit, *invariants, *state, body=self.body, test=self.test, trips=self.trips, carried=len(state), bound=self.bound)
+        results = loop(
+            *limit,
+            *invariants,
+            *state,
+            body=self.body,
+            test=self.test,
+            trips=self.trips,
+            carried=len(state),
+            bound=self.bound,
+        )
 
         def pull(gs, totals):
             seeds, begun = [j for j in flows if gs[j] is not None], [k for k, t in enumerate(totals) if t is not None]

@@ -36,7 +36,9 @@ def place(values, indices, count):
 def drop_zeros(funcs, first):
     """`funcs` without the results from `first` on that are zero in all of them -> (funcs, offsets kept)."""
     kept = [k for k in range(len(funcs[0].results) - first) if not all(is_zero(f.results[first + k]) for f in funcs)]
-    return [Func(f.name, f.params, f.eqns, (*f.results[:first], *(f.results[first + k] for k in kept))) for f in funcs], kept
+    return [
+        Func(f.name, f.params, f.eqns, (*f.results[:first], *(f.results[first + k] for k in kept))) for f in funcs
+    ], kept
 
 
 def cotangents(gs, indices, results):
@@ -107,7 +109,8 @@ def early_half(half):
 
 
 def late_half(half, read, slots=None, mine=None):
-    """A function of the parameters at `read`, residuals in `slots` (types, of which those at `mine` are ours), and the cotangents."""
+    """A function of the parameters at `read`, residuals in `slots` (types, of which those at `mine` are ours), and the
+    cotangents."""
     slots = [x.type for x in half.saved] if slots is None else slots
     mine = range(len(half.saved)) if mine is None else mine
     params, gs, first = [half.func.params[i] for i in read], half.func.params[half.known :], len(read)
@@ -143,7 +146,9 @@ def cond_vjp(operands, needs, gives, *, branches):
 
     def pull(gs):
         read = reads(halves)
-        lates, kept = drop_zeros([late_half(half, read, slots, mine) for half, mine in zip(halves, ours, strict=True)], 0)
+        lates, kept = drop_zeros(
+            [late_half(half, read, slots, mine) for half, mine in zip(halves, ours, strict=True)], 0
+        )
         cts = cond(index, *(xs[i] for i in read), *residuals, *cotangents(gs, seeds, z), branches=tuple(lates))
         wrt = where(needs)
         return place(cts, [wrt[k] for k in kept], len(operands))
@@ -180,9 +185,13 @@ def map_vjp(operands, needs, gives, *, body, mapped, size):
         read = reads([half])
         (late,), kept = drop_zeros([late_half(half, read)], 0)
         flags = (*(mapped[i] for i in read), *(True for _ in (*residuals, *seeds)))
-        cts = map_(*(operands[i] for i in read), *residuals, *cotangents(gs, seeds, z), body=late, mapped=flags, size=size)
+        cts = map_(
+            *(operands[i] for i in read), *residuals, *cotangents(gs, seeds, z), body=late, mapped=flags, size=size
+        )
         wrt = [where(needs)[k] for k in kept]
-        return place([ct if mapped[i] else reduce_sum(ct, axes=(0,)) for i, ct in zip(wrt, cts, strict=True)], wrt, len(operands))
+        return place(
+            [ct if mapped[i] else reduce_sum(ct, axes=(0,)) for i, ct in zip(wrt, cts, strict=True)], wrt, len(operands)
+        )
 
     return z, pull
 
@@ -198,7 +207,14 @@ def call_vjp(operands, needs, gives, *, body, name, inline, rule):
     def pull(gs):
         read = reads([half])
         (late,), kept = drop_zeros([late_half(half, read)], 0)
-        cts = call(*(operands[i] for i in read), *residuals, *cotangents(gs, seeds, z), body=late, name=f"d_{name}", inline=inline)
+        cts = call(
+            *(operands[i] for i in read),
+            *residuals,
+            *cotangents(gs, seeds, z),
+            body=late,
+            name=f"d_{name}",
+            inline=inline,
+        )
         wrt = where(needs)
         return place(cts, [wrt[k] for k in kept], len(operands))
 
@@ -209,7 +225,10 @@ def no_derivative(z, function):
     if any(r.type.inexact for r in z):
         name = getattr(function, "__name__", type(function).__name__)
         gives = ", ".join(repr(r.type) for r in z)
-        raise IRTypeError(f"host: {name} is Python called at run time and has no derivative; it gives {gives} from values being differentiated")
+        raise IRTypeError(
+            f"host: {name} is Python called at run time and has no derivative; it gives {gives} from values being "
+            "differentiated"
+        )
 
 
 def host_jvp(z, operands, tangents, *, function, results, ordered):
@@ -245,12 +264,15 @@ def batched_results(func, batched):
 
 
 def batch_as(func, batched, size, wanted):
-    """`func` batched on the parameters flagged, its results spread only where `wanted` (all that are batched must be)."""
+    """`func` batched on the parameters flagged, its results spread only where `wanted` (all that are batched must
+    be)."""
     types = [p.type.like((size, *p.type.shape)) if b else p.type for p, b in zip(func.params, batched, strict=True)]
 
     def body(*xs):
         results, flags = batch_into(Builder.current(), func, xs, batched, size)
-        return tuple(spread(r, size) if want and not flag else r for r, flag, want in zip(results, flags, wanted, strict=True))
+        return tuple(
+            spread(r, size) if want and not flag else r for r, flag, want in zip(results, flags, wanted, strict=True)
+        )
 
     return region(body, types, func.name, [p.hint for p in func.params])
 

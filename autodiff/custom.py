@@ -22,8 +22,9 @@ class ByHand:
     """A rule whose functions `make` gives when they are first asked for, as a rule may stand in its own functions.
 
     closed: the operands that are values the functions close over; the backward half of a rule reads them as they are.
-    moving: the operands that have tangents and cotangents; the others are not floating, or values that the function closes over.
-    refuse: `refuse(why)` raises: "closed", an operand that is not moving varies; "jvp" or "vjp", the rule is not linear, and has no transpose.
+    moving: the operands that have tangents and cotangents; the others are not floating, or values that the function
+    closes over. refuse: `refuse(why)` raises: "closed", an operand that is not moving varies; "jvp" or "vjp", the rule
+    is not linear, and has no transpose.
     """
 
     def __init__(self, name, moving, refuse, make=None, closed=()):
@@ -39,7 +40,13 @@ class ByHand:
 
     def batch(self, lanes, batched, count):
         """The rule of the call on `lanes` lanes, all of whose `count` results carry them."""
-        return type(self)(f"batch_{self.name}", self.moving, self.refuse, lambda: self.batched(lanes, tuple(batched), count), self.closed)
+        return type(self)(
+            f"batch_{self.name}",
+            self.moving,
+            self.refuse,
+            lambda: self.batched(lanes, tuple(batched), count),
+            self.closed,
+        )
 
     def held(self, operands):
         return [operands[i] for i in self.closed]
@@ -75,7 +82,9 @@ class Pushed(ByHand):
         self.count = n = len(body.results)
         early, back = self.cut
         out = self.run(early, operands)
-        pull = lambda gs: place(self.run(back, [*cotangents(gs, inexact(body), out), *out[n:]], "d_"), self.moving, len(operands))
+        pull = lambda gs: place(
+            self.run(back, [*cotangents(gs, inexact(body), out), *out[n:]], "d_"), self.moving, len(operands)
+        )
         return out[:n], pull
 
     def batched(self, lanes, flags, count):
@@ -83,8 +92,9 @@ class Pushed(ByHand):
 
 
 def untied(func, known, count):
-    """`func` whose first `count` results do not read the parameters behind the `known` ones, the tangents: where an equation that
-    does, such as a loop over both, gives one of them (the status among them), they are what it gives for tangents of 0."""
+    """`func` whose first `count` results do not read the parameters behind the `known` ones, the tangents: where an
+    equation that does, such as a loop over both, gives one of them (the status among them), they are what it gives for
+    tangents of 0."""
     waits = {*func.params[known:]}
     for eqn in func.eqns:
         if any(x in waits for x in eqn.operands):
@@ -100,7 +110,8 @@ def untied(func, known, count):
 
 
 class Pulled(ByHand):
-    """functions: forward, operands -> (results, residuals); backward, (residuals, closed, cotangents of the results) -> those of the moving."""
+    """functions: forward, operands -> (results, residuals); backward, (residuals, closed, cotangents of the results) ->
+    those of the moving."""
 
     @functools.cached_property
     def push(self):
@@ -119,7 +130,11 @@ class Pulled(ByHand):
         n, at = len(body.results), inexact(body)
         self.gives = len(at)
         out = self.run(self.functions[0], operands)
-        return out[:n], place(self.run(self.push, [*cotangents(tangents, self.moving, operands), *out[n:], *self.held(operands)], "t_"), at, n)
+        return out[:n], place(
+            self.run(self.push, [*cotangents(tangents, self.moving, operands), *out[n:], *self.held(operands)], "t_"),
+            at,
+            n,
+        )
 
     def vjp(self, operands, needs, body):
         self.check(needs)
@@ -129,7 +144,9 @@ class Pulled(ByHand):
         (backward,), kept = drop_zeros([backward], 0)
         at = [self.moving[k] for k in kept]
         read = [*out[n:], *self.held(operands)]
-        return out[:n], lambda gs: place(self.run(backward, [*read, *cotangents(gs, inexact(body), out)], "d_"), at, len(operands))
+        return out[:n], lambda gs: place(
+            self.run(backward, [*read, *cotangents(gs, inexact(body), out)], "d_"), at, len(operands)
+        )
 
     def batched(self, lanes, flags, count):
         """Residuals that all lanes share stay shared; cotangents of operands that they share are summed."""
@@ -141,7 +158,9 @@ class Pulled(ByHand):
             shared[:] = [not c for c in carried[count:]]
             return (*(x if c else spread(x, lanes) for x, c in zip(out[:count], carried, strict=False)), *out[count:])
 
-        types = lambda func, flags: [p.type.like((lanes, *p.type.shape)) if f else p.type for p, f in zip(func.params, flags, strict=True)]
+        types = lambda func, flags: [
+            p.type.like((lanes, *p.type.shape)) if f else p.type for p, f in zip(func.params, flags, strict=True)
+        ]
         early = region(ahead, types(forward, flags), forward.name, [p.hint for p in forward.params])
         held = (*(not s for s in shared), *self.held(flags))
         held = (*held, *(True for _ in backward.params[len(held) :]))
@@ -162,7 +181,8 @@ def total(x):
 
 
 class Again:
-    """`checkpoint`: nothing is kept for the way back but the operands; what the adjoint reads is computed from them again, apart."""
+    """`checkpoint`: nothing is kept for the way back but the operands; what the adjoint reads is computed from them
+    again, apart."""
 
     def jvp(self, operands, tangents, body):
         return again_forward(self.run, operands, tangents, body)

@@ -1,8 +1,9 @@
 """Derivatives and batching of triangular systems and factorisations.
 
-Sources: Giles, Collected matrix derivative results (2008); Murray, Differentiation of the Cholesky decomposition (2016);
-Seeger et al., Auto-differentiating linear algebra (2017); Walter & Lehmann, Algorithmic differentiation of linear algebra
-functions (2018). Those write the cotangent as the conjugate of ours: rules whose equations hold an adjoint conjugate on entry and exit.
+Sources: Giles, Collected matrix derivative results (2008); Murray, Differentiation of the Cholesky decomposition
+(2016); Seeger et al., Auto-differentiating linear algebra (2017); Walter & Lehmann, Algorithmic differentiation of
+linear algebra functions (2018). Those write the cotangent as the conjugate of ours: rules whose equations hold an
+adjoint conjugate on entry and exit.
 """
 
 from ..ir.core import Lit, splat, zeros_like
@@ -85,7 +86,9 @@ def tridiagonal_vjp(z, operands, cotangents, needs):
     (x,), (dl, d, du, _), (g,) = z, operands, cotangents
     n = x.type.ndim
     cb = tridiagonal_solve(shifted_rows(du, -1, n - 2), d, shifted_rows(dl, 1, n - 2), g)
-    return *(-reduce_sum(cb * shifted_rows(x, k), axes=(n - 1,)) if need else None for k, need in zip((-1, 0, 1), needs)), cb
+    return *(
+        -reduce_sum(cb * shifted_rows(x, k), axes=(n - 1,)) if need else None for k, need in zip((-1, 0, 1), needs)
+    ), cb
 
 
 def shifted_rows(x, k, axis=None):
@@ -122,7 +125,8 @@ explicit(tridiagonal_solve, jvp=tridiagonal_jvp, vjp=tridiagonal_vjp)
 
 
 def cholesky_jvp(z, operands, tangents):
-    """dl = l phi(l^-1 dx l^-H), phi keeping the lower triangle and half the diagonal; dx is Hermitian, read from its lower triangle.  [Murray]"""
+    """dl = l phi(l^-1 dx l^-H), phi keeping the lower triangle and half the diagonal; dx is Hermitian, read from its
+    lower triangle.  [Murray]"""
     (l,), (t,) = z, tangents
     p = half_lower(t)
     inner = triangular_solve(l, triangular_solve(l, p + adjoint(p)), left=False, transpose=True, conj=is_complex(l))
@@ -157,7 +161,14 @@ def rows(order):
     *batch, m = order.type.shape
     n = len(batch)
     stacked = tuple(range(n))
-    layout = {"offset_dims": (n + 1,), "collapsed": (n,), "start_index_map": (n,), "operand_batch": stacked, "indices_batch": stacked, "unique": True}
+    layout = {
+        "offset_dims": (n + 1,),
+        "collapsed": (n,),
+        "start_index_map": (n,),
+        "operand_batch": stacked,
+        "indices_batch": stacked,
+        "unique": True,
+    }
     return reshape(order, shape=(*batch, m, 1)), layout
 
 
@@ -216,7 +227,10 @@ def qr_parts(z, full):
     q, r = z
     (m, k), n = q.type.shape[-2:], r.type.shape[-1]
     if full and m > n:
-        raise IRTypeError(f"qr: no derivative with full=True for {q.type.like((*q.type.shape[:-1], n))}: the last {m - n} columns of q are any basis")
+        raise IRTypeError(
+            f"qr: no derivative with full=True for {q.type.like((*q.type.shape[:-1], n))}: the last {m - n} columns "
+            "of q are any basis"
+        )
     return q, r, resized(r, k, k), m > k
 
 
@@ -226,7 +240,8 @@ def right_solve(x, u, adjoint=False):
 
 
 def qr_jvp(z, operands, tangents, *, full):
-    """With c = q^H dx and the skew s = phi(c u^-1) - phi(c u^-1)^H: dr = c - s r, dq = q s + (dx - q c) u^-1.  [Walter & Lehmann]"""
+    """With c = q^H dx and the skew s = phi(c u^-1) - phi(c u^-1)^H: dr = c - s r, dq = q s + (dx - q c) u^-1.  [Walter
+    & Lehmann]"""
     q, r, u, tall = qr_parts(z, full)
     (t,) = tangents
     c = matmul(adjoint(q), t)
@@ -237,7 +252,8 @@ def qr_jvp(z, operands, tangents, *, full):
 
 
 def qr_vjp(z, operands, cotangents, needs, *, full):
-    """The transpose of the same: with s = q^H gq - gr r^H and p = phi(s - s^H), q gr + q p u^-H, and for tall q (gq - q q^H gq) u^-H."""
+    """The transpose of the same: with s = q^H gq - gr r^H and p = phi(s - s^H), q gr + q p u^-H, and for tall q (gq - q
+    q^H gq) u^-H."""
     q, r, u, tall = qr_parts(z, full)
     gq, gr = (g if g is None else conjugate(g) for g in cotangents)
     gr = gr if gr is None else triu(gr)

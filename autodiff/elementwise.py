@@ -3,13 +3,57 @@
 Kinks follow JAX: ties of maximum and minimum share alike, |x| and hypot are flat at 0. Where a partial is infinite, a
 cotangent of 0 stays 0 (`strong_mul`), which makes `np.where(x > 0, np.sqrt(x), 0)` right as it stands.
 """
-# ruff: noqa: I001, the names of a family fill lines
+
 
 from ..ir.core import Lit, splat
 from ..ir.ops.elementwise import (
-    abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
-    make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, pow, quotient, real, rem, round, rounded, rsqrt,
-    select, shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
+    abs,
+    add,
+    and_,
+    bitcast,
+    cast,
+    cbrt,
+    ceil,
+    clamp,
+    clz,
+    conj,
+    copysign,
+    div,
+    eq,
+    floor,
+    ge,
+    gt,
+    imag,
+    integer_pow,
+    is_finite,
+    le,
+    lt,
+    make_complex,
+    maximum,
+    minimum,
+    mul,
+    ne,
+    neg,
+    nextafter,
+    not_,
+    or_,
+    population_count,
+    pow,
+    quotient,
+    real,
+    rem,
+    round,
+    rounded,
+    rsqrt,
+    select,
+    shift_left,
+    shift_right,
+    sign,
+    sqrt,
+    strong_mul,
+    sub,
+    trunc,
+    xor,
 )
 from ..ir.ops.transcendental import log
 from .forms import add_tangents, bilinear, explicit, linear, scalar, zero
@@ -42,7 +86,8 @@ def integer_power(z, x, *, n):
     return None if n == 0 else 1 if n == 1 else n * (x if n == 2 else integer_pow(x, n=n - 1))
 
 
-# z = x / y: z' = (x' - z y') / y, by one division, which is no longer than y is where y is repeated; where 1/y is infinite, 0 stays 0.
+# z = x / y: z' = (x' - z y') / y, by one division, which is no longer than y is where y is repeated; where 1/y is
+# infinite, 0 stays 0.
 
 
 def div_jvp(z, operands, tangents):

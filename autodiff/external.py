@@ -18,7 +18,9 @@ def foreign_answer(question, *args):
         return question(*args)
     except IRTypeError as error:
         source = Builder.current().source
-        raise IRTypeError(f"{error}\n  at {source.file}:{source.line}\n    {source.text}" if source else str(error)) from error
+        raise IRTypeError(
+            f"{error}\n  at {source.file}:{source.line}\n    {source.text}" if source else str(error)
+        ) from error
 
 
 def external_jvp(operands, tangents, *, function):

@@ -29,7 +29,9 @@ class Form(Protocol):
 
     def jvp(self, op: Op, z: Operands, operands: Operands, tangents: Operands, attrs: Attrs) -> Slopes: ...
 
-    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs) -> Slopes: ...
+    def vjp(
+        self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs
+    ) -> Slopes: ...
 
 
 DERIVATIVE: RuleTable[Form | Joint] = RuleTable("derivative")
@@ -43,8 +45,8 @@ def differentiable(x: Any) -> bool:
 class Scalar:
     """z_i = f(x_i, y_i): one partial per operand, `(z, x, y, **attrs) -> dz/dx`; None for no derivative.
 
-    singular: whether a partial may be infinite or NaN. A tangent or cotangent that is 0 stays 0 there, as behind the side
-    of a `where` that is not taken.
+    singular: whether a partial may be infinite or NaN. A tangent or cotangent that is 0 stays 0 there, as behind the
+    side of a `where` that is not taken.
     """
 
     def __init__(self, partials: tuple[Partial | None, ...], singular: bool) -> None:
@@ -57,9 +59,13 @@ class Scalar:
                 total = add_tangents(total, _times(t, partial(z[0], *operands, **attrs), self.singular))
         return (total,)
 
-    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs) -> Slopes:
+    def vjp(
+        self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs
+    ) -> Slopes:
         return tuple(
-            _times(cotangents[0], partial(z[0], *operands, **attrs), self.singular) if need and partial is not None else None
+            _times(cotangents[0], partial(z[0], *operands, **attrs), self.singular)
+            if need and partial is not None
+            else None
             for partial, need in zip(self.partials, needs, strict=True)
         )
 
@@ -82,7 +88,8 @@ class Linear:
             return (None,)
         return (op(*moved, **attrs),)
 
-    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs) -> Slopes:
+    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool],
+        attrs: Attrs) -> Slopes:
         return tuple(
             transpose(cotangents[0], *operands, **attrs) if need and transpose is not None else None
             for transpose, need in zip(self._spread(operands), needs, strict=True)
@@ -101,7 +108,8 @@ class Bilinear:
         right = op(x, ty, **attrs) if ty is not None else None
         return (add_tangents(left, right),)
 
-    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs) -> Slopes:
+    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool],
+        attrs: Attrs) -> Slopes:
         return tuple(
             transpose(cotangents[0], *operands, **attrs) if need else None
             for transpose, need in zip(self.transposes, needs, strict=True)
@@ -120,7 +128,8 @@ class Explicit:
     def jvp(self, op: Op, z: Operands, operands: Operands, tangents: Operands, attrs: Attrs) -> Slopes:
         return self._jvp(z, operands, tangents, **attrs)
 
-    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs) -> Slopes:
+    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool],
+        attrs: Attrs) -> Slopes:
         return self._vjp(z, operands, cotangents, needs, **attrs)
 
 
@@ -133,13 +142,20 @@ class Joint:
     adds: whether it is `pull(cotangents, totals)`, which adds them to what each operand has by then, or None.
     """
 
-    def __init__(self, jvp: Callable[..., tuple[Any, Slopes]], vjp: Callable[..., tuple[Any, Callable[..., Slopes]]], adds: bool = False) -> None:
+    def __init__(
+        self,
+        jvp: Callable[..., tuple[Any, Slopes]],
+        vjp: Callable[..., tuple[Any, Callable[..., Slopes]]],
+        adds: bool = False,
+    ) -> None:
         self._jvp, self._vjp, self.adds = jvp, vjp, adds
 
     def jvp(self, operands: Operands, tangents: Operands, attrs: Attrs) -> tuple[Any, Slopes]:
         return self._jvp(operands, tangents, **attrs)
 
-    def vjp(self, operands: Operands, needs: Sequence[bool], gives: Sequence[bool], attrs: Attrs) -> tuple[Any, Callable[..., Slopes]]:
+    def vjp(
+        self, operands: Operands, needs: Sequence[bool], gives: Sequence[bool], attrs: Attrs
+    ) -> tuple[Any, Callable[..., Slopes]]:
         return self._vjp(operands, needs, gives, **attrs)
 
 
@@ -149,7 +165,8 @@ class Zero:
     def jvp(self, op: Op, z: Operands, operands: Operands, tangents: Operands, attrs: Attrs) -> Slopes:
         return (None,) * len(z)
 
-    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool], attrs: Attrs) -> Slopes:
+    def vjp(self, op: Op, z: Operands, operands: Operands, cotangents: Operands, needs: Sequence[bool],
+        attrs: Attrs) -> Slopes:
         return (None,) * len(operands)
 
 
@@ -158,7 +175,8 @@ def scalar(op: Op, *partials: Partial | None, singular: bool = False) -> None:
 
 
 def linear(op: Op, *transposes: Transpose | None) -> None:
-    """One transpose per operand, None for operands that are not differentiated; the last one repeats for variadic ops."""
+    """One transpose per operand, None for operands that are not differentiated; the last one repeats for variadic
+    ops."""
     DERIVATIVE[op] = Linear(transposes)
 
 
@@ -171,7 +189,11 @@ def explicit(op: Op, *, jvp: Callable[..., Slopes], vjp: Callable[..., Slopes]) 
 
 
 def joint(
-    op: Op, *, jvp: Callable[..., tuple[Any, Slopes]], vjp: Callable[..., tuple[Any, Callable[..., Slopes]]], adds: bool = False
+    op: Op,
+    *,
+    jvp: Callable[..., tuple[Any, Slopes]],
+    vjp: Callable[..., tuple[Any, Callable[..., Slopes]]],
+    adds: bool = False,
 ) -> None:
     DERIVATIVE[op] = Joint(jvp, vjp, adds)
 

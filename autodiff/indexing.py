@@ -9,7 +9,16 @@ import numpy as np
 
 from ..ir.core import Lit
 from ..ir.ops.elementwise import cast, eq, mul, ne, select
-from ..ir.ops.indexing import SCATTERS, gather, scatter, scatter_add, scatter_max, scatter_min, scatter_mul, window_sizes
+from ..ir.ops.indexing import (
+    SCATTERS,
+    gather,
+    scatter,
+    scatter_add,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    window_sizes,
+)
 from ..ir.ops.shape import broadcast, iota, pad, reshape
 from ..ir.ops.sorting import sort_with_order
 from .batch import BATCH, every
@@ -48,7 +57,9 @@ def turns(indices, updates, offset_dims):
     batch = indices.type.shape[:-1]
     count = indices.type.like(batch, INDEX).size
     lie = tuple(d for d in range(updates.type.ndim) if d not in offset_dims)
-    return broadcast(reshape(iota(shape=(count,), axis=0, dtype=INDEX), shape=batch), shape=updates.type.shape, dims=lie)
+    return broadcast(
+        reshape(iota(shape=(count,), axis=0, dtype=INDEX), shape=batch), shape=updates.type.shape, dims=lie
+    )
 
 
 def stays(x, indices, updates, *, mode, unique, **dims):
@@ -76,7 +87,8 @@ def scatter_vjp(z, operands, cotangents, needs, **attrs):
 
 
 def product_program(x, indices, updates, **attrs):
-    """x times one factor an element; where updates share an element, their product by doubling along sorted runs, which divides by nothing."""
+    """x times one factor an element; where updates share an element, their product by doubling along sorted runs, which
+    divides by nothing."""
     one = x.type.like(())
     if attrs["unique"]:
         return mul(x, scatter(Lit(1, x.type), indices, updates, **attrs))
@@ -84,10 +96,19 @@ def product_program(x, indices, updates, **attrs):
     if not total or not count:
         return x
     attrs.pop("unique")
-    element = windows(reshape(iota(shape=(total,), axis=0, dtype=INDEX), shape=x.type.shape), indices, updates, fill=total, **attrs)
+    element = windows(
+        reshape(iota(shape=(total,), axis=0, dtype=INDEX), shape=x.type.shape), indices, updates, fill=total, **attrs
+    )
     (keys,), order = sort_with_order(reshape(element, shape=(count,)), axis=0)
     column = {"offset_dims": (), "collapsed": (0,), "start_index_map": (0,), "operand_batch": (), "indices_batch": ()}
-    run = gather(reshape(updates, shape=(count,)), reshape(order, shape=(count, 1)), sizes=(1,), mode="promise", unique=True, **column)
+    run = gather(
+        reshape(updates, shape=(count,)),
+        reshape(order, shape=(count, 1)),
+        sizes=(1,),
+        mode="promise",
+        unique=True,
+        **column,
+    )
     step = 1
     while step < count:
         shift = {"low": (step,), "high": (-step,), "interior": (0,)}
@@ -96,7 +117,9 @@ def product_program(x, indices, updates, **attrs):
     # the last of each run holds its product; the others go beyond the end, each to a place of its own
     ends = ne(keys, pad(keys, Lit(-1, keys.type.like(())), low=(-1,), high=(1,), interior=(0,)))
     place = select(ends, keys, iota(shape=(count,), axis=0, dtype=INDEX) + (total + 1))
-    factor = scatter(Lit(1, x.type.like((total,))), reshape(place, shape=(count, 1)), run, mode="drop", unique=True, **column)
+    factor = scatter(
+        Lit(1, x.type.like((total,))), reshape(place, shape=(count, 1)), run, mode="drop", unique=True, **column
+    )
     return mul(x, reshape(factor, shape=x.type.shape))
 
 
@@ -127,7 +150,8 @@ def extreme_vjp(z, operands, cotangents, needs, **attrs):
 #         op            derivative
 explicit( gather,       jvp=gather_jvp, vjp=gather_vjp)
 explicit( scatter,      jvp=scatter_jvp, vjp=scatter_vjp)
-linear(   scatter_add,  lambda g, x, i, u, **attrs: g,    None,    lambda g, x, i, u, **attrs: windows(g, i, u, **attrs))
+linear(   scatter_add,  lambda g, x, i, u, **attrs: g,    None,    lambda g, x, i, u,
+    **attrs: windows(g, i, u, **attrs))
 through(  scatter_mul,  product_program)
 explicit( scatter_min,  jvp=extreme_jvp, vjp=extreme_vjp)
 explicit( scatter_max,  jvp=extreme_jvp, vjp=extreme_vjp)
@@ -160,7 +184,15 @@ def batch_gather(size, batched, x, indices, *, sizes, mode, fill, unique, **dims
     in_x, in_indices = batched
     if in_x:
         sizes = (1 if in_indices else size, *sizes)
-    return gather(x, indices, sizes=sizes, mode=mode, fill=fill, unique=unique and in_x, **batched_layout(in_x, in_indices, **dims))
+    return gather(
+        x,
+        indices,
+        sizes=sizes,
+        mode=mode,
+        fill=fill,
+        unique=unique and in_x,
+        **batched_layout(in_x, in_indices, **dims),
+    )
 
 
 def batch_scatter(op, size, batched, x, indices, updates, *, mode, unique, **dims):

@@ -40,7 +40,8 @@ def dot_general_right(g, x, y, *, contract, batch):
 
 @BATCH.rule(dot_general)
 def batch_dot_general(size, batched, x, y, *, contract, batch):
-    """Both batched: one more batch axis. One batched: its new axis is a free axis, so the other operand is never repeated."""
+    """Both batched: one more batch axis. One batched: its new axis is a free axis, so the other operand is never
+    repeated."""
     in_x, in_y = ((lambda axes, b=b: tuple(a + b for a in axes)) for b in batched)
     (cx, cy), (bx, by) = contract, batch
     if all(batched):

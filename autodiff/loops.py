@@ -43,7 +43,8 @@ def grown(flags, step):
 
 
 def varied(body, outer, carried):
-    """Which carried values depend on the parameters flagged: `outer` for counter and invariants, `carried` at the start."""
+    """Which carried values depend on the parameters flagged: `outer` for counter and invariants, `carried` at the
+    start."""
 
     def step(flags):
         active = activity(body, where((*outer, *flags)))
@@ -73,12 +74,29 @@ def loop_jvp(operands, tangents, *, body, carried, test, trips, bound):
         i, inv, _, now, _ = parts(xs, *sizes)
         return (*i, *inv, *now)
 
-    xs = (*invariants, *(t_inv[k] for k in moves_inv)), (*state, *(zeros_like(state[j]) if t_state[j] is None else t_state[j] for j in moves))
+    xs = (
+        (*invariants, *(t_inv[k] for k in moves_inv)),
+        (*state, *(zeros_like(state[j]) if t_state[j] is None else t_state[j] for j in moves)),
+    )
     types = [COUNTER, *types_of(*xs[0], *xs[1])]
     ps = body.params
-    hints = [*hints_of(ps[:first]), *(("t_", ps[1 + k]) for k in moves_inv), *hints_of(ps[first:]), *(("t_", ps[first + j]) for j in moves)]
+    hints = [
+        *hints_of(ps[:first]),
+        *(("t_", ps[1 + k]) for k in moves_inv),
+        *hints_of(ps[first:]),
+        *(("t_", ps[first + j]) for j in moves),
+    ]
     still = None if test is None else with_more_parameters(test, types, primal, hints)
-    out = loop(*limit, *xs[0], *xs[1], body=region(both, types, func.name, hints), test=still, trips=trips, carried=len(xs[1]), bound=bound)
+    out = loop(
+        *limit,
+        *xs[0],
+        *xs[1],
+        body=region(both, types, func.name, hints),
+        test=still,
+        trips=trips,
+        carried=len(xs[1]),
+        bound=bound,
+    )
     return out[:carried], place(out[carried:], moves, carried)
 
 
@@ -102,7 +120,8 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
         return [totals[len(limit) + k] for k in where(needs_inv)]
 
     def placed(cts, totals):
-        """Cotangents of the invariants needed, on top of their totals, then of what is carried at `flows`, as those of all operands."""
+        """Cotangents of the invariants needed, on top of their totals, then of what is carried at `flows`, as those of
+        all operands."""
         found = dict(enumerate(totals)) | {len(limit) + k: ct for k, ct in zip(where(needs_inv), cts, strict=False)}
         for j, ct in zip(flows, cts[sum(needs_inv) :], strict=True):
             found[len(operands) - carried + j] = add_tangents(found[len(operands) - carried + j], ct)
@@ -128,19 +147,32 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     def forward(*xs):
         (i,), _, _, _, full = parts(xs, 1, len(invariants), carried, int(counting), len(stacks))
         results, saved = half.append_early(Builder.current(), dict(zip(half.func.params[:primal], xs, strict=False)))
-        return (*results, *([add(i, ONE)] if counting else []), *(write_slot(s, x, i) for s, x in zip(full, saved, strict=True)))
+        return (
+            *results,
+            *([add(i, ONE)] if counting else []),
+            *(write_slot(s, x, i) for s, x in zip(full, saved, strict=True)),
+        )
 
     now = (*state, *([ZERO] if counting else []), *stacks)
     types = [COUNTER, *types_of(*invariants, *now)]
-    hints = [*hints_of(body.params), *(["trips"] if counting else []), *(("saved_", x) if hint_name(x) else "saved" for x in half.saved)]
+    hints = [
+        *hints_of(body.params),
+        *(["trips"] if counting else []),
+        *(("saved_", x) if hint_name(x) else "saved" for x in half.saved),
+    ]
     still = None if test is None else with_more_parameters(test, types, lambda xs: xs[:primal], hints)
     ahead = region(forward, types, body.name, hints) if stacks or counting else body
     out = loop(*limit, *invariants, *now, body=ahead, test=still, trips=trips, carried=len(now), bound=bound)
-    results, (count, *full) = out[:carried], (out[carried:] if counting else (limit[0] if limit else trips, *out[carried:]))
+    results, (count, *full) = (
+        out[:carried],
+        (out[carried:] if counting else (limit[0] if limit else trips, *out[carried:])),
+    )
 
     def pull(gs, totals):
         left = [out[j] for j in arrays]
-        cts = backwards(half, invariants, count, full, where(needs_inv), flows, gs, totals=before(totals), bound=slots, left=left)
+        cts = backwards(
+            half, invariants, count, full, where(needs_inv), flows, gs, totals=before(totals), bound=slots, left=left
+        )
         for j, found in zip(arrays, cts[len(cts) - len(arrays) :]):
             undo_log.note_restored(state[j], found)
         return placed(cts[: len(cts) - len(arrays)], totals)
@@ -149,7 +181,8 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
 
 
 def _flows(body, needs_inv, needs_state, gives):
-    """The carried values through which a cotangent flows: they depend on what is needed, and what is given depends on them."""
+    """The carried values through which a cotangent flows: they depend on what is needed, and what is given depends on
+    them."""
     moving = varied(body, (False, *needs_inv), needs_state)
     active = activity(body, where((False, *needs_inv, *moving)))
     carried = body.params[1 + len(needs_inv) :]
@@ -167,7 +200,8 @@ def _cut_within(body, first, wrt, flows, slots):
 
 
 def _cut(body, first, wrt, flows, slots):
-    """The derivative of one trip, cut in two; the counter and the invariants, the parameters before `first`, are there on the way back.
+    """The derivative of one trip, cut in two; the counter and the invariants, the parameters before `first`, are there
+    on the way back.
 
     Loops within it that restore arrays only because this one is to restore them too are done again if it does not.
     """
@@ -185,7 +219,8 @@ def _unbounded(saved):
     outer = Builder.current().source
     kept = ", ".join(repr(x.type) for x in saved)
     return (
-        f"reverse mode through a loop whose trip count is known at run time only{f', at {outer}' if outer else ''}: each trip must keep {kept}, "
+        f"reverse mode through a loop whose trip count is known at run time only{f', at {outer}' if outer else ''}: "
+        f"each trip must keep {kept}, "
         "nothing bounds the number of trips, and it cannot run again, since it prints, draws numbers or calls Python. "
         "Take that out of the loop, bound its trips (for k in range(1000): ... break), or use forward mode (jvp)"
     )
@@ -199,7 +234,8 @@ joint(loop, jvp=loop_jvp, vjp=loop_vjp, adds=True)
 
 @BATCH.rule(loop)
 def batch_loop(lanes, batched, *operands, body, carried, test, trips, bound):
-    """The lanes go inside. Where they stop apart, the loop runs until the last has stopped; stopped lanes keep their values.
+    """The lanes go inside. Where they stop apart, the loop runs until the last has stopped; stopped lanes keep their
+    values.
 
     A stopped lane must not repeat its effects, so loops that have some go lane by lane.
     """
@@ -214,7 +250,16 @@ def batch_loop(lanes, batched, *operands, body, carried, test, trips, bound):
         return _until_all_stop(lanes, inner, limit, invariants, state, batched, body, test, trips, bound)
     state = spread_state(state, b_state, flags, lanes)
     still = None if test is None else batch_as(test, inner, lanes, (False,))
-    out = loop(*limit, *invariants, *state, body=batch_as(body, inner, lanes, flags), test=still, trips=trips, carried=carried, bound=bound)
+    out = loop(
+        *limit,
+        *invariants,
+        *state,
+        body=batch_as(body, inner, lanes, flags),
+        test=still,
+        trips=trips,
+        carried=carried,
+        bound=bound,
+    )
     return spread_state(out, flags, (True,) * carried, lanes)
 
 
@@ -249,6 +294,9 @@ def _until_all_stop(lanes, inner, limit, invariants, state, batched, body, test,
     state = spread_state(state, batched[len(batched) - carried :], (True,) * carried, lanes)
     start = (going(ZERO, *outer, *state), *state)
     types = [COUNTER, *types_of(*outer, *start)]
-    hints = [*hints_of(body.params[:1]), *(None for _ in limit), *hints_of(body.params[1:first]), None, *hints_of(body.params[first:])]
+    hints = [
+        *hints_of(body.params[:1]), *(None for _ in limit), *hints_of(body.params[1:first]), None,
+        *hints_of(body.params[first:]),
+    ]
     again, any_live = region(again, types, body.name, hints), region(any_live, types, "any_live", hints)
     return loop(*outer, *start, body=again, test=any_live, trips=trips, carried=1 + carried, bound=bound)[1:]

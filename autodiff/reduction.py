@@ -34,7 +34,9 @@ def spread_back(g, x, axes):
 def part(x, axis, start, stop, step=1):
     """x[start:stop:step] along one axis."""
     at = lambda value, others: tuple(value if a == axis else others[a] for a in range(x.type.ndim))
-    return slice_(x, start=at(start, (0,) * x.type.ndim), stop=at(stop, x.type.shape), stride=at(step, (1,) * x.type.ndim))
+    return slice_(
+        x, start=at(start, (0,) * x.type.ndim), stop=at(stop, x.type.shape), stride=at(step, (1,) * x.type.ndim)
+    )
 
 
 def product_tree(x, *, axes):
@@ -48,7 +50,9 @@ def product_tree(x, *, axes):
     while n > 1:
         half = (n + 1) // 2
         zeros = (0,) * (last + 1)
-        rest = pad(part(x, last, half, n), Lit(1, x.type.like(())), low=zeros, high=(*zeros[1:], 2 * half - n), interior=zeros)
+        rest = pad(
+            part(x, last, half, n), Lit(1, x.type.like(())), low=zeros, high=(*zeros[1:], 2 * half - n), interior=zeros
+        )
         x, n = mul(part(x, last, 0, half), rest), half
     return reshape(x, shape=shape)
 
@@ -85,7 +89,8 @@ def flip(x, axis):
 
 
 def shifted_by_one(x, like, axis, by, fill):
-    """x one place further along an axis, `fill` where it came from; x lacks the last (by 1) or first (by -1) element of what it is to be like."""
+    """x one place further along an axis, `fill` where it came from; x lacks the last (by 1) or first (by -1) element of
+    what it is to be like."""
     missing = like.type.shape[axis] - x.type.shape[axis]
     at = lambda n: tuple(n if a == axis else 0 for a in range(x.type.ndim))
     return pad(x, Lit(fill, x.type.like(())), low=at(missing * (by > 0)), high=at(missing * (by < 0)), interior=at(0))
@@ -99,7 +104,8 @@ def neighbours(x, axis, reverse):
 
 
 def prefixes(op, by_sofar, by_x):
-    """z_i = f(z_(i-1), x_i) with the partials `by_sofar(z_(i-1), x_i)` and `by_x`: tangents and cotangents are linear recurrences."""
+    """z_i = f(z_(i-1), x_i) with the partials `by_sofar(z_(i-1), x_i)` and `by_x`: tangents and cotangents are linear
+    recurrences."""
 
     def partials(z, x, axis, reverse):
         sofar, here = neighbours(z, axis, reverse)[0], neighbours(x, axis, reverse)[1]
@@ -108,11 +114,18 @@ def prefixes(op, by_sofar, by_x):
 
     def jvp(z, operands, tangents, *, axis, reverse):
         factor, own, by = partials(z[0], operands[0], axis, reverse)
-        return (recurrence(shifted_by_one(factor, z[0], axis, by, 0), mul(own, tangents[0]), axis=axis, reverse=reverse),)
+        return (
+            recurrence(shifted_by_one(factor, z[0], axis, by, 0), mul(own, tangents[0]), axis=axis, reverse=reverse),
+        )
 
     def vjp(z, operands, cotangents, needs, *, axis, reverse):
         factor, own, by = partials(z[0], operands[0], axis, reverse)
-        return (mul(own, recurrence(shifted_by_one(factor, z[0], axis, -by, 0), cotangents[0], axis=axis, reverse=not reverse)),)
+        return (
+            mul(
+                own,
+                recurrence(shifted_by_one(factor, z[0], axis, -by, 0), cotangents[0], axis=axis, reverse=not reverse),
+            ),
+        )
 
     explicit(op, jvp=jvp, vjp=vjp)
 
@@ -169,6 +182,7 @@ zero(     reduce_and, reduce_or, reduce_xor, argmax, argmin)
 # op -> the op with one more axis in front
 for op in (reduce_sum, reduce_prod, reduce_max, reduce_min, reduce_and, reduce_or, reduce_xor):
     BATCH[op] = lambda n, b, x, *, axes, op=op: op(x, axes=tuple(a + 1 for a in axes))
-BATCH[recurrence] = lambda n, b, *xs, axis, reverse: recurrence(*[x if y else spread(x, n) for x, y in zip(xs, b)], axis=axis + 1, reverse=reverse)
+BATCH[recurrence] = lambda n, b, *xs, axis, reverse: recurrence(*[x if y else spread(x, n) for x, y in zip(xs, b)],
+    axis=axis + 1, reverse=reverse)
 for op in (argmax, argmin, cumsum, cumprod, cummax, cummin, cumlogsumexp):
     BATCH[op] = lambda n, b, x, *, axis, op=op, **attrs: op(x, axis=axis + 1, **attrs)

@@ -1,8 +1,8 @@
 """Straight-line programs whose way back keeps no more than a budget: stretches of them run again.
 
-Where all that the way back reads is more than the budget, the equations are cut into stretches, and of some stretches only
-what enters them is kept; backwards, each of those runs once more just before its adjoint. Cuts are where little is alive,
-and those stretches run again that cost the least arithmetic for each byte they would have kept.
+Where all that the way back reads is more than the budget, the equations are cut into stretches, and of some stretches
+only what enters them is kept; backwards, each of those runs once more just before its adjoint. Cuts are where little is
+alive, and those stretches run again that cost the least arithmetic for each byte they would have kept.
 
 Source: T. Chen, B. Xu, C. Zhang & C. Guestrin, Training deep nets with sublinear memory cost (2016).
 """
@@ -35,7 +35,8 @@ class Stretch:
         self.reads = list(dict.fromkeys(x for e in eqns for x in e.operands if isinstance(x, Value) and x not in made))
         self.keeps = sum(program.keeps[start:stop])
         self.work = sum(map(work, eqns))
-        self.fixed = not self.keeps or any(e.effect for e in eqns)  # never runs again: that saves nothing, or does something twice
+        # never runs again: that saves nothing, or does something twice
+        self.fixed = not self.keeps or any(e.effect for e in eqns)
 
 
 class RematProgram:
@@ -99,7 +100,8 @@ class RematProgram:
         return max(most, kept)
 
     def chosen(self, stretches, room):
-        """(bytes kept at most, arithmetic done again, the stretches to run again): the cheapest for each byte first, until there is room."""
+        """(bytes kept at most, arithmetic done again, the stretches to run again): the cheapest for each byte first,
+        until there is room."""
         again, size = set(), self.total
         for s in sorted((s for s in stretches if not s.fixed), key=lambda s: s.work / s.keeps):
             if size <= room:
@@ -113,7 +115,8 @@ class RematProgram:
 
 
 def within_budget(func, wrt, results, what=None):
-    """`func`, to be differentiated by its parameters `wrt`, with stretches as calls that keep only their operands, if the budget asks for it.
+    """`func`, to be differentiated by its parameters `wrt`, with stretches as calls that keep only their operands, if
+    the budget asks for it.
 
     results: those that will have cotangents; what: what `explain` calls the function.
     """
@@ -134,7 +137,10 @@ def within_budget(func, wrt, results, what=None):
         say(f"keeps {checkpoints.size_text(program.total)} in all: no part of it that may run again would keep less")
         return func
     over = "" if size <= room else ", the least that was found"
-    say(f"runs {len(again)} of {len(stretches)} stretches of it once more, and takes {checkpoints.size_text(size)} in all{over}")
+    say(
+        f"runs {len(again)} of {len(stretches)} stretches of it once more, and takes {checkpoints.size_text(size)} in "
+        f"all{over}"
+    )
     return outlined(func, again)
 
 
@@ -151,7 +157,9 @@ def outlined(func, stretches):
                 s = starts[k]
                 leave = [r for e in func.eqns[k : s.stop] for r in e.results if last.get(r, -1) >= s.stop]
                 build.source = func.eqns[k].source
-                out = call(*(env[x] for x in s.reads), body=part(func, s, leave), name=func.name, inline=True, rule=AGAIN)
+                out = call(
+                    *(env[x] for x in s.reads), body=part(func, s, leave), name=func.name, inline=True, rule=AGAIN
+                )
                 build.source = None
                 env |= zip(leave, out, strict=True)
                 k = s.stop
@@ -183,5 +191,7 @@ def work(eqn):
     if eqn.op is dot_general:
         return size + 2 * math.prod(shapes[-1]) * math.prod(shapes[0][k] for k in eqn.attrs["contract"][0])
     if eqn.op is conv_general:  # each output feature reads what the kernel has of it
-        return size + 2 * math.prod(shapes[2]) * math.prod(shapes[1]) // max(shapes[1][eqn.attrs["dimension_numbers"][1][0]], 1)
+        return size + 2 * math.prod(shapes[2]) * math.prod(shapes[1]) // max(
+            shapes[1][eqn.attrs["dimension_numbers"][1][0]], 1
+        )
     return size * max(shapes[0][-1:], default=1) if eqn.op in FACTORS else size

@@ -6,7 +6,19 @@ from ..ir.core import Lit
 from ..ir.ops.elementwise import cast, select
 from ..ir.ops.indexing import scatter
 from ..ir.ops.reduction import reduce_sum
-from ..ir.ops.shape import broadcast, concatenate, constant, dynamic_slice, dynamic_update_slice, iota, pad, reshape, reverse, slice_, transpose
+from ..ir.ops.shape import (
+    broadcast,
+    concatenate,
+    constant,
+    dynamic_slice,
+    dynamic_update_slice,
+    iota,
+    pad,
+    reshape,
+    reverse,
+    slice_,
+    transpose,
+)
 from ..ir.types import Tensor
 from .batch import BATCH, every, spread
 from .forms import explicit, linear, zero
@@ -132,18 +144,43 @@ def vectors(size, batched, starts):
 def box(x_ndim):
     """The layout of one window with as many axes as x, for gather and scatter."""
     axes = tuple(range(x_ndim))
-    return {"offset_dims": axes, "collapsed": (), "start_index_map": axes, "operand_batch": (), "indices_batch": (), "mode": "clip"}
+    return {
+        "offset_dims": axes,
+        "collapsed": (),
+        "start_index_map": axes,
+        "operand_batch": (),
+        "indices_batch": (),
+        "mode": "clip",
+    }
 
 
 def batch_dynamic_slice(size, batched, x, *starts, sizes):
     if any(batched[1:]):
-        return batch_gather(size, (batched[0], True), x, vectors(size, batched[1:], starts), sizes=sizes, fill=0, unique=True, **box(len(starts)))
+        return batch_gather(
+            size,
+            (batched[0], True),
+            x,
+            vectors(size, batched[1:], starts),
+            sizes=sizes,
+            fill=0,
+            unique=True,
+            **box(len(starts)),
+        )
     return dynamic_slice(x, zero_start(starts), *starts, sizes=(size, *sizes))
 
 
 def batch_dynamic_update_slice(size, batched, x, u, *starts):
     if any(batched[2:]):
-        return batch_scatter(scatter, size, (batched[0], True, batched[1]), x, vectors(size, batched[2:], starts), u, unique=True, **box(len(starts)))
+        return batch_scatter(
+            scatter,
+            size,
+            (batched[0], True, batched[1]),
+            x,
+            vectors(size, batched[2:], starts),
+            u,
+            unique=True,
+            **box(len(starts)),
+        )
     return dynamic_update_slice(*every(size, batched[:2], (x, u)), zero_start(starts), *starts)
 
 
@@ -162,7 +199,8 @@ BATCH.add({
     reverse:               lambda n, b, x, *, axes: reverse(x, axes=behind(axes)),
     concatenate:           lambda n, b, *xs, axis: concatenate(*every(n, b, xs), axis=axis + 1),
     pad:                   batch_pad,
-    slice_:                lambda n, b, x, *, start, stop, stride: slice_(x, start=(0, *start), stop=(n, *stop), stride=(1, *stride)),
+    slice_:                lambda n, b, x, *, start, stop,
+    stride: slice_(x, start=(0, *start), stop=(n, *stop), stride=(1, *stride)),
     dynamic_slice:         batch_dynamic_slice,
     dynamic_update_slice:  batch_dynamic_update_slice,
 })

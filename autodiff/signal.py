@@ -41,7 +41,9 @@ def swapped(spec):
 def spans(g, x, w, strides, lhs_dilation, rhs_dilation, dimension_numbers):
     """Spread sizes of x, of the window and of the result, one triple a spatial axis."""
     sizes = ([t.type.shape[d] for d in spec[2:]] for t, spec in zip((x, w, g), dimension_numbers))
-    spread = ([max((n - 1) * d + 1, 0) for n, d in zip(*pair)] for pair in zip(sizes, (lhs_dilation, rhs_dilation, strides)))
+    spread = (
+        [max((n - 1) * d + 1, 0) for n, d in zip(*pair)] for pair in zip(sizes, (lhs_dilation, rhs_dilation, strides))
+    )
     return tuple(zip(*spread))
 
 
@@ -68,8 +70,10 @@ def conv_right(g, x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimensi
         return zeros_like(w)
     sizes = spans(g, x, w, strides, lhs_dilation, rhs_dilation, dimension_numbers)
     return conv_general(
-        x, g, strides=rhs_dilation, padding=tuple((l, p - a + k - l - 1) for (a, k, p), (l, _) in zip(sizes, padding)), lhs_dilation=lhs_dilation,
-        rhs_dilation=strides, dimension_numbers=(swapped(xs), swapped(zs), swapped(ws)), groups=batch_groups, batch_groups=groups,
+        x, g, strides=rhs_dilation, padding=tuple((l, p - a + k - l - 1) for (a, k, p), (l, _) in zip(sizes, padding)),
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=strides, dimension_numbers=(swapped(xs), swapped(zs), swapped(ws)), groups=batch_groups,
+        batch_groups=groups,
     )  # fmt: skip
 
 
@@ -83,7 +87,11 @@ def batch_conv(size, batched, x, w, *, dimension_numbers, groups, batch_groups, 
     attrs["dimension_numbers"] = dimension_numbers
     if all(batched):
         x, w = fold(x, 0, xs[0] if batch_groups > 1 else xs[1]), fold(w, 0, ws[0])
-        more = {"groups": 1, "batch_groups": batch_groups * size} if batch_groups > 1 else {"groups": groups * size, "batch_groups": 1}
+        more = (
+            {"groups": 1, "batch_groups": batch_groups * size}
+            if batch_groups > 1
+            else {"groups": groups * size, "batch_groups": 1}
+        )
         return to_front(unfold(conv_general(x, w, **attrs, **more), zs[1], size), zs[1])
     attrs |= {"groups": groups, "batch_groups": batch_groups}
     if batched[0]:
@@ -110,7 +118,8 @@ def per_bin(x, n, ends, others):
 
 
 def fft_transpose(g, x, *, kind, lengths):
-    """The matrix of a DFT is symmetric. Of real signals only half of it is kept: each kept bin stands for its mirror image too."""
+    """The matrix of a DFT is symmetric. Of real signals only half of it is kept: each kept bin stands for its mirror
+    image too."""
     *rest, n = lengths
     if kind in ("fft", "ifft"):
         return fft(g, kind=kind, lengths=lengths)
@@ -120,7 +129,10 @@ def fft_transpose(g, x, *, kind, lengths):
     if rest:  # plain transforms along all axes but the last
         batch, last = tuple(range(g.type.ndim - len(lengths))), g.type.ndim - 1
         inner = tuple(range(len(batch), last))
-        g = ordered(fft(ordered(g, (*batch, last, *inner)), kind="fft", lengths=tuple(rest)), (*batch, *(a + 1 for a in inner), len(batch)))
+        g = ordered(
+            fft(ordered(g, (*batch, last, *inner)), kind="fft", lengths=tuple(rest)),
+            (*batch, *(a + 1 for a in inner), len(batch)),
+        )
     # Re sum of g[k] exp(-2 pi i k m / n) is n irfft of conj(g) / 2, and of Re g in the bins that stand for themselves
     return fft(conj(g) * (n / 2) + per_bin(g, n, n / 2, 0), kind="irfft", lengths=(n,))
 

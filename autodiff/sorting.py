@@ -25,7 +25,10 @@ def sort_vjp(operands, needs, gives, *, axis, **attrs):
     results, order = sort_with_order(*operands, axis=axis, **attrs)
 
     def pull(cotangents):
-        return tuple(moved_back(g, x, order, axis) if need and g is not None else None for g, x, need in zip(cotangents, operands, needs))
+        return tuple(
+            moved_back(g, x, order, axis) if need and g is not None else None
+            for g, x, need in zip(cotangents, operands, needs)
+        )
 
     return results, pull
 

@@ -3,7 +3,7 @@
 The incomplete gamma and beta functions have all derivatives in all operands: by the parameters through their
 `slope` ops, by x through the densities, whose own derivatives by the parameters are power series of equations.
 """
-# ruff: noqa: I001, the names of a family fill lines
+
 
 import math
 
@@ -11,7 +11,20 @@ from ..ir.core import splat
 from ..ir.ops.elementwise import abs, lt, select, sign
 from ..ir.ops.power_series import beta_exponent, exponential, gamma_exponent
 from ..ir.ops.special import (
-    bessel_i0e, bessel_i1e, betainc, betainc_slope, digamma, erf, erf_inv, erfc, gamma, igamma, igamma_slope, igammac, lgamma, polygamma,
+    bessel_i0e,
+    bessel_i1e,
+    betainc,
+    betainc_slope,
+    digamma,
+    erf,
+    erf_inv,
+    erfc,
+    gamma,
+    igamma,
+    igamma_slope,
+    igammac,
+    lgamma,
+    polygamma,
     zeta,
 )
 from ..ir.ops.transcendental import exp, log, log1p
@@ -23,7 +36,8 @@ def trigamma_and_on(x, n):
 
 
 def gamma_density(a, x, n=0):
-    """x^(a-1) e^-x / Gamma(a), differentiated n times by a: e^u a / x with u of the exponent of x^a e^-x / Gamma(a+1)."""
+    """x^(a-1) e^-x / Gamma(a), differentiated n times by a: e^u a / x with u of the exponent of x^a e^-x /
+    Gamma(a+1)."""
     e = exponential(gamma_exponent(a, x, log(x), lgamma, digamma, trigamma_and_on, n), exp)
     top = a * e[n, 0] + e[n - 1, 0] if n else a * e[0, 0]
     return scaled_by(math.factorial(n), top / x)
@@ -59,9 +73,12 @@ scalar( lgamma,        lambda z, x: digamma(x), singular=True)
 scalar( digamma,       lambda z, x: polygamma(x, n=1), singular=True)
 scalar( polygamma,     lambda z, x, *, n: polygamma(x, n=n + 1), singular=True)
 scalar( zeta,          lambda z, q, *, s: -s * zeta(q, s=s + 1), singular=True)
-scalar( igamma,        lambda z, a, x: igamma_slope(a, x, n=1),              lambda z, a, x: gamma_density(a, x), singular=True)
-scalar( igammac,       lambda z, a, x: -igamma_slope(a, x, n=1),             lambda z, a, x: -gamma_density(a, x), singular=True)
-scalar( igamma_slope,  lambda z, a, x, *, n: igamma_slope(a, x, n=n + 1),    lambda z, a, x, *, n: gamma_density(a, x, n), singular=True)
+scalar( igamma,        lambda z, a, x: igamma_slope(a, x, n=1),              lambda z, a, x: gamma_density(a, x),
+    singular=True)
+scalar( igammac,       lambda z, a, x: -igamma_slope(a, x, n=1),             lambda z, a, x: -gamma_density(a, x),
+    singular=True)
+scalar( igamma_slope,  lambda z, a, x, *, n: igamma_slope(a, x, n=n + 1),    lambda z, a, x, *,
+    n: gamma_density(a, x, n), singular=True)
 scalar( betainc,       lambda z, a, b, x: betainc_slope(a, b, x, n=1, m=0),
                        lambda z, a, b, x: betainc_slope(a, b, x, n=0, m=1),
                        lambda z, a, b, x: beta_density(a, b, x), singular=True)

@@ -1,10 +1,11 @@
 """Derivatives and batching of spectra.
 
-Sources: Giles, Collected matrix derivative results (2008); Seeger et al., Auto-differentiating linear algebra (2017); Townsend,
-Differentiating the singular value decomposition (2016). Those write the cotangent as the conjugate of ours: rules conjugate on entry and exit.
+Sources: Giles, Collected matrix derivative results (2008); Seeger et al., Auto-differentiating linear algebra (2017);
+Townsend, Differentiating the singular value decomposition (2016). Those write the cotangent as the conjugate of ours:
+rules conjugate on entry and exit.
 
-Vectors of equal eigenvalues (or singular values) are any basis: derivatives are those of functions that depend on none of the choices,
-and NaN where they would mix such vectors.
+Vectors of equal eigenvalues (or singular values) are any basis: derivatives are those of functions that depend on none
+of the choices, and NaN where they would mix such vectors.
 """
 
 import math
@@ -18,7 +19,17 @@ from ..ir.types import IRTypeError
 from .batch import BATCH
 from .dense import is_complex
 from .forms import add_tangents, explicit
-from .linalg import adjoint, along_columns, along_rows, conjugate, diagonal, half_lower, matmul, off_diagonal, on_diagonal
+from .linalg import (
+    adjoint,
+    along_columns,
+    along_rows,
+    conjugate,
+    diagonal,
+    half_lower,
+    matmul,
+    off_diagonal,
+    on_diagonal,
+)
 
 
 def like(x, y):
@@ -31,7 +42,8 @@ def real_part(x):
 
 
 def over_gaps(x, w, power=1):
-    """x[i, j] / (w[j]**power - w[i]**power) off the diagonal, zero on it; 0 / 0 is 0, and anything else over 0 is NaN."""
+    """x[i, j] / (w[j]**power - w[i]**power) off the diagonal, zero on it; 0 / 0 is 0, and anything else over 0 is
+    NaN."""
     x, shape = off_diagonal(x), x.type.shape
     row, column = along_rows(w, shape), along_columns(w, shape)
     gaps = row - column if power == 1 else (row - column) * (row + column)
@@ -99,8 +111,8 @@ def columns_sum(x):
 
 
 def eig_jvp(z, operands, tangents):
-    """With m = v^-1 dx v: dw = diag m, dv = u + v c where u = v (m / gaps) and c keeps the norm and the phase of each column:
-    c = -Re(v^H u) - i Im(u at the greatest component) / (v there)."""
+    """With m = v^-1 dx v: dw = diag m, dv = u + v c where u = v (m / gaps) and c keeps the norm and the phase of each
+    column: c = -Re(v^H u) - i Im(u at the greatest component) / (v there)."""
     (w, v), t = z, like(tangents[0], z[1])
     m = solve(v, matmul(t, v))
     u, at = matmul(v, over_gaps(m, w)), argmax_mask(v)
@@ -146,7 +158,9 @@ def svd_parts(z, operands, full_matrices, compute_uv):
     if not compute_uv:
         z, full_matrices = svd(x), False
     if full_matrices and m != n:
-        raise IRTypeError(f"svd: no derivative with full_matrices=True for {x.type}: the last {abs(m - n)} vectors are any basis")
+        raise IRTypeError(
+            f"svd: no derivative with full_matrices=True for {x.type}: the last {abs(m - n)} vectors are any basis"
+        )
     u, s, vh = z
     return u, s, adjoint(vh), m, n
 

@@ -17,11 +17,13 @@ def cheap(op):
 
 
 class Split:
-    """The two halves of `func`, whose first `known` parameters are at hand early and whose first `primal` results are the primal's.
+    """The two halves of `func`, whose first `known` parameters are at hand early and whose first `primal` results are
+    the primal's.
 
     given: known parameters that the late half is handed as they are, so they are never residuals;
     free: whether reading a given one costs nothing (a loop's invariants), or what its size says;
-    keep: values that are residuals in any case; also: others that the late half needs; more: results that it has besides.
+    keep: values that are residuals in any case; also: others that the late half needs; more: results that it has
+    besides.
 
     saved: the residuals, as values of `func`, in order;
     early, late: the equations of the halves, in order (recomputed ones stand in both);
@@ -62,7 +64,8 @@ class Split:
         return live, reads
 
     def _choose(self, needed):
-        """(values to keep, equations to repeat) so that `needed` are known behind the cut: the fewest bytes, then the fewest values."""
+        """(values to keep, equations to repeat) so that `needed` are known behind the cut: the fewest bytes, then the
+        fewest values."""
         unit = 1 + len(self.func.params) + sum(len(e.results) for e in self.func.eqns)
 
         def price(x):
@@ -100,7 +103,8 @@ def weight(x):
 
 
 def halves(func: Func, known: int, primal: int) -> tuple[Func, Func]:
-    """-> (early, late): `early(known params) -> (primal results, *residuals)`, `late(other params, *residuals) -> the other results`."""
+    """-> (early, late): `early(known params) -> (primal results, *residuals)`,
+    `late(other params, *residuals) -> the other results`."""
     cut = Split(func, known, primal, given=(), free=False)
     early, late = Builder(func.name), Builder(f"pullback_{func.name}")
     with early:

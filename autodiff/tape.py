@@ -1,4 +1,5 @@
-"""What the reverse of a loop is made of: stacks with a slot for each trip, and the loop that reads them last to first."""
+"""What the reverse of a loop is made of: stacks with a slot for each trip, and the loop that reads them last to
+first."""
 
 from ..ir.core import Builder, Lit, zeros_like
 from ..ir.ops.control import COUNTER, loop, region
@@ -44,11 +45,12 @@ def write_slot(stack, x, i):
 
 
 def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None, totals=None, bound=None, left=()):
-    """The loop run backwards -> cotangents of the invariants needed, of the carried values at `flows`, and arrays as they were before.
+    """The loop run backwards -> cotangents of the invariants needed, of the carried values at `flows`, and arrays as
+    they were before.
 
     trips: how many, an int or an operand; start: the number of the first, 0 where not given;
-    totals: what the cotangents of the invariants are added to; gs: cotangents of what is carried; both with None for 0; bound: as `loop`;
-    left: the arrays of `half.chains` as the loop left them.
+    totals: what the cotangents of the invariants are added to; gs: cotangents of what is carried; both with None for 0;
+    bound: as `loop`; left: the arrays of `half.chains` as the loop left them.
     """
     func, first = half.func, 1 + len(invariants)
     read = where(p in half.reads for p in func.params[1:first])
@@ -62,7 +64,13 @@ def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None,
 
     def backward(*xs):
         (k,), final, offset, inv, full, sums, cts, arrays = parts(xs, *sizes)
-        env = dict(zip((*(func.params[1 + a] for a in read), *seeds, *(onto[a] for a in added)), (*inv, *cts, *sums), strict=True))
+        env = dict(
+            zip(
+                (*(func.params[1 + a] for a in read), *seeds, *(onto[a] for a in added)),
+                (*inv, *cts, *sums),
+                strict=True,
+            )
+        )
         if full or func.params[0] in half.reads:
             i = sub(sub(final[0], ONE) if final else Lit(trips - 1, COUNTER), k)
             env[func.params[0]] = add(offset[0], i) if offset else i
@@ -78,11 +86,16 @@ def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None,
     )
     outer = (*count, *offset, *(invariants[a] for a in read), *stacks)
     types = [COUNTER, *types_of(*outer, *starts[0], *starts[1], *left)]
-    hints = [None, *("trips" for _ in count), *("start" for _ in offset), *(func.params[1 + a].hint for a in read), *("saved" for _ in stacks)]
+    hints = [
+        None, *("trips" for _ in count), *("start" for _ in offset), *(func.params[1 + a].hint for a in read),
+        *("saved" for _ in stacks),
+    ]
     hints += [*(("d_", func.params[1 + needs_inv[a]]) for a in added), *(("d_", func.params[first + j]) for j in flows)]
     hints += [c.start.hint for c in kept]
     back = region(backward, types, func.name, hints)
     attrs = {"trips": trips} if isinstance(trips, int) else {"bound": bound}
-    out = loop(*count, *outer, *starts[0], *starts[1], *left, body=back, carried=len(added) + len(flows) + len(left), **attrs)
+    out = loop(
+        *count, *outer, *starts[0], *starts[1], *left, body=back, carried=len(added) + len(flows) + len(left), **attrs
+    )
     found = [totals[n] if s is None else s for n, s in enumerate(place(out[: len(added)], added, len(sums)))]
     return [*found, *out[len(added) :]]

@@ -1,12 +1,34 @@
 """Derivatives of the transcendental ops: partials, z being the op's own result."""
-# ruff: noqa: I001, the names of a family fill lines
+
 
 import math
 
 from ..ir.ops.elementwise import rsqrt
 from ..ir.ops.transcendental import (
-    acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, expm1, hypot, log, log1p, log2, log10, logaddexp, logistic, sin,
-    sinh, softplus, tan, tanh,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    hypot,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logistic,
+    sin,
+    sinh,
+    softplus,
+    tan,
+    tanh,
 )
 from .elementwise import but
 from .forms import scalar
@@ -31,7 +53,8 @@ scalar( sinh,      lambda z, x: cosh(x), singular=True)
 scalar( cosh,      lambda z, x: sinh(x), singular=True)
 scalar( tanh,      lambda z, x: (1 - z) * (1 + z))
 scalar( asinh,     lambda z, x: rsqrt(1 + x * x))
-scalar( acosh,     lambda z, x: rsqrt(x - 1) * rsqrt(x + 1), singular=True)  # not rsqrt(x^2 - 1), whose cut lies elsewhere
+# not rsqrt(x^2 - 1), whose cut lies elsewhere
+scalar( acosh,     lambda z, x: rsqrt(x - 1) * rsqrt(x + 1), singular=True)
 scalar( atanh,     lambda z, x: 1 / ((1 - x) * (1 + x)), singular=True)
 scalar( logistic,  lambda z, x: z * (1 - z))
 scalar( softplus,  lambda z, x: logistic(x))

@@ -13,11 +13,13 @@ from .vjp import vjp
 
 
 def transposed(func: Func, count: int, refuse: Callable[..., Any] | None = None) -> Func:
-    """(xs, others) -> zs, linear in the first `count` parameters xs, becomes (cotangents of zs, others) -> cotangents of xs.
+    """(xs, others) -> zs, linear in the first `count` parameters xs, becomes (cotangents of zs, others) -> cotangents
+    of xs.
 
     refuse: called, to raise, where the transpose would depend on xs: the program is not linear in them.
     """
-    twice = vjp(func, tuple(range(count)), tuple(range(len(func.results))), keep=False)  # (xs, others, cotangents) -> cotangents of xs
+    # (xs, others, cotangents) -> cotangents of xs
+    twice = vjp(func, tuple(range(count)), tuple(range(len(func.results))), keep=False)
     twice = dce(written_out(twice))
     xs, others, seeds = twice.params[:count], twice.params[count : len(func.params)], twice.params[len(func.params) :]
     if refuse is not None and any(depends(twice, [p in xs for p in twice.params])):
@@ -31,7 +33,8 @@ def transposed(func: Func, count: int, refuse: Callable[..., Any] | None = None)
 
 
 def written_out(func):
-    """`func` with calls to be inlined in place, so that what they read for results that nobody wants is not read; those with a rule stay."""
+    """`func` with calls to be inlined in place, so that what they read for results that nobody wants is not read; those
+    with a rule stay."""
     build = Builder(func.name)
     with build:
         env = {p: build.param(p.type, p.hint) for p in func.params}

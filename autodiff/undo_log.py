@@ -1,9 +1,10 @@
 """Arrays that a loop stores into, restored in place on the way back.
 
-What the adjoint of a trip reads of an array that is stored into would have to be kept, row by row. Instead what each store overwrites
-is kept, and the way back, which is handed the array as the loop left it, puts that back trip by trip: the array is then what it was, and
-is read again. A loop within a trip restores its arrays itself, to what they were before it.
-Source: Griewank & Walther, Evaluating Derivatives (2008), sec. 4.4 (what is overwritten is kept, and put back on the way back).
+What the adjoint of a trip reads of an array that is stored into would have to be kept, row by row. Instead what each
+store overwrites is kept, and the way back, which is handed the array as the loop left it, puts that back trip by trip:
+the array is then what it was, and is read again. A loop within a trip restores its arrays itself, to what they were
+before it. Source: Griewank & Walther, Evaluating Derivatives (2008), sec. 4.4 (what is overwritten is kept, and put
+back on the way back).
 """
 
 import contextlib
@@ -19,7 +20,8 @@ _inner = contextvars.ContextVar("inner", default=None)
 
 
 class Around:
-    """Whether loops within a trip may take their arrays for there anyway, the trip restoring them too; and whether one did."""
+    """Whether loops within a trip may take their arrays for there anyway, the trip restoring them too; and whether one
+    did."""
 
     def __init__(self, restores):
         self.restores, self.relied = restores, False
@@ -34,7 +36,8 @@ class Circular(Exception):
 
 @contextlib.contextmanager
 def noting(restores):
-    """Within: (a dictionary that `note` fills, from arrays as they enter a loop to the same, restored by that loop's way back; an `Around`)."""
+    """Within: (a dictionary that `note` fills, from arrays as they enter a loop to the same, restored by that loop's
+    way back; an `Around`)."""
     tokens = _inner.set({}), _around.set(Around(restores))
     try:
         yield _inner.get(), _around.get()
@@ -50,7 +53,8 @@ def note_restored(before, restored):
 
 
 class UndoChain:
-    """The states of one carried array within a trip, and the equations that lead from one to the next: stores, and loops that restore."""
+    """The states of one carried array within a trip, and the equations that lead from one to the next: stores, and
+    loops that restore."""
 
     def __init__(self, position, states, links):
         self.position, self.states, self.links = position, states, links
@@ -81,7 +85,8 @@ def chains(func, state, inner):
 
 
 def with_windows(func):
-    """(`func`, which before each store also reads what it overwrites, {store: that}, {value of func: the same of the new one})"""
+    """(`func`, which before each store also reads what it overwrites, {store: that}, {value of func: the same of the
+    new one})"""
     build, windows = Builder(func.name), {}
     with build:
         env = {p: build.param(p.type, p.hint) for p in func.params}
@@ -108,7 +113,11 @@ class UndoLog(Split):
     def __init__(self, func, known, primal, given, chains, windows, inner, hidden):
         self.chains, self.undo, shown, keep, also = chains, {}, set(), set(), set()
         given = set(given)
-        plain = lambda x: not isinstance(x, Value) or x in given or (x.eqn is not None and cheap(x.eqn.op) and all(map(plain, x.eqn.operands)))
+        plain = lambda x: (
+            not isinstance(x, Value)
+            or x in given
+            or (x.eqn is not None and cheap(x.eqn.op) and all(map(plain, x.eqn.operands)))
+        )
         for chain in chains:
             loops = [k for k, eqn in enumerate(chain.links) if eqn.op is loop]
             shown.update(chain.states[loops[-1] + 1 if loops and hidden else 0 :])
@@ -127,7 +136,8 @@ class UndoLog(Split):
         self.steps = self.plan()
 
     def plan(self):
-        """The late half in an order in which every array is restored before it is read: equations, and states to be restored."""
+        """The late half in an order in which every array is restored before it is read: equations, and states to be
+        restored."""
         have = {*self.func.params[self.known :], *self.saved, *self.around, *(c.end for c in self.chains)}
         steps, begun = [], set()
 
@@ -138,7 +148,11 @@ class UndoLog(Split):
                 if x in have or not isinstance(x, Value):
                     stack.pop()
                     continue
-                needs = [y for y in (self.undo[x][1] if x in self.undo else x.eqn.operands) if isinstance(y, Value) and y not in have]
+                needs = [
+                    y
+                    for y in (self.undo[x][1] if x in self.undo else x.eqn.operands)
+                    if isinstance(y, Value) and y not in have
+                ]
                 if needs:
                     if x in begun:
                         raise Circular

@@ -13,7 +13,13 @@ from ..ir.types import IRTypeError
 from .forms import DERIVATIVE, Joint, Zero, add_tangents
 
 
-def vjp(func: Func, wrt: Sequence[int] | None = None, cotangents: Sequence[int] | None = None, keep: bool = True, onto: int = 0) -> Func:
+def vjp(
+    func: Func,
+    wrt: Sequence[int] | None = None,
+    cotangents: Sequence[int] | None = None,
+    keep: bool = True,
+    onto: int = 0,
+) -> Func:
     """(x...) -> z...  becomes  (x..., g..., t...) -> (z..., cotangent of x[i] for i in wrt).
 
     wrt: indices of the parameters to differentiate; all inexact ones when None.
@@ -22,10 +28,15 @@ def vjp(func: Func, wrt: Sequence[int] | None = None, cotangents: Sequence[int] 
     onto: how many of `wrt`, from the first, have their cotangent added to a parameter t.
     """
     wrt = tuple(i for i, p in enumerate(func.params) if p.type.inexact) if wrt is None else tuple(wrt)
-    cotangents = tuple(i for i, r in enumerate(func.results) if r.type.inexact) if cotangents is None else tuple(cotangents)
+    cotangents = (
+        tuple(i for i, r in enumerate(func.results) if r.type.inexact) if cotangents is None else tuple(cotangents)
+    )
     for i in wrt:
         if not func.params[i].type.inexact:
-            raise IRTypeError(f"{func.name}: parameter {i} is {func.params[i].type}; only floating and complex values have derivatives")
+            raise IRTypeError(
+                f"{func.name}: parameter {i} is {func.params[i].type}; only floating and complex values have "
+                "derivatives"
+            )
     build = Builder(f"d_{func.name}")
     with build:
         operands = [build.param(p.type, p.hint) for p in func.params]
@@ -39,8 +50,9 @@ def pullback(build, func, operands, wrt, seeds, marks=None, totals=None):
     """Append `func` on `operands`, then its adjoint for `seeds` (result index -> cotangent).
 
     -> (results, cotangents of the parameters `wrt`, a zero splat where there is none).
-    totals: {parameter index: what its cotangent is added to, contribution by contribution, so that stores into it can be in place}.
-    marks: a list that is told, equation by equation, (how many equations `build` has by then, which of `func` made the last of them).
+    totals: {parameter index: what its cotangent is added to, contribution by contribution, so that stores into it can
+    be in place}. marks: a list that is told, equation by equation, (how many equations `build` has by then, which of
+    `func` made the last of them).
     """
     mark = (lambda k: None) if marks is None else lambda k: marks.append((len(build.eqns), k))
     pull = Pullback(build, func, operands, wrt, seeds)
@@ -107,17 +119,33 @@ class Pullback:
         """The cotangents of the operands of an equation."""
         env, rule = self.env, DERIVATIVE[eqn.op]
         if eqn not in self.pulls:
-            return rule.vjp(eqn.op, tuple(env[r] for r in eqn.results), tuple(env.get(x, x) for x in eqn.operands), gs, needs, eqn.attrs)
+            return rule.vjp(
+                eqn.op,
+                tuple(env[r] for r in eqn.results),
+                tuple(env.get(x, x) for x in eqn.operands),
+                gs,
+                needs,
+                eqn.attrs,
+            )
         if not rule.adds:
             return self.pulls[eqn](gs)
         first = {x: k for k, x in reversed([*enumerate(eqn.operands)])}
-        before = [self.pending.pop(x, None) if need and first[x] == k else None for k, (x, need) in enumerate(zip(eqn.operands, needs))]
+        before = [
+            self.pending.pop(x, None) if need and first[x] == k else None
+            for k, (x, need) in enumerate(zip(eqn.operands, needs))
+        ]
         return self.pulls[eqn](gs, before)
 
 
 def named(value, prefix, of):
     """Let a derived value be printed as `d_z` when it has no better name."""
-    if isinstance(value, Value) and value.hint is None and value.eqn is not None and value.eqn.source is not None and value.eqn.source.mark:
+    if (
+        isinstance(value, Value)
+        and value.hint is None
+        and value.eqn is not None
+        and value.eqn.source is not None
+        and value.eqn.source.mark
+    ):
         value.hint = (prefix, of)
     return value
 

@@ -6,17 +6,26 @@ from ..ir.core import Lit
 from ..ir.ops.elementwise import lt, select
 from ..ir.ops.indexing import put_arrays, take_along
 from ..ir.ops.shape import broadcast, iota, pad, reshape
-from ..ir.ops.window import reduce_window_argmax, reduce_window_argmin, reduce_window_max, reduce_window_min, reduce_window_sum
+from ..ir.ops.window import (
+    reduce_window_argmax,
+    reduce_window_argmin,
+    reduce_window_max,
+    reduce_window_min,
+    reduce_window_sum,
+)
 from .batch import BATCH
 from .forms import explicit, linear, zero
 
 
 def unsum(g, x, *, window, strides, low, high):
-    """Each element gets the sum of the cotangents of the windows that cover it: windows over g, spread out by the strides."""
+    """Each element gets the sum of the cotangents of the windows that cover it: windows over g, spread out by the
+    strides."""
     if not x.type.size:
         return Lit(0, x.type)
     before = tuple(k - 1 - l for k, l in zip(window, low))
-    after = tuple(n + k - 1 - b - ((m - 1) * s + 1) for n, k, b, m, s in zip(x.type.shape, window, before, g.type.shape, strides))
+    after = tuple(
+        n + k - 1 - b - ((m - 1) * s + 1) for n, k, b, m, s in zip(x.type.shape, window, before, g.type.shape, strides)
+    )
     wide = pad(g, Lit(0, g.type.like(())), low=before, high=after, interior=tuple(s - 1 for s in strides))
     ones, zeros = (1,) * g.type.ndim, (0,) * g.type.ndim
     return reduce_window_sum(wide, window=window, strides=ones, low=zeros, high=zeros)

@@ -1,4 +1,5 @@
-"""Whether XLA can run here: the threads of a process are not in the children that it forks, which would wait for them for ever."""
+"""Whether XLA can run here: the threads of a process are not in the children that it forks, which would wait for them
+for ever."""
 
 import os
 import weakref
@@ -7,7 +8,8 @@ import jax
 
 
 class Process:
-    """started: whether XLA may have threads, of this process or of the one it was forked from; forked: whether those are another's."""
+    """started: whether XLA may have threads, of this process or of the one it was forked from; forked: whether those
+    are another's."""
 
     started = forked = False
     told = weakref.WeakSet()  # whose method `cool()` is called when XLA is lost
@@ -19,7 +21,10 @@ class Forked(Exception):
     def __str__(self):
         return self.reason
 
-    reason = "this process was forked from one in which XLA had started its threads, which are not here (start it by multiprocessing's 'spawn')"
+    reason = (
+        "this process was forked from one in which XLA had started its threads, which are not here (start it by "
+        "multiprocessing's 'spawn')"
+    )
 
 
 def refuse_forked():
@@ -29,7 +34,8 @@ def refuse_forked():
 
 
 def under_jit(function):
-    """`jax.jit(function)`; in a forked child one that raises Forked: even the making waits for a lock that a thread of the parent may have held."""
+    """`jax.jit(function)`; in a forked child one that raises Forked: even the making waits for a lock that a thread of
+    the parent may have held."""
 
     def refused(*_):
         raise Forked

@@ -1,4 +1,5 @@
-"""How far every op is from NumPy and from finite differences: the generated tests, with their errors printed instead of judged.
+"""How far every op is from NumPy and from finite differences: the generated tests, with their errors printed instead of
+judged.
 
     python benchmarks/accuracy.py
 
@@ -31,7 +32,9 @@ def main():
         if a.dtype.kind in "fc":
             finite = np.isfinite(b)
             scale = np.maximum(np.abs(b), np.max(np.abs(b[finite]), initial=0.0) * (b.ndim > 0))
-            far = np.abs(np.where(finite, a - np.where(finite, b, 0), 0)) / (np.finfo(a.dtype).eps * np.maximum(scale, np.finfo(a.dtype).tiny))
+            far = np.abs(np.where(finite, a - np.where(finite, b, 0), 0)) / (
+                np.finfo(a.dtype).eps * np.maximum(scale, np.finfo(a.dtype).tiny)
+            )
             keep(("ulps",), np.max(far, initial=0.0, where=finite))
 
     def record_slope(a, b, bound, text):
@@ -64,7 +67,8 @@ def main():
                 generated.test_xla_is_numpy(op, case)
                 generated.test_derivatives(op, case)
     rows = [
-        [family, str(r["ops"]), str(r["cases"]), f"{r['ulps',]:.1f}", str(r["smooth"]), f"{r[1,]:.1e}", f"{r[2,]:.1e}"] for family, r in worst.items()
+        [family, str(r["ops"]), str(r["cases"]), f"{r['ulps',]:.1f}", str(r["smooth"]), f"{r[1,]:.1e}", f"{r[2,]:.1e}"]
+        for family, r in worst.items()
     ]
     total = [str(sum(r[k] for r in worst.values())) for k in ("ops", "cases", "smooth")]
     rows.append(["all", total[0], total[1], "", total[2], "", ""])

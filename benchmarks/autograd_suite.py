@@ -31,7 +31,8 @@ INTERNALS = {
     "test_wrappers::test_wrapped_name_and_docs": "the wording of a docstring",
     "test_fft::test_rfftn_odd_not_implemented": "that autograd has no gradient there; Wengert has",
     "test_wrappers::test_custom_where": "where of autograd's own NumPy: by keywords, which NumPy refuses",
-    "test_wrappers::test_custom_where_dtypes[int-True-1-2]": "where of autograd's own NumPy: numbers as they are, of which NumPy makes arrays",
+    "test_wrappers::test_custom_where_dtypes[int-True-1-2]":
+        "where of autograd's own NumPy: numbers as they are, of which NumPy makes arrays",
     "test_wrappers::test_custom_where_dtypes[float-True-3.0-4.0]": "as above",
     "test_wrappers::test_custom_where_dtypes[float-False-1-2.0]": "as above",
     "test_wrappers::test_custom_where_dtypes[list-True-x3-y3]": "as above, of lists",
@@ -66,10 +67,14 @@ class Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         name = module.__name__
         if name in SHIMS:
             found = types.ModuleType(name)
-            vars(found).update(SHIMS[name], **{n: getattr(importlib.import_module("wengert.compat.autograd.extend"), n) for n in ("primitive",)})
+            vars(found).update(
+                SHIMS[name],
+                **{n: getattr(importlib.import_module("wengert.compat.autograd.extend"), n) for n in ("primitive",)},
+            )
         else:
             found = importlib.import_module(f"wengert.compat.{name}")
-            for inner in [n for n in sys.modules if n.startswith(f"{found.__name__}.")]:  # imported later, they would hide functions
+            # imported later, they would hide functions
+            for inner in [n for n in sys.modules if n.startswith(f"{found.__name__}.")]:
                 sys.modules.setdefault(inner.removeprefix("wengert.compat."), sys.modules[inner])
         sys.modules[name] = found
 
@@ -119,7 +124,18 @@ def main():
             counts.files[path.stem]["excluded"] = path.read_text().count("\ndef test_")
         else:
             paths.append(str(path))
-    options = ["-c", "/dev/null", "-p", "no:cacheprovider", "-p", "no:terminal", "-W", "ignore", "--rootdir", str(tests)]
+    options = [
+        "-c",
+        "/dev/null",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:terminal",
+        "-W",
+        "ignore",
+        "--rootdir",
+        str(tests),
+    ]
     if paths:
         pytest.main([*options, *paths], plugins=[counts])
     columns = ("passed", "failed", "excluded", "skipped")

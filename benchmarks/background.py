@@ -1,11 +1,13 @@
-"""What a call costs while nothing is compiled yet: plain NumPy, `jit`, and `jit(tier="background")`, each program in a process of its own.
+"""What a call costs while nothing is compiled yet: plain NumPy, `jit`, and `jit(tier="background")`, each program in a
+process of its own.
 
     python -m wengert.benchmarks.background [--only NAME,...] [--seconds 1]
 
-The function is called over and over. Columns: plain NumPy's median, and its first call; the first call of `jit`, which waits for the
-compiler; that of the background tier, and how it compares with plain NumPy's first; the median and the longest of the calls until the program
-took over, compared with plain NumPy's median, and how many they were; a call afterwards, compared with one of ordinary `jit`, and with itself.
-Compiler and calls share the cores of the machine and Python's one lock.
+The function is called over and over. Columns: plain NumPy's median, and its first call; the first call of `jit`, which
+waits for the compiler; that of the background tier, and how it compares with plain NumPy's first; the median and the
+longest of the calls until the program took over, compared with plain NumPy's median, and how many they were; a call
+afterwards, compared with one of ordinary `jit`, and with itself. Compiler and calls share the cores of the machine and
+Python's one lock.
 """
 
 import argparse
@@ -89,23 +91,38 @@ def measure(name, seconds):
     jit(lambda x: x + 1, engine="xla")(np.ones(3))  # jax starts
     plain = None if hasattr(f, "compiled") else lambda: f(*args)
     row = {"plain first": plain and clock(plain)}
-    row["plain"] = plain and statistics.median(clock(plain) for _ in range(max(5, int(seconds / max(row["plain first"], 1e-4)))))
+    row["plain"] = plain and statistics.median(
+        clock(plain) for _ in range(max(5, int(seconds / max(row["plain first"], 1e-4))))
+    )
     ours = jit(f, tier="background")
     row["first"] = clock(lambda: ours(*args))
     calls, begun = [], time.perf_counter()
     while next(iter(ours.compiled.entries.values())).jobs and time.perf_counter() - begun < 60:
         calls.append(clock(lambda: ours(*args)))
-    row |= {"calls": len(calls), "longest": max(calls), "median": statistics.median(calls), "after": time.perf_counter() - begun}
+    row |= {
+        "calls": len(calls),
+        "longest": max(calls),
+        "median": statistics.median(calls),
+        "after": time.perf_counter() - begun,
+    }
     waits = jit(f)
     row["jit first"] = clock(lambda: waits(*args))
-    found = interleave({"jit": lambda: waits(*args), "background": lambda: ours(*args), "again": lambda: waits(*args)}, seconds)
+    found = interleave(
+        {"jit": lambda: waits(*args), "background": lambda: ours(*args), "again": lambda: waits(*args)}, seconds
+    )
     return row | {"steady": found["background"] / found["jit"], "control": found["again"] / found["jit"]}
 
 
 def shown(seconds):
     if seconds is None:
         return ""
-    return f"{seconds * 1e6:.0f} us" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+    return (
+        f"{seconds * 1e6:.0f} us"
+        if seconds < 1e-3
+        else f"{seconds * 1e3:.1f} ms"
+        if seconds < 1
+        else f"{seconds:.2f} s"
+    )
 
 
 def ratio(a, b):
@@ -124,12 +141,29 @@ def main():
     rows = []
     for name in PROGRAMS:
         if any(name.startswith(word) for word in given.only.split(",")):
-            line = [sys.executable, "-m", "wengert.benchmarks.background", "--one", name, "--seconds", str(given.seconds)]
+            line = [
+                sys.executable,
+                "-m",
+                "wengert.benchmarks.background",
+                "--one",
+                name,
+                "--seconds",
+                str(given.seconds),
+            ]
             r = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
-            compared = [ratio(r["first"], r["plain first"]), ratio(r["median"], r["plain"]), ratio(r["longest"], r["plain"])]
-            rows.append([name, *map(shown, (r["plain"], r["plain first"], r["jit first"], r["first"])), compared[0], shown(r["longest"]),
-                         compared[1], compared[2], str(r["calls"]), shown(r["after"]), f"{r['steady']:.2f}", f"{r['control']:.2f}"])  # fmt: skip
-    header = ["program", "NumPy", "its first", "jit first", "first", "ratio", "longest", "median/", "longest/", "calls", "until", "steady", "A/A"]
+            compared = [
+                ratio(r["first"], r["plain first"]),
+                ratio(r["median"], r["plain"]),
+                ratio(r["longest"], r["plain"]),
+            ]
+            rows.append([name, *map(shown, (r["plain"], r["plain first"], r["jit first"], r["first"])), compared[0],
+                shown(r["longest"]),
+                         compared[1], compared[2], str(r["calls"]), shown(r["after"]), f"{r['steady']:.2f}",
+                         f"{r['control']:.2f}"])  # fmt: skip
+    header = [
+        "program", "NumPy", "its first", "jit first", "first", "ratio", "longest", "median/", "longest/", "calls",
+        "until", "steady", "A/A",
+    ]
     table(rows, header)
 
 

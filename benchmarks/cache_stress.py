@@ -2,13 +2,14 @@
 
     python benchmarks/cache_stress.py [seconds]
 
-Each process imports the compiler, calls four functions (through XLA, a gradient, a loop as machine code, as NumPy), and says what it got, how it
-came by each program, and whether anything was unpickled meanwhile (CPython's audit event `pickle.find_class`, and a pickle that would leave a file
-behind). The functions hold a number of their own, so a program taken for another gives another result. Rows: 8 writers at a time; writers killed
-with SIGKILL at random moments; files cut short, with bits flipped, exchanged, of other kinds; a pickle in the place of a file, and pickles
-as the executables of a file that is well-formed; a disk that is full, and one that is read-only (mounted, where the system lets us). `wrong` counts
-results that differ from NumPy's, `failed` processes that did not end well, `damaged` files left that cannot be read, `lost` programs kept before
-that were not found after.
+Each process imports the compiler, calls four functions (through XLA, a gradient, a loop as machine code, as NumPy), and
+says what it got, how it came by each program, and whether anything was unpickled meanwhile (CPython's audit event
+`pickle.find_class`, and a pickle that would leave a file behind). The functions hold a number of their own, so a
+program taken for another gives another result. Rows: 8 writers at a time; writers killed with SIGKILL at random
+moments; files cut short, with bits flipped, exchanged, of other kinds; a pickle in the place of a file, and pickles as
+the executables of a file that is well-formed; a disk that is full, and one that is read-only (mounted, where the system
+lets us). `wrong` counts results that differ from NumPy's, `failed` processes that did not end well, `damaged` files
+left that cannot be read, `lost` programs kept before that were not found after.
 """
 
 import itertools
@@ -108,8 +109,15 @@ class Stress:
     def begin(self, number, cache=None):
         root = pathlib.Path(__file__).resolve().parents[2]
         path = os.pathsep.join([str(self.home / str(number)), str(root)])
-        env = {**os.environ, "WENGERT_CACHE": str(cache or self.cache), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        return number, subprocess.Popen([sys.executable, "-c", WORKER], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        env = {
+            **os.environ,
+            "WENGERT_CACHE": str(cache or self.cache),
+            "PYTHONPATH": path,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return number, subprocess.Popen(
+            [sys.executable, "-c", WORKER], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def end(self, begun, counts):
         """Wait for a process and count what it says; -> how it came by its programs."""
@@ -214,7 +222,14 @@ def exchange(stress):
 
 def another_kind(path):
     path.unlink()
-    random.choice((path.mkdir, lambda: os.mkfifo(path), lambda: path.symlink_to("/dev/zero"), lambda: path.write_bytes(os.urandom(5000))))()
+    random.choice(
+        (
+            path.mkdir,
+            lambda: os.mkfifo(path),
+            lambda: path.symlink_to("/dev/zero"),
+            lambda: path.write_bytes(os.urandom(5000)),
+        )
+    )()
 
 
 def foreign(stress):
@@ -268,10 +283,19 @@ def main(seconds):
         stress.run(0, fresh())
         stress.first = set(stress.files())
         rows = [together(stress, time.time() + seconds / 4), killed(stress, time.time() + seconds / 4)]
-        rows += [damage(stress, *x) for x in (("files cut short", cut_short), ("bits flipped", flip), ("files exchanged", exchange(stress)))]
-        rows += [damage(stress, "other kinds of files", another_kind), damage(stress, "a pickle as a file", foreign(stress))]
+        rows += [
+            damage(stress, *x)
+            for x in (("files cut short", cut_short), ("bits flipped", flip), ("files exchanged", exchange(stress)))
+        ]
+        rows += [
+            damage(stress, "other kinds of files", another_kind),
+            damage(stress, "a pickle as a file", foreign(stress)),
+        ]
         rows += [damage(stress, "pickles as executables", within(stress))]
-        rows += [mounted(stress, "a full disk", "20k", lambda place: None), mounted(stress, "a read-only disk", "64m", read_only(stress))]
+        rows += [
+            mounted(stress, "a full disk", "20k", lambda place: None),
+            mounted(stress, "a read-only disk", "64m", read_only(stress)),
+        ]
         table(rows, ["tried", *COLUMNS])
         never = [1 + COLUMNS.index(c) for c in ("wrong", "failed", "unpickled", "damaged", "lost")]
         bad = [row[0] for row in rows if any(row[k] not in ("0", "not tried") for k in never)]

@@ -80,7 +80,9 @@ def main():
             def theirs(f=f_jax, g=gradient, n=everything):
                 return jax.jit(jax.grad(lambda *xs: f(*xs), argnums=n) if g else lambda *xs: f(*xs))
 
-            for a, b in zip(jax.tree_util.tree_leaves(ours()(*args)), jax.tree_util.tree_leaves(theirs()(*args)), strict=True):
+            for a, b in zip(
+                jax.tree_util.tree_leaves(ours()(*args)), jax.tree_util.tree_leaves(theirs()(*args)), strict=True
+            ):
                 np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
             rows.append(measure(f"{build.__name__}{' gradient' if gradient else ''}", ours, theirs, args))
     table(rows, ["program", "trace ms", "passes ms", "compile ms", "jax ms", "A/A", "jax/wengert", "run: jax/wengert"])
@@ -97,9 +99,13 @@ def measure(name, ours, theirs, args):
     (entry,) = f.compiled.entries.values()
     (version,) = entry.current.versions
     on_device = [jnp.asarray(a) for a in args]
-    run = interleave({"ours": lambda: jax.block_until_ready(f(*on_device)), "jax": lambda: jax.block_until_ready(j(*on_device))}, seconds=1.0)
+    run = interleave(
+        {"ours": lambda: jax.block_until_ready(f(*on_device)), "jax": lambda: jax.block_until_ready(j(*on_device))},
+        seconds=1.0,
+    )
     return [
-        name, 1e3 * version.trace_seconds, 1e3 * version.pass_seconds, 1e3 * (best["ours"] - version.trace_seconds - version.pass_seconds),
+        name, 1e3 * version.trace_seconds, 1e3 * version.pass_seconds,
+        1e3 * (best["ours"] - version.trace_seconds - version.pass_seconds),
         1e3 * best["jax"], best["control"] / best["jax"], best["jax"] / best["ours"], run["jax"] / run["ours"],
     ]  # fmt: skip
 

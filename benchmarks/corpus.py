@@ -40,7 +40,10 @@ class ToRounding(doctest.OutputChecker):
             return True
         if NUMBER.sub("#", want).split() != NUMBER.sub("#", got).split():
             return False
-        return all(math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(NUMBER.findall(want), NUMBER.findall(got)))
+        return all(
+            math.isclose(float(a), float(b), rel_tol=1e-9, abs_tol=1e-12)
+            for a, b in zip(NUMBER.findall(want), NUMBER.findall(got))
+        )
 
 
 class TooLong(BaseException):
@@ -67,9 +70,17 @@ def same(got, want):
     if isinstance(want, dict):
         return type(got) is type(want) and got.keys() == want.keys() and all(same(got[k], want[k]) for k in want)
     if isinstance(want, np.ndarray | np.generic | int | float | complex):
-        if type(got) is not type(want) or np.shape(got) != np.shape(want) or np.asarray(got).dtype != np.asarray(want).dtype:
+        if (
+            type(got) is not type(want)
+            or np.shape(got) != np.shape(want)
+            or np.asarray(got).dtype != np.asarray(want).dtype
+        ):
             return False
-        scale = float(np.max(np.abs(want[np.isfinite(want)]), initial=1)) if isinstance(want, np.ndarray) and want.dtype.kind in "fc" else 1.0
+        scale = (
+            float(np.max(np.abs(want[np.isfinite(want)]), initial=1))
+            if isinstance(want, np.ndarray) and want.dtype.kind in "fc"
+            else 1.0
+        )
         close = 1e-9 if np.asarray(want).dtype.itemsize >= 8 else 1e-4
         return bool(np.allclose(got, want, close, close * scale, equal_nan=True))
     return type(got) is type(want) and (got == want or repr(got) == repr(want))
@@ -114,14 +125,19 @@ def called(path, text):
         return {name: failure(error)}
     changed = [k for k, v in spaces[0].items() if isinstance(v, np.ndarray) and not same(spaces[1].get(k), v)]
     notes = compiled.explain().splitlines()
-    return {name: "runs" if same(got, want) and not changed else f"DIFFERS in {', '.join(changed) or 'the result'}", "notes": notes}
+    return {
+        name: "runs" if same(got, want) and not changed else f"DIFFERS in {', '.join(changed) or 'the result'}",
+        "notes": notes,
+    }
 
 
 def examples(path, text):
     """A module with doctests -> {function: outcome}; functions whose examples fail in plain Python are passed over."""
     module = module_of(path)
     outcomes = {}
-    functions = {n: f for n, f in vars(module).items() if isinstance(f, types.FunctionType) and f.__module__ == module.__name__}
+    functions = {
+        n: f for n, f in vars(module).items() if isinstance(f, types.FunctionType) and f.__module__ == module.__name__
+    }
     for name, f in functions.items():
         if not f.__doc__ or ">>>" not in f.__doc__ or examined(f, vars(module)):
             continue
@@ -165,7 +181,11 @@ def main():
     args = parser.parse_args()
     files = []
     for path in args.paths:
-        files += [path] if path.endswith(".py") else sorted(os.path.join(d, f) for d, _, fs in os.walk(path) for f in fs if f.endswith(".py"))
+        files += (
+            [path]
+            if path.endswith(".py")
+            else sorted(os.path.join(d, f) for d, _, fs in os.walk(path) for f in fs if f.endswith(".py"))
+        )
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", Fallback)
     tally = collections.Counter()

@@ -1,10 +1,12 @@
-"""Compiling and running deep straight-line programs: the gradient of a stack of transformer blocks, against jax.jit(jax.grad).
+"""Compiling and running deep straight-line programs: the gradient of a stack of transformer blocks, against
+jax.jit(jax.grad).
 
     python benchmarks/deep.py [blocks ...]
 
-The weights are a list, so both capture one straight line. Columns: seconds to the first result, all told, for jax, for wengert, and for wengert
-where no program runs in pieces (`whole`); the same as processor time, which other work on the machine changes less; seconds in XLA's compiler alone;
-milliseconds a call of jax arrays, taking turns. Values are compared first.
+The weights are a list, so both capture one straight line. Columns: seconds to the first result, all told, for jax, for
+wengert, and for wengert where no program runs in pieces (`whole`); the same as processor time, which other work on the
+machine changes less; seconds in XLA's compiler alone; milliseconds a call of jax arrays, taking turns. Values are
+compared first.
 """
 
 import math
@@ -86,7 +88,9 @@ def whole(f):
 
 def main(sizes):
     jax.config.update("jax_enable_x64", True)
-    jax.monitoring.register_event_duration_secs_listener(lambda event, spent, **_: seconds.append(spent) if event == COMPILED else None)
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, spent, **_: seconds.append(spent) if event == COMPILED else None
+    )
     rows = []
     for dtype in (np.float64, np.float32):
         for blocks in sizes:
@@ -104,7 +108,9 @@ def measured(blocks, dtype):
     results = {name: f() for name, f in calls.items()}
     for name in ("ours", "whole"):
         for a, b in zip(*map(jax.tree_util.tree_leaves, (results[name], results["jax"])), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-8 if dtype is np.float64 else 1e-2, atol=1e-9 if dtype is np.float64 else 1e-3)
+            np.testing.assert_allclose(
+                a, b, rtol=1e-8 if dtype is np.float64 else 1e-2, atol=1e-9 if dtype is np.float64 else 1e-3
+            )
     run = interleave(calls, seconds=2.0)
     columns = [[spent[name][k] for name in programs] for k in range(3)] + [[1e3 * run[name] for name in programs]]
     return [f"{blocks} blocks {np.dtype(dtype)}", *(x for c in columns for x in (*c, c[0] / c[1]))]

@@ -7,8 +7,8 @@ ratio says how far to trust the others) and for wengert, then the ratios. NumPy 
 np.asarray(jax.jit(f)(x)); wengert's result there is a writable ndarray, which jax's is not.
 `--x64` turns jax's 64-bit types on for the whole process, as a user of float64 jax would.
 
-The second table compares with plain NumPy, on small programs given ndarrays and numbers: what a call costs there is what
-stands around NumPy's own calls. "two signatures" are two calls that alternate.
+The second table compares with plain NumPy, on small programs given ndarrays and numbers: what a call costs there is
+what stands around NumPy's own calls. "two signatures" are two calls that alternate.
 """
 
 import argparse
@@ -38,7 +38,13 @@ def rows():
     yield "jax array -> jax array", f_np, f_jax, (jnp.asarray(x),), None
     yield "ndarray -> ndarray", f_np, f_jax, (x,), np.asarray
     yield "ndarray 1 MB -> ndarray", f_np, f_jax, (np.ones((1 << 20) // x.itemsize, dtype),), np.asarray
-    yield "2 jax arrays -> jax array", (lambda a, b: a * b + a), (lambda a, b: a * b + a), (jnp.asarray(x), jnp.asarray(x)), None
+    yield (
+        "2 jax arrays -> jax array",
+        (lambda a, b: a * b + a),
+        (lambda a, b: a * b + a),
+        (jnp.asarray(x), jnp.asarray(x)),
+        None,
+    )
     yield "ndarray and float -> ndarray", (lambda a, s: a * s), (lambda a, s: a * s), (x, 2.0), np.asarray
     yield "20 ndarrays -> ndarray", total_np, total_np, many, np.asarray
     yield "ndarray -> scalar", (lambda a: np.sum(a * a)), (lambda a: jnp.sum(a * a)), (x,), np.asarray
@@ -81,9 +87,18 @@ def beside_numpy(name, f, calls, seconds):
     def each(f):
         return (lambda args=calls[0]: f(*args)) if len(calls) == 1 else (lambda: [f(*args) for args in calls])
 
-    t = {k: 1e6 * s for k, s in interleave({"numpy": each(f), "control": each(f), "wengert": each(ours)}, seconds).items()}
+    t = {
+        k: 1e6 * s
+        for k, s in interleave({"numpy": each(f), "control": each(f), "wengert": each(ours)}, seconds).items()
+    }
     engines = {v.engine or "XLA" for e in ours.compiled.entries.values() for w in e.worlds for v in w.versions}
-    return [name, *t.values(), t["control"] / t["numpy"], t["wengert"] / min(t["numpy"], t["control"]), ", ".join(sorted(engines))]
+    return [
+        name,
+        *t.values(),
+        t["control"] / t["numpy"],
+        t["wengert"] / min(t["numpy"], t["control"]),
+        ", ".join(sorted(engines)),
+    ]
 
 
 def measure(name, f_np, f_jax, args, convert, seconds):
@@ -94,7 +109,12 @@ def measure(name, f_np, f_jax, args, convert, seconds):
     def peer(j):
         return (lambda: convert(j(*args))) if convert else (lambda: j(*args))
 
-    t = {k: 1e6 * s for k, s in interleave({"jax": peer(one), "control": peer(two), "wengert": lambda: ours(*args)}, seconds).items()}
+    t = {
+        k: 1e6 * s
+        for k, s in interleave(
+            {"jax": peer(one), "control": peer(two), "wengert": lambda: ours(*args)}, seconds
+        ).items()
+    }
     return [name, *t.values(), t["control"] / t["jax"], t["wengert"] / min(t["jax"], t["control"])]
 
 
@@ -107,7 +127,10 @@ def main():
     jax.config.update("jax_enable_x64", given.x64)
     peers = [measure(*row, given.seconds) for row in rows() if re.search(given.only, row[0])]
     plain = [beside_numpy(*row, given.seconds) for row in tiny() if re.search(given.only, row[0])]
-    print(f"jax {jax.__version__}, numpy {np.__version__}, 64-bit types {'on' if given.x64 else 'off'}, {jax.devices()[0].platform}")
+    print(
+        f"jax {jax.__version__}, numpy {np.__version__}, 64-bit types {'on' if given.x64 else 'off'}, "
+        f"{jax.devices()[0].platform}"
+    )
     table(peers, ["call", "jax us", "A/A us", "wengert us", "A/A ratio", "ratio"])
     print()
     table(plain, ["call", "numpy us", "A/A us", "wengert us", "A/A ratio", "ratio", "runs as"])

@@ -1,4 +1,5 @@
-"""A figure of ratios as SVG text: a row a program, a dot a peer and size, on a logarithmic axis, forward and gradient side by side."""
+"""A figure of ratios as SVG text: a row a program, a dot a peer and size, on a logarithmic axis, forward and gradient
+side by side."""
 
 import math
 
@@ -15,7 +16,10 @@ def figure(rows):
     places, height = rows_placed(rows)
     width = 24 + LABELS + 2 * PANEL + GAP + 24
     lefts = {"forward": 24 + LABELS, "gradient": 24 + LABELS + PANEL + GAP}
-    parts = [opening(width, height), *legend([p for p in COLOURS if any(row["ratios"].get(p, math.nan) > 0 for row in rows)])]
+    parts = [
+        opening(width, height),
+        *legend([p for p in COLOURS if any(row["ratios"].get(p, math.nan) > 0 for row in rows)]),
+    ]
     for what, left in lefts.items():
         parts += panel(what, left, height, low, high)
     for family, y in places["families"].items():
@@ -47,10 +51,16 @@ def opening(width, height):
     font = "font-family=\"Helvetica, Arial, 'Liberation Sans', sans-serif\" font-size=\"11.5\""
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" {font} fill="{INK}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} '
+            f'{height}" {font} fill="{INK}">',
             f'<rect width="{width}" height="{height}" fill="white"/>',
             text(24, 32, "The time that others take, over Wengert's", "bold", size=17),
-            text(24, 51, "Right of the line Wengert is faster, in the shade it is slower. Small dots are small sizes, large dots large ones."),
+            text(
+                24,
+                51,
+                "Right of the line Wengert is faster, in the shade it is slower. Small dots are small sizes, large "
+                "dots large ones.",
+            ),
         ]
     )
 
@@ -87,10 +97,13 @@ def dots(rows, y, at):
     for large, peer, x, r in sorted(found, key=lambda dot: not dot[0]):
         said = f"<title>{rows[0]['program']}, {rows[0]['what']}, {NAMES[peer]}: {r:.3g}</title>"
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y}" r="{4.6 if large else 2.9}" fill="{COLOURS[peer]}" stroke="white" stroke-width="0.7">{said}</circle>'
+            f'<circle cx="{x:.1f}" cy="{y}" r="{4.6 if large else 2.9}" fill="{COLOURS[peer]}" stroke="white" '
+            f'stroke-width="0.7">{said}</circle>'
         )
     return parts
 
 
 def text(x, y, words, weight="normal", anchor="start", size=11.5):
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-weight="{weight}" text-anchor="{anchor}" font-size="{size}">{words}</text>'
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-weight="{weight}" text-anchor="{anchor}" font-size="{size}">{words}</text>'
+    )

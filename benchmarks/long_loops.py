@@ -1,10 +1,12 @@
-"""Gradients of long loops: how time and memory grow with the trips, beside jax.grad of the same loop as a JAX user writes it.
+"""Gradients of long loops: how time and memory grow with the trips, beside jax.grad of the same loop as a JAX user
+writes it.
 
     python benchmarks/long_loops.py
 
-"recurrence" is b[i] = f(b[i - 1]) over an array, "steps" a time loop of a state of 64 numbers, "while" the same until a tolerance that it
-reaches after so many steps. MB are temporary buffers of the compiled programs; "200MB" is `jit(memory="200MB")`. Peers: `lax.scan`, with
-`jax.checkpoint` over stretches of sqrt(n) for "steps". Values are compared first. ms are medians of turns.
+"recurrence" is b[i] = f(b[i - 1]) over an array, "steps" a time loop of a state of 64 numbers, "while" the same until a
+tolerance that it reaches after so many steps. MB are temporary buffers of the compiled programs; "200MB" is
+`jit(memory="200MB")`. Peers: `lax.scan`, with `jax.checkpoint` over stretches of sqrt(n) for "steps". Values are
+compared first. ms are medians of turns.
 """
 
 import math
@@ -79,7 +81,10 @@ def until(n):
 def row(name, n, function, port, args, memory=None):
     ours, forward = jit(grad(function), memory=memory), jit(function)
     given = [jnp.asarray(a) for a in args]
-    sides = {"forward": lambda: jax.block_until_ready(forward(*given)), "ours": lambda: jax.block_until_ready(ours(*given))}
+    sides = {
+        "forward": lambda: jax.block_until_ready(forward(*given)),
+        "ours": lambda: jax.block_until_ready(ours(*given)),
+    }
     theirs = math.nan
     if port is not None:
         run = jax.jit(jax.grad(port))
@@ -100,7 +105,9 @@ def main():
         rows.append(row("steps", n, steps(n), steps_jax(n), [rng.normal(size=D)]))
         rows.append(row("steps", n, steps(n), steps_jax(n), [rng.normal(size=D)], "200MB"))
         rows.append(row("while", n, until(n), None, [rng.normal(size=D), 1e-2]))
-    table(rows, ["loop", "trips", "memory", "forward ms", "ours ms", "jax ms", "grad/forward", "jax/ours", "MB", "jax MB"])
+    table(rows, [
+        "loop", "trips", "memory", "forward ms", "ours ms", "jax ms", "grad/forward", "jax/ours", "MB", "jax MB",
+    ])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""Loops of NPBench as native nests, against the same programs through jax.lax alone and against Numba, if it is installed.
+"""Loops of NPBench as native nests, against the same programs through jax.lax alone and against Numba, if it is
+installed.
 
     git clone https://github.com/spcl/npbench
     python benchmarks/native.py npbench [--size M] [--only lu,durbin] [--seconds 2]
 
-All take turns in one process and give and take ndarrays, on fresh copies; ms are medians. "moving" is a program that only takes the
-arrays and has what is written to them written: no program that XLA launches is faster. Ratios above 1 mean that the native form is.
+All take turns in one process and give and take ndarrays, on fresh copies; ms are medians. "moving" is a program that
+only takes the arrays and has what is written to them written: no program that XLA launches is faster. Ratios above 1
+mean that the native form is.
 """
 
 import argparse
@@ -24,7 +26,8 @@ from wengert.backends import native
 
 SCALAR = "cholesky,lu,ludcmp,nussinov,seidel_2d,crc16,trisolv,durbin,gramschmidt,deriche,mandelbrot1,mandelbrot2,spmv"
 HEAD = [
-    "kernel", "correct", "loops", "first s", "lax first s", "native ms", "lax ms", "numba ms", "moving ms", "lax/native", "numba/native",
+    "kernel", "correct", "loops", "first s", "lax first s", "native ms", "lax ms", "numba ms", "moving ms",
+    "lax/native", "numba/native",
 ]  # fmt: skip
 
 
@@ -46,7 +49,18 @@ def measured(kernel, size, seconds):
     numba = min((ms[n] for n in NUMBA if n in ms), default=float("nan"))
     taken = f"{sum(reason is None for _, reason in log)} of {len(log)}"
     ratios = ms["lax"] / ms["native"], numba / ms["native"]
-    return [kernel.info["module_name"], correct, taken, firsts["native"], firsts["lax"], ms["native"], ms["lax"], numba, ms["moving"], *ratios]
+    return [
+        kernel.info["module_name"],
+        correct,
+        taken,
+        firsts["native"],
+        firsts["lax"],
+        ms["native"],
+        ms["lax"],
+        numba,
+        ms["moving"],
+        *ratios,
+    ]
 
 
 def timed(run):

@@ -1,4 +1,5 @@
-"""Every NumPy kernel of NPBench through bare `jit`, unmodified, on perturbed inputs: is it right, and how long does it take.
+"""Every NumPy kernel of NPBench through bare `jit`, unmodified, on perturbed inputs: is it right, and how long does it
+take.
 
     git clone https://github.com/spcl/npbench
     python benchmarks/npbench.py npbench                    # preset S
@@ -10,12 +11,13 @@ symmetric matrix). Every argument and every result is compared with NumPy's, wha
 The error is the largest difference over the largest magnitude. Where it is not small, NumPy runs again on inputs
 moved by one unit in the last place: a kernel that amplifies that as much is called chaotic, not wrong.
 
-Contestants take turns in one process, one process a kernel; ms are medians of the turns. NumPy, Numba and ours take and give
-ndarrays, the JAX port, jitted as it is shipped, takes and gives device arrays, and so does ours in "device ms", where what a kernel
-writes to is a copy that it returns: port/ours compares those two. "lax ms" is the same without machine code of our own, where there
-is some. A port without jit at its entry is timed once more under `jax.jit`. "moving" is a program that only takes the ndarrays,
-and the writing of what is written to them. "A/A" is NumPy against NumPy, the noise. A note says where trips are written out, and where the program
-runs as NumPy. Numba takes the better of the shipped variants, if it is installed.
+Contestants take turns in one process, one process a kernel; ms are medians of the turns. NumPy, Numba and ours take and
+give ndarrays, the JAX port, jitted as it is shipped, takes and gives device arrays, and so does ours in "device ms",
+where what a kernel writes to is a copy that it returns: port/ours compares those two. "lax ms" is the same without
+machine code of our own, where there is some. A port without jit at its entry is timed once more under `jax.jit`.
+"moving" is a program that only takes the ndarrays, and the writing of what is written to them. "A/A" is NumPy against
+NumPy, the noise. A note says where trips are written out, and where the program runs as NumPy. Numba takes the better
+of the shipped variants, if it is installed.
 """
 
 import argparse
@@ -39,7 +41,8 @@ from wengert import jit
 
 TINY = (8, 12, 20, 40)  # sizes are cut down to these, to the first that the kernel takes
 NUMBA = ("numba_n", "numba_np")
-PASSIVE = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}  # threads of one contestant wait without spinning
+# threads of one contestant wait without spinning
+PASSIVE = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"}
 MARK = "result of one kernel: "
 
 
@@ -76,9 +79,15 @@ class Kernel:
 
 def kernels(checkout):
     """{name: description} of all benchmarks, named as their files are."""
-    found = {path.stem: json.loads(path.read_text())["benchmark"] for path in sorted((checkout / "bench_info").glob("*.json"))}
+    found = {
+        path.stem: json.loads(path.read_text())["benchmark"]
+        for path in sorted((checkout / "bench_info").glob("*.json"))
+    }
     if not found:
-        raise SystemExit(f"{checkout} is no checkout of NPBench: there is no bench_info/*.json. git clone https://github.com/spcl/npbench")
+        raise SystemExit(
+            f"{checkout} is no checkout of NPBench: there is no bench_info/*.json. git clone "
+            "https://github.com/spcl/npbench"
+        )
     return found
 
 
@@ -107,7 +116,8 @@ def nudged(args, rng):
 
 
 def prepared(kernel, size, tiny):
-    """(arguments, what NumPy gives on them): the first way of perturbing that NumPy itself takes, without NaN if there is one."""
+    """(arguments, what NumPy gives on them): the first way of perturbing that NumPy itself takes, without NaN if there
+    is one."""
     run, found, error = kernel.function("_numpy"), [], None
     for cap in TINY if tiny else (None,):
         for change in (perturbed, congruent):
@@ -197,7 +207,8 @@ def interleaved(contestants, seconds):
 
 
 def moving(args, want):
-    """A program that only takes the arrays, and what is written to them written: what a call with ndarrays costs beside its work."""
+    """A program that only takes the arrays, and what is written to them written: what a call with ndarrays costs beside
+    its work."""
     arrays = [i for i, a in enumerate(args) if isinstance(a, np.ndarray)]
     take = jax.jit(lambda *xs: jax.numpy.zeros(()), keep_unused=True)
     written = [(i, jax.numpy.array(want[0][i])) for i in arrays if difference(want[0][i], args[i])]
@@ -269,7 +280,10 @@ def measure(kernel, size, check_only, seconds):
         everyone = contestants(kernel, args)
         everyone["ours"] = run, lambda: copy.deepcopy(args)
         everyone["moving"] = moving(args, want), lambda: copy.deepcopy(args)
-        there, waited = returning(kernel.function("_numpy"), args, want), lambda f: lambda *xs: jax.block_until_ready(f(*xs))
+        there, waited = (
+            returning(kernel.function("_numpy"), args, want),
+            lambda f: lambda *xs: jax.block_until_ready(f(*xs)),
+        )
         everyone["device"] = waited(jit(there)), lambda: on_device(args)
         if ": native" in run.explain():
             everyone["lax"] = waited(jit(there, native=False)), lambda: on_device(args)
@@ -280,17 +294,35 @@ def measure(kernel, size, check_only, seconds):
 def notes(run):
     """What explain() says of loops that were not captured as they stand, and of the engine."""
     text = run.explain()
-    found = {"unrolled": "written out one by one", "peeled": "the first trip is written out", "paired": "two trips are captured"}
+    found = {
+        "unrolled": "written out one by one",
+        "peeled": "the first trip is written out",
+        "paired": "two trips are captured",
+    }
     found["NumPy"] = "runs         as NumPy"
     return " ".join(name for name, words in found.items() if words in text)
 
 
 def child(script, checkout, name, options):
     """The row of one kernel, measured by a script in a process of its own."""
-    command = [sys.executable, script, str(checkout), "--one", name, "--size", options.size, "--seconds", str(options.seconds)]
+    command = [
+        sys.executable,
+        script,
+        str(checkout),
+        "--one",
+        name,
+        "--size",
+        options.size,
+        "--seconds",
+        str(options.seconds),
+    ]
     try:
         done = subprocess.run(
-            command + ["--check-only"] * options.check_only, capture_output=True, text=True, timeout=options.timeout, env=os.environ | PASSIVE
+            command + ["--check-only"] * options.check_only,
+            capture_output=True,
+            text=True,
+            timeout=options.timeout,
+            env=os.environ | PASSIVE,
         )
     except subprocess.TimeoutExpired:
         return {"correct": "timeout", "notes": f"over {options.timeout} s"}
@@ -310,11 +342,22 @@ def cells(name, row):
     ours = times.get("ours", math.nan)
     port = min((times[k] for k in ("port", "port jitted") if k in times), default=math.nan)
     numba = min((times[k] for k in NUMBA if k in times), default=math.nan)
-    device, lax, alone, moving, again, shipped = (times.get(k, math.nan) for k in ("device", "lax", "numpy", "moving", "again", "port"))
+    device, lax, alone, moving, again, shipped = (times.get(k, math.nan) for k in (
+        "device", "lax", "numpy", "moving", "again", "port",
+    ))
     ms = [1e3 * t for t in (alone, ours, moving, device, lax, shipped, port, numba)]
     lax = device if math.isnan(lax) else lax
     against = [alone / ours, port / device, numba / ours, port / lax, again / alone]
-    return [name, row["correct"], row.get("error", math.nan), row.get("trace", math.nan), row.get("compile", math.nan), *ms, *against, row["notes"]]
+    return [
+        name,
+        row["correct"],
+        row.get("error", math.nan),
+        row.get("trace", math.nan),
+        row.get("compile", math.nan),
+        *ms,
+        *against,
+        row["notes"],
+    ]
 
 
 def mean(values):
@@ -364,7 +407,10 @@ def main():
     body = [cells(name, row) for name, row in rows.items()]
     table(body, HEAD)
     right = sum(row["correct"] in ("yes", "chaotic") for row in rows.values())
-    means = ", ".join(f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}" for title in ("numpy/ours", "port/ours", "numba/ours", "port/lax"))
+    means = ", ".join(
+        f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}"
+        for title in ("numpy/ours", "port/ours", "numba/ours", "port/lax")
+    )
     print(f"\n{right} of {len(rows)} right; geometric means: {means}")
 
 

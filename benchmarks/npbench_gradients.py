@@ -4,16 +4,18 @@
     python benchmarks/npbench_gradients.py npbench                   # preset S
     python benchmarks/npbench_gradients.py npbench --check-only      # tiny sizes, nothing timed
 
-The loss is the sum of all that a kernel returns and of the float arguments that it writes to, real parts, times a cotangent:
-ones, then random numbers (the plain sum of a softmax is constant). Its gradient with respect to every real float
-argument, arrays and numbers, is compared with NumPy's own central differences along random directions (three with
---check-only, else one), with the step whose two neighbours agree with it best. "chaotic" is where no three neighbouring steps do, to a tenth.
+The loss is the sum of all that a kernel returns and of the float arguments that it writes to, real parts, times a
+cotangent: ones, then random numbers (the plain sum of a softmax is constant). Its gradient with respect to every real
+float argument, arrays and numbers, is compared with NumPy's own central differences along random directions (three with
+--check-only, else one), with the step whose two neighbours agree with it best. "chaotic" is where no three neighbouring
+steps do, to a tenth.
 
 `jax.grad` of the port, jitted, has a loss of the same kind over what the port returns; the gradient is compared with
-differences of that. HIPS autograd, if it is installed, differentiates the NumPy kernel with its own `np`. ms are medians of turns in
-one process, NumPy arrays in and out, but for the port, and ours in "device ms", which take and give jax arrays; a kernel that writes to its
-arguments is handed copies of them there, made inside the loss, and numbers, which are static to the port, have no derivative there, as they
-have none in the port. port/ours compares those two. MB are the temporary buffers of the compiled programs.
+differences of that. HIPS autograd, if it is installed, differentiates the NumPy kernel with its own `np`. ms are
+medians of turns in one process, NumPy arrays in and out, but for the port, and ours in "device ms", which take and give
+jax arrays; a kernel that writes to its arguments is handed copies of them there, made inside the loss, and numbers,
+which are static to the port, have no derivative there, as they have none in the port. port/ours compares those two. MB
+are the temporary buffers of the compiled programs.
 """
 
 import copy
@@ -44,11 +46,16 @@ def real(a):
 def outputs(args, result, written):
     """The float leaves of what a call returns, and of the arguments `written`, as it leaves them."""
     leaves = [*jax.tree_util.tree_leaves(result), *(args[i] for i in written)]
-    return [x for x in leaves if getattr(x, "dtype", np.dtype(type(x) if isinstance(x, float | int) else object)).kind in "fc"]
+    return [
+        x
+        for x in leaves
+        if getattr(x, "dtype", np.dtype(type(x) if isinstance(x, float | int) else object)).kind in "fc"
+    ]
 
 
 def weighted(kernel, cotangents, written, copies=False):
-    """The loss of a kernel, as a user would write it; with `copies` it writes to copies, as it must where arguments are jax arrays."""
+    """The loss of a kernel, as a user would write it; with `copies` it writes to copies, as it must where arguments are
+    jax arrays."""
 
     def loss(*args):
         args = [np.copy(a) if copies and i in written else a for i, a in enumerate(args)]
@@ -99,7 +106,9 @@ def slope(loss, args, direction):
     for h in STEPS[:4] if single(args) else STEPS:
         with np.errstate(all="ignore"):
             try:
-                found.append((float(loss(*moved(args, direction, h))) - float(loss(*moved(args, direction, -h)))) / (2 * h))
+                found.append(
+                    (float(loss(*moved(args, direction, h))) - float(loss(*moved(args, direction, -h)))) / (2 * h)
+                )
             except np.linalg.LinAlgError:  # so large a step leaves where the function is defined
                 found.append(math.nan)
     near = [abs(a - b) / max(abs(a), abs(b), 1e-300) for a, b in zip(found, found[1:])]
@@ -111,7 +120,10 @@ def slope(loss, args, direction):
 def directions(args, where, count):
     rng = np.random.default_rng(3)
     for _ in range(count):
-        yield [rng.normal(size=np.shape(a)) * (np.abs(a) + 1e-3 * np.mean(np.abs(a))) if i in where else None for i, a in enumerate(args)]
+        yield [
+            rng.normal(size=np.shape(a)) * (np.abs(a) + 1e-3 * np.mean(np.abs(a))) if i in where else None
+            for i, a in enumerate(args)
+        ]
 
 
 def compared(loss, args, where, gradient, count=1):
@@ -209,7 +221,9 @@ def port(kernel, args, everyone):
     where = tuple(i for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.dtype.kind == "f")
     try:
         given = on_device(args)
-        leaves = lambda out: [x for x in jax.tree_util.tree_leaves(out) if getattr(x, "dtype", np.dtype(object)).kind in "fc"]
+        leaves = lambda out: [
+            x for x in jax.tree_util.tree_leaves(out) if getattr(x, "dtype", np.dtype(object)).kind in "fc"
+        ]
         cotangents = drawn([np.shape(x) for x in leaves(function(*given))], False)
 
         def loss(*args):
@@ -233,7 +247,9 @@ HEAD += ["grad/forward", "port/ours", "autograd/ours", "MB", "port MB", "port", 
 
 def cells(name, row):
     times = row.get("times", {})
-    forward, ours, device, theirs, tape = (times.get(k, math.nan) for k in ("forward", "ours", "ours too", "port", "autograd"))
+    forward, ours, device, theirs, tape = (times.get(k, math.nan) for k in (
+        "forward", "ours", "ours too", "port", "autograd",
+    ))
     by_port = theirs / device if row.get("port") == "yes" else math.nan
     by_tape = tape / ours if row.get("autograd") == "yes" else math.nan
     numbers = [*(1e3 * t for t in (forward, ours, device, theirs, tape)), ours / forward, by_port, by_tape]
@@ -250,7 +266,10 @@ def main():
     table(body, HEAD)
     asked_for = [row for row in rows.values() if row["correct"] != "no float input"]
     right = sum(row["correct"] in ("yes", "chaotic") and row.get("random") in ("yes", "chaotic") for row in asked_for)
-    means = ", ".join(f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}" for title in ("grad/forward", "port/ours", "autograd/ours"))
+    means = ", ".join(
+        f"{title} {mean(r[HEAD.index(title)] for r in body):.2f}"
+        for title in ("grad/forward", "port/ours", "autograd/ours")
+    )
     print(f"\n{right} of {len(asked_for)} right; geometric means: {means}")
 
 

@@ -1,8 +1,10 @@
-"""One NumPy computation through `jit`, beside plain NumPy: `run` takes a call, operator, subscript or store and what it is done to.
+"""One NumPy computation through `jit`, beside plain NumPy: `run` takes a call, operator, subscript or store and what it
+is done to.
 
-The arrays among the operands become the arguments of a function whose source is what a user would write, `lambda a0: np.sum(a0, axis=0)`,
-all else being literals in it; that function is compiled and called. What Wengert refuses runs plainly and is noted. Each result, changed
-argument and exception is also compared with what plain NumPy makes of equal operands.
+The arrays among the operands become the arguments of a function whose source is what a user would write,
+`lambda a0: np.sum(a0, axis=0)`, all else being literals in it; that function is compiled and called. What Wengert
+refuses runs plainly and is noted. Each result, changed argument and exception is also compared with what plain NumPy
+makes of equal operands.
 """
 
 import ast
@@ -22,15 +24,17 @@ from wengert.tracer.common.errors import IntegerOverflow, NoTrip, ShapeError, We
 NUMPYS = (ShapeError, IntegerOverflow, NoTrip)  # our classes of what NumPy raises too
 MODULES = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.lib.stride_tricks": np.lib.stride_tricks}
 # not computations on arrays: text, files, settings, iterators, questions about types and memory
-NOT_MEANT = """array2string array_repr array_str save savez savez_compressed savetxt load loadtxt genfromtxt fromfile fromstring fromregex frombuffer
-fromiter fromfunction from_dlpack geterr seterr geterrcall seterrcall getbufsize setbufsize get_printoptions set_printoptions printoptions
-format_float_positional format_float_scientific asarray asanyarray array_equiv may_share_memory shares_memory typename mintypecode info
-show_config show_runtime get_include iterable nested_iters datetime_data datetime_as_string busday_count busday_offset is_busday frompyfunc
-issubdtype dtype finfo iinfo byte_bounds test""".split()
+NOT_MEANT = """array2string array_repr array_str save savez savez_compressed savetxt load loadtxt genfromtxt fromfile
+fromstring fromregex frombuffer fromiter fromfunction from_dlpack geterr seterr geterrcall seterrcall getbufsize
+setbufsize get_printoptions set_printoptions printoptions format_float_positional format_float_scientific asarray
+asanyarray array_equiv may_share_memory shares_memory typename mintypecode info show_config show_runtime get_include
+iterable nested_iters datetime_data datetime_as_string busday_count busday_offset is_busday frompyfunc issubdtype dtype
+finfo iinfo byte_bounds test""".split()
 PYTHONS = {abs, divmod, pow, round, sum, max, min, float, int, complex}
-METHODS_NOT_MEANT = """tofile tobytes dump dumps setflags item tolist __repr__ __str__ __reduce__ __reduce_ex__ __setstate__ __format__ __sizeof__
-__array__ __array_interface__ __array_struct__ __array_ufunc__ __array_function__ __array_finalize__ __array_wrap__ __dlpack__ __dlpack_device__
-newbyteorder byteswap getfield setfield __deepcopy__ __copy__ __iter__ __len__ __hash__ __class_getitem__ __buffer__ __init_subclass__""".split()
+METHODS_NOT_MEANT = """tofile tobytes dump dumps setflags item tolist __repr__ __str__ __reduce__ __reduce_ex__
+__setstate__ __format__ __sizeof__ __array__ __array_interface__ __array_struct__ __array_ufunc__ __array_function__
+__array_finalize__ __array_wrap__ __dlpack__ __dlpack_device__ newbyteorder byteswap getfield setfield __deepcopy__
+__copy__ __iter__ __len__ __hash__ __class_getitem__ __buffer__ __init_subclass__""".split()
 OPERATORS = {
     f"__{name}__": sign
     for names, signs in (
@@ -41,7 +45,10 @@ OPERATORS = {
 }
 SIGNS = {getattr(operator, name): sign for name, sign in OPERATORS.items()}
 UNARY = {operator.neg: "-", operator.pos: "+", operator.invert: "~"}
-SUMMING = ("np.linalg.", "np.fft.", "np.einsum(", "np.polyfit(", "np.cov(", "np.corrcoef(", "np.gradient(", "np.interp(", "np.unwrap(")
+SUMMING = (
+    "np.linalg.", "np.fft.", "np.einsum(", "np.polyfit(", "np.cov(", "np.corrcoef(", "np.gradient(", "np.interp(",
+    "np.unwrap(",
+)
 GENERATORS = [np.random.default_rng(seed) for seed in range(8)]
 UNSET = ("empty", "empty_like")  # functions whose numbers are anything
 
@@ -57,13 +64,17 @@ for _path, _module in MODULES.items():
 for _name in SHORT:
     NAMES[np.dtype(_name).type] = f"np.{np.dtype(_name).type.__name__}"
 # computations on each element by itself
-EACH = ("a0[", "a0 ", "-a0", "abs(", "round(", *(f"{n}(" for f, n in NAMES.items() if isinstance(f, np.ufunc) and not f.signature))
-CREATING = [f"np.{name}(" for name in "array zeros ones empty full arange linspace".split()]  # plain, if only numbers are given
+EACH = (
+    "a0[", "a0 ", "-a0", "abs(", "round(",
+    *(f"{n}(" for f, n in NAMES.items() if isinstance(f, np.ufunc) and not f.signature),
+)
+# plain, if only numbers are given
+CREATING = [f"np.{name}(" for name in "array zeros ones empty full arange linspace".split()]
 
 
 class Record:
-    """What one test did: `captured` computations, `refused` ones and `differing` ones, as texts with reasons; what was `outside`;
-    and the computations that differ in what may be `mended`."""
+    """What one test did: `captured` computations, `refused` ones and `differing` ones, as texts with reasons; what was
+    `outside`; and the computations that differ in what may be `mended`."""
 
     def __init__(self):
         self.captured, self.refused, self.differing, self.outside = 0, [], [], []
@@ -88,7 +99,9 @@ def in_scope(x):
 
 def kind_of(dtype):
     words = {"O": "object", "S": "text", "U": "text", "T": "text", "M": "dates", "m": "dates", "V": "structured"}
-    return "dtype " + (words.get(dtype.kind) or ("long double" if dtype.char in "gG" else f"{dtype.name}, other byte order"))
+    return "dtype " + (
+        words.get(dtype.kind) or ("long double" if dtype.char in "gG" else f"{dtype.name}, other byte order")
+    )
 
 
 class Text:
@@ -202,12 +215,16 @@ def compute(source, text, plain):
         compiled[key] = function, jit(function), text.constants  # which stay alive, and so their ids
     function, twin, _ = compiled[key]
     mine, before, copies = text.arrays, copied(text.arrays), copied(text.arrays)
-    runs_code = any(isinstance(c, np.vectorize | types.FunctionType | types.MethodType) for _, c in text.constants.values())
+    runs_code = any(
+        isinstance(c, np.vectorize | types.FunctionType | types.MethodType) for _, c in text.constants.values()
+    )
     got = outcome(twin, mine) if runs_code else None  # a function of the test's own runs once
     want = outcome(function, copies) if got is None else got
     got = got or outcome(twin, mine)
     where = f"{source}  with {types_of(before)}"
-    if isinstance(got.error, WengertError) and not (isinstance(got.error, NUMPYS) and isinstance(got.error, type(want.error))):
+    if isinstance(got.error, WengertError) and not (
+        isinstance(got.error, NUMPYS) and isinstance(got.error, type(want.error))
+    ):
         record.refused.append((where, str(got.error)))
         different(where, "half-written after a refusal", same(mine, before))
         return plain()
@@ -225,7 +242,11 @@ def compute(source, text, plain):
             summing = not program_digits or not source.startswith(EACH) or any(s in source for s in SUMMING)
             how = same(got.value, want.value, 1e-13 if any(s in source for s in SUMMING) else 0, summing)
             if how and source.startswith("np.linalg."):
-                how = swayed(got.value, want.value, *[outcome(function, [moved(a, rng) for a in copied(before)]).value for rng in GENERATORS])
+                how = swayed(
+                    got.value,
+                    want.value,
+                    *[outcome(function, [moved(a, rng) for a in copied(before)]).value for rng in GENERATORS],
+                )
             different(where, "result", how)
             if not identical(got.value, want.value):
                 record.rounds.append(where)
@@ -308,7 +329,10 @@ def memory_of(low, high):
 
 
 def types_of(arrays):
-    return ", ".join(f"{type(a).__name__ if not isinstance(a, np.ndarray) else a.dtype}{list(np.shape(a)) if np.shape(a) else ''}" for a in arrays)
+    return ", ".join(
+        f"{type(a).__name__ if not isinstance(a, np.ndarray) else a.dtype}{list(np.shape(a)) if np.shape(a) else ''}"
+        for a in arrays
+    )
 
 
 def different(where, what, how):
@@ -318,11 +342,16 @@ def different(where, what, how):
 
 def moved(x, rng):
     """An operand with other last digits."""
-    return np.nextafter(x, rng.choice([-np.inf, np.inf], np.shape(x))).astype(x.dtype) if np.asarray(x).dtype.kind == "f" else x
+    return (
+        np.nextafter(x, rng.choice([-np.inf, np.inf], np.shape(x))).astype(x.dtype)
+        if np.asarray(x).dtype.kind == "f"
+        else x
+    )
 
 
 def swayed(got, want, *others):
-    """How results differ beyond ten times what NumPy's own moves by with the last digits of its operands: singular systems have no digits."""
+    """How results differ beyond ten times what NumPy's own moves by with the last digits of its operands: singular
+    systems have no digits."""
     if isinstance(want, tuple | list):
         return next(filter(None, map(swayed, got, want, *others)), "")
     if any(np.shape(x) != np.shape(want) for x in others):  # even the rank hangs on them
@@ -358,16 +387,22 @@ def laid(got, want):
 
 
 def same(got, want, floor=0, summing=True):
-    """How two results differ in structure, kind, dtype, shape or, beyond rounding, in value; "" if they do not. floor: what sums may be off;
-    not summing: each element is rounded by itself."""
+    """How two results differ in structure, kind, dtype, shape or, beyond rounding, in value; "" if they do not. floor:
+    what sums may be off; not summing: each element is rounded by itself."""
     if isinstance(want, list | tuple):
         if type(got) is not type(want) and not isinstance(want, tuple) or len(got) != len(want):
             return f"{type(got).__name__} {got!r:.80} against {type(want).__name__} {want!r:.80}"
         return next(filter(None, (same(g, w, floor, summing) for g, w in zip(got, want))), "")
-    if type(got) is not type(want) and not (isinstance(got, np.generic) and isinstance(want, np.generic) and got.dtype == want.dtype):
+    if type(got) is not type(want) and not (
+        isinstance(got, np.generic) and isinstance(want, np.generic) and got.dtype == want.dtype
+    ):
         return f"{type(got).__name__} {got!r:.80} against {type(want).__name__} {want!r:.80}"
     if not isinstance(want, np.ndarray | np.generic | float | complex):
-        return "" if got is want or isinstance(want, np.flatiter | np.broadcast) or got == want else f"{got!r:.80} against {want!r:.80}"
+        return (
+            ""
+            if got is want or isinstance(want, np.flatiter | np.broadcast) or got == want
+            else f"{got!r:.80} against {want!r:.80}"
+        )
     if np.shape(got) != np.shape(want) or getattr(got, "dtype", None) != getattr(want, "dtype", None):
         return f"{got.dtype}{got.shape} against {want.dtype}{want.shape}"
     kind = np.asarray(want).dtype
@@ -375,7 +410,13 @@ def same(got, want, floor=0, summing=True):
         close = {2: 5e-3, 4: 2e-5, 8: 1e-9}[kind.itemsize // (2 if kind.kind == "c" else 1)]
         size = np.max(np.abs(want), initial=0, where=np.isfinite(want)) if np.size(want) else 0
         with np.errstate(all="ignore"):
-            equal = np.isclose(got, want, rtol=close, atol=max(close * size if np.size(want) > 1 and summing else 0, floor), equal_nan=True)
+            equal = np.isclose(
+                got,
+                want,
+                rtol=close,
+                atol=max(close * size if np.size(want) > 1 and summing else 0, floor),
+                equal_nan=True,
+            )
             for part in (np.real, np.imag) if kind.kind == "c" else (np.asarray,):
                 equal &= (np.signbit(part(got)) == np.signbit(part(want))) | (part(got) != 0) | (part(want) != 0)
     else:
@@ -383,4 +424,7 @@ def same(got, want, floor=0, summing=True):
     if np.all(equal):
         return ""
     first = tuple(np.argwhere(~equal)[0]) if np.ndim(equal) else ()
-    return f"values, of {np.size(want) - np.count_nonzero(equal)} in {np.size(want)}: {np.asarray(got)[first]!r} against {np.asarray(want)[first]!r}"
+    return (
+        f"values, of {np.size(want) - np.count_nonzero(equal)} in {np.size(want)}: {np.asarray(got)[first]!r} against "
+        f"{np.asarray(want)[first]!r}"
+    )

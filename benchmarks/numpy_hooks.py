@@ -1,6 +1,8 @@
-"""What a module of tests becomes: every NumPy computation in its functions asks a hook here, which has `numpy_computed` compile it.
+"""What a module of tests becomes: every NumPy computation in its functions asks a hook here, which has `numpy_computed`
+compile it.
 
-`Hooked` rewrites function bodies as they are imported: `np.sum(x, axis=0)` asks `call(np.sum, x, axis=0)`, `x[key] = y` asks `store`.
+`Hooked` rewrites function bodies as they are imported: `np.sum(x, axis=0)` asks `call(np.sum, x, axis=0)`, `x[key] = y`
+asks `store`.
 """
 
 import ast
@@ -13,8 +15,26 @@ import numpy_computed as computed
 from numpy_computed import NAMES, PYTHONS, SIGNS, UNARY, in_scope, run, written
 
 OWN = "__computed__"  # the name by which rewritten code finds this module
-SIGN_OF = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.LShift: "<<"}
-SIGN_OF |= {ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.MatMult: "@", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "=="}
+SIGN_OF = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+}
+SIGN_OF |= {
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "==",
+}
 SIGN_OF |= {ast.NotEq: "!=", ast.Gt: ">", ast.GtE: ">=", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 ATTRIBUTES = ("T", "mT", "real", "imag")
 
@@ -23,7 +43,8 @@ ATTRIBUTES = ("T", "mT", "real", "imag")
 
 
 class Hooked(ast.NodeTransformer):
-    """Function bodies with a hook in the place of each call, operator, comparison, subscript, store and array attribute."""
+    """Function bodies with a hook in the place of each call, operator, comparison, subscript, store and array
+    attribute."""
 
     inside = False
 
@@ -47,14 +68,20 @@ class Hooked(ast.NodeTransformer):
 
     def visit_Call(self, node):
         self.generic_visit(node)
-        special = isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "eval", "exec")
+        special = isinstance(node.func, ast.Name) and node.func.id in (
+            "super", "locals", "globals", "vars", "eval", "exec",
+        )
         if not self.inside or special:
             return node
         return ast.copy_location(ast.Call(self.hook(node.func, "calling", node.func), node.args, node.keywords), node)
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
-        return self.hook(node, "binary", ast.Constant(SIGN_OF[type(node.op)]), node.left, node.right) if self.inside else node
+        return (
+            self.hook(node, "binary", ast.Constant(SIGN_OF[type(node.op)]), node.left, node.right)
+            if self.inside
+            else node
+        )
 
     def visit_UnaryOp(self, node):
         self.generic_visit(node)
@@ -85,7 +112,9 @@ class Hooked(ast.NodeTransformer):
         if not self.inside or len(node.targets) > 1 or not isinstance(node.targets[0], ast.Subscript):
             return node
         target = node.targets[0]
-        return ast.copy_location(ast.Expr(self.hook(node, "store", target.value, key_of(target.slice), node.value)), node)
+        return ast.copy_location(
+            ast.Expr(self.hook(node, "store", target.value, key_of(target.slice), node.value)), node
+        )
 
     def visit_AugAssign(self, node):
         self.generic_visit(node)
@@ -93,7 +122,10 @@ class Hooked(ast.NodeTransformer):
             return node
         sign = ast.Constant(SIGN_OF[type(node.op)])
         if isinstance(node.target, ast.Subscript):
-            return ast.copy_location(ast.Expr(self.hook(node, "store_in", sign, node.target.value, key_of(node.target.slice), node.value)), node)
+            return ast.copy_location(
+                ast.Expr(self.hook(node, "store_in", sign, node.target.value, key_of(node.target.slice), node.value)),
+                node,
+            )
         new = self.hook(node, "in_place", sign, ast.Name(node.target.id, ast.Load()), node.value)
         return ast.copy_location(ast.Assign([node.target], new), node)
 
@@ -104,7 +136,10 @@ def key_of(node):
         parts = [ast.Constant(None) if p is None else p for p in (node.lower, node.upper, node.step)]
         return ast.Call(ast.Name("slice", ast.Load()), parts, [])
     if isinstance(node, ast.Tuple):
-        return ast.Tuple([ast.Starred(key_of(e.value), ast.Load()) if isinstance(e, ast.Starred) else key_of(e) for e in node.elts], ast.Load())
+        return ast.Tuple(
+            [ast.Starred(key_of(e.value), ast.Load()) if isinstance(e, ast.Starred) else key_of(e) for e in node.elts],
+            ast.Load(),
+        )
     return node
 
 
@@ -126,12 +161,23 @@ def calling(f):
     if computed.record is None or computed.busy:
         return f
     kind = type(f)
-    if kind is types.FunctionType and f.__name__.startswith("assert_") and (f.__module__ or "").startswith("numpy.testing"):
+    if (
+        kind is types.FunctionType
+        and f.__name__.startswith("assert_")
+        and (f.__module__ or "").startswith("numpy.testing")
+    ):
         return functools.partial(asserting, f)
     on = getattr(f, "__self__", None)
-    if kind is np.ufunc or isinstance(on, np.ndarray | np.generic | np.ufunc) or isinstance(f, np.vectorize) or known(f):
+    if (
+        kind is np.ufunc
+        or isinstance(on, np.ndarray | np.generic | np.ufunc)
+        or isinstance(f, np.vectorize)
+        or known(f)
+    ):
         return functools.partial(call, f)
-    return functools.partial(asserting, f) if getattr(f, "__name__", "") in ("raises", "warns", "deprecated_call") else f
+    return (
+        functools.partial(asserting, f) if getattr(f, "__name__", "") in ("raises", "warns", "deprecated_call") else f
+    )
 
 
 def known(f):
@@ -143,7 +189,9 @@ def known(f):
 
 def asserting(check, *args, **kwargs):
     """An assertion: a computation that it is to call itself (`assert_raises(ValueError, np.sum, x)`) is captured."""
-    calls = check.__name__.startswith(("assert_raises", "assert_warns", "assert_no_warn", "raises", "warns", "deprecated"))
+    calls = check.__name__.startswith((
+        "assert_raises", "assert_warns", "assert_no_warn", "raises", "warns", "deprecated",
+    ))
     place = next((i for i, a in enumerate(args) if i and callable(a)), 0) if calls else 0
     if place and not isinstance(args[place], type):
         args = (*args[:place], calling(args[place]), *args[place + 1 :])
@@ -179,7 +227,10 @@ def item(x, key):
 
 def store(x, key, value):
     if isinstance(x, np.flatiter):
-        return run(lambda text: f"{text.of(x.base)}.flat[{text.of(key)}] = {text.of(value)}", lambda: operator.setitem(x, key, value))
+        return run(
+            lambda text: f"{text.of(x.base)}.flat[{text.of(key)}] = {text.of(value)}",
+            lambda: operator.setitem(x, key, value),
+        )
     if in_scope(x) is None:
         return operator.setitem(x, key, value)
     return run(lambda text: f"{text.of(x)}[{text.of(key)}] = {text.of(value)}", lambda: operator.setitem(x, key, value))
@@ -195,10 +246,26 @@ def store_in(sign, x, key, value):
 
 
 def attribute(x, name):
-    return getattr(x, name) if in_scope(x) is None else run(lambda text: f"{text.of(x)}.{name}", lambda: getattr(x, name))
+    return (
+        getattr(x, name) if in_scope(x) is None else run(lambda text: f"{text.of(x)}.{name}", lambda: getattr(x, name))
+    )
 
 
 PLAIN = {sign: f for f, sign in SIGNS.items()}
-IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv, "//": operator.ifloordiv, "%": operator.imod}
-IN_PLACE |= {"**": operator.ipow, "<<": operator.ilshift, ">>": operator.irshift, "&": operator.iand, "|": operator.ior, "^": operator.ixor}
+IN_PLACE = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+}
+IN_PLACE |= {
+    "**": operator.ipow,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+    "&": operator.iand,
+    "|": operator.ior,
+    "^": operator.ixor,
+}
 IN_PLACE |= {"@": operator.imatmul}

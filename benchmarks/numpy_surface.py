@@ -3,8 +3,8 @@
     python benchmarks/numpy_surface.py jax      # rewrites the column of JAX in tracer/catalogue/standing.csv
     python benchmarks/numpy_surface.py torch    # that of torch, which must be installed (2 GB)
 
-JAX: `np` is jax.numpy, operands are jax arrays, under jax.jit with 64 bits. torch: the function of NumPy arrays as it stands, under
-torch.compile(fullgraph=True, backend="eager"): what Dynamo captures, run op by op.
+JAX: `np` is jax.numpy, operands are jax arrays, under jax.jit with 64 bits. torch: the function of NumPy arrays as it
+stands, under torch.compile(fullgraph=True, backend="eager"): what Dynamo captures, run op by op.
 """
 
 import collections
@@ -66,7 +66,12 @@ def in_jax(jax, example):
         got = jax.jit(f, static_argnums=static)(*given)
     except Exception as error:
         return "yes" if isinstance(want, Exception) and isinstance(error, type(want)) else "no"
-    return verdict(got, want, arrays([np.asarray(x) if isinstance(x, jax.Array) and x.ndim else x for x in given]), arrays(expected))
+    return verdict(
+        got,
+        want,
+        arrays([np.asarray(x) if isinstance(x, jax.Array) and x.ndim else x for x in given]),
+        arrays(expected),
+    )
 
 
 def in_torch(torch, example):

@@ -1,24 +1,31 @@
-"""NumPy's own tests with every NumPy computation in them captured: `python benchmarks/numpy_tests.py [umath indexing ...]`
+"""NumPy's own tests with every NumPy computation in them captured:
+`python benchmarks/numpy_tests.py [umath indexing ...]`
 
-The files are those of the installed NumPy, imported through `numpy_hooks`: each call, operator, subscript and store on arrays becomes a
-call of a compiled function that takes those arrays, while creation from literals, loops, and assertions stay plain. (Compiling a whole
-test would fold its constants at trace time, and compute nothing.) pytest runs each file twice in a process of its own, plainly and so,
-for it is a plugin of pytest that imports the file. Verdicts, per test that passes plainly:
+The files are those of the installed NumPy, imported through `numpy_hooks`: each call, operator, subscript and store on
+arrays becomes a call of a compiled function that takes those arrays, while creation from literals, loops, and
+assertions stay plain. (Compiling a whole test would fold its constants at trace time, and compute nothing.) pytest runs
+each file twice in a process of its own, plainly and so, for it is a plugin of pytest that imports the file. Verdicts,
+per test that passes plainly:
 
 whole    it passes, and every computation was compiled
-aloud    it passes, and at least one computation was refused with an error of Wengert's, or ran as plain Python with a warning
+aloud    it passes, and at least one computation was refused with an error of Wengert's, or ran as plain Python with a
+         warning
 wrong    it fails, or passes though a result, changed argument or exception differs from plain NumPy's
-warns    it fails, and passes when the warnings and floating-point errors of plain NumPy come too, which compiled code does not give
+warns    it fails, and passes when the warnings and floating-point errors of plain NumPy come too, which compiled code
+         does not give
 order    it fails, and passes when new arrays lie in memory as NumPy's do; docs/semantics.md says that they do not
 words    it fails, and passes when exceptions of the right class have NumPy's words
 rounds   it fails, and passes when results that agree to rounding are NumPy's to the last digit
-apart    it computes only on what no program takes (objects, text, dates, long doubles, subclasses), or nothing on arrays at all
+apart    it computes only on what no program takes (objects, text, dates, long doubles, subclasses), or nothing on
+         arrays at all
 slow     it takes longer than --seconds
 
-So a test that fails for one of four reasons is run once more with that one difference mended; nothing else excuses a failure, or a
-differing value, dtype, shape, argument or class of exception. With numbers wrong in a test that fails, it is wrong.
+So a test that fails for one of four reasons is run once more with that one difference mended; nothing else excuses a
+failure, or a differing value, dtype, shape, argument or class of exception. With numbers wrong in a test that fails, it
+is wrong.
 
---xla runs the programs through XLA, not as generated NumPy. --why prints causes, most frequent first; --match narrows as pytest's -k does.
+--xla runs the programs through XLA, not as generated NumPy. --why prints causes, most frequent first; --match narrows
+as pytest's -k does.
 """
 
 import argparse
@@ -67,7 +74,11 @@ class Finder:
         self.name, self.file, self.hooks = name, file, hooks
 
     def find_spec(self, name, path, target=None):
-        return importlib.util.spec_from_loader(name, self, origin=self.file) if name.rpartition(".")[2] == self.name else None
+        return (
+            importlib.util.spec_from_loader(name, self, origin=self.file)
+            if name.rpartition(".")[2] == self.name
+            else None
+        )
 
     def create_module(self, spec):
         return None
@@ -140,7 +151,10 @@ def child(key, mode, out, mended, only, given):
             if result.excinfo and result.excinfo[0] is TooLong:
                 result.force_exception(RuntimeError("TooLong"))
 
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--assert=plain", "--tb=native", "-n0", "--disable-warnings", "--color=no"]
+    options = [
+        "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--assert=plain", "--tb=native", "-n0",
+        "--disable-warnings", "--color=no",
+    ]
     options += ["-k", given.match] if given.match else []
 
     class Only:
@@ -159,7 +173,12 @@ def ran(key, mode, given, mended="", only=()):
     with tempfile.TemporaryDirectory() as folder:
         out, tests = pathlib.Path(folder) / "found.json", pathlib.Path(folder) / "tests.json"
         tests.write_text(json.dumps(only))
-        paths = [str(here), str(here.parent / "tests" / "helpers"), str(here.parent.parent), os.environ.get("PYTHONPATH", "")]
+        paths = [
+            str(here),
+            str(here.parent / "tests" / "helpers"),
+            str(here.parent.parent),
+            os.environ.get("PYTHONPATH", ""),
+        ]
         arguments = [sys.executable, __file__, "--child", key, mode, str(out), mended, str(tests)]
         arguments += ["--match", given.match, "--seconds", str(given.seconds)]
         space = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -195,7 +214,9 @@ def causes(name, found, shown):
             notes = [(how.split(":")[0] + " " + head(where), f"{where}: {how}") for where, how in f["differing"]]
             notes = notes or [("fails: " + brief(last_line(f["text"])), f["text"][-shown:])]
         else:
-            notes = [(brief(reason), where) for where, reason in f["refused"]] + [(f"outside: {o}", o) for o in f["outside"]]
+            notes = [(brief(reason), where) for where, reason in f["refused"]] + [
+                (f"outside: {o}", o) for o in f["outside"]
+            ]
         for cause, text in dict(notes[::-1]).items():
             tests[cause] += 1
             example.setdefault(cause, f"{node.split('::', 1)[1]}: {text}")
@@ -228,7 +249,12 @@ def main():
     if given.child:
         key, mode, out, mended, only = given.child
         return child(key, mode, out, mended, json.loads(pathlib.Path(only).read_text()), given)
-    print(f"{'file':16}{'tests':>6} " + "".join(f"{v:>7}" for v in VERDICTS) + "  not counted: skipped or failing plainly", flush=True)
+    print(
+        f"{'file':16}{'tests':>6} "
+        + "".join(f"{v:>7}" for v in VERDICTS)
+        + "  not counted: skipped or failing plainly",
+        flush=True,
+    )
     for key in given.files:
         mode = "xla" if given.xla else "numpy"
         plain, mine = ran(key, "plain", given), ran(key, mode, given)
@@ -244,7 +270,12 @@ def main():
         by = {v: [] for v in VERDICTS}
         for n in passing:
             by[verdict(mine[n])].append((n, mine[n]))
-        print(f"{key:16}{len(passing):6} " + "".join(f"{len(by[v]):7}" for v in VERDICTS) + f"  {len(plain) - len(passing)}", flush=True)
+        print(
+            f"{key:16}{len(passing):6} "
+            + "".join(f"{len(by[v]):7}" for v in VERDICTS)
+            + f"  {len(plain) - len(passing)}",
+            flush=True,
+        )
         for v in given.why:
             print(f" {v}:")
             causes(v, by[v], given.shown)

@@ -2,8 +2,8 @@
 
     python benchmarks/products.py
 
-Each is x y over one axis of each factor, the first or the last: "tn" is x^T y. ms are medians of interleaved turns on jax arrays; ratios below
-0.95 are losses.
+Each is x y over one axis of each factor, the first or the last: "tn" is x^T y. ms are medians of interleaved turns on
+jax arrays; ratios below 0.95 are losses.
 """
 
 import jax
@@ -14,14 +14,17 @@ from wengert.backends.xla.linalg import plain, product, spelling
 
 SIZES = [
     (1, 300, 300), (1, 2000, 2000), (2000, 2000, 1), (300, 300, 1), (1, 10000, 50), (5000, 300, 1), (1, 100000, 10),
-    (32, 32, 32), (64, 64, 64), (128, 128, 128), (256, 256, 256), (1000, 1000, 1000), (500, 600, 500), (784, 64, 128), (1000, 4, 1000),
+    (32, 32, 32), (64, 64, 64), (128, 128, 128), (256, 256, 256), (1000, 1000, 1000), (500, 600, 500), (784, 64, 128),
+    (1000, 4, 1000),
     (100, 10000, 100), (8, 3000, 2000), (2000, 30000, 8), (3000, 3000, 4), (4, 3000, 3000),
 ]  # fmt: skip
 
 
 def factors(m, k, n, dtype, form, rng):
     """(x, y, their contracted axes), m or n being 1 for a vector."""
-    draw = lambda *shape: rng.normal(size=shape).astype(dtype) + (1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else 0)
+    draw = lambda *shape: (
+        rng.normal(size=shape).astype(dtype) + (1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else 0)
+    )
     x = draw(*((k,) if m == 1 else (m, k) if form[0] == "n" else (k, m))).astype(dtype)
     y = draw(*((k,) if n == 1 else (k, n) if form[1] == "n" else (n, k))).astype(dtype)
     return x, y, ((0 if m == 1 or form[0] == "t" else 1,), (0 if n == 1 or form[1] == "n" else 1,))
@@ -30,7 +33,10 @@ def factors(m, k, n, dtype, form, rng):
 def measure(x, y, over):
     """(ms as XLA has it, ms as we spell it, NumPy's), once the two agree."""
     a, b = jax.numpy.array(x), jax.numpy.array(y)
-    as_is, ours = jax.jit(lambda a, b: plain(a, b, over)), jax.jit(lambda a, b: product(a, b, contract=over, batch=((), ())))
+    as_is, ours = (
+        jax.jit(lambda a, b: plain(a, b, over)),
+        jax.jit(lambda a, b: product(a, b, contract=over, batch=((), ()))),
+    )
     close = 1e-3 if x.dtype == np.float32 else 1e-9
     np.testing.assert_allclose(ours(a, b), as_is(a, b), rtol=close, atol=100 * close)
     sides = {

@@ -13,8 +13,24 @@ from timing import interleave, table
 from wengert.backends.xla import XLA
 from wengert.ir.ops.reduction import argmax, cumsum, reduce_max, reduce_sum
 
-SHAPES = [((1000,), 0), ((100_000,), 0), ((1_000_000,), 0), ((1000, 1000), 0), ((1000, 1000), 1), ((100_000, 10), 1), ((10, 100_000), 1)]
-SUMS = [((2000, 8, 16), 1), ((100_000, 3), 1), ((100_000, 8), 1), ((3, 100_000), 0), ((32, 20_000), 0), ((50, 8), 1), ((128, 20_000), 0)]
+SHAPES = [
+    ((1000,), 0),
+    ((100_000,), 0),
+    ((1_000_000,), 0),
+    ((1000, 1000), 0),
+    ((1000, 1000), 1),
+    ((100_000, 10), 1),
+    ((10, 100_000), 1),
+]
+SUMS = [
+    ((2000, 8, 16), 1),
+    ((100_000, 3), 1),
+    ((100_000, 8), 1),
+    ((3, 100_000), 0),
+    ((32, 20_000), 0),
+    ((50, 8), 1),
+    ((128, 20_000), 0),
+]
 
 
 def measure(name, shape, axis, with_numpy, with_lax, ours):
@@ -27,20 +43,52 @@ def measure(name, shape, axis, with_numpy, with_lax, ours):
         "lax": lambda: theirs(on_device).block_until_ready(),
         "wengert": lambda: mine(on_device).block_until_ready(),
     }, seconds=0.5)  # fmt: skip
-    return [f"{name} {shape} axis {axis}", *(1e6 * s for s in t.values()), t["lax"] / t["wengert"], t["numpy"] / t["wengert"]]
+    return [
+        f"{name} {shape} axis {axis}",
+        *(1e6 * s for s in t.values()),
+        t["lax"] / t["wengert"],
+        t["numpy"] / t["wengert"],
+    ]
 
 
 def main():
     jax.config.update("jax_enable_x64", True)
     out = []
     for shape, a in SHAPES:
-        out.append(measure("cumsum", shape, a, partial(np.cumsum, axis=a), partial(lax.cumsum, axis=a), partial(XLA[cumsum], axis=a, reverse=False)))
+        out.append(
+            measure(
+                "cumsum",
+                shape,
+                a,
+                partial(np.cumsum, axis=a),
+                partial(lax.cumsum, axis=a),
+                partial(XLA[cumsum], axis=a, reverse=False),
+            )
+        )
         at = {"axis": a, "index_dtype": np.int64}, {"axis": a, "dtype": np.dtype(np.int64)}
-        out.append(measure("argmax", shape, a, partial(np.argmax, axis=a), partial(lax.argmax, **at[0]), partial(XLA[argmax], **at[1])))
+        out.append(
+            measure(
+                "argmax",
+                shape,
+                a,
+                partial(np.argmax, axis=a),
+                partial(lax.argmax, **at[0]),
+                partial(XLA[argmax], **at[1]),
+            )
+        )
     for shape, a in SUMS:
         theirs = {"sum": (np.sum, lax.reduce_sum, reduce_sum), "max": (np.max, lax.reduce_max, reduce_max)}
         for name, (with_numpy, with_lax, op) in theirs.items():
-            out.append(measure(name, shape, a, partial(with_numpy, axis=a), partial(with_lax, axes=(a,)), partial(XLA[op], axes=(a,))))
+            out.append(
+                measure(
+                    name,
+                    shape,
+                    a,
+                    partial(with_numpy, axis=a),
+                    partial(with_lax, axes=(a,)),
+                    partial(XLA[op], axes=(a,)),
+                )
+            )
     table(out, ["op", "numpy us", "lax us", "wengert us", "lax/wengert", "numpy/wengert"])
 
 

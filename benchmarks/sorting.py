@@ -37,7 +37,9 @@ def main():
         for carried in (False, True):
             out.append(measure("f64", rng.standard_normal(shape), axis, carried))
     out += [measure("i64 below 1000", rng.integers(0, 1000, 100_000), 0, carried) for carried in (False, True)]
-    table(out, ["op", "numpy us", "stable us", "lax us", "wengert us", "numpy/wengert", "stable/wengert", "lax/wengert"])
+    table(out, [
+        "op", "numpy us", "stable us", "lax us", "wengert us", "numpy/wengert", "stable/wengert", "lax/wengert",
+    ])
 
 
 if __name__ == "__main__":

@@ -1,18 +1,21 @@
-"""Programs of seven families in plain NumPy, as they stand, against everyone who can run them: is it right, and how long does it take.
+"""Programs of seven families in plain NumPy, as they stand, against everyone who can run them: is it right, and how
+long does it take.
 
     python benchmarks/suite.py                              # all programs and gradients at two sizes
     python benchmarks/suite.py --family tiny --sizes small  # or --only heat,lstm
     python benchmarks/suite.py --check-only                 # tiny sizes, nothing timed
     python benchmarks/suite.py --csv suite.csv --svg suite.svg --npbench npbench
 
-Values are compared with NumPy's, on ndarrays and on jax arrays; gradients of all results under random cotangents with central
-differences of the NumPy program along random directions. A peer whose numbers are others is left out, and the notes say so.
+Values are compared with NumPy's, on ndarrays and on jax arrays; gradients of all results under random cotangents with
+central differences of the NumPy program along random directions. A peer whose numbers are others is left out, and the
+notes say so.
 
-All take turns in one process, one process a program; ms are medians of the turns. NumPy, ours ("ours"), Numba and torch.compile take and
-give ndarrays; "moving" is a program that only takes them. jax.jit of the program, or of what a JAX user would write for it, takes and gives
-jax arrays, and so does ours in "device". numpy/ours, numba/ours and torch/ours compare ndarrays, jax/ours compares jax arrays; above 1,
-ours is faster. "A/A" are NumPy against itself and jax.jit against itself. First calls trace and compile, ours on ndarrays. MB are the
-temporary buffers of the programs that XLA compiled. Losses, all ratios below 1, are printed by name.
+All take turns in one process, one process a program; ms are medians of the turns. NumPy, ours ("ours"), Numba and
+torch.compile take and give ndarrays; "moving" is a program that only takes them. jax.jit of the program, or of what a
+JAX user would write for it, takes and gives jax arrays, and so does ours in "device". numpy/ours, numba/ours and
+torch/ours compare ndarrays, jax/ours compares jax arrays; above 1, ours is faster. "A/A" are NumPy against itself and
+jax.jit against itself. First calls trace and compile, ours on ndarrays. MB are the temporary buffers of the programs
+that XLA compiled. Losses, all ratios below 1, are printed by name.
 """
 
 import argparse
@@ -58,7 +61,11 @@ def programs(families=FAMILIES):
 
 def floats(result):
     """The results that have a derivative."""
-    return [x for x in (result if isinstance(result, tuple) else (result,)) if getattr(x, "dtype", np.dtype(type(x))).kind == "f"]
+    return [
+        x
+        for x in (result if isinstance(result, tuple) else (result,))
+        if getattr(x, "dtype", np.dtype(type(x))).kind == "f"
+    ]
 
 
 def weighted(function, count):
@@ -116,7 +123,10 @@ def worst(verdicts):
 def near(got, want):
     """Whether a peer computes the same, in whatever dtype and container it gives it."""
     got, want = (x if isinstance(x, tuple | list) else (x,) for x in (got, want))
-    return difference([np.asarray(x).astype(np.asarray(y).dtype) for x, y in zip(got, want, strict=True)], list(want)) < 1e-6
+    return (
+        difference([np.asarray(x).astype(np.asarray(y).dtype) for x, y in zip(got, want, strict=True)], list(want))
+        < 1e-6
+    )
 
 
 # -- one program -----------------------------------------------------------------------------------
@@ -133,7 +143,12 @@ def forward(program, args, timed, seconds, peers):
     found = [verdict(function, args, want, g) for g in (got, [args, run(*there)])]
     row |= {"correct": worst(said for said, _ in found), "error": max(error for _, error in found), "notes": notes(run)}
     take = moving(args, want)
-    everyone = {"numpy": lambda: function(*args), "numpy again": lambda: function(*args), "ours": lambda: run(*args), "moving": lambda: take(*args)}
+    everyone = {
+        "numpy": lambda: function(*args),
+        "numpy again": lambda: function(*args),
+        "ours": lambda: run(*args),
+        "moving": lambda: take(*args),
+    }
     everyone["device"] = lambda: jax.block_until_ready(run(*there))
     port = in_jax(program.in_jax, args)
     result, row["jax first"] = first(port, there)
@@ -203,7 +218,10 @@ def measured(family, program, sizes, gradient=True, timed=False, seconds=0.1, pe
                 rows.append(named | part(program, args, timed, seconds, peers))
             except Exception as problem:  # it is what is to be found
                 said = str(problem).strip().splitlines() or [""]
-                rows.append(named | {"what": part.__name__, "correct": "fails", "notes": f"{type(problem).__name__}: {said[0][:100]}"})
+                rows.append(
+                    named
+                    | {"what": part.__name__, "correct": "fails", "notes": f"{type(problem).__name__}: {said[0][:100]}"}
+                )
     return rows
 
 
@@ -227,18 +245,42 @@ def chosen(options):
 
 def here(family, program, options):
     """The rows of one program, in this process."""
-    sizes = program.sizes[:1] if options.check_only else program.sizes[1:2] if options.sizes == "small" else program.sizes[1:]
+    sizes = (
+        program.sizes[:1]
+        if options.check_only
+        else program.sizes[1:2]
+        if options.sizes == "small"
+        else program.sizes[1:]
+    )
     with native.asked(None if options.without_native else native.LEAST):
-        return measured(family, program, sizes, not options.no_gradient, not options.check_only, options.seconds, options.peers.split(","))
+        return measured(
+            family,
+            program,
+            sizes,
+            not options.no_gradient,
+            not options.check_only,
+            options.seconds,
+            options.peers.split(","),
+        )
 
 
 def apart(family, program, options):
     """The rows of one program, in a process of its own."""
     command = [sys.executable, __file__, *sys.argv[1:], "--one", program.name]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, env=os.environ | PASSIVE)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=options.timeout, env=os.environ | PASSIVE
+        )
     except subprocess.TimeoutExpired:
-        return [{"family": family, "program": program.name, "what": "forward", "correct": "timeout", "notes": f"over {options.timeout} s"}]
+        return [
+            {
+                "family": family,
+                "program": program.name,
+                "what": "forward",
+                "correct": "timeout",
+                "notes": f"over {options.timeout} s",
+            }
+        ]
     for line in done.stdout.splitlines():
         if line.startswith(MARK):
             return json.loads(line[len(MARK) :])
@@ -248,15 +290,31 @@ def apart(family, program, options):
 
 def kernels(names, options):
     """Rows of NPBench's kernels, which npbench.py measures."""
-    given = {"one": None, "checkout": options.npbench, "only": ",".join(names), "size": "S", "check_only": options.check_only}
+    given = {
+        "one": None,
+        "checkout": options.npbench,
+        "only": ",".join(names),
+        "size": "S",
+        "check_only": options.check_only,
+    }
     rows = []
-    for name, row in npbench.gone_through(npbench.__file__, npbench.measure, argparse.Namespace(**given, seconds=2.0, timeout=120.0)).items():
+    for name, row in npbench.gone_through(
+        npbench.__file__, npbench.measure, argparse.Namespace(**given, seconds=2.0, timeout=120.0)
+    ).items():
         times = row.get("times", {})
         if times:
             times = {k: times[k] for k in ("numpy", "ours", "moving") if k in times} | {"numpy again": times["again"]}
             for peer, forms in (("jax", ("port", "port jitted")), ("numba", npbench.NUMBA)):
-                times |= {peer: min(row["times"][k] for k in forms if k in row["times"])} if set(forms) & set(row["times"]) else {}
-        rows.append({"family": "npbench", "program": name, "size": "S", "large": True, "what": "forward"} | row | {"times": times})
+                times |= (
+                    {peer: min(row["times"][k] for k in forms if k in row["times"])}
+                    if set(forms) & set(row["times"])
+                    else {}
+                )
+        rows.append(
+            {"family": "npbench", "program": name, "size": "S", "large": True, "what": "forward"}
+            | row
+            | {"times": times}
+        )
     return rows
 
 
@@ -277,7 +335,9 @@ def ratio(row, peer):
 def cells(row):
     times = row.get("times") or {}
     again = [times[f"{k} again"] / times[k] if f"{k} again" in times else math.nan for k in ("numpy", "jax")]
-    numbers = [row.get(k, math.nan) for k in ("error", "first", "jax first")] + [1e3 * times.get(k, math.nan) for k in COLUMNS]
+    numbers = [row.get(k, math.nan) for k in ("error", "first", "jax first")] + [
+        1e3 * times.get(k, math.nan) for k in COLUMNS
+    ]
     numbers += [ratio(row, peer) for peer in PEERS] + again + [row.get("MB", math.nan), row.get("jax MB", math.nan)]
     return [row["program"], str(row.get("size", "")), row["what"], row["correct"], *numbers, row["notes"]]
 
@@ -287,9 +347,13 @@ def means(rows):
     found = []
     for family in [*dict.fromkeys(row["family"] for row in rows), "all"]:
         for what in ("forward", "gradient"):
-            these = [row for row in rows if family in ("all", row["family"]) and row["what"] == what and row.get("times")]
+            these = [
+                row for row in rows if family in ("all", row["family"]) and row["what"] == what and row.get("times")
+            ]
             if these:
-                found.append([family, what, str(len(these)), *(mean(ratio(row, peer) for row in these) for peer in PEERS)])
+                found.append(
+                    [family, what, str(len(these)), *(mean(ratio(row, peer) for row in these) for peer in PEERS)]
+                )
     return found
 
 
@@ -301,7 +365,9 @@ def losses(rows):
             r = ratio(row, peer)
             if r < 1.0:
                 ours = row["times"].get("device", row["times"]["ours"]) if peer == "jax" else row["times"]["ours"]
-                found.append([row["program"], str(row["size"]), row["what"], peer, r, 1e3 * ours, 1e3 * row["times"][peer]])
+                found.append(
+                    [row["program"], str(row["size"]), row["what"], peer, r, 1e3 * ours, 1e3 * row["times"][peer]]
+                )
     return sorted(found, key=lambda row: row[4])
 
 
@@ -317,7 +383,10 @@ def report(rows, options):
     print(f"\n{right} of {len(rows)} right")
     for row in rows:
         if row["correct"] not in ("yes", "chaotic"):
-            print(f"  {row['program']} {row.get('size', '')} {row['what']}: {row['correct']} {row.get('error', '')} {row['notes']}")
+            print(
+                f"  {row['program']} {row.get('size', '')} {row['what']}: {row['correct']} {row.get('error', '')} "
+                f"{row['notes']}"
+            )
     if options.csv:
         with open(options.csv, "w", newline="") as file:
             csv.writer(file).writerows([["family", *HEAD], *([row["family"], *cells(row)] for row in rows)])
@@ -328,7 +397,9 @@ def report(rows, options):
         print(f"\n{len(lost)} losses")
         printed(lost, ["program", "size", "what", "to", "ratio", "ours ms", "theirs ms"])
         if options.svg:
-            pathlib.Path(options.svg).write_text(figure([row | {"ratios": {p: ratio(row, p) for p in PEERS}} for row in rows]))
+            pathlib.Path(options.svg).write_text(
+                figure([row | {"ratios": {p: ratio(row, p) for p in PEERS}} for row in rows])
+            )
 
 
 def main():
@@ -338,13 +409,23 @@ def main():
     parser.add_argument("--sizes", default="all", choices=["small", "all"])
     parser.add_argument("--no-gradient", action="store_true")
     parser.add_argument("--check-only", action="store_true", help="tiny sizes, nothing timed")
-    parser.add_argument("--without-native", action="store_true", help="no loop as machine code, whether llvmlite is installed or not")
-    parser.add_argument("--peers", default="numba,torch", help="beside NumPy and JAX, where installed; torch compiles for a quarter of a minute each")
+    parser.add_argument(
+        "--without-native", action="store_true", help="no loop as machine code, whether llvmlite is installed or not"
+    )
+    parser.add_argument(
+        "--peers",
+        default="numba,torch",
+        help="beside NumPy and JAX, where installed; torch compiles for a quarter of a minute each",
+    )
     parser.add_argument("--seconds", type=float, default=0.1, help="of timed runs for each contestant")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds a program may take in all")
     parser.add_argument("--csv", help="a file for the table")
     parser.add_argument("--svg", help="a file for a figure of the ratios")
-    parser.add_argument("--npbench", type=pathlib.Path, help="a checkout of https://github.com/spcl/npbench, whose kernels are to follow")
+    parser.add_argument(
+        "--npbench",
+        type=pathlib.Path,
+        help="a checkout of https://github.com/spcl/npbench, whose kernels are to follow",
+    )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
@@ -356,7 +437,9 @@ def main():
     for family, program in mine.values():
         start = time.perf_counter()
         found = (here if options.check_only else apart)(family, program, options)
-        said = ", ".join(f"{row['what']} {row.get('size', '')} {row['correct']} {row['notes']}".strip() for row in found)
+        said = ", ".join(
+            f"{row['what']} {row.get('size', '')} {row['correct']} {row['notes']}".strip() for row in found
+        )
         print(f"{family} {program.name}: {said} ({time.perf_counter() - start:.1f} s)", file=sys.stderr, flush=True)
         rows += found
     report(rows + (kernels(others, options) if others else []), options)

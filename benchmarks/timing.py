@@ -7,8 +7,8 @@ import time
 def interleave(contestants, seconds=2.0, rounds=40, least=40):
     """{name: function} -> {name: median seconds per call}, the contestants taking turns, each about `seconds` in all.
 
-    A contestant whose call takes longer than a turn makes one call a turn; after `least` turns, no more are begun when the time is over.
-    Who comes after whom changes from round to round: threads of the one before may still spin.
+    A contestant whose call takes longer than a turn makes one call a turn; after `least` turns, no more are begun when
+    the time is over. Who comes after whom changes from round to round: threads of the one before may still spin.
     """
     counts = {}
     for name, f in contestants.items():

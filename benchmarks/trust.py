@@ -4,11 +4,11 @@
     python benchmarks/trust.py --programs 100000 --processes 2 --report trust.txt
     python benchmarks/trust.py --family types --seed 123 --engine numpy          # one again, with its text
 
-The families are the table in `tests/helpers/families.py`; what one offers is in `tests/helpers/draws.py`. Families take turns by the time
-they have had. Most programs run as NumPy, equation by equation, which is fast and shows what capture, memory and passes make of
-them; SHARES of them run on the other engines, and half of all with exact=True. A row counts programs drawn, calls of compiled functions,
-and calls of NumPy's names where each is compared by itself; "explained" is what docs/semantics.md excepts, "slow" what took longer than
---patience seconds. Rates are by seconds of a processor.
+The families are the table in `tests/helpers/families.py`; what one offers is in `tests/helpers/draws.py`. Families take
+turns by the time they have had. Most programs run as NumPy, equation by equation, which is fast and shows what capture,
+memory and passes make of them; SHARES of them run on the other engines, and half of all with exact=True. A row counts
+programs drawn, calls of compiled functions, and calls of NumPy's names where each is compared by itself; "explained" is
+what docs/semantics.md excepts, "slow" what took longer than --patience seconds. Rates are by seconds of a processor.
 
 Exit status 1: something differs, or did not come back.
 """
@@ -136,11 +136,16 @@ class Tally:
         for row in self.rows.values():
             total.update(row)
         lines = []
-        for name, row, seconds in [*((n, r, self.seconds[n]) for n, r in self.rows.items()), ("all", total, sum(self.seconds.values()))]:
+        for name, row, seconds in [
+            *((n, r, self.seconds[n]) for n, r in self.rows.items()),
+            ("all", total, sum(self.seconds.values())),
+        ]:
             rates = [f"{(row[k] / seconds if seconds else 0):.1f}" for k in ("drawn", "calls")]
             lines.append([name, *(f"{row[k]:,}" for k in columns), *rates])
         width = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
-        yield f"seeds {self.first} to {self.first + self.next - 1}; " + ", ".join(f"{n} {k}" for k, n in sorted(self.engines.items()))
+        yield f"seeds {self.first} to {self.first + self.next - 1}; " + ", ".join(
+            f"{n} {k}" for k, n in sorted(self.engines.items())
+        )
         yield ""
         for line in [head, *lines]:
             yield "  ".join(cell.ljust(width[k]) if k == 0 else cell.rjust(width[k]) for k, cell in enumerate(line))
@@ -153,7 +158,10 @@ class Tally:
 
 def run(asked):
     """A tally of programs until the time is over, or as many as were asked for."""
-    workers, tally = [Worker(asked.patience) for _ in range(asked.processes)], Tally(asked.only or FAMILIES, asked.first)
+    workers, tally = (
+        [Worker(asked.patience) for _ in range(asked.processes)],
+        Tally(asked.only or FAMILIES, asked.first),
+    )
     told = start = time.monotonic()
     while workers:
         ready = multiprocessing.connection.wait([w.pipe for w in workers], 1)
@@ -165,8 +173,14 @@ def run(asked):
             if said is None and w.job is None:
                 raise RuntimeError("a process of the testers ended before it began")
             if w.job is not None:
-                tally.take(w.job, *(said or ("slow", "the process does not come back, or has ended", "", 0, 0, 0.0))[:6])
-            spent = time.monotonic() - start > asked.seconds if asked.programs is None else tally.drawn + len(workers) > asked.programs
+                tally.take(w.job, *(said or (
+                    "slow", "the process does not come back, or has ended", "", 0, 0, 0.0,
+                ))[:6])
+            spent = (
+                time.monotonic() - start > asked.seconds
+                if asked.programs is None
+                else tally.drawn + len(workers) > asked.programs
+            )
             if said is None or w.job and (said[0] == "slow" or said[-1] > MEMORY) or spent:
                 w.stop()
                 workers.remove(w)
@@ -176,9 +190,14 @@ def run(asked):
                 w.give(tally.job())
         if time.monotonic() - told > 60:
             told = time.monotonic()
-            print(f"{told - start:.0f} s: {tally.drawn:,} programs, {len(tally.found)} to look at", file=sys.stderr, flush=True)
+            print(
+                f"{told - start:.0f} s: {tally.drawn:,} programs, {len(tally.found)} to look at",
+                file=sys.stderr,
+                flush=True,
+            )
             if asked.report:
-                asked.report.write_text("\n".join(tally.report()) + "\n")  # a long run that is cut off has said what it found
+                # a long run that is cut off has said what it found
+                asked.report.write_text("\n".join(tally.report()) + "\n")
     return tally
 
 
@@ -187,7 +206,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--programs", type=int)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--first", type=int, default=secrets.randbelow(10**9) * 1000, help="the first seed; fresh ones unless given")
+    parser.add_argument(
+        "--first", type=int, default=secrets.randbelow(10**9) * 1000, help="the first seed; fresh ones unless given"
+    )
     parser.add_argument("--only", nargs="*", help="families")
     parser.add_argument("--patience", type=float, default=30, help="seconds of a processor that one program may take")
     parser.add_argument("--report", type=pathlib.Path, help="a file for the whole report")

@@ -1,11 +1,13 @@
-"""The constants of one machine that decide whether a rule or a lowering is applied, measured again: today's value beside the one in the code.
+"""The constants of one machine that decide whether a rule or a lowering is applied, measured again: today's value
+beside the one in the code.
 
     python benchmarks/tune.py [NAME...]
 
-Each gate is asked at several sizes: one program is compiled with the gate open and once with it shut, and the two take turns. Its value today is
-the first size from which the special form takes less than 0.95 of the time at every size (`up to`: the last size up to which it does). The
-ratios, shut/open, stand beside it: above 1 the special form is quicker. What is measured is the gate as a whole, on the way a user's call goes, of
-one program: a ratio near 1 may also say that another condition shut the gate both times. On a machine that others use, ratios are some 0.3 off.
+Each gate is asked at several sizes: one program is compiled with the gate open and once with it shut, and the two take
+turns. Its value today is the first size from which the special form takes less than 0.95 of the time at every size
+(`up to`: the last size up to which it does). The ratios, shut/open, stand beside it: above 1 the special form is
+quicker. What is measured is the gate as a whole, on the way a user's call goes, of one program: a ratio near 1 may also
+say that another condition shut the gate both times. On a machine that others use, ratios are some 0.3 off.
 """
 
 import dataclasses
@@ -145,7 +147,9 @@ class Asked(int):
 
         return method
 
-    __lt__, __le__, __gt__, __ge__, __mul__, __rmul__ = map(_noting, ("__lt__", "__le__", "__gt__", "__ge__", "__mul__", "__rmul__"))
+    __lt__, __le__, __gt__, __ge__, __mul__, __rmul__ = map(_noting, (
+        "__lt__", "__le__", "__gt__", "__ge__", "__mul__", "__rmul__",
+    ))
 
 
 @contextmanager
@@ -185,11 +189,18 @@ def ratio(name, gate, size):
 
 
 def today(gate, ratios):
-    """The size from which, or up to which, the special form pays; the text says where that is at none, or at all that were tried."""
+    """The size from which, or up to which, the special form pays; the text says where that is at none, or at all that
+    were tried."""
     pays = [r > ENOUGH for r in ratios] if gate.up_to else [r > ENOUGH for r in ratios][::-1]
     sizes = list(gate.sizes) if gate.up_to else list(gate.sizes)[::-1]
     count = pays.index(False) if False in pays else len(pays)
-    return f"{sizes[count - 1]}" if 0 < count < len(pays) else "none" if not count else f"{'>=' if gate.up_to else '<='}{sizes[-1]}"
+    return (
+        f"{sizes[count - 1]}"
+        if 0 < count < len(pays)
+        else "none"
+        if not count
+        else f"{'>=' if gate.up_to else '<='}{sizes[-1]}"
+    )
 
 
 def main(names):

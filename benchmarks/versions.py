@@ -1,14 +1,18 @@
-"""The README's two commands, to the letter, on every Python that is here, with the oldest and the newest packages that pyproject.toml allows.
+"""The README's two commands, to the letter, on every Python that is here, with the oldest and the newest packages that
+pyproject.toml allows.
 
-    python benchmarks/versions.py [ROW ...] [--quick | --tests NAME,...] [--seconds N] [--workers N] [--home DIRECTORY] [--python PATH ...]
+    python benchmarks/versions.py [ROW ...] [--quick | --tests NAME,...] [--seconds N] [--workers N] [--home DIRECTORY]
+    [--python PATH ...]
 
-A ROW is such as 3.12, 3.12-oldest or newest; without one, all run. For each, what git knows of this checkout is copied into a folder whose
-name is no name of Python's, `python3` is made the interpreter of the row, and the commands run there as a newcomer would run them: pip makes the
-environment, so what it finds is what a newcomer gets. `oldest` holds NumPy, jax, jaxlib, SciPy and llvmlite down to the first versions that
-have wheels for that Python and are within the bounds (by PIP_CONSTRAINT; the commands stay as they are).
+A ROW is such as 3.12, 3.12-oldest or newest; without one, all run. For each, what git knows of this checkout is copied
+into a folder whose name is no name of Python's, `python3` is made the interpreter of the row, and the commands run
+there as a newcomer would run them: pip makes the environment, so what it finds is what a newcomer gets. `oldest` holds
+NumPy, jax, jaxlib, SciPy and llvmlite down to the first versions that have wheels for that Python and are within the
+bounds (by PIP_CONSTRAINT; the commands stay as they are).
 
-Interpreters are python3.N on the PATH, those of pyenv, and --python. --quick runs the test files that ask most of versions; --seconds is the most
-that one command may take; with --home, environments stay there and are used again. Tests that fail are named below the table, by row.
+Interpreters are python3.N on the PATH, those of pyenv, and --python. --quick runs the test files that ask most of
+versions; --seconds is the most that one command may take; with --home, environments stay there and are used again.
+Tests that fail are named below the table, by row.
 """
 
 import argparse
@@ -29,7 +33,10 @@ from timing import table
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BOUND = re.compile(r"^([A-Za-z_.-]+)\s*>=\s*([\d.]+)")
 HELD = "numpy", "jax", "jaxlib", "scipy", "llvmlite"
-QUICK = "background cache from_jax golden jit main native nests no_source numpy_found numpy_table outside raising scipy source stdlib".split()
+QUICK = """
+    background cache from_jax golden jit main native nests no_source numpy_found numpy_table outside raising scipy
+    source stdlib
+""".split()
 PROBE = """
 import importlib.metadata, json, platform
 from wengert.backends.native import direct, ffi
@@ -61,7 +68,12 @@ def interpreters(given):
     """{minor version: path} of the Pythons here that the project allows."""
     least = int(re.search(r">=\s*3\.(\d+)", project()["requires-python"])[1])
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-    paths = [*given, *(shutil.which(f"python3.{n}") for n in range(least, 30)), *pyenv.glob("3.*/bin/python3"), sys.executable]
+    paths = [
+        *given,
+        *(shutil.which(f"python3.{n}") for n in range(least, 30)),
+        *pyenv.glob("3.*/bin/python3"),
+        sys.executable,
+    ]
     found = {}
     for path in filter(None, map(str, filter(None, paths))):
         text = "import sys; print(sys.version_info[1], sys.version_info.releaselevel, sys.implementation.name)"
@@ -77,9 +89,17 @@ def number(version):
 
 def first(pip, package, bound):
     """The first version within a bound that pip would install."""
-    told = subprocess.run([pip, "index", "versions", "--only-binary=:all:", package], capture_output=True, text=True).stdout
-    versions = re.findall(r"[\d.]+", next((line for line in told.splitlines() if line.startswith("Available versions:")), ""))
-    return min((v for v in versions if re.fullmatch(r"\d+(\.\d+)*", v) and number(v) >= number(bound)), key=number, default=bound)
+    told = subprocess.run([
+        pip, "index", "versions", "--only-binary=:all:", package,
+    ], capture_output=True, text=True).stdout
+    versions = re.findall(
+        r"[\d.]+", next((line for line in told.splitlines() if line.startswith("Available versions:")), "")
+    )
+    return min(
+        (v for v in versions if re.fullmatch(r"\d+(\.\d+)*", v) and number(v) >= number(bound)),
+        key=number,
+        default=bound,
+    )
 
 
 class Row:
@@ -90,19 +110,25 @@ class Row:
         self.home = home / self.name
         self.checkout = self.home / "my-checkout"
         self.environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")}
-        self.environment |= {"PATH": f"{self.home / 'bin'}{os.pathsep}{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        self.environment |= {
+            "PATH": f"{self.home / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        }
         self.probed, self.notes = {}, []
 
     def prepare(self):
         """The checkout, as git knows it, and an interpreter called python3."""
-        names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        names = subprocess.run([
+            "git", "ls-files", "-co", "--exclude-standard", "-z",
+        ], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for name in filter(None, names.split("\0")):
             if (ROOT / name).is_file():
                 (self.checkout / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.checkout / name)
         (self.home / "bin").mkdir(exist_ok=True)
         shim = self.home / "bin" / "python3"
-        shim.write_text(f'#!/bin/sh\nexec "{self.path}" "$@"\n')  # no link: an interpreter looks for its library beside itself
+        # no link: an interpreter looks for its library beside itself
+        shim.write_text(f'#!/bin/sh\nexec "{self.path}" "$@"\n')
         shim.chmod(0o755)
         if self.which == "oldest":
             self.command("python3 -m venv .venv")
@@ -159,7 +185,11 @@ class Row:
             return ["too long" if status is None else "?", "?", "?", "?"]
         suite = ElementTree.parse(found).getroot().find("testsuite")
         tests, *bad = (int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped"))
-        broken = [case for case in suite.iter("testcase") if case.find("failure") is not None or case.find("error") is not None]
+        broken = [
+            case
+            for case in suite.iter("testcase")
+            if case.find("failure") is not None or case.find("error") is not None
+        ]
         self.notes += [f"{self.name}: {case.get('classname')}::{case.get('name')}" for case in broken]
         return [str(tests - sum(bad)), *map(str, bad)]
 
@@ -180,8 +210,14 @@ def main():
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         home = (given.home or pathlib.Path(temporary)).resolve()
-        rows = [Row(minor, path, which, home, given) for minor, path in interpreters(given.python).items() for which in ("newest", "oldest")]
-        rows = [row for row in rows if not given.rows or any(row.name == r or r in row.name.split("-") for r in given.rows)]
+        rows = [
+            Row(minor, path, which, home, given)
+            for minor, path in interpreters(given.python).items()
+            for which in ("newest", "oldest")
+        ]
+        rows = [
+            row for row in rows if not given.rows or any(row.name == r or r in row.name.split("-") for r in given.rows)
+        ]
         if not rows:
             parser.error("no such row; pythons here: " + ", ".join(f"3.{n}" for n in interpreters(given.python)))
         cells = []

@@ -1,10 +1,12 @@
-"""Seconds from a new process to the first result: with programs kept on disk by an earlier process, without, and jax.jit with its own.
+"""Seconds from a new process to the first result: with programs kept on disk by an earlier process, without, and
+jax.jit with its own.
 
     python benchmarks/warm_start.py
 
-Every number is of a process of its own, the least of some, the kinds of processes taking turns. Columns: importing the compiler and
-numpy; then from the first call to its result, where nothing is kept (`cold`) and where all is (`warm`), for Wengert and for jax.jit
-with jax_compilation_cache_dir; the second run of the warm processes is the control (A/A). The loop is `lax.while_loop` for jax.
+Every number is of a process of its own, the least of some, the kinds of processes taking turns. Columns: importing the
+compiler and numpy; then from the first call to its result, where nothing is kept (`cold`) and where all is (`warm`),
+for Wengert and for jax.jit with jax_compilation_cache_dir; the second run of the warm processes is the control (A/A).
+The loop is `lax.while_loop` for jax.
 """
 
 import json
@@ -111,8 +113,10 @@ PROGRAMS = {  # name: (text, ours, theirs)
 
 
 def run(file, cache, **env):
-    """What one process measured: [seconds to import, seconds to the first result, a number of it, what explain() says]."""
-    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}  # installed packages have their bytecode
+    """What one process measured: [seconds to import, seconds to the first result, a number of it, what explain()
+    says]."""
+    # installed packages have their bytecode
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     kept |= {"PYTHONPATH": str(HERE.parents[2]), "WENGERT_CACHE": ""}
     made = subprocess.run([sys.executable, file, cache], capture_output=True, text=True, check=True, env=kept | env)
     return json.loads(made.stdout)
@@ -126,7 +130,10 @@ def main():
             pathlib.Path(mine).write_text(OURS.format(program=text.replace("np_.", "np."), ours=ours))
             pathlib.Path(jaxs).write_text(JAX.format(program=text.replace("np_.", "jnp."), theirs=theirs))
             rows.append([name, *measure(mine, jaxs, os.path.join(home, f"cache{number}"))])
-    table(rows, ["program", "import ms", "cold ms", "warm ms", "A/A", "import jax ms", "jax cold ms", "jax warm ms", "jax warm/warm"])
+    table(rows, [
+        "program", "import ms", "cold ms", "warm ms", "A/A", "import jax ms", "jax cold ms", "jax warm ms",
+        "jax warm/warm",
+    ])
 
 
 def measure(mine, jaxs, cache):
@@ -147,9 +154,13 @@ def measure(mine, jaxs, cache):
     assert all(r[3].startswith("read") for r in found["warm"] + found["again"])
     assert all(abs(r[2] - kept[2]) <= 1e-9 * abs(kept[2]) for rs in found.values() for r in rs)
     first = {k: 1e3 * min(r[1] for r in rs) for k, rs in found.items()}
-    imports = [1e3 * min(r[0] for k in keys for r in found[k]) for keys in (("cold", "warm", "again"), ("jax cold", "jax warm"))]
+    imports = [
+        1e3 * min(r[0] for k in keys for r in found[k])
+        for keys in (("cold", "warm", "again"), ("jax cold", "jax warm"))
+    ]
     return [
-        imports[0], first["cold"], first["warm"], first["again"] / first["warm"], imports[1], first["jax cold"], first["jax warm"],
+        imports[0], first["cold"], first["warm"], first["again"] / first["warm"], imports[1], first["jax cold"],
+        first["jax warm"],
         first["jax warm"] / first["warm"],
     ]  # fmt: skip
 

@@ -72,10 +72,18 @@ def job(epochs: int, seed: int, quiet: bool) -> int:
     size = sum(x.size for x in digits.init(np.random.default_rng(seed)).values())
     if not quiet:
         print("Handwritten digits: a convolutional network in plain NumPy, wengert.examples.digits")
-        print(f"  {len(data[0]):,} images to train on, {len(test[0])} to test on; {size:,} parameters; batches of {BATCH}", flush=True)
+        print(
+            f"  {len(data[0]):,} images to train on, {len(test[0])} to test on; {size:,} parameters; batches of "
+            f"{BATCH}",
+            flush=True,
+        )
     params, velocity, steps, seconds = train(epochs, seed, data, (lambda *_: None) if quiet else Progress(sys.stderr))
     accuracy = digits.accuracy(params, *test)
-    print(f"{'' if quiet else chr(10)}Test accuracy {accuracy:.1%}, {round(accuracy * len(test[0]))} of {len(test[0])} images", flush=True)
+    print(
+        f"{'' if quiet else chr(10)}Test accuracy {accuracy:.1%}, {round(accuracy * len(test[0]))} of {len(test[0])} "
+        "images",
+        flush=True,
+    )
     if accuracy < ENOUGH:
         print(f"wengert: the test accuracy is below {ENOUGH:.0%}; train longer: --epochs {2 * epochs}", file=sys.stderr)
     batch = next(digits.batches(np.random.default_rng(seed), *data, BATCH))

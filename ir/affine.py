@@ -82,7 +82,11 @@ class Affine:
 
     def _product(self, x, a, b):
         if isinstance(b, Lit) or isinstance(a, Lit):
-            return plus(affine_constant(0), self.form(a), int(b.value)) if isinstance(b, Lit) else plus(affine_constant(0), self.form(b), int(a.value))
+            return (
+                plus(affine_constant(0), self.form(a), int(b.value))
+                if isinstance(b, Lit)
+                else plus(affine_constant(0), self.form(b), int(a.value))
+            )
         return None
 
     def _select(self, x, test, one, other):
@@ -124,7 +128,9 @@ class Affine:
         (a, b), (c, d) = map(self.interval, xs)
         bottom = low(a, c) if None not in (a, c) else None
         top = high(b, d) if None not in (b, d) else None
-        return self.symbol(x, None if bottom is None else affine_constant(bottom), None if top is None else affine_constant(top))
+        return self.symbol(
+            x, None if bottom is None else affine_constant(bottom), None if top is None else affine_constant(top)
+        )
 
     # -- bounds ------------------------------------------------------------------------------------
     def highest(self, form):

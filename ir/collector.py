@@ -1,7 +1,8 @@
 """The collector of cyclic garbage, which waits while a program is made.
 
-Passes make many objects that live on, equations and their values, and next to none that die in cycles. The collector goes by how many there
-are, and through all of them, and all of jax's, again and again: a third of the time that they take on a large program.
+Passes make many objects that live on, equations and their values, and next to none that die in cycles. The collector
+goes by how many there are, and through all of them, and all of jax's, again and again: a third of the time that they
+take on a large program.
 """
 
 import contextlib
@@ -15,7 +16,8 @@ _waiting = []  # (thread, whether the collector was at work before) of each that
 
 @contextlib.contextmanager
 def waiting():
-    """Within, nothing is collected unless it is asked for, whatever other threads that want the same do; for work of our own."""
+    """Within, nothing is collected unless it is asked for, whatever other threads that want the same do; for work of
+    our own."""
     with _lock:
         entry = threading.get_ident(), gc.isenabled() or any(was for _, was in _waiting)
         _waiting.append(entry)

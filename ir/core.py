@@ -18,7 +18,9 @@ Attrs: TypeAlias = dict[str, Any]
 
 def _operator(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
     """A Python operator and its reflected form, as the op of that name."""
-    return (lambda self, other: self.arithmetic[name](self, other)), (lambda self, other: self.arithmetic[name](other, self))
+    return (lambda self, other: self.arithmetic[name](self, other)), (
+        lambda self, other: self.arithmetic[name](other, self)
+    )
 
 
 class Operand:
@@ -129,7 +131,9 @@ class Eqn:
     results: tuple[Value, ...]
     source: Any
 
-    def __init__(self, op: Op, operands: tuple[Any, ...], attrs: Attrs, results: tuple[Value, ...], source: Any) -> None:
+    def __init__(
+        self, op: Op, operands: tuple[Any, ...], attrs: Attrs, results: tuple[Value, ...], source: Any
+    ) -> None:
         self.op, self.operands, self.attrs, self.results, self.source = op, operands, attrs, results, source
 
     def regions(self) -> tuple[Func, ...]:
@@ -151,7 +155,11 @@ class Eqn:
 
 def regions(attrs: Attrs) -> tuple[Func, ...]:
     """The functions held in attributes, alone or in tuples."""
-    return tuple([f for v in attrs.values() for f in (v if type(v) is tuple else (v,)) if isinstance(f, Func)]) if attrs else ()
+    return (
+        tuple([f for v in attrs.values() for f in (v if type(v) is tuple else (v,)) if isinstance(f, Func)])
+        if attrs
+        else ()
+    )
 
 
 def map_regions(attrs: Attrs, change: Callable[[Func], Func]) -> Attrs:
@@ -244,11 +252,13 @@ class Builder:
         self.source: Any = None  # used when there is no `locate`
         self._numbered: dict[Any, Any] = {}
         self.values: set[Value] = set()  # those bound here, to tell a leak from an operand
-        self.before, self.own = None, ()  # a function that is built again; its equations, which stand here too where nothing of them changes
+        # a function that is built again; its equations, which stand here too where nothing of them changes
+        self.before, self.own = None, ()
 
     @classmethod
     def again(cls, func: Func, *args: Any) -> Self:
-        """A builder of `func` as a pass changes it: of the same parameters, and of the same equations where `replay` meets none that is new."""
+        """A builder of `func` as a pass changes it: of the same parameters, and of the same equations where `replay`
+        meets none that is new."""
         build = cls(func.name, *args)
         build.params, build.before, build.own = list(func.params), func, set(func.eqns)
         build.values.update(func.params)
@@ -314,7 +324,13 @@ class Builder:
         return known
 
     def append(
-        self, op: Op, operands: tuple[Any, ...], attrs: Attrs, source: Any, hints: Sequence[Any] | None, eqn: Eqn | None = None
+        self,
+        op: Op,
+        operands: tuple[Any, ...],
+        attrs: Attrs,
+        source: Any,
+        hints: Sequence[Any] | None,
+        eqn: Eqn | None = None,
     ) -> Any:
         """Append the equation as it stands; a `Rewriter` tries its rules first."""
         if eqn is not None:
@@ -340,7 +356,9 @@ class Builder:
         operands = tuple([env.get(x, x) for x in eqn.operands])
         attrs = eqn.attrs if attrs is None else attrs
         same = eqn if eqn in self.own and op is None and attrs is eqn.attrs and operands == eqn.operands else None
-        out = self.emit(op or eqn.op, operands, attrs, eqn.source, None if same else tuple([r.hint for r in eqn.results]), same)
+        out = self.emit(
+            op or eqn.op, operands, attrs, eqn.source, None if same else tuple([r.hint for r in eqn.results]), same
+        )
         for old, new in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True):
             if old is not new:
                 env[old] = new

@@ -21,7 +21,8 @@ def exactly(exact):
 
 @functools.cache
 def contracted(dtype):
-    """Whether NumPy rounds `a * c - round(b * d)` once where it multiplies complex arrays here; numbers it multiplies without such instructions."""
+    """Whether NumPy rounds `a * c - round(b * d)` once where it multiplies complex arrays here; numbers it multiplies
+    without such instructions."""
     rng = np.random.default_rng(0)
     x, y = ((rng.normal(size=64) + 1j * rng.normal(size=64)).astype(dtype) for _ in range(2))
     return bool((x * y != [a * b for a, b in zip(x, y)]).any())

@@ -1,4 +1,5 @@
-"""What one equation tells of the integers it computes: the interval they lie in, if it follows from those of its operands."""
+"""What one equation tells of the integers it computes: the interval they lie in, if it follows from those of its
+operands."""
 
 import math
 
@@ -8,7 +9,8 @@ from .affine import OUTCOMES
 from .core import Lit, Value
 from .ops import OPS
 
-MOVED = {op.name for op in OPS.values() if "moves" in op.traits} | {"stop_gradient"}  # ops whose elements are the operand's
+# ops whose elements are the operand's
+MOVED = {op.name for op in OPS.values() if "moves" in op.traits} | {"stop_gradient"}
 
 
 def comparison_outcome(eqn, get):
@@ -81,7 +83,8 @@ RULES = {  # op -> (a result, its equation, the operands, what tells of an opera
 
 
 def of_result(value, get, inner=None):
-    """(lowest, highest) of the elements of an integer value by its equation, or None. `get(x)` tells of an operand, `inner` of a branch's results."""
+    """(lowest, highest) of the elements of an integer value by its equation, or None. `get(x)` tells of an operand,
+    `inner` of a branch's results."""
     eqn = value.eqn
     name, xs = eqn.op.name, eqn.operands
     if name == "cond":
@@ -104,7 +107,8 @@ WHOLE = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": r
 
 
 def of_float(x, get):
-    """(lowest, highest, y) of a float value that is NaN where y is, of the same shape, and lies between elsewhere; y is None if it never is."""
+    """(lowest, highest, y) of a float value that is NaN where y is, of the same shape, and lies between elsewhere; y is
+    None if it never is."""
     if isinstance(x, Lit):
         return (float(x.value),) * 2 + (None,) if np.isfinite(x.value) else None
     if x.eqn is None:
@@ -122,7 +126,8 @@ def of_float(x, get):
 
 
 def nan_with(x):
-    """The first of the values that are NaN where x is, and nowhere else, among those it was computed from: what is added to them is finite."""
+    """The first of the values that are NaN where x is, and nowhere else, among those it was computed from: what is
+    added to them is finite."""
     while isinstance(x, Value) and x.eqn is not None and x.eqn.op.name in ("add", "sub"):
         one, other = x.eqn.operands
         if not finite(one) and not finite(other):
@@ -144,7 +149,8 @@ def finite(x):
 
 
 def rounded(x, get):
-    """(lowest, highest, y, odd) of an integer value that comes of floats: it is `odd` where y is NaN, and lies between elsewhere. Or None."""
+    """(lowest, highest, y, odd) of an integer value that comes of floats: it is `odd` where y is NaN, and lies between
+    elsewhere. Or None."""
     if isinstance(x, Lit) or x.eqn is None or x.type.dtype not in (np.int32, np.int64):
         return None
     name, xs, info = x.eqn.op.name, x.eqn.operands, np.iinfo(x.type.dtype)
@@ -155,12 +161,17 @@ def rounded(x, get):
         if isinstance(other, Lit) and (found := rounded(one, get)):
             low, high, y, odd = found
             shift = int(other.value)
-            return (low + shift, high + shift, y, odd + shift) if info.min <= odd + shift and high + shift <= info.max and shift >= 0 else None
+            return (
+                (low + shift, high + shift, y, odd + shift)
+                if info.min <= odd + shift and high + shift <= info.max and shift >= 0
+                else None
+            )
     return None
 
 
 def told_by_nan(eqn, get):
-    """(y, outcome, moves) of a comparison that is `outcome` where a float is NaN, and not elsewhere; None if it is not known to be that.
+    """(y, outcome, moves) of a comparison that is `outcome` where a float is NaN, and not elsewhere; None if it is not
+    known to be that.
 
     That float is what `moves`, equations from the first to the last, make of y.
     """
@@ -225,7 +236,8 @@ def _shift(p, q, move):
     return hull(move(a, b) for a in p for b in q) if q[0] >= 0 and q[1] < 64 else None
 
 
-ARITHMETIC = {  # op -> (interval of each operand, attributes) -> interval of the result, or None: of integers without bounds
+# op -> (interval of each operand, attributes) -> interval of the result, or None: of integers without bounds
+ARITHMETIC = {
     "add": lambda p, q: (p[0] + q[0], p[1] + q[1]),
     "sub": lambda p, q: (p[0] - q[1], p[1] - q[0]),
     "mul": lambda p, q: hull(a * b for a in p for b in q),

@@ -5,7 +5,8 @@ what a value is computed from to the value, from the source to values that canno
 that are needed to the sink. A finite cut consists of values to keep, and what several share is counted once.
 
 Sources: E. A. Dinic, Algorithm for solution of a problem of maximum flow in networks with power estimation (1970);
-for the network, H. He & S. Yu, Transcending runtime-memory tradeoffs in checkpointing by being fusion aware (MLSys 2023).
+for the network, H. He & S. Yu, Transcending runtime-memory tradeoffs in checkpointing by being fusion aware (MLSys
+2023).
 """
 
 from collections import deque
@@ -39,7 +40,8 @@ def lightest(needed, price, inputs):
 
 
 def _network(makes, prices, free, needed):
-    """Each value but those `free` as an edge of its price, from what it is computed from, or the source, to what is computed from it, or the sink."""
+    """Each value but those `free` as an edge of its price, from what it is computed from, or the source, to what is
+    computed from it, or the sink."""
     network = _Network()
     for x, xs in makes.items():
         if x in free:
@@ -71,7 +73,8 @@ def _before(needed, price, inputs, prices):
 
 
 class _Network:
-    """Edges in pairs: edge e and the one back, e ^ 1. `room` is what may still flow along each, None where there is no limit."""
+    """Edges in pairs: edge e and the one back, e ^ 1. `room` is what may still flow along each, None where there is no
+    limit."""
 
     def __init__(self):
         self.numbers, self.out, self.ends, self.room = {}, [], [], []

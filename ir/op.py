@@ -30,7 +30,8 @@ OPS: dict[str, Op] = {}  # name -> Op, in order of declaration
 
 
 Types: TypeAlias = tuple[Tensor, ...]
-TypeRule: TypeAlias = Callable[..., Tensor | Types]  # (op, *types of the operands, **attributes) -> types of the results
+# (op, *types of the operands, **attributes) -> types of the results
+TypeRule: TypeAlias = Callable[..., Tensor | Types]
 Sample: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], Any]  # (generator, shape) -> numbers
 
 
@@ -119,7 +120,9 @@ class Op:
             return attrs
         full = {k: attrs.pop(k) if k in attrs else d for k, d in self.attrs.items()}
         if attrs:
-            raise IRTypeError(f"{self.name} has no attribute {', '.join(attrs)}; it has {', '.join(self.attrs) or 'none'}")
+            raise IRTypeError(
+                f"{self.name} has no attribute {', '.join(attrs)}; it has {', '.join(self.attrs) or 'none'}"
+            )
         for k, v in full.items():
             if v is inspect.Parameter.empty:
                 raise IRTypeError(f"{self.name}: attribute {k} is missing")
@@ -131,7 +134,9 @@ class Op:
         found = self._types.get(key)
         if found is None:
             if not self.variadic and len(operands) != len(self.operands):
-                raise IRTypeError(f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), got {len(operands)}")
+                raise IRTypeError(
+                    f"{self.name} takes {len(self.operands)} operands ({', '.join(self.operands)}), got {len(operands)}"
+                )
             made = self.rule(self, *key[0], **attrs)
             found = made if isinstance(made, tuple) else (made,)
             if "region" not in self.traits:  # remembering would keep every region alive
@@ -160,14 +165,16 @@ def op(
 
     sample: draws a float operand for the generated tests (a domain of `ir.sample`).
     cases:  `case(...)` instances for the generated tests; elementwise rules supply their own.
-    traits: words that passes and transforms ask for: "elementwise"; "commutative"; "moves" (elements of the first operand, unchanged,
-            at places that attributes and other operands say); "joins" (elements of all operands, unchanged); "reduction"; "cumulative"; "region";
-            of elementwise ops: "exact" (of real operands nothing is rounded, overflows or is invalid), "stepwise" (of floats: a small difference
-            of an operand is none of the result, or decides), "masks_nan" (a number or a bool where an operand is NaN).
+    traits: words that passes and transforms ask for: "elementwise"; "commutative"; "moves" (elements of the first
+    operand, unchanged,
+            at places that attributes and other operands say); "joins" (elements of all operands, unchanged);
+            "reduction"; "cumulative"; "region"; of elementwise ops: "exact" (of real operands nothing is rounded,
+            overflows or is invalid), "stepwise" (of floats: a small difference of an operand is none of the result, or
+            decides), "masks_nan" (a number or a bool where an operand is NaN).
     effect: True for ops that must run exactly once, in order (never merged, never dropped), or the name
             of the attribute that says so.
-    cost:   what one element of a result takes, where it is not the usual of its kind: `MOVE` of ops that move or join, `FUNCTION` of
-            elementwise ones, `WHOLE` of others.
+    cost:   what one element of a result takes, where it is not the usual of its kind: `MOVE` of ops that move or join,
+            `FUNCTION` of elementwise ones, `WHOLE` of others.
     """
 
     typed: Any = rule
@@ -287,7 +294,10 @@ class case:
         return np.asarray(real, t.dtype)
 
     def __repr__(self) -> str:
-        parts = [s if isinstance(s, str) else "array" if not callable(s) else getattr(s, "__name__", "draw") for s in self.specs]
+        parts = [
+            s if isinstance(s, str) else "array" if not callable(s) else getattr(s, "__name__", "draw")
+            for s in self.specs
+        ]
         parts += [f"{k}={getattr(v, 'name', v)}" for k, v in self.attrs.items()]
         return f"({', '.join(parts)})"
 

@@ -1,12 +1,14 @@
 """Programs that say the same many times: cut into pieces, of which those that are alike are one function.
 
-A Python list of layers makes a straight line in which the same equations follow each other once a layer, and so does its derivative. Such a
-stretch is found by its period: an equation is like another if they are the same op with the same attributes on operands of the same types.
-It is cut where the fewest bytes are alive, into pieces of some periods each; what lies between stretches is pieces too. Two pieces are one
-function if they spell the same but for what comes from outside of them, so nothing is assumed of which values they pass on to each other.
+A Python list of layers makes a straight line in which the same equations follow each other once a layer, and so does
+its derivative. Such a stretch is found by its period: an equation is like another if they are the same op with the same
+attributes on operands of the same types. It is cut where the fewest bytes are alive, into pieces of some periods each;
+what lies between stretches is pieces too. Two pieces are one function if they spell the same but for what comes from
+outside of them, so nothing is assumed of which values they pass on to each other.
 
-What passes from a piece to one far behind it, as from a layer to its adjoint, is written to memory and read again. Where it can be computed
-cheaply from less, the reader does that: for each piece, the lightest set of values from which all it reads can be had.
+What passes from a piece to one far behind it, as from a layer to its adjoint, is written to memory and read again.
+Where it can be computed cheaply from less, the reader does that: for each piece, the lightest set of values from which
+all it reads can be had.
 """
 
 import collections
@@ -68,7 +70,8 @@ def spelled_attrs(eqn):
 
 
 def uses(func):
-    """{value: the places of the equations that read it, in order}; one behind the last for the results of the function."""
+    """{value: the places of the equations that read it, in order}; one behind the last for the results of the
+    function."""
     found = collections.defaultdict(list)
     for place, eqn in enumerate(func.eqns):
         for x in eqn.operands:
@@ -79,7 +82,8 @@ def uses(func):
 
 
 def stretches(numbers, start, stop):
-    """(start, stop, period) of what is repeated between two places, in order: the longest, and those before and behind it."""
+    """(start, stop, period) of what is repeated between two places, in order: the longest, and those before and behind
+    it."""
     part, best = numbers[start:stop], None
     for period in distances(part):
         edges = np.flatnonzero(np.diff(np.concatenate(([False], part[:-period] == part[period:], [False]))))
@@ -106,14 +110,17 @@ def distances(part):
 
 
 def narrowest(func, used, start, stop, period):
-    """The first place of a stretch at which the fewest bytes pass from a period to the next; what is read long after passes anywhere."""
+    """The first place of a stretch at which the fewest bytes pass from a period to the next; what is read long after
+    passes anywhere."""
     middle = start + (stop - start) // period // 2 * period
     alive = np.zeros(3 * period + 1)  # from one period before the middle one
     for place in range(middle - period, middle + 2 * period):
         for r in func.eqns[place].results:
             readers = used.get(r, ())
             if readers and readers[-1] - place <= period:
-                alive[place - middle + period + 1 : readers[-1] - middle + period + 1] += r.type.size * r.type.dtype.itemsize
+                alive[place - middle + period + 1 : readers[-1] - middle + period + 1] += (
+                    r.type.size * r.type.dtype.itemsize
+                )
     return start + int(np.argmin(alive[period : 2 * period]))
 
 
@@ -153,13 +160,15 @@ class Cut:
         return Span(eqns, key, outside(eqns), [r for e in eqns[len(before) :] for r in e.results])
 
     def price(self, x):
-        """Of keeping a value: twice its bytes, once for writing and once for reading; nothing for what is in memory anyway and may be read."""
+        """Of keeping a value: twice its bytes, once for writing and once for reading; nothing for what is in memory
+        anyway and may be read."""
         size = x.type.size * x.type.dtype.itemsize
         return 0 if x not in self.place else 1 + (size if x in self.passed else 2 * size)
 
 
 class Span:
-    """Equations that are a piece: those that are computed again first, as many as `key` says, the marked ones, and what all spell.
+    """Equations that are a piece: those that are computed again first, as many as `key` says, the marked ones, and what
+    all spell.
 
     operands: the values they read; values: those they are there to compute.
     """
@@ -171,9 +180,11 @@ class Span:
 
 
 def within_others(spans, params):
-    """Spans, of which those that no other is like are written as one that is met several times, where they do a part of what that does.
+    """Spans, of which those that no other is like are written as one that is met several times, where they do a part of
+    what that does.
 
-    So the adjoint of a first layer, which needs no cotangent of what the layer is given, is not compiled beside that of all others.
+    So the adjoint of a first layer, which needs no cotangent of what the layer is given, is not compiled beside that of
+    all others.
     """
     count = collections.Counter(s.key for s in spans)
     models = {s.key: s for s in spans if count[s.key] > 1}
@@ -182,14 +193,16 @@ def within_others(spans, params):
 
 
 def part_of(span, model, params=()):
-    """A span as all of a model, equation by equation, with values that nobody reads for what the model computes beside it; else None.
+    """A span as all of a model, equation by equation, with values that nobody reads for what the model computes beside
+    it; else None.
 
     params: values that may be put for what only that reads.
     """
     marked = list(zip(model.key[1], span.key[1]))
     if not len(model.eqns) / 2 <= len(span.eqns) <= len(model.eqns) or span.key[0] != model.key[0]:
         return None
-    names, given, read, left = {}, {*model.operands}, {*span.operands}, iter(enumerate(span.eqns))  # names: value of the model -> of the span
+    # names: value of the model -> of the span
+    names, given, read, left = {}, {*model.operands}, {*span.operands}, iter(enumerate(span.eqns))
     at, eqn = next(left)
     for place, other in enumerate(model.eqns):
         more = None if eqn is None else matched(other, eqn, names, given, read)
@@ -204,7 +217,9 @@ def part_of(span, model, params=()):
     spare = {x.type: x for x in (*params, *span.operands)}
     operands = [names.get(x) or spare.get(x.type) for x in model.operands]
     values = [names.get(x) or Value(x.type) for x in model.values]
-    return Span(model.eqns, model.key, operands, values) if None not in operands and {*span.values} <= {*values} else None
+    return (
+        Span(model.eqns, model.key, operands, values) if None not in operands and {*span.values} <= {*values} else None
+    )
 
 
 def matched(other, eqn, names, given, read):
@@ -240,7 +255,9 @@ def built(func, spans, marks):
         results = [s.values[k] for k in sorted(given[s.key])]
         if s.key not in functions:
             inside = outside(s.eqns), [r for e in s.eqns[s.key[0] :] for r in e.results]
-            functions[s.key] = alone(f"{func.name}_{len(functions)}", inside[0], s.eqns, [inside[1][k] for k in sorted(given[s.key])], marks)
+            functions[s.key] = alone(
+                f"{func.name}_{len(functions)}", inside[0], s.eqns, [inside[1][k] for k in sorted(given[s.key])], marks
+            )
         made, marked = functions[s.key]
         out.append(Piece(made, s.operands, results, marked))
     return out

@@ -1,4 +1,5 @@
-"""The parameters of functions. Since Python 3.14 annotations are evaluated when they are asked for, and may name what is not there."""
+"""The parameters of functions. Since Python 3.14 annotations are evaluated when they are asked for, and may name what
+is not there."""
 
 import functools
 import importlib
@@ -6,7 +7,9 @@ import inspect
 import sys
 
 if sys.version_info >= (3, 14):
-    declared = functools.partial(inspect.signature, annotation_format=importlib.import_module("annotationlib").Format.FORWARDREF)
+    declared = functools.partial(
+        inspect.signature, annotation_format=importlib.import_module("annotationlib").Format.FORWARDREF
+    )
 else:
     declared = inspect.signature
 

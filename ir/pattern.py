@@ -33,7 +33,8 @@ class Hole(Operand):
 
 
 class Pat(Operand):
-    """A call of `op` on patterns, its result `index`; numbers among its operands stand for splats of exactly that value."""
+    """A call of `op` on patterns, its result `index`; numbers among its operands stand for splats of exactly that
+    value."""
 
     __slots__ = ("op", "operands", "attrs", "index")
 
@@ -65,7 +66,8 @@ def rest(name):
 
 
 def pattern_of(func, typed=False):
-    """A function of one result as a pattern over its parameters: a rule can be stated by two functions of the same names.
+    """A function of one result as a pattern over its parameters: a rule can be stated by two functions of the same
+    names.
 
     typed: the parameters stand for operands of their types alone.
     """

@@ -45,7 +45,8 @@ def run(
     rules: Any = None,
     known: Any = (),
 ) -> Func:
-    """`func` after `passes`; where `loops` changes it, `simplify` and `loops` take turns until neither finds anything to do.
+    """`func` after `passes`; where `loops` changes it, `simplify` and `loops` take turns until neither finds anything
+    to do.
 
     exact: only rules that change no bit of any result.
     watch: called as `watch(name, func)` after each pass; `print` shows a heading and the text.
@@ -85,8 +86,8 @@ def run(
 
 
 def ready(func: Func, tell: Callable[[str], object]) -> Func:
-    """`func` as derivatives are taken of it: products grouped as they cost least, for then theirs do too, and loops that are one product as that
-    product, for its derivative is products and theirs are loops.
+    """`func` as derivatives are taken of it: products grouped as they cost least, for then theirs do too, and loops
+    that are one product as that product, for its derivative is products and theirs are loops.
 
     tell: called with a line for each such loop.
     """
@@ -103,8 +104,12 @@ def ready(func: Func, tell: Callable[[str], object]) -> Func:
 
 def chained(func: Func) -> bool:
     """Whether a product is of another, or of the solution of a system, in a function or its regions."""
-    made: Callable[[Any], bool] = lambda x: isinstance(x, Value) and x.eqn is not None and x.eqn.op in (dot_general, solve)
-    return any(eqn.op is dot_general and any(map(made, eqn.operands)) or any(map(chained, eqn.regions())) for eqn in func.eqns)
+    made: Callable[[Any], bool] = lambda x: (
+        isinstance(x, Value) and x.eqn is not None and x.eqn.op in (dot_general, solve)
+    )
+    return any(
+        eqn.op is dot_general and any(map(made, eqn.operands)) or any(map(chained, eqn.regions())) for eqn in func.eqns
+    )
 
 
 def repeats(func: Func) -> bool:

@@ -27,7 +27,10 @@ from .parameters import declared
 from .pattern import Hole, Pat, head, holes, literals, match_call, may_match, rest, text_of
 from .types import IRTypeError
 
-__all__ = ["Hole", "Pat", "RewriteError", "Rewriter", "Rule", "RuleSet", "holes", "is_live", "literals", "readers", "rest", "rewrite", "rule"]
+__all__ = [
+    "Hole", "Pat", "RewriteError", "Rewriter", "Rule", "RuleSet", "holes", "is_live", "literals", "readers", "rest",
+    "rewrite", "rule",
+]
 
 DEEPEST = 40  # rules that fire inside each other before we call it a loop
 ROUNDS = 20  # walks over a program before we call it one
@@ -50,7 +53,8 @@ class Rule:
     """pattern -> replacement, under a condition. `str(rule)` is its text and the line it stands on.
 
     With pattern None it looks at every equation, and binds `op`, `operands` and `attrs`.
-    origin: what the rule is an instance of, if what one of them made is nothing for the others: it is kept in `Source.rules`.
+    origin: what the rule is an instance of, if what one of them made is nothing for the others: it is kept in
+    `Source.rules`.
     """
 
     origin: Any = None
@@ -67,7 +71,13 @@ class Rule:
         cases: Iterable[dict[Any, Any]] = (),
         never: Iterable[Any] = (),
     ) -> None:
-        self.pattern, self.replacement, self.where, self.fits, self.cases = pattern, replacement, where, fits, tuple(cases)
+        self.pattern, self.replacement, self.where, self.fits, self.cases = (
+            pattern,
+            replacement,
+            where,
+            fits,
+            tuple(cases),
+        )
         self.never = tuple(never)
         self.exact, self.grows, self.once = exact, grows, once
         self.computed = inspect.isfunction(replacement)
@@ -95,7 +105,9 @@ class Rule:
 
     def inner(self, operands: Sequence[Any], bound: Bound) -> list[Eqn]:
         """The equations below the root that the rule looked at, readers first."""
-        matched = [x for pattern, x in bound.items() if isinstance(pattern, Pat)] if self.pattern is not None else operands
+        matched = (
+            [x for pattern, x in bound.items() if isinstance(pattern, Pat)] if self.pattern is not None else operands
+        )
         return list(dict.fromkeys(x.eqn for x in matched if isinstance(x, Value) and x.eqn is not None))
 
     def build(self, bound: Bound) -> Any:
@@ -135,8 +147,8 @@ def rule(pattern: Pattern | None, replacement: Replacement = None, **options: An
 
     exact: False when a bit may change; say on what input in a comment beside it.
     where: a condition on the bindings, taken by name as the computed replacement takes them.
-    fits: of a rule without a pattern, a condition on op and heads alone, which is asked once for all equations that have the same.
-    grows: True where the replacement is worth more equations than it frees.
+    fits: of a rule without a pattern, a condition on op and heads alone, which is asked once for all equations that
+    have the same. grows: True where the replacement is worth more equations than it frees.
     once: True where it pays only when nobody else reads the equations matched below the root.
     cases: what the rule is tested on: `{hole: type, number or attribute}`; elementwise rules need none.
     never: cases, or programs, that its condition must decline.
@@ -196,8 +208,8 @@ class Rewriter(Builder):
     """A builder that tries its rules on every equation before appending it, those of replacements too.
 
     `reads` counts how often each equation will be read by the program being rebuilt: zero means dead.
-    Each firing is appended to `log`, each rule that would not pay to `declined`, each equation that no rule fits to `settled`: what it
-    computes hangs on nothing but itself, so none will.
+    Each firing is appended to `log`, each rule that would not pay to `declined`, each equation that no rule fits to
+    `settled`: what it computes hangs on nothing but itself, so none will.
     """
 
     def __init__(self, name, rules, log, declined, settled):
@@ -226,7 +238,9 @@ class Rewriter(Builder):
     def fire(self, rule, bound, op, operands, attrs, source, hints):
         """The replacement under one binding, or None where the rule declines or would not pay."""
         if len(self.firing) == DEEPEST:
-            raise RewriteError(f"{self.name}: these rules undo each other:\n  " + "\n  ".join(map(str, _cycle(self.firing))))
+            raise RewriteError(
+                f"{self.name}: these rules undo each other:\n  " + "\n  ".join(map(str, _cycle(self.firing)))
+            )
         if rule.once and self.freed(operands, inner := rule.inner(operands, bound)) < len(inner):
             self.declined.append(rule)
             return None
@@ -242,7 +256,10 @@ class Rewriter(Builder):
         if new is None:
             return None
         types = op.result_types(operands, attrs)
-        new = tuple(x if isinstance(x, Operand) else Lit(x, t) for x, t in zip(new if op.multiple else (new,), types, strict=True))
+        new = tuple(
+            x if isinstance(x, Operand) else Lit(x, t)
+            for x, t in zip(new if op.multiple else (new,), types, strict=True)
+        )
         if tuple(x.type for x in new) != types:
             raise RewriteError(f"{rule} turned {op.name} of type {list(types)} into {[x.type for x in new]}")
         freed = lambda: self.freed(operands, rule.inner(operands, bound))
@@ -320,7 +337,10 @@ def rewrite(func: Func, rules: Any, log: list[Any] | None = None) -> Func:
             log += firings
         if not firings or not declined:  # what one walk leaves unread may let the rules it declined pay
             return func
-    raise RewriteError(f"{func.name}: these rules find work without end:\n  " + "\n  ".join(dict.fromkeys(str(rule) for rule, _ in firings)))
+    raise RewriteError(
+        f"{func.name}: these rules find work without end:\n  "
+        + "\n  ".join(dict.fromkeys(str(rule) for rule, _ in firings))
+    )
 
 
 def _rewrite(func, rules, log, declined, settled, done):
@@ -331,12 +351,15 @@ def _rewrite(func, rules, log, declined, settled, done):
         for eqn in func.eqns:
             if not is_live(eqn, reads):
                 continue
-            build.replay(eqn, env, attrs=eqn.mapped(lambda region: _rewrite(region, rules, log, declined, settled, done)))
+            build.replay(
+                eqn, env, attrs=eqn.mapped(lambda region: _rewrite(region, rules, log, declined, settled, done))
+            )
             for r in eqn.results:
                 build.retain(env.get(r, r), reads[r])
             if eqn.effect:
                 made = build.eqns[-1]
-                for x in () if build.reads[made] else made.operands:  # an effect that gives nothing reads its operands all the same
+                # an effect that gives nothing reads its operands all the same
+                for x in () if build.reads[made] else made.operands:
                     build.retain(x)
                 build.reads[made] += 1
             for x in eqn.operands:

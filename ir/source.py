@@ -81,7 +81,11 @@ def _targets(file):
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             found[_place(node.value)] = node.targets[0].id
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple):
+        elif (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Tuple)
+            and isinstance(node.value, ast.Tuple)
+        ):
             for name, value in zip(node.targets[0].elts, node.value.elts, strict=False):
                 if isinstance(name, ast.Name):
                     found[_place(value)] = name.id

@@ -1,7 +1,8 @@
 """Syntax trees of Python source, made and compiled with no other thread in between.
 
-CPython (3.11 to 3.13) counts the depth of a tree that it converts in one place for all threads, and raises SystemError where two threads have
-converted at once. A conversion is left in the middle only for the garbage collector, where that calls Python code, as jax has it do.
+CPython (3.11 to 3.13) counts the depth of a tree that it converts in one place for all threads, and raises SystemError
+where two threads have converted at once. A conversion is left in the middle only for the garbage collector, where that
+calls Python code, as jax has it do.
 """
 
 import ast

@@ -31,7 +31,9 @@ class RuleTable(Generic[R]):
         try:
             return self.rules[op]
         except KeyError:
-            raise KeyError(f"no {self.name} rule for {op.name}; tables are total: add one line beside its family") from None
+            raise KeyError(
+                f"no {self.name} rule for {op.name}; tables are total: add one line beside its family"
+            ) from None
 
     def get(self, op: Op) -> R | None:
         return self.rules.get(op)

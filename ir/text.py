@@ -46,11 +46,24 @@ def _func_lines(func, head, sources):
     rows = []
     for eqn in func.eqns:
         operands = ", ".join(_operand(x, names, _context(eqn.operands)) for x in eqn.operands)
-        attrs = "".join(f" {k}={_attr(v)}" for k, v in eqn.attrs.items() if not (_is_region(v) or _is_default(eqn.op, k, v)))
+        attrs = "".join(
+            f" {k}={_attr(v)}" for k, v in eqn.attrs.items() if not (_is_region(v) or _is_default(eqn.op, k, v))
+        )
         left = ", ".join(f"%{names.bind(r)}" for r in eqn.results)
-        text = f"{left} = {eqn.op.name}{' ' + operands if operands else ''}{attrs}" if left else f"{eqn.op.name} {operands}{attrs}"
+        text = (
+            f"{left} = {eqn.op.name}{' ' + operands if operands else ''}{attrs}"
+            if left
+            else f"{eqn.op.name} {operands}{attrs}"
+        )
         nested = [line for label, f in _regions(eqn) for line in _func_lines(f, f"{label}: func", sources)]
-        rows.append((text, ", ".join(repr(r.type) for r in eqn.results), str(eqn.source) if eqn.source and sources else "", nested))
+        rows.append(
+            (
+                text,
+                ", ".join(repr(r.type) for r in eqn.results),
+                str(eqn.source) if eqn.source and sources else "",
+                nested,
+            )
+        )
     wide = max([len(t) for t, *_ in rows if len(t) <= WIDEST], default=0)
     types_wide = max([len(t) for _, t, *_ in rows if len(t) <= 24], default=0)
     for text, types, source, nested in rows:
@@ -150,7 +163,9 @@ class _Lines:
     def __init__(self, text):
         stripped = [(n, _uncomment(line).strip()) for n, line in enumerate(text.splitlines(), 1)]
         self.lines, self.at = [(n, s) for n, s in stripped if s], 0
-        self.known = {}  # an equation's text without names: its op, its attributes, how many results it names, the numbers among operands
+        # an equation's text without names: its op, its attributes, how many results it names, the numbers among
+        # operands
+        self.known = {}
         self.numbers = {}  # text and the type it takes: the number
 
     def peek(self):
@@ -234,7 +249,9 @@ def _read_eqn(line, lines, build, env):
         regions.setdefault(region[1], []).append(found)
         attrs[region[1]] = tuple(regions[region[1]]) if region[2] else found
     tokens = _split(" ".join(words), ",")
-    context = next((env[t.strip()[1:]].type for t in reversed(tokens) if t.strip()[1:] in env and t.strip()[0] == "%"), None)
+    context = next(
+        (env[t.strip()[1:]].type for t in reversed(tokens) if t.strip()[1:] in env and t.strip()[0] == "%"), None
+    )
     operands = tuple(_parse_operand(t, env, context, lines) for t in tokens)
     names = [n.strip().lstrip("%") for n in (match[1] or "").split(",") if n.strip()]
     with build:

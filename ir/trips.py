@@ -1,4 +1,5 @@
-"""What a loop body computes from its counter and its invariants, for all trips at once: values with the trips as one more axis, in front."""
+"""What a loop body computes from its counter and its invariants, for all trips at once: values with the trips as one
+more axis, in front."""
 
 from .core import Lit
 from .ops.control import COUNTER
@@ -9,10 +10,12 @@ START = Lit(0, COUNTER)
 
 
 class TripPart:
-    """A part of an array that a trip reads or writes: fixed but along one axis, where trip t meets the one element first + step * t."""
+    """A part of an array that a trip reads or writes: fixed but along one axis, where trip t meets the one element
+    first + step * t."""
 
     def __init__(self, known, counter, trips, shape, starts, sizes):
-        """`axis` is None where the part is in one place; `there` says whether it is known where it lies, and that it lies inside."""
+        """`axis` is None where the part is in one place; `there` says whether it is known where it lies, and that it
+        lies inside."""
         self.axis, self.first, self.step, self.starts, self.sizes, self.there = None, 0, 0, [], tuple(sizes), True
         for d, (n, start, k) in enumerate(zip(shape, starts, sizes, strict=True)):
             terms, c = ({}, 0) if k == n else known.form(start)
@@ -20,26 +23,34 @@ class TripPart:
             if terms:
                 step = terms.get(counter, 0)
                 ends = c, c + step * (trips - 1)
-                self.there &= self.axis is None and k == 1 and [*terms] == [counter] and 0 <= min(ends) and max(ends) < n
+                self.there &= (
+                    self.axis is None and k == 1 and [*terms] == [counter] and 0 <= min(ends) and max(ends) < n
+                )
                 self.axis, self.first, self.step = d, c, step
         self.last = self.first + self.step * (trips - 1)
         self.lowest = min(self.first, self.last)
-        self.rest = tuple(k for d, k in enumerate(self.sizes) if d != self.axis)  # the shape of what lies at one place of the axis
+        # the shape of what lies at one place of the axis
+        self.rest = tuple(k for d, k in enumerate(self.sizes) if d != self.axis)
 
     def line(self):
         """Where it moves."""
         return self.axis, self.first, self.step
 
     def same(self, other):
-        return self.there and other.there and (self.line(), self.starts, self.sizes) == (other.line(), other.starts, other.sizes)
+        return (
+            self.there
+            and other.there
+            and (self.line(), self.starts, self.sizes) == (other.line(), other.starts, other.sizes)
+        )
 
 
 class Trips:
     """The values of a loop body that are known for all trips: each as (value, whether it has the axis of the trips).
 
     build: where equations go; env: what the parameters of the body stand for, those left out depend on earlier trips;
-    room: elements that a value with the axis may have; own: {state of a carried array: the part that this trip alone writes, the same
-    for all states of the array}: what is read there is what was there before the loop, or what this trip wrote last.
+    room: elements that a value with the axis may have; own: {state of a carried array: the part that this trip alone
+    writes, the same for all states of the array}: what is read there is what was there before the loop, or what this
+    trip wrote last.
     """
 
     def __init__(self, build, body, env, known, trips, room, own):
@@ -80,7 +91,8 @@ class Trips:
                 self.values[z] = new, True
 
     def rule(self, eqn, xs, flags):
-        """An equation with the axis, or None. Of the ops that move elements and of products, those that stay one such op."""
+        """An equation with the axis, or None. Of the ops that move elements and of products, those that stay one such
+        op."""
         op, attrs, shape = eqn.op, eqn.attrs, (self.trips, *eqn.results[0].type.shape)
         if "elementwise" in op.traits:
             return op(*[x if f else self.spread(x) for x, f in zip(xs, flags)], **attrs)
@@ -95,7 +107,9 @@ class Trips:
         if op is reverse:
             return reverse(xs[0], axes=tuple(a + 1 for a in attrs["axes"]))
         if op is slice_:
-            return slice_(xs[0], start=(0, *attrs["start"]), stop=(self.trips, *attrs["stop"]), stride=(1, *attrs["stride"]))
+            return slice_(
+                xs[0], start=(0, *attrs["start"]), stop=(self.trips, *attrs["stop"]), stride=(1, *attrs["stride"])
+            )
         if op is dynamic_slice and flags[0] and not any(flags[1:]):
             return dynamic_slice(xs[0], START, *xs[1:], sizes=shape)
         if op is dynamic_update_slice and not any(flags[2:]):
@@ -108,7 +122,9 @@ class Trips:
         return None
 
     def part(self, eqn):
-        return TripPart(self.known, self.counter, self.trips, eqn.operands[0].type.shape, eqn.operands[1:], eqn.attrs["sizes"])
+        return TripPart(
+            self.known, self.counter, self.trips, eqn.operands[0].type.shape, eqn.operands[1:], eqn.attrs["sizes"]
+        )
 
     def read(self, eqn, x):
         """Note what a trip reads of a carried array, if it is its own."""
@@ -137,7 +153,9 @@ class Trips:
 
     def product(self, eqn, xs, flags):
         """The trips are a free axis of the operand that has them."""
-        contract, batch = ([tuple(a + f for a in axes) for f, axes in zip(flags, eqn.attrs[name])] for name in ("contract", "batch"))
+        contract, batch = (
+            [tuple(a + f for a in axes) for f, axes in zip(flags, eqn.attrs[name])] for name in ("contract", "batch")
+        )
         before = len(batch[0]) + (xs[0].type.ndim - len(contract[0]) - len(batch[0]) if flags[1] else 0)
         return to_front(dot_general(*xs, contract=tuple(contract), batch=tuple(batch)), before)
 

@@ -77,7 +77,9 @@ def parse_type(text: str) -> Tensor:
     name, bracket, rest = text.strip().partition("[")
     dims = rest.rstrip("]").strip()
     if name not in DTYPES or not bracket or not rest.endswith("]"):
-        raise IRTypeError(f"{text!r} is no type: write a dtype of {', '.join(DTYPES)} and a shape, such as f64[3,4] or i64[]")
+        raise IRTypeError(
+            f"{text!r} is no type: write a dtype of {', '.join(DTYPES)} and a shape, such as f64[3,4] or i64[]"
+        )
     try:
         shape = tuple(int(d) for d in dims.split(",")) if dims else ()
     except ValueError:

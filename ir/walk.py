@@ -1,4 +1,5 @@
-"""Walks over what values are computed from: each value is met once, however many read it, and no depth is too great for Python's stack."""
+"""Walks over what values are computed from: each value is met once, however many read it, and no depth is too great for
+Python's stack."""
 
 from .ops import OPS
 from .pattern import made_by
@@ -8,7 +9,8 @@ FEW = 64  # truths that are looked at for one: a chain of them is asked about as
 
 
 def operands_first(values, below):
-    """`values` and what is below them, each once, what is below a value before it. below(x): the values that x is told by."""
+    """`values` and what is below them, each once, what is below a value before it. below(x): the values that x is told
+    by."""
     met, pending = set(), [(x, None) for x in reversed(values)]
     while pending:
         x, rest = pending.pop()

@@ -1,8 +1,9 @@
-"""Loops as machine code: an IR loop -> LLVM IR -> llvmlite -> a foreign function of XLA's, on the CPU, where llvmlite is installed.
+"""Loops as machine code: an IR loop -> LLVM IR -> llvmlite -> a foreign function of XLA's, on the CPU, where llvmlite
+is installed.
 
 `lowered` runs one on jax values, or says why it does not. No Python runs when the program does, nothing is copied, and
-carried arrays are updated in place. What it does not take is lowered through jax.lax, as is everything on other platforms.
-`called` is a nest of which `builtin` makes a function that generated NumPy calls.
+carried arrays are updated in place. What it does not take is lowered through jax.lax, as is everything on other
+platforms. `called` is a nest of which `builtin` makes a function that generated NumPy calls.
 """
 
 from .direct import again, builtin

@@ -1,4 +1,5 @@
-"""LLVM IR text -> machine code for this processor, by llvmlite, an optional package; loaded when the first nest is compiled."""
+"""LLVM IR text -> machine code for this processor, by llvmlite, an optional package; loaded when the first nest is
+compiled."""
 
 import contextlib
 import ctypes
@@ -35,7 +36,9 @@ def machine():
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    made = target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3)
+    made = target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
+    )
     return llvm, made
 
 
@@ -61,7 +64,8 @@ def has_symbol(name):
 
 
 def address(text, name):
-    """-> (the address of the function `name` of a module of IR text, the name of the module's machine code in OBJECTS); compiled once."""
+    """-> (the address of the function `name` of a module of IR text, the name of the module's machine code in OBJECTS);
+    compiled once."""
     with LOCK:
         code = object_name(text)
         if code not in ENGINES:

@@ -29,7 +29,13 @@ def llvm_literal(value, dtype):
         return str(int(value))
     if dtype.kind == "c":
         f = FLOATS[dtype.itemsize // 2]
-        return "{ " + ", ".join(f"{f} {llvm_literal(part, np.dtype('f8'))}" for part in (complex(value).real, complex(value).imag)) + " }"
+        return (
+            "{ "
+            + ", ".join(
+                f"{f} {llvm_literal(part, np.dtype('f8'))}" for part in (complex(value).real, complex(value).imag)
+            )
+            + " }"
+        )
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
@@ -37,7 +43,8 @@ LEAST, LONG = 8, 64  # elements of a vector; and of a row that is long, so that 
 
 
 class IndexForm(tuple):
-    """An integer as (constant, ((name, multiple), ...)): equal forms are equal numbers, and nothing is emitted to compare them."""
+    """An integer as (constant, ((name, multiple), ...)): equal forms are equal numbers, and nothing is emitted to
+    compare them."""
 
     def __new__(cls, constant=0, terms=()):
         return super().__new__(cls, (constant, tuple(terms)))
@@ -81,7 +88,8 @@ class Code:
         self.any_order = "" if exact else "reassoc "  # what adds up and multiplies elements
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.head = []  # what stands at the beginning of the function
-        self.loops, self.masked, self.short = 0, 0, False  # loops begun; those in masked vectors; whether a row is too short for the widest
+        # loops begun; those in masked vectors; whether a row is too short for the widest
+        self.loops, self.masked, self.short = 0, 0, False
 
     def name(self):
         self.count += 1
@@ -143,7 +151,10 @@ class Code:
         begun = self.loops
         self.jump(head)
         self.begin(head)
-        found = [self.phi("i64", [(counter, before)], name), *(self.phi(type, [(x, before)]) for type, x in zip(types, start, strict=True))]
+        found = [
+            self.phi("i64", [(counter, before)], name),
+            *(self.phi(type, [(x, before)]) for type, x in zip(types, start, strict=True)),
+        ]
         t, *values = [name for name, _ in found]
         self.branch(go(t, *values), inside, after)
         self.begin(inside)
@@ -156,7 +167,8 @@ class Code:
         return values
 
     def note(self, trips):
-        """What LLVM is told of a loop without another in it: what is left at the end of a short row is a masked vector, not elements one by one."""
+        """What LLVM is told of a loop without another in it: what is left at the end of a short row is a masked vector,
+        not elements one by one."""
         if trips is None or not LEAST // 2 <= trips < LONG:
             return ""
         if trips <= LEAST or trips % LEAST == 0:
@@ -213,7 +225,9 @@ class Code:
     # -- memory ------------------------------------------------------------------------------------
     def address(self, pointer, dtype, offset):
         at = self.value(offset)
-        return pointer if at == "0" else self.op(f"getelementptr inbounds {memory_type(dtype)}, ptr {pointer}, i64 {at}")
+        return (
+            pointer if at == "0" else self.op(f"getelementptr inbounds {memory_type(dtype)}, ptr {pointer}, i64 {at}")
+        )
 
     def load(self, pointer, dtype, offset):
         found = self.op(f"load {memory_type(dtype)}, ptr {self.address(pointer, dtype, offset)}")
@@ -226,5 +240,7 @@ class Code:
 
     def text(self):
         """The lines of the body, phis completed."""
-        spell = lambda line: line if isinstance(line, str) else f"{line[0]} " + ", ".join(f"[ {x}, %{block} ]" for x, block in line[1])
+        spell = lambda line: (
+            line if isinstance(line, str) else f"{line[0]} " + ", ".join(f"[ {x}, %{block} ]" for x, block in line[1])
+        )
         return "\n".join(["entry:", *self.head, *map(spell, self.lines)])

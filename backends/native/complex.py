@@ -1,4 +1,5 @@
-"""Scalar operations on complex numbers, which are pairs in a register; `rule_for` picks the table by the types of an equation."""
+"""Scalar operations on complex numbers, which are pairs in a register; `rule_for` picks the table by the types of an
+equation."""
 
 import numpy as np
 
@@ -21,7 +22,8 @@ def complex_rule(*names):
 
 
 def rule_for(op, d, out):
-    """The rule of an op on operands of dtype d with a result of dtype out, or None. Of a choice d is that of its first operand, a bool."""
+    """The rule of an op on operands of dtype d with a result of dtype out, or None. Of a choice d is that of its first
+    operand, a bool."""
     return (COMPLEX if "c" in (d.kind, out.kind) else NATIVE).get(op)
 
 
@@ -86,14 +88,23 @@ def make_complex(code, d, out, x, y):
 def mul(code, d, out, z, w):
     f, (a, b), (x, y) = real_of(d), parts(code, d, z), parts(code, d, w)
     times = lambda p, q: scalar.mul(code, f, f, p, q)
-    return pair(code, d, scalar.sub(code, f, f, times(a, x), times(b, y)), scalar.add(code, f, f, times(a, y), times(b, x)))
+    return pair(
+        code, d, scalar.sub(code, f, f, times(a, x), times(b, y)), scalar.add(code, f, f, times(a, y), times(b, x))
+    )
 
 
 def contracted_mul(code, d, z, w):
     """As NumPy multiplies arrays where the processor rounds a product and a sum at once."""
     f, (a, b), (x, y) = real_of(d), parts(code, d, z), parts(code, d, w)
-    at_once = lambda p, q, r: code.call(f"llvm.fma.{'f64' if f.itemsize == 8 else 'f32'}", t := llvm_type(f), (t, p), (t, q), (t, r))
-    return pair(code, d, at_once(a, x, scalar.neg(code, f, f, scalar.mul(code, f, f, b, y))), at_once(a, y, scalar.mul(code, f, f, b, x)))
+    at_once = lambda p, q, r: code.call(
+        f"llvm.fma.{'f64' if f.itemsize == 8 else 'f32'}", t := llvm_type(f), (t, p), (t, q), (t, r)
+    )
+    return pair(
+        code,
+        d,
+        at_once(a, x, scalar.neg(code, f, f, scalar.mul(code, f, f, b, y))),
+        at_once(a, y, scalar.mul(code, f, f, b, x)),
+    )
 
 
 CONTRACTED = {OPS["mul"]: contracted_mul}
@@ -112,7 +123,9 @@ def div(code, d, out, z, w):
     x = chosen(code, larger, f, do("add", a, do("mul", b, ratio)), do("add", do("mul", a, ratio), b))
     y = chosen(code, larger, f, do("sub", b, do("mul", a, ratio)), do("sub", do("mul", b, ratio), a))
     zero = compare(code, "eq", f, do("maximum", *size), literal(0, f))
-    return pair(code, d, *(chosen(code, zero, f, do("div", n, size[0]), do("mul", r, scale)) for n, r in ((a, x), (b, y))))
+    return pair(
+        code, d, *(chosen(code, zero, f, do("div", n, size[0]), do("mul", r, scale)) for n, r in ((a, x), (b, y)))
+    )
 
 
 @complex_rule("abs")
@@ -168,4 +181,8 @@ def cast(code, d, out, z, *, dtype):
     if out.kind == "b":
         return ne(code, d, out, z, literal(0, d))
     x, y = parts(code, d, z)
-    return scalar.cast(code, f, r, x, dtype=r) if out.kind != "c" else pair(code, out, *(scalar.cast(code, f, r, p, dtype=r) for p in (x, y)))
+    return (
+        scalar.cast(code, f, r, x, dtype=r)
+        if out.kind != "c"
+        else pair(code, out, *(scalar.cast(code, f, r, p, dtype=r) for p in (x, y)))
+    )

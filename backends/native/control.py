@@ -58,7 +58,8 @@ def emit_loop(region, eqn):
     region.flush()
     plan = blocks(body, len(state)) if test is None else None
     hearing, cost = region.nest.hearing if asks(attrs) else None, max(work(body), 1)
-    inner = test is None and not any(True for _ in loops_in(body))  # it may become vectors: it asks between stretches of trips
+    # it may become vectors: it asks between stretches of trips
+    inner = test is None and not any(True for _ in loops_in(body))
     each = hearing is not None and plan is None and not inner
     start = [region.element(region.read(state[k]), ()) for k in scalars] if plan is None else []
     if plan is not None:
@@ -92,7 +93,9 @@ def settle(region, eqn, state, cells):
     region.before_store(set(cells.values()), only)
     for k in [k for k in cells if k not in there]:
         region.copied(state[k])
-        region.write(cells[k], state[k].type.shape, [IndexForm()] * state[k].type.ndim, region.read(state[k]), whole=True)
+        region.write(
+            cells[k], state[k].type.shape, [IndexForm()] * state[k].type.ndim, region.read(state[k]), whole=True
+        )
 
 
 def by_stretches(code, hearing, cost, types, start, end, step):
@@ -106,7 +109,9 @@ def by_stretches(code, hearing, cost, types, start, end, step):
         hearing.after(code.op(f"mul i64 {code.op(f'sub i64 {last}, {first}')}, {cost}"))
         return out
 
-    return code.loop(types, start, lambda s, *_: code.op(f"icmp slt i64 {code.op(f'mul i64 {s}, {trips}')}, {end}"), stretch)
+    return code.loop(
+        types, start, lambda s, *_: code.op(f"icmp slt i64 {code.op(f'mul i64 {s}, {trips}')}, {end}"), stretch
+    )
 
 
 def dwellings(region, eqn, state):
@@ -194,7 +199,13 @@ def chosen_from(x):
         y = branch.results[k]
         while isinstance(y, Value) and y.eqn is not None:
             op = y.eqn.op
-            y = y.eqn.operands[0] if op in SCATTERS or op in (dynamic_update_slice, reshape) else REGIONS[op][1](y) if op in REGIONS else None
+            y = (
+                y.eqn.operands[0]
+                if op in SCATTERS or op in (dynamic_update_slice, reshape)
+                else REGIONS[op][1](y)
+                if op in REGIONS
+                else None
+            )
         if y in branch.params and y.type is x.type:
             return eqn.operands[1 + branch.params.index(y)]
     return None

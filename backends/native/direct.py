@@ -1,9 +1,10 @@
 """A nest as a builtin function of Python's: given NumPy's arrays and numbers themselves, it runs on their memory.
 
-Its code has the form of METH_FASTCALL, so a call costs no more than one of a function written in C. It reads from the objects where
-their elements lie: `PyArrayObject_fields` (numpy/ndarraytypes.h), which other extensions have compiled in, and the scalars behind
-`PyObject_HEAD` (numpy/arrayscalars.h, floatobject.h). `refusal` looks whether they are laid out so here. Before anything is done, every
-argument is asked for its type, dtype, shape and layout; where one is not as it must be, the function returns True and has done nothing.
+Its code has the form of METH_FASTCALL, so a call costs no more than one of a function written in C. It reads from the
+objects where their elements lie: `PyArrayObject_fields` (numpy/ndarraytypes.h), which other extensions have compiled
+in, and the scalars behind `PyObject_HEAD` (numpy/arrayscalars.h, floatobject.h). `refusal` looks whether they are laid
+out so here. Before anything is done, every argument is asked for its type, dtype, shape and layout; where one is not as
+it must be, the function returns True and has done nothing.
 """
 
 import ctypes
@@ -23,7 +24,8 @@ RANK, SHAPE, DTYPE, FLAGS = HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an a
 KIND = HEAD + 8  # in a dtype, of which several may be equal: its kind, character, byte order, flags and number, 8 bytes
 READY = 0x1 | 0x100  # C-contiguous and aligned
 FASTCALL = 0x80
-UNLOCKED = 2000  # work from which other threads may run meanwhile: below, to take the lock again may cost more than the nest
+# work from which other threads may run meanwhile: below, to take the lock again may cost more than the nest
+UNLOCKED = 2000
 SYMBOLS = "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread", *OF_SIGNALS
 
 ARRAY = f"""
@@ -142,11 +144,21 @@ def laid_out():
     """Whether arrays and numbers have their fields where they are read."""
     at = lambda x, offset, kind: kind.from_address(id(x) + offset).value
     pointer, x = ctypes.c_void_p, np.arange(12.0).reshape(3, 4)
-    found = at(x, HEAD, pointer), at(x, TYPE, pointer), at(x, DTYPE, pointer), at(x, RANK, ctypes.c_int32), x.dtype is np.dtype(np.float64)
-    if found != (x.ctypes.data, id(np.ndarray), id(x.dtype), 2, True) or [*(ctypes.c_int64 * 2).from_address(at(x, SHAPE, pointer))] != [3, 4]:
+    found = (
+        at(x, HEAD, pointer),
+        at(x, TYPE, pointer),
+        at(x, DTYPE, pointer),
+        at(x, RANK, ctypes.c_int32),
+        x.dtype is np.dtype(np.float64),
+    )
+    if found != (x.ctypes.data, id(np.ndarray), id(x.dtype), 2, True) or [
+        *(ctypes.c_int64 * 2).from_address(at(x, SHAPE, pointer))
+    ] != [3, 4]:
         return False
     kinds = {at(t, KIND, ctypes.c_int64): t for t in map(np.dtype, SHORT)}
-    if len(kinds) != len(SHORT) or at(np.dtype(x.dtype, copy=True), KIND, ctypes.c_int64) != at(x.dtype, KIND, ctypes.c_int64):
+    if len(kinds) != len(SHORT) or at(np.dtype(x.dtype, copy=True), KIND, ctypes.c_int64) != at(
+        x.dtype, KIND, ctypes.c_int64
+    ):
         return False
     if at(x.dtype.newbyteorder(), KIND, ctypes.c_int64) in kinds:
         return False
@@ -155,16 +167,22 @@ def laid_out():
     for y, wanted in ((x, READY), (x.T, READY ^ 1), (x[:, ::2], READY ^ 1), (aside, READY ^ 0x100)):
         if at(y, FLAGS, ctypes.c_int32) & READY != wanted:
             return False
-    numbers = 2.5, *(kind(2.5) for kind in (np.float64, np.float32, np.complex128, np.complex64, np.int64, np.uint8, np.bool_)), np.False_
-    same = lambda y: ctypes.string_at(id(y) + HEAD, np.dtype(type(y)).itemsize) == np.asarray(y).tobytes() and at(y, TYPE, pointer) == id(type(y))
+    numbers = 2.5, *(kind(2.5) for kind in (
+        np.float64, np.float32, np.complex128, np.complex64, np.int64, np.uint8, np.bool_,
+    )), np.False_
+    same = lambda y: (
+        ctypes.string_at(id(y) + HEAD, np.dtype(type(y)).itemsize) == np.asarray(y).tobytes()
+        and at(y, TYPE, pointer) == id(type(y))
+    )
     return all(map(same, numbers))
 
 
 def entry(types, unlocked, long=False):
-    """Text of the function that calls @nest on Python's objects. types: one for each pointer that @nest takes, arrays' and numbers'.
+    """Text of the function that calls @nest on Python's objects. types: one for each pointer that @nest takes, arrays'
+    and numbers'.
 
-    unlocked: whether other threads of Python's may run meanwhile; long: whether @nest tells that a signal's handler has raised.
-    Its first argument is an array of addresses, two for each object:
+    unlocked: whether other threads of Python's may run meanwhile; long: whether @nest tells that a signal's handler has
+    raised. Its first argument is an array of addresses, two for each object:
     ndarray and the dtype, or the types that a number may be of.
     """
     shapes, tests, places = [], [], []
@@ -175,34 +193,55 @@ def entry(types, unlocked, long=False):
             places.append(f"  %p{n}.at = {place}\n  %p{n} = load ptr, ptr %p{n}.at")
         else:
             places.append(f"  %p{n} = {place}")
-        test = f"@array(ptr %x{n}, ptr %t{n}, ptr @shape{n}, i32 {t.ndim})" if array else f"@number(ptr %x{n}, ptr %t{n})"
+        test = (
+            f"@array(ptr %x{n}, ptr %t{n}, ptr @shape{n}, i32 {t.ndim})" if array else f"@number(ptr %x{n}, ptr %t{n})"
+        )
         tests.append(TEST.format(n=n, next=n + 1, twice=2 * n, test=test))
     before, after = UNLOCK if unlocked else ("", "")
     given = ", ".join(f"ptr %p{n}" for n in range(len(types)))
-    call = f"{before}  %stop = call i1 @nest({given}, i1 true){after}" if long else f"{before}  call void @nest({given}){after}"
+    call = (
+        f"{before}  %stop = call i1 @nest({given}, i1 true){after}"
+        if long
+        else f"{before}  call void @nest({given}){after}"
+    )
     call += "\n  br i1 %stop, label %stopped, label %finished" if long else "\n  br label %finished"
-    told = {"functions": ARRAY + NUMBER, "count": len(types), "tests": "\n".join(tests), "call": "\n".join([*places, call])}
+    told = {
+        "functions": ARRAY + NUMBER,
+        "count": len(types),
+        "tests": "\n".join(tests),
+        "call": "\n".join([*places, call]),
+    }
     return "\n".join([*shapes, ENTRY.format(**told)])
 
 
 class Definition(ctypes.Structure):
     """PyMethodDef"""
 
-    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
 
 
-MADE = {}  # (name of machine code, what each object is to be) -> its function: machine code does not tell signed integers from unsigned
+# (name of machine code, what each object is to be) -> its function: machine code does not tell signed integers from
+# unsigned
+MADE = {}
 
 
 def builtin(nest):
-    """`call(*objects)`, one for each of the buffers of a nest: it runs and gives False, or cannot run on these objects and gives True."""
+    """`call(*objects)`, one for each of the buffers of a nest: it runs and gives False, or cannot run on these objects
+    and gives True."""
     text, found = nest.text(), [kind for t, array in nest.kinds() for kind in accepted(t, array)]
     with LOCK:
         place, code = address(text, "direct")
         key = code, tuple(map(id, found))
         if key not in MADE:
             known, definition = np.array(key[1], np.uintp), kept(Definition(b"nest", place, FASTCALL, None))
-            make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
+            make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+                ("PyCFunction_NewEx", ctypes.pythonapi)
+            )
             MADE[key] = make(ctypes.addressof(definition), known, None)
         return MADE[key]
 
@@ -216,7 +255,8 @@ def accepted(t, array):
 
 
 def again(nest):
-    """`call(*objects)` for objects on which the builtin function of a nest cannot run: on copies that are as it wants them."""
+    """`call(*objects)` for objects on which the builtin function of a nest cannot run: on copies that are as it wants
+    them."""
     call, kinds = builtin(nest), nest.kinds()
 
     def run(*objects):

@@ -35,9 +35,11 @@ def offset(shape, index):
 
 
 class Elements:
-    """Elements in one straight line of code: the same element is computed once. known: {(comparison, index): its outcome}.
+    """Elements in one straight line of code: the same element is computed once. known: {(comparison, index): its
+    outcome}.
 
-    versions: {cell: which of its states is read}, where that is not the last one; held: {(cell, offset): what was stored there in this line}.
+    versions: {cell: which of its states is read}, where that is not the last one; held: {(cell, offset): what was
+    stored there in this line}.
     """
 
     def __init__(self, code, known=None):
@@ -62,7 +64,9 @@ class Elements:
             if x.reads[x.cell] != self.versions.get(x.cell, x.cell.version):
                 raise NotNative("an array is read after it was stored into")
             at = offset(x.type.shape, index)
-            return self.held[x.cell, at] if (x.cell, at) in self.held else self.code.load(x.cell.pointer, x.type.dtype, at)
+            return (
+                self.held[x.cell, at] if (x.cell, at) in self.held else self.code.load(x.cell.pointer, x.type.dtype, at)
+            )
         if isinstance(x, Counted):
             return self.converted(self.code.value(index[x.axis]), x.type.dtype)
         if isinstance(x, Selection):
@@ -101,11 +105,14 @@ def below(x, index):
 
 def compared(x):
     """Whether elements depend on a comparison, which may fold to a window."""
-    return isinstance(x, Mapped) and x.op in ORDER or any(compared(y) for y, _ in below(x, (IndexForm(),) * x.type.ndim))
+    return (
+        isinstance(x, Mapped) and x.op in ORDER or any(compared(y) for y, _ in below(x, (IndexForm(),) * x.type.ndim))
+    )
 
 
 class LiveWindow:
-    """[low, high) of the index t = `name` beyond which the element x[index] is `wanted`, a number, or KEEP: what `cell` has at `at`."""
+    """[low, high) of the index t = `name` beyond which the element x[index] is `wanted`, a number, or KEEP: what `cell`
+    has at `at`."""
 
     def __init__(self, code, x, index, name, n, wanted, cell=None, at=None):
         self.code, self.name, self.cell, self.at = code, name, cell, at
@@ -166,7 +173,8 @@ class LiveWindow:
         at = code.saturated("sub", s, k)
         after = lambda: code.saturated("add", at, "1")
         return {
-            "lt": lambda: (None, at), "le": lambda: (None, after()), "ge": lambda: (at, None), "gt": lambda: (after(), None),
+            "lt": lambda: (None, at), "le": lambda: (None, after()), "ge": lambda: (at, None),
+            "gt": lambda: (after(), None),
             "eq": lambda: (at, after()),
         }[kind]()  # fmt: skip
 

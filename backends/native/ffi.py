@@ -1,6 +1,7 @@
 """XLA's foreign functions: the call frame that a handler reads, and its registration under a name of its content.
 
-The structures are those of xla/ffi/api/c_api.h, as `values/layout.py` finds them in the header of the jaxlib that is installed.
+The structures are those of xla/ffi/api/c_api.h, as `values/layout.py` finds them in the header of the jaxlib that is
+installed.
 """
 
 import ctypes
@@ -16,7 +17,8 @@ from .build import version as llvmlite
 from .layout import FIELDS, Header, unknown
 
 FRAME = FIELDS["CallFrame"]
-ARGUMENTS, RESULTS = FRAME["args"] + FIELDS["Args"]["args"], FRAME["rets"] + FIELDS["Rets"]["rets"]  # the arrays of buffers in the frame
+# the arrays of buffers in the frame
+ARGUMENTS, RESULTS = FRAME["args"] + FIELDS["Args"]["args"], FRAME["rets"] + FIELDS["Rets"]["rets"]
 DATA = FIELDS["Buffer"]["data"]
 
 HANDLER = """
@@ -90,7 +92,8 @@ def refusal():
 
 
 def handler(buffers, long=False, then=None):
-    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes; long: it hears signals.
+    """The handler that calls @nest. buffers: ("argument" or "result", position), one for each pointer that it takes;
+    long: it hears signals.
 
     then: instructions instead, that end in a branch to %done or return an error; the pointers are %p0, %p1, ...
     """
@@ -151,6 +154,8 @@ def target(text):
     with LOCK:
         found, _ = address(text, "handler")
         if name not in REGISTERED:
-            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(found)), platform="cpu")
+            jax.ffi.register_ffi_target(
+                name, jax.ffi.pycapsule(ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(found)), platform="cpu"
+            )
             REGISTERED.add(name)
     return name

@@ -1,7 +1,7 @@
 """Stores of arrays that go over the same indices, made by one loop.
 
-What one of them stores, the next takes from its register, and what several read is read once. They may be made element by element,
-though they were to be made one after the other, if where they meet is known: at the same index, or nowhere.
+What one of them stores, the next takes from its register, and what several read is read once. They may be made element
+by element, though they were to be made one after the other, if where they meet is known: at the same index, or nowhere.
 """
 
 import math
@@ -35,8 +35,8 @@ def accesses(x, index, seen):
 
 
 def meeting(read, written, loops):
-    """Which trip of loops [(name, trips)] writes, at an offset, what is read at another: the same, a later one (AHEAD), an earlier one, none
-    (APART); or None, which may be any.
+    """Which trip of loops [(name, trips)] writes, at an offset, what is read at another: the same, a later one (AHEAD),
+    an earlier one, none (APART); or None, which may be any.
     """
     if read is None:
         return None
@@ -53,7 +53,8 @@ def meeting(read, written, loops):
 
 
 def solutions(c, order, steps, sofar):
-    """For each way to make c of the steps, fewer of each than there are trips, AHEAD or BEHIND; None for too many to try."""
+    """For each way to make c of the steps, fewer of each than there are trips, AHEAD or BEHIND; None for too many to
+    try."""
     if not order:
         if c == 0:
             yield AHEAD if next(sofar[k] for k in sorted(sofar) if sofar[k]) > 0 else BEHIND
@@ -70,7 +71,8 @@ def solutions(c, order, steps, sofar):
 
 
 class CellStore:
-    """x to be put into a cell at the offset place(index). loops: its axes that have more than one element, as (axis, elements).
+    """x to be put into a cell at the offset place(index). loops: its axes that have more than one element, as (axis,
+    elements).
 
     masks: outside of which it need not be put, as `guards.states` has them.
     """
@@ -89,7 +91,9 @@ class CellStore:
 
     def alike(self, other):
         """Whether another goes over the same indices."""
-        places = [[(k, s.lane[1]) for k, (a, _) in enumerate(s.loops) if s.lane and s.lane[0] == a] for s in (self, other)]
+        places = [
+            [(k, s.lane[1]) for k, (a, _) in enumerate(s.loops) if s.lane and s.lane[0] == a] for s in (self, other)
+        ]
         return [n for _, n in self.loops] == [n for _, n in other.loops] and places[0] == places[1]
 
     def reads(self, names):
@@ -98,7 +102,9 @@ class CellStore:
     def safe(self, names, x, index):
         """Whether what x[index] reads of its cell is there until it is stored."""
         loops, at = [(name, n) for name, (_, n) in zip(names, self.loops)], self.place(self.index(names))
-        return all(meeting(o, at, loops) in (SAME, APART, AHEAD) for c, o in accesses(x, index, set()) if c is self.cell)
+        return all(
+            meeting(o, at, loops) in (SAME, APART, AHEAD) for c, o in accesses(x, index, set()) if c is self.cell
+        )
 
 
 class Fused:
@@ -151,7 +157,8 @@ class Fused:
         return STRIP if len(self.names) == 1 else 1
 
     def emit(self, block, bounds=None):
-        """Emit the loops. block: the lanes to be computed, if not all are; bounds: of the first one, if not all of it runs."""
+        """Emit the loops. block: the lanes to be computed, if not all are; bounds: of the first one, if not all of it
+        runs."""
         code, first = self.code, self.stores[0]
         masks = frozenset.intersection(*(frozenset(s.masks) for s in self.stores))
         mask = min(masks, key=lambda state: state[1], default=(None,))[0]
@@ -164,7 +171,9 @@ class Fused:
             low, high = bounds if bounds and k == 0 else ("0", str(n))
             if mask is not None and first.lane is None and axis == first.x.type.ndim - 1 and n >= mask_skip.LEAST:
                 index = first.index(self.names)[:-1]
-                mask_skip.stretches(code, mask, first.x.type.shape, index, (low, high), self.names[k], lambda: self.body(along))
+                mask_skip.stretches(
+                    code, mask, first.x.type.shape, index, (low, high), self.names[k], lambda: self.body(along)
+                )
                 return ()
             if first.lane and first.lane[0] == axis:
                 low, high, along = block.part(code, first.lane[1], n)

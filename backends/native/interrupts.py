@@ -1,8 +1,10 @@
-"""Nests that may run for long hear Ctrl-C: every so much work they ask Python whether a signal has come, and return at once where its handler raised.
+"""Nests that may run for long hear Ctrl-C: every so much work they ask Python whether a signal has come, and return at
+once where its handler raised.
 
-One that Python calls itself (`direct.py`) leaves the exception to it. One that XLA calls on a thread of Python's lets the program fail (`ffi.py`),
-and the exception is raised where Python runs next; on threads of XLA's own it hears nothing, and Python waits for the program instead.
-What such a nest carries is never memory of an argument, so that arguments are as they were.
+One that Python calls itself (`direct.py`) leaves the exception to it. One that XLA calls on a thread of Python's lets
+the program fail (`ffi.py`), and the exception is raised where Python runs next; on threads of XLA's own it hears
+nothing, and Python waits for the program instead. What such a nest carries is never memory of an argument, so that
+arguments are as they were.
 """
 
 from ...ir.ops.control import loop
@@ -12,8 +14,10 @@ LONG = 1 << 27  # work from which a nest is long
 UNKNOWN = 100  # trips that a loop without a bound is taken to make
 ROW = 16  # elements of a row that are as much work as an equation
 SYMBOLS = (
-    "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyGILState_GetThisThreadState", "PyErr_Fetch", "PyErr_NormalizeException",
-    "PyException_SetTraceback", "PyException_GetTraceback", "PyErr_Restore", "Py_AddPendingCall", "PyErr_SetInterrupt", "PyObject_Type", "Py_DecRef",
+    "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyGILState_GetThisThreadState", "PyErr_Fetch",
+    "PyErr_NormalizeException",
+    "PyException_SetTraceback", "PyException_GetTraceback", "PyErr_Restore", "Py_AddPendingCall", "PyErr_SetInterrupt",
+    "PyObject_Type", "Py_DecRef",
 )  # fmt: skip
 
 TEXT = """
@@ -28,8 +32,8 @@ define internal i1 @heard() noinline cold {
   ret i1 %stop
 }"""
 
-# what a handler has raised is taken out of the thread, which goes back to XLA, and raised again by a call that Python makes as soon as it runs;
-# if there is no room for such a call, SIGINT comes once more
+# what a handler has raised is taken out of the thread, which goes back to XLA, and raised again by a call that Python
+# makes as soon as it runs; if there is no room for such a call, SIGINT comes once more
 POSTPONED = """
 declare ptr @PyGILState_GetThisThreadState()
 declare void @PyErr_Fetch(ptr, ptr, ptr)
@@ -118,7 +122,8 @@ def endures(func):
 
 
 def asks(attrs):
-    """Whether a loop in a long nest asks at each of its trips whether it is time; one that is over soon leaves that to the loop around it."""
+    """Whether a loop in a long nest asks at each of its trips whether it is time; one that is over soon leaves that to
+    the loop around it."""
     return is_long(attrs) or loop_work(attrs) > PERIOD or any(True for _ in loops(attrs["body"]))
 
 

@@ -1,7 +1,8 @@
 """How XLA's foreign functions are laid out, read off the C header that comes with jaxlib.
 
-Versions differ in what handlers of ours never touch. So not the version decides, but whether each field that one reads or writes lies where it
-is looked for, and each number means what it is taken for. Whatever is not found there, or not understood, is a layout that is not known.
+Versions differ in what handlers of ours never touch. So not the version decides, but whether each field that one reads
+or writes lies where it is looked for, and each number means what it is taken for. Whatever is not found there, or not
+understood, is a layout that is not known.
 """
 
 import re
@@ -30,12 +31,18 @@ class Header:
     """What a C header declares."""
 
     def __init__(self, text):
-        self.defined = {name: int(n) for name, n in re.findall(r"^#define XLA_FFI_API_(MAJOR|MINOR) (\d+)$", text, re.M)}
+        self.defined = {
+            name: int(n) for name, n in re.findall(r"^#define XLA_FFI_API_(MAJOR|MINOR) (\d+)$", text, re.M)
+        }
         text = re.sub(r"//.*|/\*[\s\S]*?\*/", "", text)
         enums = re.findall(r"enum\s*{([^}]*)}\s*(\w+)\s*;", text)
-        self.numbers = {name: int(n) for body, _ in enums for name, n in re.findall(r"XLA_FFI_(\w+)\s*=\s*(\d+)\b(?!\s*<)", body)}
+        self.numbers = {
+            name: int(n) for body, _ in enums for name, n in re.findall(r"XLA_FFI_(\w+)\s*=\s*(\d+)\b(?!\s*<)", body)
+        }
         self.structs = dict(re.findall(r"struct\s+XLA_FFI_(\w+)\s*{([^}]*)}", text))
-        self.names = {name: "int" for _, name in enums} | {name: kind for kind, name in re.findall(r"typedef\s+(\w+)\s+(\w+)\s*;", text)}
+        self.names = {name: "int" for _, name in enums} | {
+            name: kind for kind, name in re.findall(r"typedef\s+(\w+)\s+(\w+)\s*;", text)
+        }
 
     def version(self):
         try:

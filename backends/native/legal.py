@@ -16,7 +16,8 @@ LEAST = 128  # work from which a nest pays for being compiled: equations run, ro
 
 
 def forms(func, least=LEAST):
-    """(loop equation, None if it is native, else why not) of a program, outer loops first; those within a native loop are part of it."""
+    """(loop equation, None if it is native, else why not) of a program, outer loops first; those within a native loop
+    are part of it."""
     for eqn in func.eqns:
         reason = "loop"
         if eqn.op is loop:

@@ -1,7 +1,7 @@
 """Masks under which elements matter: where all of a stretch of one is False, nothing need be computed there.
 
-Programs that go on only with some of their elements (those which have not converged, or left) say so by masks: `select(m, new, old)`
-leaves an element as it was, and what is joined with m by `and` does not matter where m is False.
+Programs that go on only with some of their elements (those which have not converged, or left) say so by masks:
+`select(m, new, old)` leaves an element as it was, and what is joined with m by `and` does not matter where m is False.
 """
 
 from ...ir.core import Value
@@ -17,9 +17,11 @@ LEAST = 4 * STRETCH  # elements of a row that is worth asking
 
 
 def demands(func):
-    """{value: the masks without which it does not matter}, of the truths and floats of a function that only choices and elementwise ops read.
+    """{value: the masks without which it does not matter}, of the truths and floats of a function that only choices and
+    elementwise ops read.
 
-    What is not computed is junk, which goes no further than that: no integer, of which indices are made, is computed from it.
+    What is not computed is junk, which goes no further than that: no integer, of which indices are made, is computed
+    from it.
     """
     found = {r: frozenset() for r in func.results}
     for eqn in reversed(func.eqns):
@@ -38,7 +40,9 @@ def states(rep, shape):
     """The memory, as (cell, version), of masks of that shape without all of which a mask is False."""
     if isinstance(rep, Memory) and rep.type.shape == shape and rep.latest:
         return {(rep.cell, rep.reads[rep.cell])}
-    return set().union(*(states(x, shape) for x in rep.operands)) if isinstance(rep, Mapped) and rep.op is AND else set()
+    return (
+        set().union(*(states(x, shape) for x in rep.operands)) if isinstance(rep, Mapped) and rep.op is AND else set()
+    )
 
 
 def changed_under(x, cell):
@@ -54,7 +58,8 @@ def changed_under(x, cell):
 
 
 def stretches(code, mask, shape, index, bounds, name, body):
-    """`body()` for the last index `name` within bounds, without stretches in which a mask, a cell of that shape, is False all along."""
+    """`body()` for the last index `name` within bounds, without stretches in which a mask, a cell of that shape, is
+    False all along."""
     (low, high), t = bounds, code.name()
 
     def stretch(_):
@@ -62,7 +67,9 @@ def stretches(code, mask, shape, index, bounds, name, body):
         end = code.least(code.op(f"add nsw i64 {first}, {STRETCH}"), high)
         at = code.value(offset(shape, (*index, IndexForm.of(code.least(first, str(shape[-1] - STRETCH))))))
         place = code.op(f"getelementptr inbounds i8, ptr {mask.pointer}, i64 {at}")
-        some = code.op(f"icmp ne <{STRETCH} x i8> {code.op(f'load <{STRETCH} x i8>, ptr {place}, align 1')}, zeroinitializer")
+        some = code.op(
+            f"icmp ne <{STRETCH} x i8> {code.op(f'load <{STRETCH} x i8>, ptr {place}, align 1')}, zeroinitializer"
+        )
         bits = code.op(f"bitcast <{STRETCH} x i1> {some} to i{STRETCH}")
         inside, after = code.label(), code.label()
         code.branch(code.op(f"icmp ne i{STRETCH} {bits}, 0"), inside, after)
@@ -73,4 +80,6 @@ def stretches(code, mask, shape, index, bounds, name, body):
         return ()
 
     length = code.op(f"sub nsw i64 {high}, {low}")
-    code.count_up("0", code.op(f"sdiv i64 {code.op(f'add nsw i64 {length}, {STRETCH - 1}')}, {STRETCH}"), stretch, name=t)
+    code.count_up(
+        "0", code.op(f"sdiv i64 {code.op(f'add nsw i64 {length}, {STRETCH - 1}')}, {STRETCH}"), stretch, name=t
+    )

@@ -1,4 +1,5 @@
-"""A line on stderr, once a process, when the first loop meets XLA that would be machine code if native code were not off: what that costs, and why.
+"""A line on stderr, once a process, when the first loop meets XLA that would be machine code if native code were not
+off: what that costs, and why.
 
 WENGERT_PROGRESS=0 turns it off, as it does the line of calls that wait. Programs without such loops say nothing.
 """
@@ -19,7 +20,11 @@ TOLD = []  # what has been said
 
 def tell(op, types, attrs, least, reason):
     """A loop has been left to XLA because native code is off."""
-    if TOLD or loop_work(attrs) < least or os.environ.get("WENGERT_PROGRESS", "").lower() in ("0", "off", "no", "false"):
+    if (
+        TOLD
+        or loop_work(attrs) < least
+        or os.environ.get("WENGERT_PROGRESS", "").lower() in ("0", "off", "no", "false")
+    ):
         return
     if isinstance(emitted(op, tuple(types), tuple(attrs.items()), ONLY_EXACT.get()), str):
         return

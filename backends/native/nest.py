@@ -25,7 +25,8 @@ def once(build, params, attrs):
 class Nest:
     """One loop equation being emitted.
 
-    unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear signals meanwhile.
+    unlocked: whether other threads of Python's may run while it does; exact: sums keep their order; long: it is to hear
+    signals meanwhile.
     """
 
     def __init__(self, op, types, attrs, unlocked=False, exact=False, long=False):
@@ -36,7 +37,11 @@ class Nest:
         build = Builder("nest")
         with build:
             params = [build.param(t) for t in types]
-            results = once(build, params, attrs) if attrs["trips"] == 1 and attrs["test"] is None else build.emit(op, params, attrs)
+            results = (
+                once(build, params, attrs)
+                if attrs["trips"] == 1 and attrs["test"] is None
+                else build.emit(op, params, attrs)
+            )
         self.func, self.results = build.finish(results), results
         for t in (*types, *(r.type for r in results)):
             supported(t)
@@ -92,7 +97,9 @@ class Nest:
     def constant(self, array):
         name, t = f"@c{len(self.constants)}", memory_type(array.dtype)
         spell = (lambda x: str(int(x))) if array.dtype.kind == "b" else lambda x: llvm_literal(x, array.dtype)
-        self.constants.append(f"{name} = internal constant [{array.size} x {t}] [{', '.join(f'{t} {spell(x)}' for x in array.ravel())}]")
+        self.constants.append(
+            f"{name} = internal constant [{array.size} x {t}] [{', '.join(f'{t} {spell(x)}' for x in array.ravel())}]"
+        )
         return Cell(name, array.dtype, array.size)
 
     def text(self):
@@ -102,7 +109,9 @@ class Nest:
         body = f"define {gives} @nest({params}{hear}) #0 {{\n{self.code.text()}\n}}"
         declared = [self.code.declared[name] for name in sorted(self.code.declared)]
         entries = [handler(self.buffers, self.hearing is not None)]
-        entries += [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
+        entries += (
+            [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
+        )
         entries += [HEARD, POSTPONED] if self.hearing is not None else []
         return "\n".join([*self.constants, *declared, body, *entries, self.attributes(), *self.code.notes(), ""])
 

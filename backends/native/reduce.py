@@ -19,10 +19,15 @@ def combined(name):
 
 
 def reassociated(name):
-    """A sum or a product in any order, so that it may be computed in vectors; XLA's are too. One after the other where the program is exact."""
+    """A sum or a product in any order, so that it may be computed in vectors; XLA's are too. One after the other where
+    the program is exact."""
 
     def run(code, d, a, x):
-        return code.op(f"f{name} {code.any_order}{llvm_type(d)} {a}, {x}") if d.kind == "f" else rule_for(OPS[name], d, d)(code, d, d, a, x)
+        return (
+            code.op(f"f{name} {code.any_order}{llvm_type(d)} {a}, {x}")
+            if d.kind == "f"
+            else rule_for(OPS[name], d, d)(code, d, d, a, x)
+        )
 
     return run
 
@@ -112,9 +117,11 @@ def factors(eqn, x, y, times):
 
 
 def row_by_row(eqn, xs):
-    """(index of the result -> terms, and the shape of those) of a sum that is added up row by row, its last axis being one of memory; or None.
+    """(index of the result -> terms, and the shape of those) of a sum that is added up row by row, its last axis being
+    one of memory; or None.
 
-    Then the innermost loop reads and writes neighbours. Where terms are masked, the loop over the window of each element is the shorter one.
+    Then the innermost loop reads and writes neighbours. Where terms are masked, the loop over the window of each
+    element is the shorter one.
     """
     t = eqn.results[0].type
     if eqn.op is OPS["dot_general"]:
@@ -128,7 +135,14 @@ def row_by_row(eqn, xs):
         terms = lambda index: Moved(z.type.like(over), z, lambda k: merged_index(axes, k, index, z.type.ndim))
     else:
         return None
-    if t.dtype.kind == "b" or not t.shape or t.shape[-1] < ROW or not over or z.type.ndim - 1 in inner or any(map(masked, xs)):
+    if (
+        t.dtype.kind == "b"
+        or not t.shape
+        or t.shape[-1] < ROW
+        or not over
+        or z.type.ndim - 1 in inner
+        or any(map(masked, xs))
+    ):
         return None
     return terms, over
 

@@ -1,8 +1,8 @@
 """Equations of a region as code: where each value lives, and when what reads memory must be computed.
 
-A region may write to the cells it is given as homes of its results, and to those it makes. A result's home is passed back through
-stores, loops and choices (`placed`), so a carried array is stored into where it lies. Before a store, everything that is used
-later and reads the cell as it was is computed into memory of its own (`before_store`).
+A region may write to the cells it is given as homes of its results, and to those it makes. A result's home is passed
+back through stores, loops and choices (`placed`), so a carried array is stored into where it lies. Before a store,
+everything that is used later and reads the cell as it was is computed into memory of its own (`before_store`).
 """
 
 import numpy as np
@@ -29,14 +29,16 @@ STORES = {STORE, *SCATTERS}
 EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 ROW = 8  # elements from which calls of the C library, one an element, are slower than XLA's vectors
 LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
-CHEAP, DEAR = 12, 100  # cost of an element up to which it is computed again for each use; and from which it is stored for one
+# cost of an element up to which it is computed again for each use; and from which it is stored for one
+CHEAP, DEAR = 12, 100
 PLACES = 2  # reads of an array up to which its elements are chosen where they are used
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
 
 
 class RegionEmitter(Writes):
     def __init__(self, nest, func, reps, homes, block=None):
-        """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be computed, if not all are."""
+        """reps: of the parameters; homes: {position of a result: the cell it is to be left in}; block: the lanes to be
+        computed, if not all are."""
         self.nest, self.code, self.func, self.homes = nest, nest.code, func, homes
         self.env = dict(zip(func.params, reps, strict=True))
         self.own, self.clamped, self.home, self.block = set(), {}, {}, block
@@ -47,7 +49,9 @@ class RegionEmitter(Writes):
         for k, cell in homes.items():
             self.placed(func.results[k], cell)
         cells = self.home | {p: x.cell for p, x in self.env.items() if isinstance(x, Memory)}
-        self.eqns = scheduled(func, cells, lambda eqn: eqn.op in EAGER or not eqn.results[0].type.shape or eqn.results[0] in cells)
+        self.eqns = scheduled(
+            func, cells, lambda eqn: eqn.op in EAGER or not eqn.results[0].type.shape or eqn.results[0] in cells
+        )
         self.last, self.uses, read, where = {}, {}, set(func.results), set()
         for k, eqn in enumerate((*self.eqns, None)):
             for n, x in enumerate(func.results if eqn is None else eqn.operands):
@@ -65,7 +69,13 @@ class RegionEmitter(Writes):
         while isinstance(x, Value) and x.eqn is not None and x not in self.home:
             if x.eqn.op is not RESHAPE:
                 self.home[x] = cell
-            source = REGIONS[x.eqn.op][1](x) if x.eqn.op in REGIONS else x.eqn.operands[0] if x.eqn.op in STORES or x.eqn.op is RESHAPE else None
+            source = (
+                REGIONS[x.eqn.op][1](x)
+                if x.eqn.op in REGIONS
+                else x.eqn.operands[0]
+                if x.eqn.op in STORES or x.eqn.op is RESHAPE
+                else None
+            )
             if source is None:
                 return
             x = source
@@ -84,9 +94,18 @@ class RegionEmitter(Writes):
                 others = [self.func.results[j] for j in self.homes if j > k]
                 self.before_store({cell}, others)
                 lane = self.block and self.block.lanes.of[self.func.results[k]]
-                self.write(cell, x.type.shape, [IndexForm()] * x.type.ndim, self.read(self.func.results[k]), whole=True, lane=lane)
+                self.write(
+                    cell,
+                    x.type.shape,
+                    [IndexForm()] * x.type.ndim,
+                    self.read(self.func.results[k]),
+                    whole=True,
+                    lane=lane,
+                )
         self.flush()
-        return [Memory(r.type, self.homes[k]) if k in self.homes else self.read(r) for k, r in enumerate(self.func.results)]
+        return [
+            Memory(r.type, self.homes[k]) if k in self.homes else self.read(r) for k, r in enumerate(self.func.results)
+        ]
 
     def read(self, x):
         return Number(x) if isinstance(x, Lit) else self.env[x]
@@ -102,7 +121,9 @@ class RegionEmitter(Writes):
         supported(r.type)
         xs = [self.read(x) for x in eqn.operands]
         cell = self.home.get(r)
-        if eqn.op in STORES and (eqn.op is not STORE or cell is not None or self.mine(eqn.operands[0]) or self.framed(eqn)):
+        if eqn.op in STORES and (
+            eqn.op is not STORE or cell is not None or self.mine(eqn.operands[0]) or self.framed(eqn)
+        ):
             self.env[r] = self.stored(eqn, r, xs, cell)
             return
         if eqn.op is PAD and cell is None and self.framed(eqn):
@@ -121,7 +142,9 @@ class RegionEmitter(Writes):
             lane = self.block and self.block.lanes.of[r]
             self.write(cell, r.type.shape, [IndexForm()] * r.type.ndim, made, whole=True, lane=lane)
             made = Memory(r.type, cell)
-        elif made.cost > (DEAR if self.uses.get(r, 0) < 2 or r in self.wheres else CHEAP) or (made.slow and self.uses.get(r, 0) > 1):
+        elif made.cost > (DEAR if self.uses.get(r, 0) < 2 or r in self.wheres else CHEAP) or (
+            made.slow and self.uses.get(r, 0) > 1
+        ):
             made = self.conjunction(eqn, r, xs) if eqn.op is AND else self.materialised(made)
         self.env[r] = made
 
@@ -138,7 +161,9 @@ class RegionEmitter(Writes):
             return SHAPES[eqn.op](self, eqn, *xs)
         d = xs[0].type.dtype if xs else t.dtype
         if rule_for(eqn.op, d, t.dtype) is None:
-            raise NotNative(f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form")
+            raise NotNative(
+                f"{eqn.op.name}{' of complex numbers' if 'c' in (d.kind, t.kind) else ''} has no native form"
+            )
         if eqn.op in CALLS and t.size >= ROW:
             raise NotNative(f"{eqn.op.name} of {t.size} elements a trip, which XLA computes in vectors")
         return Mapped(t, eqn.op, eqn.attrs, xs, eqn.op in CALLS or t.size > 1 and is_slow(eqn.op, d))
@@ -151,7 +176,9 @@ class RegionEmitter(Writes):
     def computed(self, eqn, t, xs, cell):
         """A reduction, a product or a search: a register, or an array."""
         if eqn.op is OPS["dot_general"] and t.size * product_length(eqn) > PRODUCT:
-            raise NotNative(f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries")
+            raise NotNative(
+                f"a product of {t.size * product_length(eqn)} multiplications a trip, for which there are libraries"
+            )
         element = COMPUTED[eqn.op](self, eqn, *xs)
         if not t.shape:
             return Register(t, element(()))
@@ -164,7 +191,9 @@ class RegionEmitter(Writes):
         if rows is not None:
             self.added_up(t, cell, *rows)
         else:
-            self.over(t.shape, lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index)))
+            self.over(
+                t.shape, lambda index: self.code.store(cell.pointer, t.dtype, offset(t.shape, index), element(index))
+            )
         cell.written()
         return Memory(t, cell)
 
@@ -176,7 +205,9 @@ class RegionEmitter(Writes):
 
         def add(at, k):
             place = offset(t.shape, at)
-            code.store(cell.pointer, d, place, take(code, d, code.load(cell.pointer, d, place), self.element(terms(at), k)))
+            code.store(
+                cell.pointer, d, place, take(code, d, code.load(cell.pointer, d, place), self.element(terms(at), k))
+            )
 
         def row(index):
             along = lambda body: self.over(t.shape[-1:], lambda last: body((*index, *last)))
@@ -222,7 +253,10 @@ class RegionEmitter(Writes):
         return name if high is not None and high <= last else self.code.least(str(last), name)
 
     def filler(self, fill, dtype):
-        return self.element(Number(Lit(fill, OPS["iota"].result_types((), {"shape": (1,), "axis": 0, "dtype": dtype})[0])), (IndexForm(),))
+        return self.element(
+            Number(Lit(fill, OPS["iota"].result_types((), {"shape": (1,), "axis": 0, "dtype": dtype})[0])),
+            (IndexForm(),),
+        )
 
     # -- memory ------------------------------------------------------------------------------------
     def scratch(self, t):
@@ -244,7 +278,8 @@ class RegionEmitter(Writes):
         return isinstance(rep, Memory) and rep.cell in self.own and rep.latest and self.last[x] <= self.at
 
     def framed(self, eqn):
-        """Whether an array is a part with one number around it, and read in several places: each would have to ask on which side it lies."""
+        """Whether an array is a part with one number around it, and read in several places: each would have to ask on
+        which side it lies."""
         if self.block is not None or self.uses.get(eqn.results[0], 0) <= PLACES:
             return False
         if eqn.op is STORE:

@@ -18,7 +18,9 @@ from .legal import LEAST, taken
 from .missing import tell
 
 SMALL = 512  # bytes of a buffer up to which XLA runs operations one by one
-PLAIN = {OPS[name] for name in ("reshape", "broadcast", "transpose", "slice", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod")}
+PLAIN = {OPS[name] for name in (
+    "reshape", "broadcast", "transpose", "slice", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod",
+)}
 
 
 class Settings(threading.local):
@@ -59,11 +61,14 @@ def here(func):
     """Whether all outermost loops of a function become nests where it is lowered now."""
     if SETTINGS.least is None or platform() != "cpu":
         return False
-    return all(taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs)[0] is not None for eqn in func.eqns if eqn.op is loop)
+    return all(
+        taken(eqn.op, [x.type for x in eqn.operands], eqn.attrs)[0] is not None for eqn in func.eqns if eqn.op is loop
+    )
 
 
 def listens(func):
-    """Whether XLA runs a program on the thread that calls it where it takes it for cheap, and all loops that may run for long are nests there.
+    """Whether XLA runs a program on the thread that calls it where it takes it for cheap, and all loops that may run
+    for long are nests there.
 
     One by one on one thread XLA runs what has small buffers alone, but for operations that bring threads of their own.
     """
@@ -82,11 +87,16 @@ def one_by_one(eqn):
     if eqn.op is loop and nest is not None:
         return True
     regions = list(eqn.regions())
-    return all(one_by_one(e) for region in regions for e in region.eqns) if regions else "elementwise" in eqn.op.traits or eqn.op in PLAIN
+    return (
+        all(one_by_one(e) for region in regions for e in region.eqns)
+        if regions
+        else "elementwise" in eqn.op.traits or eqn.op in PLAIN
+    )
 
 
 def lowered(op, operands, attrs, other):
-    """The results of a loop on jax values, natively on the CPU and by `other(*operands)` elsewhere; None if XLA is to have it.
+    """The results of a loop on jax values, natively on the CPU and by `other(*operands)` elsewhere; None if XLA is to
+    have it.
 
     Where programs run on something else by default, XLA has them all: nothing is compiled that is not run.
     """
@@ -116,5 +126,6 @@ def lowered(op, operands, attrs, other):
     def run(*operands):
         return lax.platform_dependent(*operands, cpu=native, default=through_lax)
 
-    run.defjvp(lambda primals, tangents: jax.jvp(through_lax, primals, tangents))  # the foreign function has no derivative of its own
+    # the foreign function has no derivative of its own
+    run.defjvp(lambda primals, tangents: jax.jvp(through_lax, primals, tangents))
     return run(*operands)

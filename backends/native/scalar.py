@@ -1,4 +1,5 @@
-"""One scalar operation of the IR as LLVM instructions: op -> `(code, operand dtype, result dtype, *registers, **attrs) -> register`.
+"""One scalar operation of the IR as LLVM instructions: op ->
+`(code, operand dtype, result dtype, *registers, **attrs) -> register`.
 
 What each means is the op's NumPy body; the forms here are mended where LLVM leaves a case undefined: division by
 zero, shifts past the last place, floats beyond the integers.
@@ -16,7 +17,8 @@ from ...ir.table import RuleTable
 from .code import llvm_literal as literal
 from .code import llvm_type
 
-NativeRule: TypeAlias = Callable[..., str]  # (code, dtype of the operands, of the result, *names of operands) -> name of the result
+# (code, dtype of the operands, of the result, *names of operands) -> name of the result
+NativeRule: TypeAlias = Callable[..., str]
 
 NATIVE: RuleTable[NativeRule] = RuleTable("native form")
 CALLS = set()  # ops that call the C library, which XLA has vector forms of
@@ -280,7 +282,8 @@ def cast(code, d, out, x, *, dtype):
 
 
 def to_integer(code, x, d, out):
-    """As x86-64 has it, out of range and of NaN too: through int32 or int64, whose smallest number stands for what does not fit."""
+    """As x86-64 has it, out of range and of NaN too: through int32 or int64, whose smallest number stands for what does
+    not fit."""
     wide, s = np.dtype("i8" if out.itemsize == 8 or out == np.uint32 else "i4"), llvm_type(d)
     if out == np.uint64:
         end = literal(2.0**63, d)
@@ -289,7 +292,9 @@ def to_integer(code, x, d, out):
         above = code.op(f"xor i64 {above}, {-(2**63)}")
         return chosen(code, low, signed, to_integer(code, x, d, signed), above)
     end = 2.0 ** (8 * wide.itemsize - 1)
-    fits = code.op(f"and i1 {compare(code, 'ge', d, x, literal(-end, d))}, {compare(code, 'lt', d, x, literal(end, d))}")
+    fits = code.op(
+        f"and i1 {compare(code, 'ge', d, x, literal(-end, d))}, {compare(code, 'lt', d, x, literal(end, d))}"
+    )
     whole = chosen(code, fits, wide, code.op(f"fptosi {s} {x} to {llvm_type(wide)}"), str(np.iinfo(wide).min))
     return resized(code, whole, wide, out)
 
@@ -297,7 +302,8 @@ def to_integer(code, x, d, out):
 # -- calculus: the C library's ---------------------------------------------------------------------
 
 LIBRARY = {  # op -> C function of the same meaning
-    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos",
+    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "sin": "sin", "cos": "cos",
     "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh",
     "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "hypot": "hypot", "cbrt": "cbrt", "nextafter": "nextafter",
 }  # fmt: skip
@@ -312,13 +318,19 @@ BELOW = 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.8440630532512
 
 @scalar_rule("tanh")
 def tanh(code, d, out, x):
-    """(1 - t) / (1 + t), t being exp(-2 |x|), and near 0 a quotient of polynomials: half the time of the C library's.  [Cephes tanh]"""
+    """(1 - t) / (1 + t), t being exp(-2 |x|), and near 0 a quotient of polynomials: half the time of the C library's.
+    [Cephes tanh]"""
     if d.itemsize != 8:
         return library(code, "tanh", d, x)
-    plus, minus, times, over = (lambda a, b, name=name: code.op(f"{name} double {a}, {b}") for name in ("fadd", "fsub", "fmul", "fdiv"))
+    plus, minus, times, over = (
+        lambda a, b, name=name: code.op(f"{name} double {a}, {b}") for name in ("fadd", "fsub", "fmul", "fdiv")
+    )
     one, a = literal(1.0, d), absolute(code, d, d, x)
     square = times(a, a)
-    p, q = (functools.reduce(lambda sofar, c: plus(times(sofar, square), literal(c, d)), rest, literal(c, d)) for c, *rest in (ABOVE, BELOW))
+    p, q = (
+        functools.reduce(lambda sofar, c: plus(times(sofar, square), literal(c, d)), rest, literal(c, d))
+        for c, *rest in (ABOVE, BELOW)
+    )
     t, near = library(code, "exp", d, times(a, literal(-2.0, d))), compare(code, "lt", d, a, literal(NEAR, d))
     ratio = over(chosen(code, near, d, p, minus(one, t)), chosen(code, near, d, q, plus(one, t)))
     return copysign(code, d, d, chosen(code, near, d, plus(a, times(times(a, square), ratio)), ratio), x)

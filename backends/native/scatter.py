@@ -94,7 +94,12 @@ def resolved(x, index):
 
 def dropped(x, last):
     """Whether an index is chosen, and what else it would be is out of range."""
-    return isinstance(x, Mapped) and x.op is OPS["select"] and isinstance(x.operands[2], Number) and not 0 <= int(x.operands[2].value) <= last
+    return (
+        isinstance(x, Mapped)
+        and x.op is OPS["select"]
+        and isinstance(x.operands[2], Number)
+        and not 0 <= int(x.operands[2].value) <= last
+    )
 
 
 def chosen_index(elements, x, index, only_if):

@@ -1,13 +1,16 @@
-"""The order in which a region's equations are emitted: a store comes after all that reads what it overwrites, where that can be.
+"""The order in which a region's equations are emitted: a store comes after all that reads what it overwrites, where
+that can be.
 
-Elements are computed where they are used, so what reads memory are the ends of chains of them: stores, scalars, reductions.
+Elements are computed where they are used, so what reads memory are the ends of chains of them: stores, scalars,
+reductions.
 """
 
 from ...ir.core import Value
 
 
 def scheduled(func, cell_of, ends):
-    """The equations, producers first. cell_of: {value: its cell} of arrays in memory; ends(eqn): whether it computes when it is met."""
+    """The equations, producers first. cell_of: {value: its cell} of arrays in memory; ends(eqn): whether it computes
+    when it is met."""
     place = {eqn: n for n, eqn in enumerate(func.eqns)}
     makers = {eqn: {x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None} for eqn in func.eqns}
     reads = reading(func, cell_of, ends)

@@ -40,7 +40,9 @@ def reshape(region, eqn, x):
     old, new = ([(d, n) for d, n in enumerate(shape) if n != 1] for shape in (x.type.shape, t.shape))
     if [n for _, n in old] == [n for _, n in new]:
         places = {d: e for (d, _), (e, _) in zip(old, new)}
-        return Moved(t, x, lambda index: tuple(index[places[d]] if d in places else IndexForm() for d in range(x.type.ndim)))
+        return Moved(
+            t, x, lambda index: tuple(index[places[d]] if d in places else IndexForm() for d in range(x.type.ndim))
+        )
 
     def element(elements, index):
         code = elements.code
@@ -71,7 +73,13 @@ def broadcast(region, eqn, x):
 @shape_rule("reverse")
 def reverse(region, eqn, x):
     axes, shape = eqn.attrs["axes"], x.type.shape
-    return Moved(x.type, x, lambda index: tuple(IndexForm(n - 1).plus(i, -1) if d in axes else i for d, (i, n) in enumerate(zip(index, shape))))
+    return Moved(
+        x.type,
+        x,
+        lambda index: tuple(
+            IndexForm(n - 1).plus(i, -1) if d in axes else i for d, (i, n) in enumerate(zip(index, shape))
+        ),
+    )
 
 
 @shape_rule("slice")
@@ -91,7 +99,9 @@ def in_range(code, i, n):
     if not i[1]:
         return ("true" if 0 <= i[0] < n else "false"), IndexForm(min(max(i[0], 0), n - 1))
     at = code.value(i)
-    return code.op(f"icmp ult i64 {at}, {n}"), IndexForm.of(code.least(str(n - 1), code.most("0", at))) if n > 1 else IndexForm()
+    return code.op(f"icmp ult i64 {at}, {n}"), IndexForm.of(
+        code.least(str(n - 1), code.most("0", at))
+    ) if n > 1 else IndexForm()
 
 
 def piece(elements, x, index, low, axes, other):
@@ -103,7 +113,11 @@ def piece(elements, x, index, low, axes, other):
     if truth == "false":
         return other
     found = elements.get(x, tuple(at))
-    return found if truth == "true" else code.op(f"select i1 {truth}, {llvm_type(x.type.dtype)} {found}, {llvm_type(x.type.dtype)} {other}")
+    return (
+        found
+        if truth == "true"
+        else code.op(f"select i1 {truth}, {llvm_type(x.type.dtype)} {found}, {llvm_type(x.type.dtype)} {other}")
+    )
 
 
 @shape_rule("pad")
@@ -182,7 +196,8 @@ def gather(region, eqn, x, indices):
             if mode == "fill":
                 there = code.op(f"icmp ule i64 {start}, {last}")
                 valid = there if valid == "true" else code.op(f"and i1 {valid}, {there}")
-            at[a] = at[a].plus(code.least(last, code.most("0", start)))  # what was promised does not hold once a check has failed
+            # what was promised does not hold once a check has failed
+            at[a] = at[a].plus(code.least(last, code.most("0", start)))
         found = elements.get(x, tuple(at))
         if valid == "true":
             return found

@@ -1,7 +1,9 @@
-"""Groups of stores over the same rows, made row by row: a group follows the ones before it as closely as what it needs of their rows allows.
+"""Groups of stores over the same rows, made row by row: a group follows the ones before it as closely as what it needs
+of their rows allows.
 
-Of `b[1:-1] = f(a)` and then `a[1:-1] = g(b)`, row i of a is made when row i + 1 of b has been, while both are near the processor,
-and not when all of b has been. A row runs on the trip of its index plus the delay of its group; of arrays that are one row, parts do.
+Of `b[1:-1] = f(a)` and then `a[1:-1] = g(b)`, row i of a is made when row i + 1 of b has been, while both are near the
+processor, and not when all of b has been. A row runs on the trip of its index plus the delay of its group; of arrays
+that are one row, parts do.
 """
 
 from .code import IndexForm
@@ -75,14 +77,19 @@ def clashes(old, new):
 
 
 def behind(old, here, new, there):
-    """How many rows ahead `old` has to be, so that it comes to `here` before `new` comes to the same element `there`; or None, if not known.
+    """How many rows ahead `old` has to be, so that it comes to `here` before `new` comes to the same element `there`;
+    or None, if not known.
 
-    At most (d + reach) // stride, where d is by how much `there` is further on, and `reach` what the inner loops of `new` add.
+    At most (d + reach) // stride, where d is by how much `there` is further on, and `reach` what the inner loops of
+    `new` add.
     """
     if here is None or there is None:
         return None
     a, b = (at.multiple(g.names[0]) for at, g in ((here, old), (there, new)))
-    inner = [[(at.multiple(name), n) for name, (_, n) in zip(g.names[1:], g.stores[0].loops[1:])] for at, g in ((here, old), (there, new))]
+    inner = [
+        [(at.multiple(name), n) for name, (_, n) in zip(g.names[1:], g.stores[0].loops[1:])]
+        for at, g in ((here, old), (there, new))
+    ]
     rest, others = here, there
     for name in old.names:
         rest = rest.without(name)

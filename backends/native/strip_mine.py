@@ -1,7 +1,8 @@
-"""Lanes of a loop: indices along one axis of which a trip needs, of what the trips before left, no other than it leaves itself.
+"""Lanes of a loop: indices along one axis of which a trip needs, of what the trips before left, no other than it leaves
+itself.
 
-Such a loop may run block by block, all its trips on a few lanes before the next ones. Where trips go along the columns of
-arrays, a block stays in the cache while they do.
+Such a loop may run block by block, all its trips on a few lanes before the next ones. Where trips go along the columns
+of arrays, a block stays in the cache while they do.
 
 The lane of an element is its index along an axis, plus a shift: x[1:] begins on lane 1 of x.
 """
@@ -18,7 +19,8 @@ NEAR = 1 << 13  # bytes that are sure to stay near the processor from one trip t
 
 
 class Strip:
-    """of: {value: (axis, shift)}; still: values whose elements are read where they lie; what is computed lies on the lanes [low, high).
+    """of: {value: (axis, shift)}; still: values whose elements are read where they lie; what is computed lies on the
+    lanes [low, high).
 
     even: whether everything that is computed lies on all of them.
     """
@@ -45,7 +47,8 @@ class Block:
         return None if x in self.lanes.still else self.lanes.of.get(x)
 
     def part(self, code, shift, n):
-        """(lowest, highest + 1, what is added to them) of the indices of n elements along an axis that lie on these lanes."""
+        """(lowest, highest + 1, what is added to them) of the indices of n elements along an axis that lie on these
+        lanes."""
         first = self.first.plus(-shift)
         if self.lanes.even and (self.lanes.high - self.lanes.low) % self.size == 0:
             return "0", str(self.size), first
@@ -106,7 +109,11 @@ def found(body, state, largest, axis):
     made = [eqn.results[0] for eqn in body.eqns if eqn.results[0].type.shape]
     if any(x not in of and x not in still for x in (*made, *state)):
         raise StripConflict
-    ends = [end(x, of[x]) for x in (*made, *body.results) if x in of and x not in still and (x.eqn is None or x.eqn.op is not STORE)]
+    ends = [
+        end(x, of[x])
+        for x in (*made, *body.results)
+        if x in of and x not in still and (x.eqn is None or x.eqn.op is not STORE)
+    ]
     for eqn in body.eqns:
         if eqn.op is STORE:
             x, u, *starts = eqn.operands
@@ -131,13 +138,16 @@ def invariant_reads(body, state):
     """The values that are elements of arrays that the loop does not change, or counts: they are read where they lie."""
     still = {p for p in body.params if p not in state}
     for eqn in body.eqns:
-        if eqn.op in (IOTA, OPS["constant"]) or (eqn.op in MOVES and all(isinstance(x, Lit) or x in still or not x.type.shape for x in eqn.operands)):
+        if eqn.op in (IOTA, OPS["constant"]) or (
+            eqn.op in MOVES and all(isinstance(x, Lit) or x in still or not x.type.shape for x in eqn.operands)
+        ):
             still.update(eqn.results)
     return still
 
 
 def linked(eqn, still):
-    """[(operand, lane of the operand -> lane of the result, and back)]: what an equation takes from the lanes of its result."""
+    """[(operand, lane of the operand -> lane of the result, and back)]: what an equation takes from the lanes of its
+    result."""
     r, op = eqn.results[0], eqn.op
     arrays = [x for x in eqn.operands if isinstance(x, Value) and x.type.shape]
     if "elementwise" in op.traits:
@@ -205,14 +215,24 @@ MOVED = {
 
 
 def columns(body):
-    """The bytes that a trip brings into the cache where it goes along the columns of arrays; the trips after it need them again."""
+    """The bytes that a trip brings into the cache where it goes along the columns of arrays; the trips after it need
+    them again."""
     found = {}
     for eqn in body.eqns:
         if eqn.op in (PART, STORE):
-            x, part, starts = (eqn.operands[0], eqn.results[0], eqn.operands[1:]) if eqn.op is PART else (*eqn.operands[:2], eqn.operands[2:])
+            x, part, starts = (
+                (eqn.operands[0], eqn.results[0], eqn.operands[1:])
+                if eqn.op is PART
+                else (*eqn.operands[:2], eqn.operands[2:])
+            )
             while isinstance(x, Value) and x.eqn is not None and x.eqn.op is STORE:
                 x = x.eqn.operands[0]
-            if x.type.ndim > 1 and x.type.shape[-1] > 1 and part.type.shape[-1] == 1 and not isinstance(starts[-1], Lit):
+            if (
+                x.type.ndim > 1
+                and x.type.shape[-1] > 1
+                and part.type.shape[-1] == 1
+                and not isinstance(starts[-1], Lit)
+            ):
                 found[x] = max(found.get(x, 0), part.type.size * LINE)
     return sum(found.values())
 

@@ -1,4 +1,5 @@
-"""A foreign function that looks at a status: where that is not 0, the program it is a part of fails, and whoever waits for a result is told."""
+"""A foreign function that looks at a status: where that is not 0, the program it is a part of fails, and whoever waits
+for a result is told."""
 
 import functools
 
@@ -21,7 +22,8 @@ def text():
 
 
 def can_raise():
-    """Whether programs that are lowered now can have it: where they run on the CPU and may have machine code of ours."""
+    """Whether programs that are lowered now can have it: where they run on the CPU and may have machine code of
+    ours."""
     return SETTINGS.least is not None and platform() == "cpu" and refusal() is None
 
 

@@ -1,4 +1,5 @@
-"""What a value of the IR is while its nest is emitted: a register, an array in memory, or a function from an index to an element.
+"""What a value of the IR is while its nest is emitted: a register, an array in memory, or a function from an index to
+an element.
 
 Elements are computed where they are used, so a row operation needs no row in memory. `cost` counts what one element
 takes, `reads` the memory it is read from, as {cell: version}: a store into a cell makes a new version, and nothing
@@ -26,7 +27,8 @@ class Cell:
 
 
 class Rep:
-    reads, cost, slow, lane, under = {}, 1, False, None, ()  # under: masks, values of the IR, outside of which it does not matter
+    # under: masks, values of the IR, outside of which it does not matter
+    reads, cost, slow, lane, under = {}, 1, False, None, ()
     parts = frozenset()
 
     def __init__(self, type):
@@ -40,7 +42,8 @@ class Rep:
         return self
 
     def count(self, own, *operands):
-        """Take what one element is computed of, each part counted once, as long as they are not too many to be looked at."""
+        """Take what one element is computed of, each part counted once, as long as they are not too many to be looked
+        at."""
         self.parts, self.cost = None, len(own) + sum(x.cost for x in operands)
         if all(x.parts is not None for x in operands):
             parts = frozenset(own).union(*(x.parts for x in operands))
@@ -72,7 +75,11 @@ class Memory(Rep):
 
     def __init__(self, type, cell, version=None):
         super().__init__(type)
-        self.cell, self.reads, self.parts = cell, {cell: cell.version if version is None else version}, frozenset([cell])
+        self.cell, self.reads, self.parts = (
+            cell,
+            {cell: cell.version if version is None else version},
+            frozenset([cell]),
+        )
 
     @property
     def latest(self):
@@ -86,7 +93,10 @@ class Moved(Rep):
         super().__init__(type)
         self.operand, self.move = operand, move
         self.of(operand)
-        self.cost, self.parts = operand.cost, None if operand.parts is None else frozenset((self, part) for part in operand.parts)
+        self.cost, self.parts = (
+            operand.cost,
+            None if operand.parts is None else frozenset((self, part) for part in operand.parts),
+        )
 
 
 class Mapped(Rep):
@@ -108,7 +118,8 @@ class Counted(Rep):
 
 
 class Selection(Rep):
-    """Elements of several values, by rules of its own: `element(elements, index)` emits one. picks(index): the operand and index it is, or None."""
+    """Elements of several values, by rules of its own: `element(elements, index)` emits one. picks(index): the operand
+    and index it is, or None."""
 
     picks = None
 

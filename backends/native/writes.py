@@ -21,7 +21,9 @@ class Writes:
 
     def before_store(self, cells, extra=()):
         """Compute what is used after this equation, and `extra`, as far as it reads cells that are now written."""
-        for x in dict.fromkeys([*(v for v in self.env if self.last.get(v, -1) > self.at), *(v for v in extra if isinstance(v, Value))]):
+        for x in dict.fromkeys(
+            [*(v for v in self.env if self.last.get(v, -1) > self.at), *(v for v in extra if isinstance(v, Value))]
+        ):
             if not cells.isdisjoint(self.env[x].reads):
                 self.env[x] = self.materialised(self.env[x])
 
@@ -39,7 +41,13 @@ class Writes:
             self.write(cell, r.type.shape, [IndexForm()] * r.type.ndim, base, whole=True)
         if eqn.op is STORE:
             lane = self.block and self.block.lanes.stored(eqn)
-            self.write(cell, r.type.shape, self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape), others[0], lane=lane)
+            self.write(
+                cell,
+                r.type.shape,
+                self.starts(eqn.operands[2:], r.type.shape, others[0].type.shape),
+                others[0],
+                lane=lane,
+            )
         else:
             self.flush()
             emit_scatter(self.code, eqn, cell, *others)
@@ -54,7 +62,8 @@ class Writes:
     def write(self, cell, shape, starts, x, whole=False, lane=None):
         """Store x as the part at `starts` of a cell seen in `shape`.
 
-        whole: x is all of it, so what stays as it is need not be stored; lane: (axis, shift) of x, where only a block of it is computed.
+        whole: x is all of it, so what stays as it is need not be stored; lane: (axis, shift) of x, where only a block
+        of it is computed.
         """
         if not x.type.size:
             return
@@ -110,16 +119,21 @@ class Writes:
         if not isinstance(x, (Mapped, Moved)) or store.safe(names, x, index):
             return x
         if isinstance(x, Mapped):
-            out = Mapped(x.type, x.op, x.attrs, [self.detached(store, names, y, index, least) for y in x.operands], x.slow)
+            out = Mapped(
+                x.type, x.op, x.attrs, [self.detached(store, names, y, index, least) for y in x.operands], x.slow
+            )
         else:
             small = x.operand.type.size <= least
-            inner = self.materialised(x.operand) if small else self.detached(store, names, x.operand, x.move(index), least)
+            inner = (
+                self.materialised(x.operand) if small else self.detached(store, names, x.operand, x.move(index), least)
+            )
             out = Moved(x.type, inner, x.move)
         out.lane = x.lane
         return out
 
     def _write(self, cell, shape, starts, x, lane, through):
-        """As `write`, where elements may stay as they are. through: memory for x, which is computed as a whole before any of it is stored."""
+        """As `write`, where elements may stay as they are. through: memory for x, which is computed as a whole before
+        any of it is stored."""
         self.flush()
         code, d, size = self.code, cell.dtype, x.type.shape
         axes = [a for a, n in enumerate(size) if n != 1 or lane and lane[0] == a]

@@ -15,6 +15,7 @@ from .rows import rows_of, taken
 from .trips import by_python, has_statements
 
 __all__ = [
-    "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "LazyOperand", "Pieces", "Statements", "by_python", "callable_of", "control", "emit", "fused",
+    "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "LazyOperand", "Pieces", "Statements", "by_python", "callable_of",
+    "control", "emit", "fused",
     "has_statements", "identifier", "plain", "rows_of", "solved", "taken", "views", "with_loops",
 ]  # fmt: skip

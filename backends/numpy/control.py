@@ -14,7 +14,10 @@ from ...ir.ops.flow import apart
 from .emit import EMIT, identifier
 
 # names that mean something in an emitted file already
-RESERVED = {*dir(builtins), *(name for op in OPS.values() for name, found in op.body.__globals__.items() if inspect.isfunction(found))}
+RESERVED = {
+    *dir(builtins),
+    *(name for op in OPS.values() for name, found in op.body.__globals__.items() if inspect.isfunction(found)),
+}
 
 
 WIDE = 60  # columns from which values are assigned line by line, if that is the same
@@ -46,7 +49,8 @@ def enter(writer, params, operands):
 
 
 def assign(lines, targets, values):
-    """`lines` and then `targets = values`, all at once; a last line that computes the one value takes the target itself."""
+    """`lines` and then `targets = values`, all at once; a last line that computes the one value takes the target
+    itself."""
     pairs = [(t, v) for t, v in zip(targets, values, strict=True) if t != v]
     if not pairs:
         return lines
@@ -176,7 +180,10 @@ def unused(wish, taken):
 def emit_host(writer, eqn):
     """The callback has no text: the file is given it under its own name."""
     function, module = eqn.attrs["function"], writer.module
-    name = unused(identifier(getattr(function, "__name__", "function")), {*writer.taken, *RESERVED, *module.helpers, *module.objects})
+    name = unused(
+        identifier(getattr(function, "__name__", "function")),
+        {*writer.taken, *RESERVED, *module.helpers, *module.objects},
+    )
     module.objects[name] = partial(host.body, function=function, results=eqn.attrs["results"])
     writer.taken.add(name)
     text = f"{name}({', '.join(texts(writer, eqn.operands))})"

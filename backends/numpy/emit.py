@@ -65,9 +65,12 @@ def callable_of(func):
 
 
 def plain(func, known=lambda eqn: False):
-    """Whether `func` is a few calls of NumPy, of which data may choose, and nowhere a loop in Python but those that are `known`."""
+    """Whether `func` is a few calls of NumPy, of which data may choose, and nowhere a loop in Python but those that are
+    `known`."""
     alone = lambda eqn: known(eqn) or not (eqn.op in EMIT or eqn.effect or loops(eqn.op))
-    return all(all(plain(f, known) for f in eqn.regions()) if eqn.op is OPS["cond"] else alone(eqn) for eqn in func.eqns)
+    return all(
+        all(plain(f, known) for f in eqn.regions()) if eqn.op is OPS["cond"] else alone(eqn) for eqn in func.eqns
+    )
 
 
 @functools.cache
@@ -79,7 +82,8 @@ def loops(op):
 
 
 class _Module:
-    """What one emitted file holds: helper definitions, outlined functions among them, and objects that have no text (host callbacks)."""
+    """What one emitted file holds: helper definitions, outlined functions among them, and objects that have no text
+    (host callbacks)."""
 
     def __init__(self):
         self.helpers, self.objects, self.outlined = {}, {}, {}
@@ -87,7 +91,13 @@ class _Module:
     def file(self, body):
         """The whole text, `body` last."""
         text = "\n".join([*(h + "\n" for h in self.helpers.values()), *body]) + "\n"
-        return "\n".join([*(line for key, line in PRELUDE_MODULES.items() if key == "np" or re.search(rf"\b{key}\.", text)), "", text])
+        return "\n".join(
+            [
+                *(line for key, line in PRELUDE_MODULES.items() if key == "np" or re.search(rf"\b{key}\.", text)),
+                "",
+                text,
+            ]
+        )
 
     def function(self, func, name, sources=True, always_tuple=False):
         """Lines of `def name(...)`."""
@@ -104,7 +114,12 @@ class _Writer:
     """The statements of one function; nested blocks share its names."""
 
     def __init__(self, module, sources):
-        self.module, self.sources, self.names, self.taken = module, sources, {}, {"np", "math", "run", *(op.body.__name__ for op in OPS.values())}
+        self.module, self.sources, self.names, self.taken = (
+            module,
+            sources,
+            {},
+            {"np", "math", "run", *(op.body.__name__ for op in OPS.values())},
+        )
         self.numbers = {}  # wish -> the last number behind it
 
     def fresh(self, wish):
@@ -129,10 +144,14 @@ class _Writer:
             lines = EMIT[eqn.op](self, eqn)
         else:
             elementwise = "elementwise" in eqn.op.traits
-            anchored = elementwise and any(isinstance(x, Value) and x.type.shape == eqn.results[0].type.shape for x in eqn.operands)
+            anchored = elementwise and any(
+                isinstance(x, Value) and x.type.shape == eqn.results[0].type.shape for x in eqn.operands
+            )
             operands = [self.operand(x, whole=not anchored) for x in eqn.operands]
             text = pretty(eqn, operands) or self.expression(eqn.op, operands, eqn.attrs)
-            targets = ", ".join(self.bind(r) for r in eqn.results) + ("," if eqn.op.multiple and len(eqn.results) == 1 else "")
+            targets = ", ".join(self.bind(r) for r in eqn.results) + (
+                "," if eqn.op.multiple and len(eqn.results) == 1 else ""
+            )
             lines = [f"{targets} = {text}"] if targets else [text]
         if self.sources and eqn.source:
             lines[0] += f"  # {eqn.source}"
@@ -189,7 +208,9 @@ class _Writer:
 
 def _number(v):
     v = v.item() if isinstance(v, np.generic) else v
-    if isinstance(v, complex) and not (np.isfinite(v) and math.copysign(1, v.real) > 0 and math.copysign(1, v.imag) > 0):
+    if isinstance(v, complex) and not (
+        np.isfinite(v) and math.copysign(1, v.real) > 0 and math.copysign(1, v.imag) > 0
+    ):
         return f"complex({_number(v.real)}, {_number(v.imag)})"  # `(-0+1j)` and `inf*1j` are other numbers
     if v != v and not isinstance(v, complex):
         return "np.nan" if math.copysign(1, v) > 0 else "-np.nan"

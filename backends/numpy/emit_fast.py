@@ -29,8 +29,8 @@ from .trips import run_trips
 class Statements:
     """Statements for the equations of `func`, what is held of its results, and the file that they stand in.
 
-    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be stored.
-    `overwritten` has the names of arrays that may be such a parameter's, and of whose.
+    params: what is held of the parameters, under names of the caller's; overwritable: those in whose arrays may be
+    stored. `overwritten` has the names of arrays that may be such a parameter's, and of whose.
     """
 
     def __init__(self, func, params, taken, overwritable=()):
@@ -54,7 +54,8 @@ class Statements:
         return self.writer.constant(x, wish)
 
     def define(self, name, body, space, fixed=()):
-        """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines say."""
+        """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines
+        say."""
         tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
         tree.body[-1] = self.function = nested(tree.body[-1], fixed)
         self.silent = silent(self.function, self.plain)
@@ -68,7 +69,8 @@ QUIET = {"writeable", "len"}  # functions that only look at arguments
 
 
 def silent(function, plain):
-    """Whether a function can cause no warning of NumPy's: it calls nothing of NumPy's, and adds and multiplies only `plain` names."""
+    """Whether a function can cause no warning of NumPy's: it calls nothing of NumPy's, and adds and multiplies only
+    `plain` names."""
     nodes = list(ast.walk(function))
     called = lambda n: isinstance(n, ast.Call) and not (isinstance(n.func, ast.Name) and n.func.id in QUIET)
     if any(called(n) or isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add | ast.Sub | ast.Mult) for n in nodes):
@@ -140,7 +142,11 @@ class _QuickWriter(_Writer):
             return of_matrices(self, eqn)
         if eqn.op in LOOPED and machine_code(eqn):
             return self.inlined(eqn, looped(eqn))
-        if not eqn.operands and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT and not eqn.op.multiple:
+        if (
+            not eqn.operands
+            and sum(r.type.size * r.type.dtype.itemsize for r in eqn.results) <= KEPT
+            and not eqn.op.multiple
+        ):
             return self.once(eqn)
         rule = RULES.get(eqn.op)
         lines = rule and rule(self, eqn, *[self.hold(x) for x in eqn.operands])
@@ -176,7 +182,8 @@ class _QuickWriter(_Writer):
         return [f"{', '.join(names)}{',' if len(names) == 1 else ''} = {text}"]
 
     def pointwise(self, eqn, held):
-        """NumPy broadcasts the operands. A literal beside an array is a plain number, which takes the dtype of the array."""
+        """NumPy broadcasts the operands. A literal beside an array is a plain number, which takes the dtype of the
+        array."""
         (r,) = eqn.results
         shape, literal = np.broadcast_shapes(*(h.shape for h in held)), [isinstance(x, Lit) for x in eqn.operands]
         symbol, numbers = INFIX.get(eqn.op), [self.number(h, x.type) for h, x in zip(held, eqn.operands)]
@@ -223,7 +230,11 @@ class _QuickWriter(_Writer):
             heads, parts = [f"if {pick}:", "else:"], parts[::-1]
         else:
             heads = [f"if {pick} <= 0:", *(f"elif {pick} == {k}:" for k in range(1, len(parts) - 1)), "else:"]
-        return [line for head, part in zip(heads, parts, strict=True) for line in (head, *("    " + x for x in part or ["pass"]))]
+        return [
+            line
+            for head, part in zip(heads, parts, strict=True)
+            for line in (head, *("    " + x for x in part or ["pass"]))
+        ]
 
 
 def uses(func):

@@ -5,7 +5,8 @@ from collections import Counter
 
 
 def nested(function, fixed=()):
-    """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute in place."""
+    """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute
+    in place."""
     while True:
         reads, stores = name_counts(function)
         unread = _Unread(reads)

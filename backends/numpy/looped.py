@@ -1,4 +1,5 @@
-"""Ops of which NumPy has only a spelling with loops, or one that takes long, as functions with loops of the IR, which have machine code.
+"""Ops of which NumPy has only a spelling with loops, or one that takes long, as functions with loops of the IR, which
+have machine code.
 
 Those of matrices are for small ones: large ones are better left to the libraries that XLA calls.
 """
@@ -14,7 +15,16 @@ from ...ir.ops.elementwise import abs, add, cast, conj, div, eq, ge, gt, imag, l
 from ...ir.ops.indexing import SCATTERS, gather
 from ...ir.ops.linalg import dot_general
 from ...ir.ops.reduction import argmax, recurrence
-from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, transpose, with_element
+from ...ir.ops.shape import (
+    broadcast,
+    dynamic_slice,
+    dynamic_update_slice,
+    element_at,
+    iota,
+    reshape,
+    transpose,
+    with_element,
+)
 from ...ir.types import Tensor
 
 LARGEST = 64  # rows and columns
@@ -34,7 +44,8 @@ def looped(eqn):
 
 @functools.lru_cache(256)
 def made(op, types, attrs, known=()):
-    """known: of each operand that is one number throughout, its bytes; it stands in the function, which does not read its parameter."""
+    """known: of each operand that is one number throughout, its bytes; it stands in the function, which does not read
+    its parameter."""
     written = functools.partial((LOOPED | FUSED)[op], **dict(attrs))
     numbers = {k: Lit(np.frombuffer(b, types[k].dtype)[0], types[k]) for k, b in enumerate(known) if b is not None}
     return region(lambda *xs: written(*(numbers.get(k, x) for k, x in enumerate(xs))), types, op.name)
@@ -70,7 +81,11 @@ def factors(x):
         r, pivot, last = add(add(k, 1), t), element(a, k, k), filled_row(k, n)
         factor = div(element(a, r, k), select(eq(pivot, dtype.type(0)), dtype.type(1), pivot))
         rest = sub(row(a, r), mul(filled_row(factor, n), row(a, k)))
-        return with_row(a, select(gt(row_numbers(n), last), rest, select(eq(row_numbers(n), last), filled_row(factor, n), row(a, r))), r)
+        return with_row(
+            a,
+            select(gt(row_numbers(n), last), rest, select(eq(row_numbers(n), last), filled_row(factor, n), row(a, r))),
+            r,
+        )
 
     def step(k, a, pivots, order):
         column = reshape(dynamic_slice(a, 0, k, sizes=(m, 1)), shape=(m,))
@@ -146,7 +161,9 @@ def recurrent(a, b, *, axis, reverse):
         return dynamic_update_slice(y, sofar, *at(r)), sofar
 
     start = Lit(0, b.type), Lit(0, b.type.like(size))
-    return loop(a, b, *start, body=region(step, [COUNTER, a.type, b.type, b.type, start[1].type]), carried=2, trips=n)[0]
+    return loop(a, b, *start, body=region(step, [
+        COUNTER, a.type, b.type, b.type, start[1].type,
+    ]), carried=2, trips=n)[0]
 
 
 def along_rows(x, size):

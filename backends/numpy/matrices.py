@@ -30,7 +30,11 @@ def values_and_vectors(name):
 
 
 def singular(eqn, x):
-    return f"np.linalg.svd({x}, {eqn.attrs['full_matrices']})" if eqn.attrs["compute_uv"] else f"np.linalg.svd({x}, compute_uv=False),"
+    return (
+        f"np.linalg.svd({x}, {eqn.attrs['full_matrices']})"
+        if eqn.attrs["compute_uv"]
+        else f"np.linalg.svd({x}, compute_uv=False),"
+    )
 
 
 TEXTS = {

@@ -1,7 +1,7 @@
 """Loops as statements of generated NumPy: one call of their machine code, on the memory of the arrays themselves.
 
-What a loop carries is stored into where it lies: in an array that nobody else reads, otherwise in a copy. An argument that the program
-leaves changed is such an array where nothing can fail any more. Numbers come back in
+What a loop carries is stored into where it lies: in an array that nobody else reads, otherwise in a copy. An argument
+that the program leaves changed is such an array where nothing can fail any more. Numbers come back in
 arrays of no axes, and scratch memory that does not fit on the stack is an array that is dropped.
 """
 
@@ -27,7 +27,11 @@ def with_loops(eqn):
 def machine_code(eqn):
     """Whether an equation is a nest, or can be written with nests."""
     func = looped(eqn)
-    return nest_of(eqn) is not None if eqn.op is loop else func is not None and all(nest_of(e) is not None for e in func.eqns if e.op is loop)
+    return (
+        nest_of(eqn) is not None
+        if eqn.op is loop
+        else func is not None and all(nest_of(e) is not None for e in func.eqns if e.op is loop)
+    )
 
 
 def call_nest(writer, eqn):
@@ -48,9 +52,17 @@ def call_nest(writer, eqn):
             t = eqn.results[k].type
             kept = t.shape and (k in reads or not isinstance(eqn.operands[first + k], Lit))
             given_to = eqn.operands[first + k]
-            homes[k] = written_operand(writer, given_to, named, nest.hearing is None) if kept else named("state" if t.shape else "number", empty_text(t))
+            homes[k] = (
+                written_operand(writer, given_to, named, nest.hearing is None)
+                if kept
+                else named("state" if t.shape else "number", empty_text(t))
+            )
             given.append(homes[k])
-    call, again, listed = writer.constant(native.builtin(nest), "nest"), writer.constant(native.again(nest), "again"), ", ".join(given)
+    call, again, listed = (
+        writer.constant(native.builtin(nest), "nest"),
+        writer.constant(native.again(nest), "again"),
+        ", ".join(given),
+    )
     lines += [f"if {call}({listed}):", f"    {again}({listed})"]
     for k, r in enumerate(eqn.results):
         if r.type.shape:
@@ -66,11 +78,16 @@ def read_before(eqn):
     if not eqn.attrs["trips"]:
         return set(range(carried))
     read = [{*region.results, *(x for e in region.eqns for x in e.operands)} for region in regions]
-    return {k for k in range(carried) if any(region.params[len(region.params) - carried + k] in found for region, found in zip(regions, read))}
+    return {
+        k
+        for k in range(carried)
+        if any(region.params[len(region.params) - carried + k] in found for region, found in zip(regions, read))
+    }
 
 
 def written_operand(writer, x, named, finishes=True):
-    """The name of an array with the elements of an operand, which the loop may store into. finishes: nothing interrupts it meanwhile."""
+    """The name of an array with the elements of an operand, which the loop may store into. finishes: nothing interrupts
+    it meanwhile."""
     held = writer.hold(x)
     if held.new and held.shape == x.type.shape and writer.uses[x] == 1:
         return held.text

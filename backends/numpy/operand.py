@@ -1,4 +1,5 @@
-"""What generated NumPy holds of a value: a name or a number, an array that broadcasts to it, numbers of Python's or of NumPy's."""
+"""What generated NumPy holds of a value: a name or a number, an array that broadcasts to it, numbers of Python's or of
+NumPy's."""
 
 import ast
 from dataclasses import dataclass, field, replace
@@ -7,10 +8,12 @@ import numpy as np
 
 from .emit import _template
 
-SMALL = 4096  # elements up to which a copy costs less than to ask whether one is needed, and an array is made rather than spread
+# elements up to which a copy costs less than to ask whether one is needed, and an array is made rather than spread
+SMALL = 4096
 KEPT = 1 << 16  # bytes up to which what depends on no argument is made once
 PYTHON, NUMPY, ZERO = "Python's", "NumPy's", "array of no axes"  # what a value of shape () may be
-SAME = {"+", "-", "*", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^"}  # mean of Python's floats and bools what they mean of NumPy's
+# mean of Python's floats and bools what they mean of NumPy's
+SAME = {"+", "-", "*", "<", "<=", ">", ">=", "==", "!=", "&", "|", "^"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,11 @@ def outcome(held):
 def ufunc(op):
     """Whether an op is one call of a function of NumPy's that computes element by element."""
     tree = _template(op)
-    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and isinstance(getattr(np, tree.func.attr, None), np.ufunc)
+    return (
+        isinstance(tree, ast.Call)
+        and isinstance(tree.func, ast.Attribute)
+        and isinstance(getattr(np, tree.func.attr, None), np.ufunc)
+    )
 
 
 def computes(op):

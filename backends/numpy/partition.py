@@ -1,8 +1,9 @@
 """Straight lines as nests: what NumPy computes call by call, an array each, becomes a few functions of machine code.
 
-Equations are told apart into those that machine code does well, which are put together, and those that are left to NumPy: products,
-sorting, rows of calls of the C library, of which NumPy has vectors. A stage is one nest and then what NumPy does with its results.
-Equations that only move elements belong to neither: nests contain them, and NumPy has them where it reads them.
+Equations are told apart into those that machine code does well, which are put together, and those that are left to
+NumPy: products, sorting, rows of calls of the C library, of which NumPy has vectors. A stage is one nest and then what
+NumPy does with its results. Equations that only move elements belong to neither: nests contain them, and NumPy has them
+where it reads them.
 """
 
 import functools
@@ -65,7 +66,8 @@ def trips_fused(body):
 
 
 class Partition:
-    """When each equation runs: outer ones as soon as they can, inner ones as late as they may, so that little is kept for later stages."""
+    """When each equation runs: outer ones as soon as they can, inner ones as late as they may, so that little is kept
+    for later stages."""
 
     def __init__(self, func):
         self.func, self.stage = func, {}
@@ -99,13 +101,16 @@ class Partition:
                 late[x] = min(late.get(x, self.last), self.stage[eqn])
 
     def left(self, stage):
-        """What the nest of a stage leaves for others: its values that they read, if only through equations that are free."""
+        """What the nest of a stage leaves for others: its values that they read, if only through equations that are
+        free."""
         return [r for eqn in self.inner[stage] for r in eqn.results if r in self.read]
 
 
 def sources(x):
     """The values that a value is moved elements of."""
-    found = operands_first([x], lambda x: x.eqn.operands if isinstance(x, Value) and x.eqn is not None and free(x.eqn) else ())
+    found = operands_first(
+        [x], lambda x: x.eqn.operands if isinstance(x, Value) and x.eqn is not None and free(x.eqn) else ()
+    )
     return [y for y in found if not (isinstance(y, Value) and y.eqn is not None and free(y.eqn))]
 
 
@@ -151,7 +156,9 @@ class Writer:
 def together(eqns, left, writer):
     """(what is read, the attributes of a loop of one trip that computes `left`)"""
     own = {r for eqn in eqns for r in eqn.results}
-    given = dict.fromkeys(y for eqn in eqns for x in eqn.operands for y in sources(x) if isinstance(y, Value) and y not in own)
+    given = dict.fromkeys(
+        y for eqn in eqns for x in eqn.operands for y in sources(x) if isinstance(y, Value) and y not in own
+    )
     build = Builder("together")
     with build:
         build.param(COUNTER)
@@ -182,7 +189,12 @@ def inner(eqn):
         return False
     if eqn.op is dot_general and multiplications(eqn) > PRODUCT and "@" in (product(eqn, "", "") or ""):
         return False
-    return alone(eqn.op, tuple([x if isinstance(x, Lit) else x.type for x in eqn.operands]), tuple(eqn.attrs.items()), native.allowed())
+    return alone(
+        eqn.op,
+        tuple([x if isinstance(x, Lit) else x.type for x in eqn.operands]),
+        tuple(eqn.attrs.items()),
+        native.allowed(),
+    )
 
 
 @functools.lru_cache(4096)
@@ -200,7 +212,10 @@ def alone(op, operands, attrs, allowed):
             build.param(r.type)
         body = build.finish(results)
     types = [*(x for x in operands if not isinstance(x, Lit)), *(r.type for r in results)]
-    return native.called(types, {"body": body, "carried": len(results), "test": None, "trips": 1, "bound": None}) is not None
+    return (
+        native.called(types, {"body": body, "carried": len(results), "test": None, "trips": 1, "bound": None})
+        is not None
+    )
 
 
 def multiplications(eqn):

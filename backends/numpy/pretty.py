@@ -6,7 +6,25 @@ holds one op and every operand is a name, a number or a call, so no parentheses 
 
 from string import ascii_lowercase as LETTERS
 
-from ...ir.ops.elementwise import add, and_, clamp, div, eq, ge, gt, le, lt, mul, ne, neg, not_, or_, strong_mul, sub, xor
+from ...ir.ops.elementwise import (
+    add,
+    and_,
+    clamp,
+    div,
+    eq,
+    ge,
+    gt,
+    le,
+    lt,
+    mul,
+    ne,
+    neg,
+    not_,
+    or_,
+    strong_mul,
+    sub,
+    xor,
+)
 from ...ir.ops.indexing import gather
 from ...ir.ops.linalg import dot_general, labels
 from ...ir.ops.reduction import cummax, cummin, cumprod, cumsum, reduce_max, reduce_min, reduce_prod, reduce_sum
@@ -50,7 +68,11 @@ def spread(eqn, x):
 
 
 def limited(eqn, low, x, high):
-    return f"np.clip({x}, {low}, {high})" if eqn.results[0].type.kind == "f" else f"np.minimum(np.maximum({x}, {low}), {high})"
+    return (
+        f"np.clip({x}, {low}, {high})"
+        if eqn.results[0].type.kind == "f"
+        else f"np.minimum(np.maximum({x}, {low}), {high})"
+    )
 
 
 def count(eqn):
@@ -103,7 +125,11 @@ def accumulated(name):
 def scan_call(name):
     def text(eqn, x):
         t = eqn.operands[0].type
-        return None if eqn.attrs["reverse"] or (t.kind in "iu" and t.dtype.itemsize < 8) else f"np.{name}({x}, axis={eqn.attrs['axis']})"
+        return (
+            None
+            if eqn.attrs["reverse"] or (t.kind in "iu" and t.dtype.itemsize < 8)
+            else f"np.{name}({x}, axis={eqn.attrs['axis']})"
+        )
 
     return text
 
@@ -117,11 +143,27 @@ def take(eqn, x, indices):
     others = tuple(a for a in range(n.ndim) if a != axis)
     if rank == n.ndim and attrs["operand_batch"] == attrs["indices_batch"] == others and attrs["mode"] == "promise":
         return f"np.take_along_axis({x}, {indices}[..., 0], {axis})"
-    rows = attrs["offset_dims"] == tuple(a if a < axis else a - 1 + rank for a in others) and all(attrs["sizes"][a] == n.shape[a] for a in others)
+    rows = attrs["offset_dims"] == tuple(a if a < axis else a - 1 + rank for a in others) and all(
+        attrs["sizes"][a] == n.shape[a] for a in others
+    )
     return f"np.take({x}, {indices}[..., 0], {axis}, mode='clip')" if rows else None
 
 
-INFIX = {add: "+", sub: "-", mul: "*", div: "/", lt: "<", le: "<=", gt: ">", ge: ">=", eq: "==", ne: "!=", and_: "&", or_: "|", xor: "^"}
+INFIX = {
+    add: "+",
+    sub: "-",
+    mul: "*",
+    div: "/",
+    lt: "<",
+    le: "<=",
+    gt: ">",
+    ge: ">=",
+    eq: "==",
+    ne: "!=",
+    and_: "&",
+    or_: "|",
+    xor: "^",
+}
 
 # fmt: off
 PRETTY = {

@@ -1,4 +1,5 @@
-"""Rows by indices as they come: NumPy counts negative ones from the end, and refuses those out of range with an IndexError.
+"""Rows by indices as they come: NumPy counts negative ones from the end, and refuses those out of range with an
+IndexError.
 
 An equation says that whether indices are in range is left to NumPy (`taken`).
 """
@@ -15,7 +16,8 @@ NAME = "taken"
 
 
 def rows_of(eqn):
-    """(x, indices, length of the axis) of an equation that takes rows of x by indices of which negative ones count from its end, else None."""
+    """(x, indices, length of the axis) of an equation that takes rows of x by indices of which negative ones count from
+    its end, else None."""
     if eqn.op is not gather or not (take(eqn, "", "") or "").startswith("np.take("):
         return None
     x, index = eqn.operands

@@ -1,4 +1,5 @@
-"""Ops whose quickest NumPy is not the body of their declaration: (writer, equation, *what is held of the operands) -> statements, or None."""
+"""Ops whose quickest NumPy is not the body of their declaration: (writer, equation, *what is held of the operands) ->
+statements, or None."""
 
 import math
 
@@ -58,7 +59,8 @@ def chosen(writer, eqn, c, x, y):
 
 
 def limited(writer, eqn, low, x, high):
-    """Two ufuncs on small arrays, of which `np.clip` costs three times as much a call, and on bools, which it does not take."""
+    """Two ufuncs on small arrays, of which `np.clip` costs three times as much a call, and on bools, which it does not
+    take."""
     held, t = (low, x, high), eqn.results[0].type
     shape = np.broadcast_shapes(*(h.shape for h in held))
     if shape == ():
@@ -80,7 +82,9 @@ def converted(writer, eqn, x):
         return None
     if x.shape == () and dtype.kind == "f":
         return writer.keep(eqn.results[0], f"np.{dtype.name}({x.text})", (), [NUMPY])
-    return writer.keep(eqn.results[0], f"{writer.number(x, type)}.astype(np.{dtype.name})", x.shape, {NUMPY, ZERO}, new=True)
+    return writer.keep(
+        eqn.results[0], f"{writer.number(x, type)}.astype(np.{dtype.name})", x.shape, {NUMPY, ZERO}, new=True
+    )
 
 
 def spread(writer, eqn, x):
@@ -102,7 +106,13 @@ def reshaped(writer, eqn, x):
     if made is not None and made.op is slice_ and (index := indexed(made, shape)) is not None:
         base = made.operands[0]
         return writer.keep(r, f"{writer.whole(writer.hold(base), base.type)}[{', '.join(index)}]", shape, [NUMPY])
-    if made is not None and made.op is dynamic_slice and operand.type.shape == (1,) and not shape and not isinstance(made.operands[1], Lit):
+    if (
+        made is not None
+        and made.op is dynamic_slice
+        and operand.type.shape == (1,)
+        and not shape
+        and not isinstance(made.operands[1], Lit)
+    ):
         base, start = made.operands
         i = f"min(max(int({writer.hold(start).text}), 0), {base.type.size - 1})"
         return writer.keep(r, f"{writer.whole(writer.full(base), base.type)}[{i}]", shape, [NUMPY])
@@ -115,7 +125,8 @@ def reshaped(writer, eqn, x):
 
 
 def indexed(eqn, shape):
-    """The index that cuts as `eqn` does and leaves out axes of which it keeps one element, so that `shape` is left; None if there is none."""
+    """The index that cuts as `eqn` does and leaves out axes of which it keeps one element, so that `shape` is left;
+    None if there is none."""
     index, left = [], list(shape)
     for a, b, s, k in zip(*(eqn.attrs[k] for k in ("start", "stop", "stride")), eqn.results[0].type.shape):
         if k == 1 and not (left and left[0] == 1):
@@ -133,9 +144,15 @@ def reduced(writer, eqn, x):
     if not axes:
         return None
     axis = None if len(axes) == operand.type.ndim else axes[0] if len(axes) == 1 else axes
-    dtype = f", np.{operand.type.dtype.name}" if eqn.op in (reduce_sum, reduce_prod) and operand.type.kind in "iu" else ""
+    dtype = (
+        f", np.{operand.type.dtype.name}" if eqn.op in (reduce_sum, reduce_prod) and operand.type.kind in "iu" else ""
+    )
     return writer.keep(
-        eqn.results[0], f"{REDUCE[eqn.op]}.reduce({writer.whole(x, operand.type)}, {axis}{dtype})", eqn.results[0].type.shape, [NUMPY], new=True
+        eqn.results[0],
+        f"{REDUCE[eqn.op]}.reduce({writer.whole(x, operand.type)}, {axis}{dtype})",
+        eqn.results[0].type.shape,
+        [NUMPY],
+        new=True,
     )
 
 
@@ -158,7 +175,10 @@ def clamped_index(writer, starts, sizes, whole):
 def part(writer, eqn, x, *starts):
     operand, *starts = eqn.operands
     lines = clamped_index(writer, starts, eqn.attrs["sizes"], operand.type.shape)
-    return [*(index := Emitted(lines)), *writer.keep(eqn.results[0], f"{writer.whole(x, operand.type)}[{index.value}]", eqn.results[0].type.shape)]
+    return [
+        *(index := Emitted(lines)),
+        *writer.keep(eqn.results[0], f"{writer.whole(x, operand.type)}[{index.value}]", eqn.results[0].type.shape),
+    ]
 
 
 def updated(writer, eqn, x, u, *starts):
@@ -179,7 +199,11 @@ def updated(writer, eqn, x, u, *starts):
         writer.overwritten[text] = text
         return [*lines, f"{text}[{index.value}] = {value}"]
     fresh = text if isinstance(operand, Lit) and text.startswith("np.full(") else f"np.array({text})"
-    return [*lines, *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)), f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}"]
+    return [
+        *lines,
+        *(kept := writer.keep(eqn.results[0], fresh, t.shape, new=True)),
+        f"{kept[0].partition(' = ')[0]}[{index.value}] = {value}",
+    ]
 
 
 class Emitted:
@@ -226,17 +250,27 @@ def joined(writer, eqn, *xs):
 
 
 def in_order(writer, eqn, *held):
-    """Of one array `np.sort`; otherwise the order of the first, and those of the others that are read. The order of places is the order itself."""
+    """Of one array `np.sort`; otherwise the order of the first, and those of the others that are read. The order of
+    places is the order itself."""
     axis, xs = eqn.attrs["axis"], eqn.operands
     kind = ", kind='stable'" if eqn.attrs["stable"] else ""
     if len(xs) == 1 and (places := picked(writer, eqn.results[0], axis)):
-        ends = [k for k in places if k > 0 and k - 1 not in places or k < xs[0].type.shape[axis] - 1 and k + 1 not in places]
-        lines = writer.keep(eqn.results[0], f"np.partition({writer.whole(held[0], xs[0].type)}, {ends}, {axis})", xs[0].type.shape, new=True)
+        ends = [
+            k for k in places if k > 0 and k - 1 not in places or k < xs[0].type.shape[axis] - 1 and k + 1 not in places
+        ]
+        lines = writer.keep(
+            eqn.results[0],
+            f"np.partition({writer.whole(held[0], xs[0].type)}, {ends}, {axis})",
+            xs[0].type.shape,
+            new=True,
+        )
         firsts, lasts = ([k for k in places if k + step not in places] for step in (-1, 1))
         name, before = lines[0].partition(" = ")[0], ":, " * axis
         return lines + [f"{name}[{before}{a}:{b + 1}].sort({axis})" for a, b in zip(firsts, lasts) if b - a > 1]
     if len(xs) == 1:
-        return writer.keep(eqn.results[0], f"np.sort({writer.whole(held[0], xs[0].type)}, {axis}{kind})", xs[0].type.shape, new=True)
+        return writer.keep(
+            eqn.results[0], f"np.sort({writer.whole(held[0], xs[0].type)}, {axis}{kind})", xs[0].type.shape, new=True
+        )
     if eqn.attrs["num_keys"] > 1:
         return None
     order = writer.fresh("order")
@@ -246,7 +280,12 @@ def in_order(writer, eqn, *held):
         if made is not None and made.op is iota and made.attrs["axis"] == axis and x.type.dtype == np.intp:
             writer.held[r] = LazyOperand(order, r.type.shape)
         elif writer.uses[r]:
-            lines += writer.keep(r, f"np.take_along_axis({writer.whole(writer.full(x), x.type)}, {order}, {axis})", r.type.shape, new=True)
+            lines += writer.keep(
+                r,
+                f"np.take_along_axis({writer.whole(writer.full(x), x.type)}, {order}, {axis})",
+                r.type.shape,
+                new=True,
+            )
     return lines
 
 
@@ -287,7 +326,10 @@ def convolution(eqn):
     if eqn.op is not conv_general or len(eqn.attrs["strides"]) != 1:
         return None
     (tx, tw), attrs = (operand.type for operand in eqn.operands), eqn.attrs
-    ones = all(attrs[name] == (1,) for name in ("strides", "lhs_dilation", "rhs_dilation")) and attrs["groups"] == attrs["batch_groups"] == 1
+    ones = (
+        all(attrs[name] == (1,) for name in ("strides", "lhs_dilation", "rhs_dilation"))
+        and attrs["groups"] == attrs["batch_groups"] == 1
+    )
     (padding,), (xs, ws, _), n, k = attrs["padding"], attrs["dimension_numbers"], tx.size, tw.size
     if not ones or tx.kind == "b" or not 0 < k <= n or tx.shape[xs[2]] != n or tw.shape[ws[2]] != k:
         return None
@@ -310,7 +352,8 @@ MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new arra
 
 # fmt: off
 RULES = {
-    neg: negated, not_: turned, select: chosen, clamp: limited, cast: converted, broadcast: spread, reshape: reshaped, concatenate: joined,
+    neg: negated, not_: turned, select: chosen, clamp: limited, cast: converted, broadcast: spread, reshape: reshaped,
+    concatenate: joined,
     dot_general: contracted, conv_general: convolved,
     argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: updated, gather: taken, sort: in_order,
     **dict.fromkeys(REDUCE, reduced),

@@ -39,7 +39,10 @@ def run_trips(writer, eqn):
     names = [writer.bind(r) for r in eqn.results]
     lines = [f"{name} = {text}" for name, text in zip(names, texts(state), strict=True)]
     counter, numbers = writer.fresh("i"), writer.constant(np.arange(eqn.attrs["trips"]), "trips")
-    held = [LazyOperand(name, r.type.shape, frozenset(() if r.type.shape else (NUMPY, ZERO))) for name, r in zip(names, eqn.results, strict=True)]
+    held = [
+        LazyOperand(name, r.type.shape, frozenset(() if r.type.shape else (NUMPY, ZERO)))
+        for name, r in zip(names, eqn.results, strict=True)
+    ]
     writer.held[body.params[0]] = LazyOperand(counter, (), frozenset([NUMPY]))
     writer.held.update((p, writer.hold(x).shared()) for p, x in zip(body.params[1:first], invariants, strict=True))
     writer.held.update(zip(body.params[first:], held, strict=True))

@@ -1,6 +1,21 @@
 """IR functions on XLA: lowering tables onto jax.lax, one file an op family, and the compiled callable."""
 
-from . import control, dense, elementwise, external, flow, indexing, linalg, reduction, shape, signal, sorting, special, transcendental, window
+from . import (
+    control,
+    dense,
+    elementwise,
+    external,
+    flow,
+    indexing,
+    linalg,
+    reduction,
+    shape,
+    signal,
+    sorting,
+    special,
+    transcendental,
+    window,
+)
 from .lower import lower
 from .table import XLA
 

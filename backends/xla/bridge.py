@@ -1,7 +1,9 @@
-"""JAX functions as IR functions: the jaxpr, equation by equation, into our ops; what has no counterpart stays JAX's own (`external`).
+"""JAX functions as IR functions: the jaxpr, equation by equation, into our ops; what has no counterpart stays JAX's own
+(`external`).
 
-An equation is translated where our op means the same on all values: `primitives` says how. A rule declines by returning None or
-raising IRTypeError, and what it gives must have the types that JAX states. Functions with derivative rules of their own stay opaque.
+An equation is translated where our op means the same on all values: `primitives` says how. A rule declines by returning
+None or raising IRTypeError, and what it gives must have the types that JAX states. Functions with derivative rules of
+their own stay opaque.
 """
 
 import functools
@@ -25,7 +27,8 @@ SMALL = 64  # constants up to this many elements stand in the program; larger on
 
 
 class Imported:
-    """func: the program; constants: arrays that are its last operands; tree: the structure of what the function returns."""
+    """func: the program; constants: arrays that are its last operands; tree: the structure of what the function
+    returns."""
 
     __slots__ = ("func", "constants", "tree")
 
@@ -59,11 +62,15 @@ def imported(function, tree, leaves):
 
     def flat(*values):
         values = iter(values)
-        args, kwargs = tree_util.tree_unflatten(tree, [x.value if isinstance(x, Fixed) else next(values) for x in leaves])
+        args, kwargs = tree_util.tree_unflatten(
+            tree, [x.value if isinstance(x, Fixed) else next(values) for x in leaves]
+        )
         return function(*args, **kwargs)
 
     with wide():
-        program, shape = jax.make_jaxpr(flat, return_shape=True)(*[jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=weak) for t, weak in given])
+        program, shape = jax.make_jaxpr(flat, return_shape=True)(
+            *[jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=weak) for t, weak in given]
+        )
     refuse_impure(program.jaxpr)
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "lambda")
     tree = tree_util.tree_structure(shape)
@@ -81,7 +88,9 @@ def translated(program, name, tree):
         for c in map(np.asarray, program.consts):
             if c.size > SMALL:
                 constants.append(c)
-            bound.append(build.param(Tensor(c.shape, c.dtype)) if c.size > SMALL else OPS["constant"](value=Constant(c)))
+            bound.append(
+                build.param(Tensor(c.shape, c.dtype)) if c.size > SMALL else OPS["constant"](value=Constant(c))
+            )
         results = translate(program.jaxpr, bound, operands)
     return Imported(build.finish(results), constants, tree)
 
@@ -112,7 +121,9 @@ def refuse_impure(jaxpr):
         if "callback" in name:
             raise NotImported(f"it calls back into Python ({name}): a JAX function in a program only computes")
         if name.startswith(DRAWS):
-            raise NotImported(f"it draws random numbers ({name}): draw outside, with np.random or jax.random, and pass what was drawn")
+            raise NotImported(
+                f"it draws random numbers ({name}): draw outside, with np.random or jax.random, and pass what was drawn"
+            )
 
 
 def equations(jaxpr):
@@ -179,7 +190,11 @@ def opaque(jaxpr, eqn, operands):
 
 
 def run_opaque(function, operands):
-    return external(*operands, function=function) if operands else Builder.current().emit(external, (), {"function": function})
+    return (
+        external(*operands, function=function)
+        if operands
+        else Builder.current().emit(external, (), {"function": function})
+    )
 
 
 def plain(function, args, kwargs):

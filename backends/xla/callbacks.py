@@ -1,7 +1,7 @@
 """Calls of Python from programs, with numbers of 64 bits whatever thread they come on.
 
-XLA runs what takes long on threads of its own, where 64-bit types are off unless the user has them on everywhere: what goes through a callback of
-JAX's is cut to 32 bits there. So such numbers pass as pairs of words.
+XLA runs what takes long on threads of its own, where 64-bit types are off unless the user has them on everywhere: what
+goes through a callback of JAX's is cut to 32 bits there. So such numbers pass as pairs of words.
 """
 
 import jax
@@ -51,11 +51,18 @@ def shape_of(t):
 
 
 def callback(via, run, results, operands, **how):
-    """`via(...)`, one of JAX's callbacks, of `run(*ndarrays) -> tuple of ndarrays`; `results` have shape and dtype each."""
+    """`via(...)`, one of JAX's callbacks, of `run(*ndarrays) -> tuple of ndarrays`; `results` have shape and dtype
+    each."""
     takes, gives = [np.dtype(x.dtype) for x in operands], [np.dtype(t.dtype) for t in results]
 
     def called(*xs):
         out = run(*map(numbers, map(np.asarray, xs), takes))
         return tuple(map(to_words, out, gives))
 
-    return tuple(map(from_words, via(recording_errors(called), tuple(map(shape_of, results)), *map(words, operands), **how), gives))
+    return tuple(
+        map(
+            from_words,
+            via(recording_errors(called), tuple(map(shape_of, results)), *map(words, operands), **how),
+            gives,
+        )
+    )

@@ -1,7 +1,7 @@
 """Complex products, quotients and whole powers to the bit, as NumPy computes them, for exact programs.
 
-NumPy multiplies arrays by instructions that round a product and a sum at once where the processor has them, and numbers by plain ones;
-it divides by the larger part of the divisor.  [Smith 1962; npy_cpow]
+NumPy multiplies arrays by instructions that round a product and a sum at once where the processor has them, and numbers
+by plain ones; it divides by the larger part of the divisor.  [Smith 1962; npy_cpow]
 """
 
 import functools
@@ -30,15 +30,21 @@ def rounded_product(x, y):
 
 def plain_product(x, y):
     a, b, c, d = parts(x, y)
-    return lax.complex(lower_rounded(rounded_product(a, c) - rounded_product(b, d)), lower_rounded(rounded_product(a, d) + rounded_product(b, c)))
+    return lax.complex(
+        lower_rounded(rounded_product(a, c) - rounded_product(b, d)),
+        lower_rounded(rounded_product(a, d) + rounded_product(b, c)),
+    )
 
 
 def product(x, y):
-    """Of arrays: the one product of each part that is not rounded by itself, XLA's compiler makes one instruction of with the sum."""
+    """Of arrays: the one product of each part that is not rounded by itself, XLA's compiler makes one instruction of
+    with the sum."""
     if not x.shape or not contracted(np.dtype(x.dtype)):
         return plain_product(x, y)
     a, b, c, d = parts(x, y)
-    return lax.complex(lower_rounded(lax.mul(a, c) - rounded_product(b, d)), lower_rounded(lax.mul(a, d) + rounded_product(b, c)))
+    return lax.complex(
+        lower_rounded(lax.mul(a, c) - rounded_product(b, d)), lower_rounded(lax.mul(a, d) + rounded_product(b, c))
+    )
 
 
 def quotient(x, y):
@@ -52,7 +58,9 @@ def quotient(x, y):
     re = pick(a + rounded_product(b, ratio), rounded_product(a, ratio) + b)
     im = pick(b - rounded_product(a, ratio), rounded_product(b, ratio) - a)
     zero = lax.bitwise_and(lax.eq(c, lax.full_like(c, 0)), lax.eq(d, lax.full_like(d, 0)))
-    ends = (lax.select(zero, divide(u, size[0]), rounded_product(lower_rounded(v), scale)) for u, v in ((a, re), (b, im)))
+    ends = (
+        lax.select(zero, divide(u, size[0]), rounded_product(lower_rounded(v), scale)) for u, v in ((a, re), (b, im))
+    )
     return lax.complex(*ends)
 
 
@@ -85,5 +93,9 @@ def rule_of(eqn):
     exponent = eqn.operands[1] if eqn.op is POW else None
     if isinstance(exponent, Lit):
         n = complex(exponent.value)
-        return functools.partial(power, int(n.real)) if not n.imag and n.real == int(n.real) and abs(n.real) < MOST else None
+        return (
+            functools.partial(power, int(n.real))
+            if not n.imag and n.real == int(n.real) and abs(n.real) < MOST
+            else None
+        )
     return {MUL: product, DIV: quotient}.get(eqn.op)

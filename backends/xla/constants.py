@@ -1,10 +1,11 @@
 """What XLA would compute in another order, and must not.
 
-Its simplifier (jax 0.10, every backend) makes `x + c + d` one sum and `x * c * d` one product with a constant, and one quotient
-of `x / y / z`. So `(x + 2**52) - 2**52`, which rounds x, would be x; and 0 * 1e200 * 1e200 would be NaN, for 1e400 is infinite.
+Its simplifier (jax 0.10, every backend) makes `x + c + d` one sum and `x * c * d` one product with a constant, and one
+quotient of `x / y / z`. So `(x + 2**52) - 2**52`, which rounds x, would be x; and 0 * 1e200 * 1e200 would be NaN, for
+1e400 is infinite.
 
-On CPUs a product that is fused with a sum is not rounded before it is added, and which are fused depends on the whole program. In exact
-programs everything that rounds is rounded by itself.
+On CPUs a product that is fused with a sum is not rounded before it is added, and which are fused depends on the whole
+program. In exact programs everything that rounds is rounded by itself.
 """
 
 import numpy as np
@@ -25,13 +26,17 @@ def kept_apart(func):
     found = set()
     for eqn in func.eqns:
         if eqn.op in SUMS + PRODUCTS and eqn.results[0].type.inexact:
-            found.update(x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None and merged(x.eqn, eqn))
+            found.update(
+                x.eqn for x in eqn.operands if isinstance(x, Value) and x.eqn is not None and merged(x.eqn, eqn)
+            )
     return found
 
 
 def rounds(eqn):
     """Whether an equation computes floats, element by element, that may have to be rounded."""
-    return "elementwise" in eqn.op.traits and not eqn.op.multiple and eqn.results[0].type.inexact and eqn.op not in ROUNDED
+    return (
+        "elementwise" in eqn.op.traits and not eqn.op.multiple and eqn.results[0].type.inexact and eqn.op not in ROUNDED
+    )
 
 
 def merged(first, then):

@@ -43,7 +43,9 @@ def loop_through_lax(attrs, *operands):
     n = limit[0] if limit else None if trips is None else np.int64(trips)
     order = schedule(body, attrs["carried"])
     if test is None:
-        return lax.fori_loop(np.int64(0), n, lambda i, now: tuple(lower(body, (i, *invariants, *now), order)), tuple(state))
+        return lax.fori_loop(
+            np.int64(0), n, lambda i, now: tuple(lower(body, (i, *invariants, *now), order)), tuple(state)
+        )
 
     def goes(carry):
         i, *now = carry
@@ -74,7 +76,8 @@ def lower_map(*operands, body, mapped, size):
 
 @functools.lru_cache(1024)
 def outlined(body, exact):
-    """One jit a function, so that all its calls share one trace and one XLA computation. exact: as it is while that trace is made."""
+    """One jit a function, so that all its calls share one trace and one XLA computation. exact: as it is while that
+    trace is made."""
     return jax.jit(function(body))
 
 

@@ -9,7 +9,9 @@ from .table import XLA
 
 
 def triangular(a, b, *, left, lower, transpose, conj, unit):
-    return lax.linalg.triangular_solve(a, b, left_side=left, lower=lower, transpose_a=transpose, conjugate_a=conj, unit_diagonal=unit)
+    return lax.linalg.triangular_solve(
+        a, b, left_side=left, lower=lower, transpose_a=transpose, conjugate_a=conj, unit_diagonal=unit
+    )
 
 
 def through_lu(a, b, *, transpose):
@@ -27,7 +29,11 @@ def inverse(order):
     """The permutations that undo others."""
     if order.ndim > 1:
         return jnp.argsort(order, axis=-1)
-    return jnp.zeros_like(order).at[order].set(jnp.arange(order.size, dtype=order.dtype), unique_indices=True, mode="promise_in_bounds")
+    return (
+        jnp.zeros_like(order)
+        .at[order]
+        .set(jnp.arange(order.size, dtype=order.dtype), unique_indices=True, mode="promise_in_bounds")
+    )
 
 
 def tridiagonal(dl, d, du, b):

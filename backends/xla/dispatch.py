@@ -36,7 +36,8 @@ class Setting:
 
 
 X64 = jax.enable_x64 if hasattr(jax.enable_x64, "value") else Setting()  # .value of its own takes half the time
-SCOPE = jax.enable_x64(True)  # one object, reused: 0.4 us an entry instead of 4; entered only where 64-bit types are off, so it always restores that
+# one object, reused: 0.4 us an entry instead of 4; entered only where 64-bit types are off, so it always restores that
+SCOPE = jax.enable_x64(True)
 
 
 def wide():
@@ -45,12 +46,13 @@ def wide():
 
 
 def program(find, name, native=True, exact=False, raising=False):
-    """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or raises.
+    """A callable on flat leaves. `find(types)` gives the IR function for the leaf types and which leaves it takes, or
+    raises.
 
     native: whether loops may run as machine code of ours where that pays.
     exact: whether each operation is rounded by itself, and sums keep their order wherever that is ours to say.
-    raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of FAILURES.
-    The result is one jax array where the function has one result, else a tuple of them.
+    raising: the last result is a status, and is not returned: where it is not 0, waiting for the `bearer` raises one of
+    FAILURES. The result is one jax array where the function has one result, else a tuple of them.
     """
 
     def run(*leaves):
@@ -67,20 +69,27 @@ def program(find, name, native=True, exact=False, raising=False):
     return under_jit(run)
 
 
-FAILURES = ValueError, RuntimeError, AttributeError  # where XLA runs a call at once, where it does not; and what cannot be waited for, in a trace
+# where XLA runs a call at once, where it does not; and what cannot be waited for, in a trace
+FAILURES = ValueError, RuntimeError, AttributeError
 
 
 def bearer(func):
-    """The result that bears the news of a failed check: the smallest that is computed, and has elements. None if there is none."""
+    """The result that bears the news of a failed check: the smallest that is computed, and has elements. None if there
+    is none."""
     *results, _ = func.results
-    sizes = {i: r.type.size for i, r in enumerate(results) if isinstance(r, Value) and r not in func.params and results.count(r) == 1 and r.type.size}
+    sizes = {
+        i: r.type.size
+        for i, r in enumerate(results)
+        if isinstance(r, Value) and r not in func.params and results.count(r) == 1 and r.type.size
+    }
     return min(sizes, key=sizes.get, default=None)
 
 
 def ahead(program, leaves, device=None, short=False):
     """Compile a program for leaves to come, which are not there yet: calls of it then find it compiled. Nothing is run.
 
-    leaves: (type, the type of Python's numbers that comes there or None) each; short: for calls without 64-bit types too.
+    leaves: (type, the type of Python's numbers that comes there or None) each; short: for calls without 64-bit types
+    too.
     """
     refuse_forked()
     place = None if device is None else jax.sharding.SingleDeviceSharding(device)
@@ -103,7 +112,8 @@ def narrow(func):
 
 
 def owned(array):
-    """A result as a writable ndarray that owns its memory: ndarrays do, large buffers of jax arrays are adopted, small ones copied.
+    """A result as a writable ndarray that owns its memory: ndarrays do, large buffers of jax arrays are adopted, small
+    ones copied.
 
     Only for results whose buffer nobody else holds (not an argument handed back).
     """
@@ -158,7 +168,8 @@ def settled(x):
     return np.asarray(x)
 
 
-word = struct.Struct("q").unpack_from  # the int64 that a result on the CPU is, waited for, in half the time that np.asarray takes
+# the int64 that a result on the CPU is, waited for, in half the time that np.asarray takes
+word = struct.Struct("q").unpack_from
 UNREADABLE = TypeError, BufferError  # what it raises elsewhere
 
 

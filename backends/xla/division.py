@@ -28,7 +28,12 @@ def exact_divisions(func):
     if not wide:
         return found
     for eqn in func.eqns:
-        if eqn.op in DECISIONS or eqn.op is cast and eqn.results[0].type.kind in "iu" and eqn.operands[0].type.kind == "f":
+        if (
+            eqn.op in DECISIONS
+            or eqn.op is cast
+            and eqn.results[0].type.kind in "iu"
+            and eqn.operands[0].type.kind == "f"
+        ):
             found |= wide & upstream(eqn)
     return found
 
@@ -55,4 +60,5 @@ def divide(x, y):
     if not x.shape:
         return lax.div(x, lax.optimization_barrier(y))
     zero = jnp.zeros_like(x)
-    return lax.div(x, y - zero * lax.min(lax.abs(x), zero))  # y, a signed zero too, in a form nothing takes for a scalar
+    # y, a signed zero too, in a form nothing takes for a scalar
+    return lax.div(x, y - zero * lax.min(lax.abs(x), zero))

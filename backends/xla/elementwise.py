@@ -1,14 +1,57 @@
 """XLA lowering of the elementwise ops, mended where XLA's own meaning is not NumPy's."""
-# ruff: noqa: I001, the names of a family fill lines
+
 
 import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
 from ...ir.ops.elementwise import (
-    abs, add, and_, bitcast, cast, cbrt, ceil, clamp, clz, conj, copysign, div, eq, floor, ge, gt, imag, integer_pow, is_finite, le, lt,
-    make_complex, maximum, minimum, mul, ne, neg, nextafter, not_, or_, population_count, quotient, real, rem, round, rounded, rsqrt,
-    select, shift_left, shift_right, sign, sqrt, strong_mul, sub, trunc, xor,
+    abs,
+    add,
+    and_,
+    bitcast,
+    cast,
+    cbrt,
+    ceil,
+    clamp,
+    clz,
+    conj,
+    copysign,
+    div,
+    eq,
+    floor,
+    ge,
+    gt,
+    imag,
+    integer_pow,
+    is_finite,
+    le,
+    lt,
+    make_complex,
+    maximum,
+    minimum,
+    mul,
+    ne,
+    neg,
+    nextafter,
+    not_,
+    or_,
+    population_count,
+    quotient,
+    real,
+    rem,
+    round,
+    rounded,
+    rsqrt,
+    select,
+    shift_left,
+    shift_right,
+    sign,
+    sqrt,
+    strong_mul,
+    sub,
+    trunc,
+    xor,
 )
 from .table import XLA
 
@@ -35,7 +78,9 @@ def whole_or_nothing(f):
 
 def lower_abs(x):
     if is_complex(x):  # infinite if either part is, NaN beside it or not
-        infinite = lax.bitwise_or(*(lax.eq(lax.abs(part), lax.full_like(part, np.inf)) for part in (lax.real(x), lax.imag(x))))
+        infinite = lax.bitwise_or(
+            *(lax.eq(lax.abs(part), lax.full_like(part, np.inf)) for part in (lax.real(x), lax.imag(x)))
+        )
         return lax.select(infinite, lax.full_like(lax.real(x), np.inf), lax.abs(x))
     return x if np.issubdtype(x.dtype, np.unsignedinteger) else lax.abs(x)
 
@@ -47,7 +92,8 @@ def lower_integer_pow(x, *, n):
 
 
 def lower_rounded(x):
-    """What a choice gives is not contracted with what is added to it. That x < x / 2 tells x < 0, LLVM does not know of a square either."""
+    """What a choice gives is not contracted with what is added to it. That x < x / 2 tells x < 0, LLVM does not know of
+    a square either."""
     if is_complex(x):
         return lax.complex(lower_rounded(lax.real(x)), lower_rounded(lax.imag(x)))
     x = lax.reduce_precision(x, 5, 10) if x.dtype == np.float16 else x  # which is computed in float32
@@ -58,7 +104,8 @@ def lower_clamp(low, x, high):
     if not np.issubdtype(x.dtype, np.floating):
         return lax.min(lax.max(x, low), high)
     for beyond, bound in ((lax.lt, low), (lax.gt, high)):
-        x = lax.select(lax.bitwise_or(beyond(x, bound), lax.ne(bound, bound)), bound, x)  # LLVM knows that a constant is no NaN
+        # LLVM knows that a constant is no NaN
+        x = lax.select(lax.bitwise_or(beyond(x, bound), lax.ne(bound, bound)), bound, x)
     return x
 
 
@@ -105,13 +152,15 @@ def lower_cast(x, *, dtype):
         x = lax.real(x)
     if np.issubdtype(x.dtype, np.floating) and dtype.kind in "iu":
         return float_to_integer(x, dtype)
-    if x.dtype == bool and dtype.kind != "b":  # of a conversion XLA would make x * mask a choice, which loses NaN, infinities and -0.0
+    # of a conversion XLA would make x * mask a choice, which loses NaN, infinities and -0.0
+    if x.dtype == bool and dtype.kind != "b":
         return lax.select(x, lax.full_like(x, 1, dtype), lax.full_like(x, 0, dtype))
     return lax.convert_element_type(x, dtype)
 
 
 def float_to_integer(x, dtype):
-    """As x86-64 has it, out of range and of NaN too: through int32 or int64, whose smallest number stands for what does not fit.
+    """As x86-64 has it, out of range and of NaN too: through int32 or int64, whose smallest number stands for what does
+    not fit.
 
     XLA's conversion gives the nearest number of what is too small.
     """
@@ -120,7 +169,9 @@ def float_to_integer(x, dtype):
     if dtype == np.uint64:
         low = lax.lt(x, lax.full_like(x, 2.0**63))
         above = lax.bitwise_xor(float_to_integer(x - 2.0**63, np.dtype(np.int64)), np.int64(-(2**63)))
-        return lax.convert_element_type(lax.select(lax.bitwise_or(low, x != x), float_to_integer(x, np.dtype(np.int64)), above), dtype)
+        return lax.convert_element_type(
+            lax.select(lax.bitwise_or(low, x != x), float_to_integer(x, np.dtype(np.int64)), above), dtype
+        )
     wide = np.dtype(np.int64 if dtype in (np.int64, np.uint32) else np.int32)
     fits = lax.lt(x, lax.full_like(x, 2.0 ** (8 * wide.itemsize - 1)))
     whole = lax.select(fits, lax.convert_element_type(x, wide), lax.full_like(x, np.iinfo(wide).min, wide))
@@ -158,7 +209,8 @@ XLA.add({
     trunc:             jnp.trunc,
     round:             lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
     rounded:           lower_rounded,
-    is_finite:         lambda x: lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x))) if is_complex(x) else lax.is_finite(x),
+    is_finite:         lambda x: lax.bitwise_and(lax.is_finite(lax.real(x)),
+        lax.is_finite(lax.imag(x))) if is_complex(x) else lax.is_finite(x),
     eq:                lax.eq,
     ne:                lax.ne,
     lt:                lax.lt,

@@ -1,9 +1,9 @@
 """Compiled programs as bytes, through jax's own persistent compilation cache, which has the one public form of them.
 
-jax keeps executables as files in one directory a process, under names that are digests of the lowered module, of versions, devices
-and options. Where the user has given it no directory it gets one of ours, private and empty: what is compiled while `collecting`
-is read from there, and what was kept from another process is `placed` there before it is asked for. Nothing else is written to it.
-The machine code of native nests is collected and placed with them.
+jax keeps executables as files in one directory a process, under names that are digests of the lowered module, of
+versions, devices and options. Where the user has given it no directory it gets one of ours, private and empty: what is
+compiled while `collecting` is read from there, and what was kept from another process is `placed` there before it is
+asked for. Nothing else is written to it. The machine code of native nests is collected and placed with them.
 """
 
 import atexit
@@ -21,7 +21,8 @@ from ..native.build import LOGS, OBJECTS
 
 DIRECTORY, LEAST = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
 ASIDE, NEST = "aside", "nest-"
-OBJECT_FILES = b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa"  # how they begin: LLVM ends the process over anything else
+# how they begin: LLVM ends the process over anything else
+OBJECT_FILES = b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa"
 LOCK = threading.Lock()
 _own = []  # [the directory], once there is one
 
@@ -29,7 +30,12 @@ _own = []  # [the directory], once there is one
 def machine():
     """What a compiled program depends on: the devices, and the versions that run them."""
     devices = jax.devices()
-    return [jax.__version__, backend.get_backend().platform_version, len(devices), *sorted({f"{d.platform} {d.device_kind}" for d in devices})]
+    return [
+        jax.__version__,
+        backend.get_backend().platform_version,
+        len(devices),
+        *sorted({f"{d.platform} {d.device_kind}" for d in devices}),
+    ]
 
 
 def directory():
@@ -70,7 +76,8 @@ def placed(files):
 def collecting(files, fresh):
     """Within: `files` receives each executable that is compiled, by name.
 
-    fresh: those of this process are out of the way meanwhile, so that one of the same module is compiled and received too.
+    fresh: those of this process are out of the way meanwhile, so that one of the same module is compiled and received
+    too.
     """
     home = directory()
     if home is None:

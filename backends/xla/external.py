@@ -1,5 +1,5 @@
-"""Functions the IR does not look into: those of JAX, which lowering calls, and for which jax.jvp, jax.vjp and jax.vmap answer the
-transforms; and those that run in Python on the host."""
+"""Functions the IR does not look into: those of JAX, which lowering calls, and for which jax.jvp, jax.vjp and jax.vmap
+answer the transforms; and those that run in Python on the host."""
 
 import functools
 
@@ -74,7 +74,8 @@ class JaxFunction(Foreign):
 
         with self.refusals("forward"), wide():
             program = jax.make_jaxpr(tangent)(*shapes((*types, *(types[i] for i in moving))))
-            if any(e.primitive.name.startswith("custom_lin") for e in program.jaxpr.eqns):  # a custom_vjp is refused only here
+            # a custom_vjp is refused only here
+            if any(e.primitive.name.startswith("custom_lin") for e in program.jaxpr.eqns):
                 jax.jit(jaxpr_as_fun(program)).lower(*(v.aval for v in program.jaxpr.invars))
         run = jaxpr_as_fun(program)
         return JaxFunction(lambda *xs: tuple(run(*xs)), f"t_{self.__name__}")
@@ -134,7 +135,8 @@ def exchanged(xs, places, some):
 
 
 class HostFunction(Foreign):
-    """`function(*NumPy arrays) -> tuple of them`, pure, called on the host; `given(types)` are the types of its results.
+    """`function(*NumPy arrays) -> tuple of them`, pure, called on the host; `given(types)` are the types of its
+    results.
 
     It has no derivative: it stands in functions that bring a rule.
     """
@@ -151,7 +153,13 @@ class HostFunction(Foreign):
         return tuple(map(np.asarray, self.function(*map(np.asarray, arrays))))
 
     def lower(self, *values):
-        return callback(jax.pure_callback, self, tuple(shapes(self.given(tuple(map(type_of, values))))), values, vmap_method="sequential")
+        return callback(
+            jax.pure_callback,
+            self,
+            tuple(shapes(self.given(tuple(map(type_of, values))))),
+            values,
+            vmap_method="sequential",
+        )
 
     def tangent(self, types, moving):
         raise IRTypeError(f"{self.__name__} runs on the host, and has no derivative there")
@@ -167,7 +175,9 @@ class HostFunction(Foreign):
             return x[k] if flag else x
 
         def every(*arrays):
-            return tuple(map(np.stack, zip(*(self(*(lane(x, k, f) for x, f in zip(arrays, flags))) for k in range(size)))))
+            return tuple(
+                map(np.stack, zip(*(self(*(lane(x, k, f) for x, f in zip(arrays, flags))) for k in range(size))))
+            )
 
         def given(types):
             single = self.given(tuple(t.like(t.shape[1:]) if f else t for t, f in zip(types, flags)))
@@ -180,7 +190,9 @@ def lower_pointwise(*xs, function):
     def run(*xs):
         return (pointwise.body(*xs, function=function),)
 
-    return callback(jax.pure_callback, run, [jax.ShapeDtypeStruct(xs[-1].shape, xs[-1].dtype)], xs, vmap_method="broadcast_all")[0]
+    return callback(
+        jax.pure_callback, run, [jax.ShapeDtypeStruct(xs[-1].shape, xs[-1].dtype)], xs, vmap_method="broadcast_all"
+    )[0]
 
 
 XLA[pointwise] = lower_pointwise

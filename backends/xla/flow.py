@@ -13,7 +13,8 @@ XLA.add({stop_gradient: lambda x: x})
 
 @XLA.rule(apart)
 def lower_apart(*operands, body):
-    """A barrier keeps XLA from merging. On CPUs it does not keep it from beginning early, and holding all it makes: a branch does."""
+    """A barrier keeps XLA from merging. On CPUs it does not keep it from beginning early, and holding all it makes: a
+    branch does."""
     run = function(body)
     held = lambda *xs: run(*lax.optimization_barrier(xs))
     nothing = lambda *xs: tuple(lax.full(r.type.shape, 0, r.type.dtype) for r in body.results)

@@ -1,10 +1,10 @@
 """Long elementwise chains with several readers: which of their values are computed once.
 
-XLA fuses what is cheap to compute into every reader of it, and so computes it again for each. Where a chain runs through a
-whole program, as the sum that a residual network carries from layer to layer, each of n layers computes all before it once more:
-n^2 code to compile and to run. So a value that several equations read, and that takes many fusable equations to compute, is
-computed in a branch that is always taken: nothing is fused into or out of a branch. `optimization_barrier` does not do it,
-for XLA's CPU compiler drops barriers before it fuses.
+XLA fuses what is cheap to compute into every reader of it, and so computes it again for each. Where a chain runs
+through a whole program, as the sum that a residual network carries from layer to layer, each of n layers computes all
+before it once more: n^2 code to compile and to run. So a value that several equations read, and that takes many fusable
+equations to compute, is computed in a branch that is always taken: nothing is fused into or out of a branch.
+`optimization_barrier` does not do it, for XLA's CPU compiler drops barriers before it fuses.
 
 Source of what is cheap: InstructionFusion::IsExpensive of XLA.
 """
@@ -33,10 +33,15 @@ GROWTH = 16384  # equations computed again, in all, from which XLA's time matter
 
 
 def materialized(func):
-    """`func.eqns` in an order in which they can run, those that compute a long shared value, or sums before exponentials, together as a Fence."""
+    """`func.eqns` in an order in which they can run, those that compute a long shared value, or sums before
+    exponentials, together as a Fence."""
     users = readers(func)
     place = {eqn: k for k, eqn in enumerate(func.eqns)}
-    chosen = {eqn for eqn, _, made in roots(func, users, LONG) if made} if len(func.eqns) >= LONG and grows(func, users) else set()
+    chosen = (
+        {eqn for eqn, _, made in roots(func, users, LONG) if made}
+        if len(func.eqns) >= LONG and grows(func, users)
+        else set()
+    )
     sums = before_exponentials(func, users)
     sums = {*sums} - {*quicker_as_products(sums)} - chosen
     if not chosen and not sums:
@@ -68,9 +73,11 @@ def roots(func, users, long):
     """(equation, how many equations XLA runs for it, whether it was made a root) for each that XLA computes once.
 
     What is read at other indices is not the same to XLA: behind each move of a value, all it takes is counted again.
-    Those are what is not cheap, what nothing reads but the caller, and what has several readers and takes `long` equations.
+    Those are what is not cheap, what nothing reads but the caller, and what has several readers and takes `long`
+    equations.
     """
-    behind, moved, moves = {}, {}, 0  # value: the equations it takes, but for what is computed once, as bits by their places
+    # value: the equations it takes, but for what is computed once, as bits by their places
+    behind, moved, moves = {}, {}, 0
     for place, eqn in enumerate(func.eqns):
         own, bits = 1 << place, 0
         for x in dict.fromkeys(eqn.operands):
@@ -104,7 +111,8 @@ def grows(func, users):
 
 
 def only_for(eqn, users, others):
-    """The cheap equations whose results nothing but `eqn` needs, and `eqn`; not those of `others`, which have a branch of their own."""
+    """The cheap equations whose results nothing but `eqn` needs, and `eqn`; not those of `others`, which have a branch
+    of their own."""
     found, todo = {eqn}, [eqn]
     while todo:
         for x in todo.pop().operands:
@@ -116,7 +124,8 @@ def only_for(eqn, users, others):
 
 
 def cheap_for(eqn, others):
-    """The cheap equations that are computed for `eqn`, whoever else reads them, up to SEVERAL; not those of `others`."""
+    """The cheap equations that are computed for `eqn`, whoever else reads them, up to SEVERAL; not those of
+    `others`."""
     found, todo = set(), [eqn]
     while todo and len(found) < SEVERAL:
         for x in todo.pop(0).operands:
@@ -128,7 +137,8 @@ def cheap_for(eqn, others):
 
 
 def on_cpus(operands):
-    """`always` of some operand, on CPUs; elsewhere, and without operands, just True: then XLA sees that there is no choice."""
+    """`always` of some operand, on CPUs; elsewhere, and without operands, just True: then XLA sees that there is no
+    choice."""
     known = next((x for x in operands if x.size and x.dtype != bool), None)
     return np.True_ if known is None else by_platform(known, cpu=always, default=lambda x: np.True_)
 

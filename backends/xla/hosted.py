@@ -49,7 +49,8 @@ def recording_errors(function):
 def original(failure):
     """The exception of Python's that a failure of XLA's stands for, or the failure."""
     found = re.search(r"<exception (\d+) of Python's>", text := str(failure))
-    if found is None and re.search(r"callback.*^KeyboardInterrupt\b", text, re.DOTALL | re.MULTILINE):  # it came in JAX's own part of the call
+    # it came in JAX's own part of the call
+    if found is None and re.search(r"callback.*^KeyboardInterrupt\b", text, re.DOTALL | re.MULTILINE):
         return KeyboardInterrupt()
     return RAISED.pop(int(found[1]), failure) if found else failure
 

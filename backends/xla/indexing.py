@@ -21,9 +21,14 @@ def wide(indices):
     return indices.astype(jnp.int32) if indices.dtype.itemsize < 4 else indices
 
 
-def gather_(x, indices, *, sizes, offset_dims, collapsed, start_index_map, operand_batch, indices_batch, mode, fill, unique):
+def gather_(
+    x, indices, *, sizes, offset_dims, collapsed, start_index_map, operand_batch, indices_batch, mode, fill, unique
+):
     if 0 in (*indices.shape[:-1], *(k for a, k in enumerate(sizes) if a not in operand_batch)):
-        shape = iter(indices.shape[:-1]), (k for a, k in enumerate(sizes) if a not in collapsed and a not in operand_batch)
+        shape = (
+            iter(indices.shape[:-1]),
+            (k for a, k in enumerate(sizes) if a not in collapsed and a not in operand_batch),
+        )
         return jnp.zeros([next(shape[d in offset_dims]) for d in range(indices.ndim - 1 + len(offset_dims))], x.dtype)
     dims = lax.GatherDimensionNumbers(offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
     fill = fill if mode == "fill" else None
@@ -31,7 +36,9 @@ def gather_(x, indices, *, sizes, offset_dims, collapsed, start_index_map, opera
 
 
 def scatters(function):
-    def run(x, indices, updates, *, offset_dims, collapsed, start_index_map, operand_batch, indices_batch, mode, unique):
+    def run(
+        x, indices, updates, *, offset_dims, collapsed, start_index_map, operand_batch, indices_batch, mode, unique
+    ):
         if 0 in (x.size, updates.size):
             return x
         shape = x.shape
@@ -53,13 +60,18 @@ def overwrite(x, indices, updates, dims, *, unique_indices, mode):
         return ordered(x, indices, updates, dims, mode)
 
     once = unique_indices or math.prod(indices.shape[:-1]) <= 1
-    return in_order(x, indices, updates) if once else lax.platform_dependent(x, indices, updates, cpu=in_order, default=last_wins)
+    return (
+        in_order(x, indices, updates)
+        if once
+        else lax.platform_dependent(x, indices, updates, cpu=in_order, default=last_wins)
+    )
 
 
 def ordered(x, indices, updates, dims, mode):
     """Scatter of which the last update wins: the greatest number of an update to reach an element names its winner.
 
-    One winner and nothing else is then added to nothing (-0.0, for 0.0 + -0.0 is 0.0), which any order of addition survives.
+    One winner and nothing else is then added to nothing (-0.0, for 0.0 + -0.0 is 0.0), which any order of addition
+    survives.
     """
     if x.dtype == bool:
         return ordered(x.astype(jnp.uint8), indices, updates.astype(jnp.uint8), dims, mode).astype(bool)

@@ -1,9 +1,10 @@
 """XLA lowering of products: of the spellings of one product, one that XLA's CPU compiler is fast at.
 
-Measured by benchmarks/products.py, jax 0.10. A float64 product over the first axis of its left factor takes twice as long as one of the
-transposed factor, put down in memory; where both factors lie the wrong way round it is the product the other way round that is transposed.
-A complex product takes twice as long as its four real ones, and over the first axis of a matrix with a vector longer than the other way
-round. XLA undoes transposes beside products, unless a barrier keeps them.
+Measured by benchmarks/products.py, jax 0.10. A float64 product over the first axis of its left factor takes twice as
+long as one of the transposed factor, put down in memory; where both factors lie the wrong way round it is the product
+the other way round that is transposed. A complex product takes twice as long as its four real ones, and over the first
+axis of a matrix with a vector longer than the other way round. XLA undoes transposes beside products, unless a barrier
+keeps them.
 """
 
 import math
@@ -19,16 +20,20 @@ from .platforms import by_platform
 from .table import XLA
 
 FEW = 64  # terms or rows from which transposing something else pays; measured by benchmarks/products.py
-LARGE = 1 << 20  # elements from which a matrix that need not be in memory is not put there; re-measured by benchmarks/tune.py
+# elements from which a matrix that need not be in memory is not put there; re-measured by benchmarks/tune.py
+LARGE = 1 << 20
 THIN = 32  # rows up to which float32 products are slow the wrong way round; measured by benchmarks/products.py
 
 
 def product(x, y, *, contract, batch):
-    """`dot_general`, as it is spelled best on the platform the program is compiled for; as it stands where that may change no bit."""
+    """`dot_general`, as it is spelled best on the platform the program is compiled for; as it stands where that may
+    change no bit."""
     spelled = None if ONLY_EXACT.get() else spelling(x, y, contract, batch)
     if spelled is None:
         return plain(x, y, contract, batch)
-    return by_platform(x, y, cpu=lambda x, y: spelled(x, y, contract), default=lambda x, y: plain(x, y, contract, batch))
+    return by_platform(
+        x, y, cpu=lambda x, y: spelled(x, y, contract), default=lambda x, y: plain(x, y, contract, batch)
+    )
 
 
 def plain(x, y, contract, batch=((), ())):
@@ -37,17 +42,21 @@ def plain(x, y, contract, batch=((), ())):
 
 
 def fused(x, y, *, contract, batch):
-    """A matrix times a vector as a sum of products, into which XLA fuses what the matrix is computed from: it is never in memory."""
+    """A matrix times a vector as a sum of products, into which XLA fuses what the matrix is computed from: it is never
+    in memory."""
 
     def summed(x, y):
         matrix, vector, (over,) = (x, y, contract[0]) if x.ndim == 2 else (y, x, contract[1])
-        return lax.reduce(matrix * lax.broadcast_in_dim(vector, matrix.shape, (over,)), np.zeros((), x.dtype)[()], lax.add, (over,))
+        return lax.reduce(
+            matrix * lax.broadcast_in_dim(vector, matrix.shape, (over,)), np.zeros((), x.dtype)[()], lax.add, (over,)
+        )
 
     return by_platform(x, y, cpu=summed, default=lambda x, y: plain(x, y, contract, batch))
 
 
 def computed_for(func):
-    """The products of a vector and a large matrix that is computed, element by element, for the product alone; none in exact programs."""
+    """The products of a vector and a large matrix that is computed, element by element, for the product alone; none in
+    exact programs."""
     reads = Counter(x for e in func.eqns for x in e.operands) + Counter(func.results)
     alone = lambda x: isinstance(x, Value) and x.eqn is not None and "elementwise" in x.eqn.op.traits and reads[x] == 1
     found = []
@@ -56,7 +65,12 @@ def computed_for(func):
     for eqn in func.eqns:
         if eqn.op is dot_general and len(eqn.attrs["contract"][0]) == 1 and not eqn.attrs["batch"][0]:
             one, two = sorted(eqn.operands, key=lambda x: x.type.ndim)
-            if (one.type.ndim, two.type.ndim) == (1, 2) and two.type.size >= LARGE and two.type.kind == "f" and alone(two):
+            if (
+                (one.type.ndim, two.type.ndim) == (1, 2)
+                and two.type.size >= LARGE
+                and two.type.kind == "f"
+                and alone(two)
+            ):
                 found.append(eqn)
     return found
 
@@ -77,7 +91,13 @@ def spelling(x, y, contract, batch):
         return None
     m, n = x.size // k, y.size // k
     if x.dtype.kind == "c":
-        return in_real_parts if min(k, m, n) >= FEW else the_other_way_round if y.ndim == len(contract[1]) and are_leading(x, contract[0]) else None
+        return (
+            in_real_parts
+            if min(k, m, n) >= FEW
+            else the_other_way_round
+            if y.ndim == len(contract[1]) and are_leading(x, contract[0])
+            else None
+        )
     if not are_leading(x, contract[0]) or min(m, n) <= 1:
         return None
     wide = x.dtype.itemsize == 8

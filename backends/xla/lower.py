@@ -24,7 +24,8 @@ SAME_MEMORY = (reshape, transpose)
 
 
 def marks(func):
-    """(divisions that must not become products, results that are rounded before they are used): what a part of a function does not tell."""
+    """(divisions that must not become products, results that are rounded before they are used): what a part of a
+    function does not tell."""
     return exact_divisions(func), kept_apart(func)
 
 
@@ -32,16 +33,19 @@ def lower(func, operands, order=None, marked=(set(), set())):
     """The results of `func` on jax values, as a list. 64-bit types must be enabled by the caller.
 
     order: its equations as `fence.schedule` puts them; those of a fence are run in a branch that is always
-    taken, which the counter of the loop, the first operand, decides in a way that XLA does not see. Without it, `func` is no body of a
-    loop, and is fenced as `materialized` says, on CPUs: there some operand decides.
+    taken, which the counter of the loop, the first operand, decides in a way that XLA does not see. Without it, `func`
+    is no body of a loop, and is fenced as `materialized` says, on CPUs: there some operand decides.
     marked: its equations that are among the `marks` of the function it is a part of.
     """
     env, counted = dict(zip(func.params, operands, strict=True)), order is not None
     order = order if counted else materialized(func)
-    ready = {r for item in order if isinstance(item, Fence) for r in item.results}  # nothing is fused with these, so their stores are safe
+    # nothing is fused with these, so their stores are safe
+    ready = {r for item in order if isinstance(item, Fence) for r in item.results}
     stores = [eqn for eqn in overlapping_stores(func) if eqn.operands[1] not in ready]
     divisions, rounded = (own | more for own, more in zip(marks(func), marked))
-    special = dict.fromkeys(stores, store_apart) | dict.fromkeys(divisions, divide) | dict.fromkeys(computed_for(func), fused)
+    special = (
+        dict.fromkeys(stores, store_apart) | dict.fromkeys(divisions, divide) | dict.fromkeys(computed_for(func), fused)
+    )
     special |= {eqn: PLAIN[eqn.op] for eqn in dear_sums(func)}
     special |= {eqn: WITHOUT_NAN[eqn.op] for eqn in restored(func)}
     special |= dict.fromkeys(quicker_as_products(before_exponentials(func, readers(func))), as_product)
@@ -73,7 +77,8 @@ def lower(func, operands, order=None, marked=(set(), set())):
 
     def fenced(fence):
         needed = {*fence.results, *(x for eqn in fence.eqns for x in (*eqn.operands, around.get(eqn)))}
-        inner = {x: env[x] for x in needed if x in env and not isinstance(x, Lit)}  # numbers are made where they are used
+        # numbers are made where they are used
+        inner = {x: env[x] for x in needed if x in env and not isinstance(x, Lit)}
         for eqn in fence.eqns:
             run(eqn, inner)
         return [read(r, inner) for r in fence.results]
@@ -88,7 +93,8 @@ def lower(func, operands, order=None, marked=(set(), set())):
 
 
 def other(x):
-    """A number that a result of a fence is not, if it is a literal: what both branches give does not pass through them."""
+    """A number that a result of a fence is not, if it is a literal: what both branches give does not pass through
+    them."""
     return int(x.value == 0) if isinstance(x, Lit) else 0
 
 
@@ -107,7 +113,8 @@ def overlapping_stores(func):
 
 
 def _reads(store, place):
-    """Whether an update depends on the memory of the array, but for the elements replaced: only what was computed after it need be looked at."""
+    """Whether an update depends on the memory of the array, but for the elements replaced: only what was computed after
+    it need be looked at."""
     array, update, *starts = store.operands
     whole = array
     while isinstance(array, Value) and array.eqn is not None and array.eqn.op in SAME_MEMORY:
@@ -121,7 +128,12 @@ def _reads(store, place):
             return True
         if isinstance(x, Value) and (x, alike) not in seen and place.get(x, -1) > first:
             seen.add((x, alike))
-            own = x.eqn.op is dynamic_slice and x.eqn.operands[0] is whole and list(x.eqn.operands[1:]) == starts and x.type is update.type
+            own = (
+                x.eqn.op is dynamic_slice
+                and x.eqn.operands[0] is whole
+                and list(x.eqn.operands[1:]) == starts
+                and x.type is update.type
+            )
             if not (own and alike):
                 alike = alike and "elementwise" in x.eqn.op.traits and x.type.shape == update.type.shape
                 todo += [(y, alike) for y in x.eqn.operands]

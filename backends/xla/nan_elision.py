@@ -1,8 +1,9 @@
-"""Extremes that need not carry NaN, because it comes back without them: `exp(x - max(x))` over its own sum is NaN with x.
+"""Extremes that need not carry NaN, because it comes back without them: `exp(x - max(x))` over its own sum is NaN with
+x.
 
-Where one element is NaN, NumPy's maximum is NaN; XLA's CPU compiler loses it in large arrays, and a maximum that carries it costs
-(`reduction.with_nan`). Call an index along the axes that stay *bad* if x has NaN there. A maximum without NaN is wrong at bad indices only.
-What is computed from it is followed through the function, as one of these:
+Where one element is NaN, NumPy's maximum is NaN; XLA's CPU compiler loses it in large arrays, and a maximum that
+carries it costs (`reduction.with_nan`). Call an index along the axes that stay *bad* if x has NaN there. A maximum
+without NaN is wrong at bad indices only. What is computed from it is followed through the function, as one of these:
 
     WRONG      may be another number at bad indices
     PARTLY     so too, but NaN wherever x is
@@ -11,8 +12,9 @@ What is computed from it is followed through the function, as one of these:
     WHOLLY     right, and NaN at bad indices
     WITH       right, and NaN wherever x is
 
-What is PARTLY NaN is WHOLLY so once it is summed along the axes of the maximum, and most ops keep the NaN of an operand. What is nothing of
-these is right. Where all that is returned is right, any number will do where an element is NaN.
+What is PARTLY NaN is WHOLLY so once it is summed along the axes of the maximum, and most ops keep the NaN of an
+operand. What is nothing of these is right. Where all that is returned is right, any number will do where an element is
+NaN.
 """
 
 from ...ir.core import Value
@@ -32,7 +34,11 @@ FIRST_KEEPS_NAN = {OPS["strong_mul"]}  # that of the first operand
 
 def restored(func):
     """The extremes of floats in `func` for which any number will do where an element is NaN."""
-    found = {k: e for k, e in enumerate(func.eqns) if e.op in (reduce_max, reduce_min) and isinstance(e.operands[0], Value) and e.attrs["axes"]}
+    found = {
+        k: e
+        for k, e in enumerate(func.eqns)
+        if e.op in (reduce_max, reduce_min) and isinstance(e.operands[0], Value) and e.attrs["axes"]
+    }
     found = {k: eqn for k, eqn in found.items() if eqn.operands[0].type.kind == "f"}
     last = {x: k for k, eqn in enumerate(func.eqns) for x in eqn.operands} if found else {}
     return [eqn for k, eqn in found.items() if comes_back(func, eqn, k, last)]
@@ -42,7 +48,8 @@ def comes_back(func, extreme, place, last):
     """last: {value: the place of the last equation that reads it}"""
     (x,), axes = extreme.operands, extreme.attrs["axes"]
     stay = tuple(a for a in range(x.type.ndim) if a not in axes)
-    known = {extreme.results[0]: (WRONG, stay), x: (WITH, tuple(range(x.type.ndim)))}  # (what it is, the axis of x along each of its own or None)
+    # (what it is, the axis of x along each of its own or None)
+    known = {extreme.results[0]: (WRONG, stay), x: (WITH, tuple(range(x.type.ndim)))}
     end = last.get(extreme.results[0], place)
     while place < end:
         place += 1
@@ -68,10 +75,18 @@ def transfer(eqn, read, axes, stay):
     if eqn.op is reshape and kind in (WRONG, WHOLLY):
         return reshaped_axes(kind, along, eqn.operands[0].type.shape, eqn.results[0].type.shape)
     if eqn.op is reduce_sum:
-        return NOTHING if kind == SOMEWHERE and not eqn.results[0].type.shape else summed(kind, along, eqn.attrs["axes"], axes, stay)
+        return (
+            NOTHING
+            if kind == SOMEWHERE and not eqn.results[0].type.shape
+            else summed(kind, along, eqn.attrs["axes"], axes, stay)
+        )
     if eqn.op is dot_general:
-        parts = [kind == PARTLY and {*axes} <= {*over} for (kind, _), over in zip(read, eqn.attrs["contract"], strict=True)]
-        return NOTHING if any(part and other[0] in RIGHT for part, other in zip(parts, read[::-1], strict=True)) else None
+        parts = [
+            kind == PARTLY and {*axes} <= {*over} for (kind, _), over in zip(read, eqn.attrs["contract"], strict=True)
+        ]
+        return (
+            NOTHING if any(part and other[0] in RIGHT for part, other in zip(parts, read[::-1], strict=True)) else None
+        )
     if eqn.op is gather:
         return (ANYWHERE, None) if kind in (WRONG, PARTLY) and read[1] is NOTHING else None
     return together(eqn.op, read, stay) if "elementwise" in eqn.op.traits else None
@@ -80,7 +95,9 @@ def transfer(eqn, read, axes, stay):
 def reshaped_axes(kind, along, before, after):
     """Axes of one element come and go."""
     kept = [(n, a) for n, a in zip(before, along) if n != 1]
-    if [n for n, _ in kept] != [n for n in after if n != 1] or any(a is not None for n, a in zip(before, along) if n == 1):
+    if [n for n, _ in kept] != [n for n in after if n != 1] or any(
+        a is not None for n, a in zip(before, along) if n == 1
+    ):
         return None
     left = iter(kept)
     return kind, tuple(None if n == 1 else next(left)[1] for n in after)

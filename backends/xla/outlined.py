@@ -1,7 +1,8 @@
-"""A program as a chain of executables: its pieces (`ir/outline.py`), one after the other, those that are alike compiled once.
+"""A program as a chain of executables: its pieces (`ir/outline.py`), one after the other, those that are alike compiled
+once.
 
-Values pass from piece to piece in memory, as jax arrays; what no later piece reads is let go at once. Before the first call all of them are
-compiled, some at the same time: XLA holds no lock of Python's.
+Values pass from piece to piece in memory, as jax arrays; what no later piece reads is let go at once. Before the first
+call all of them are compiled, some at the same time: XLA holds no lock of Python's.
 """
 
 import contextlib
@@ -22,7 +23,8 @@ ARRAYS = jax.Array | np.ndarray
 
 
 class OutlinedProgram:
-    """Called with what the parameters of `func` are given, it returns what `program` would; `counts` are the calls of each function."""
+    """Called with what the parameters of `func` are given, it returns what `program` would; `counts` are the calls of
+    each function."""
 
     def __init__(self, func, pieces, native=True):
         self.types, self.counts, self.programs, self.ready = func.param_types, {}, {}, False
@@ -49,7 +51,9 @@ class OutlinedProgram:
         with wide():
             if not self.ready:
                 self.compile(leaves)
-            values = [x if isinstance(x, ARRAYS) else np.asarray(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)]
+            values = [
+                x if isinstance(x, ARRAYS) else np.asarray(x, t.dtype) for x, t in zip(leaves, self.types, strict=True)
+            ]
             values += [None] * (self.size - len(values))
             for program, takes, gives, gone in self.steps:
                 for i, x in zip(gives, program(*[values[i] for i in takes])):
@@ -60,7 +64,8 @@ class OutlinedProgram:
         return out[0] if len(out) == 1 else tuple(out)
 
     def compile(self, leaves):
-        """Have all functions compiled, for arrays that are not bound to a device: for others, the calls do that one by one."""
+        """Have all functions compiled, for arrays that are not bound to a device: for others, the calls do that one by
+        one."""
         self.ready = True
         if any(getattr(x, "committed", False) for x in leaves):
             return
@@ -91,7 +96,8 @@ def jitted_piece(piece, native):
 
 
 def apart(results, operands):
-    """Results that have memory of their own: jax gives back an operand, or another result, where it is the same value."""
+    """Results that have memory of their own: jax gives back an operand, or another result, where it is the same
+    value."""
     seen, out = set(map(id, operands)), []
     for x in results:
         out.append(jnp.array(x, copy=True) if id(x) in seen else x)

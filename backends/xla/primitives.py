@@ -1,7 +1,7 @@
 """JAX's primitives as our ops, where they mean the same on all values: `rule(result type, *operands, **params)`.
 
-Left out: what has another value somewhere (integer division by zero, sign of -0.0, complex branch cuts) or another derivative
-(|x| at 0, whose slope is 1 to JAX).
+Left out: what has another value somewhere (integer division by zero, sign of -0.0, complex branch cuts) or another
+derivative (|x| at 0, whose slope is 1 to JAX).
 """
 
 import numpy as np
@@ -45,7 +45,9 @@ def elementwise(name, kinds, **fixed):
     op = OPS[name]
 
     def rule(t, *xs, **params):
-        if xs[-1].type.kind not in kinds or any(v is not None and (k not in fixed or v != fixed[k]) for k, v in params.items()):
+        if xs[-1].type.kind not in kinds or any(
+            v is not None and (k not in fixed or v != fixed[k]) for k, v in params.items()
+        ):
             return None
         return op(*[spread(x, t.shape) for x in xs])
 
@@ -55,20 +57,27 @@ def elementwise(name, kinds, **fixed):
 # fmt: off
 ELEMENTWISE = {  # name of the primitive -> name of the op, kinds
     "neg": ("neg", NUMBER), "abs": ("abs", "iu"), "sign": ("sign", "iu"),
-    "add": ("add", NUMBER), "add_any": ("add", NUMBER), "sub": ("sub", NUMBER), "mul": ("mul", NUMBER), "div": ("div", "fc"),
-    "rem": ("rem", FLOAT), "pow": ("pow", FLOAT), "max": ("maximum", REAL), "min": ("minimum", REAL), "clamp": ("clamp", REAL),
+    "add": ("add", NUMBER), "add_any": ("add", NUMBER), "sub": ("sub", NUMBER), "mul": ("mul", NUMBER),
+    "div": ("div", "fc"),
+    "rem": ("rem", FLOAT), "pow": ("pow", FLOAT), "max": ("maximum", REAL), "min": ("minimum", REAL),
+    "clamp": ("clamp", REAL),
     "nextafter": ("nextafter", FLOAT), "atan2": ("atan2", FLOAT),
     "sqrt": ("sqrt", FLOAT), "rsqrt": ("rsqrt", FLOAT), "cbrt": ("cbrt", FLOAT),
     "floor": ("floor", FLOAT), "ceil": ("ceil", FLOAT), "is_finite": ("is_finite", FLOAT),
-    "exp": ("exp", "fc"), "exp2": ("exp2", FLOAT), "expm1": ("expm1", FLOAT), "log": ("log", FLOAT), "log1p": ("log1p", FLOAT),
-    "sin": ("sin", "fc"), "cos": ("cos", "fc"), "tan": ("tan", FLOAT), "asin": ("asin", FLOAT), "acos": ("acos", FLOAT), "atan": ("atan", FLOAT),
+    "exp": ("exp", "fc"), "exp2": ("exp2", FLOAT), "expm1": ("expm1", FLOAT), "log": ("log", FLOAT),
+    "log1p": ("log1p", FLOAT),
+    "sin": ("sin", "fc"), "cos": ("cos", "fc"), "tan": ("tan", FLOAT), "asin": ("asin", FLOAT), "acos": ("acos", FLOAT),
+    "atan": ("atan", FLOAT),
     "sinh": ("sinh", FLOAT), "cosh": ("cosh", FLOAT), "tanh": ("tanh", FLOAT),
     "asinh": ("asinh", FLOAT), "acosh": ("acosh", FLOAT), "atanh": ("atanh", FLOAT), "logistic": ("logistic", FLOAT),
-    "erf": ("erf", FLOAT), "erfc": ("erfc", FLOAT), "erf_inv": ("erf_inv", FLOAT), "lgamma": ("lgamma", FLOAT), "digamma": ("digamma", FLOAT),
+    "erf": ("erf", FLOAT), "erfc": ("erfc", FLOAT), "erf_inv": ("erf_inv", FLOAT), "lgamma": ("lgamma", FLOAT),
+    "digamma": ("digamma", FLOAT),
     "bessel_i0e": ("bessel_i0e", FLOAT), "bessel_i1e": ("bessel_i1e", FLOAT),
     "and": ("and", "biu"), "or": ("or", "biu"), "xor": ("xor", "biu"), "not": ("not", "biu"),
-    "shift_left": ("shift_left", "iu"), "shift_right_arithmetic": ("shift_right", "i"), "shift_right_logical": ("shift_right", "u"),
-    "eq": ("eq", ANY), "ne": ("ne", ANY), "lt": ("lt", REAL), "le": ("le", REAL), "gt": ("gt", REAL), "ge": ("ge", REAL),
+    "shift_left": ("shift_left", "iu"), "shift_right_arithmetic": ("shift_right", "i"),
+    "shift_right_logical": ("shift_right", "u"),
+    "eq": ("eq", ANY), "ne": ("ne", ANY), "lt": ("lt", REAL), "le": ("le", REAL), "gt": ("gt", REAL),
+    "ge": ("ge", REAL),
     "real": ("real", "c"), "imag": ("imag", "c"), "complex": ("make_complex", FLOAT),
 }
 for _name, (_op, _kinds) in ELEMENTWISE.items():
@@ -147,7 +156,9 @@ def pad(t, x, value, *, padding_config):
 
 @primitive("slice")
 def cut(t, x, *, start_indices, limit_indices, strides):
-    return OPS["slice"](x, start=ints(start_indices), stop=ints(limit_indices), stride=ints(strides or (1,) * x.type.ndim))
+    return OPS["slice"](
+        x, start=ints(start_indices), stop=ints(limit_indices), stride=ints(strides or (1,) * x.type.ndim)
+    )
 
 
 @primitive("iota")
@@ -179,7 +190,15 @@ def arg_reduction_rule(name):
     return rule
 
 
-for _name, _kinds in {"sum": NUMBER, "prod": REAL, "max": REAL, "min": REAL, "and": "biu", "or": "biu", "xor": "biu"}.items():
+for _name, _kinds in {
+    "sum": NUMBER,
+    "prod": REAL,
+    "max": REAL,
+    "min": REAL,
+    "and": "biu",
+    "or": "biu",
+    "xor": "biu",
+}.items():
     PRIMITIVES[f"reduce_{_name}"] = reduction(f"reduce_{_name}", _kinds)
 for _name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"):
     PRIMITIVES[_name] = scan_rule(_name)
@@ -221,8 +240,10 @@ def gather(t, x, indices, *, dimension_numbers, slice_sizes, mode, fill_value, u
     filled = mode == lax.GatherScatterMode.FILL_OR_DROP
     return OPS["gather"](
         x, indices, sizes=ints(slice_sizes), offset_dims=ints(d.offset_dims), collapsed=ints(d.collapsed_slice_dims),
-        start_index_map=ints(d.start_index_map), operand_batch=ints(d.operand_batching_dims), indices_batch=ints(d.start_indices_batching_dims),
-        mode="fill" if filled else SPELLED.get(mode), fill=outside(x.type, fill_value) if filled else 0, unique=bool(unique_indices),
+        start_index_map=ints(d.start_index_map), operand_batch=ints(d.operand_batching_dims),
+        indices_batch=ints(d.start_indices_batching_dims),
+        mode="fill" if filled else SPELLED.get(mode), fill=outside(x.type, fill_value) if filled else 0,
+        unique=bool(unique_indices),
     )  # fmt: skip
 
 

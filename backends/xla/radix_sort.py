@@ -1,8 +1,9 @@
 """Sorting digit by digit, as a function with loops of the IR, which have machine code.  [Knuth, TAOCP 3, 5.2.5]
 
-XLA's CPU compiler sorts by comparing, through a function that it calls for each pair, 20 to 40 times as slowly as NumPy does. Keys are
-made whole numbers in the same order; a pass counts how often each digit occurs, and puts every key behind those of lesser digits, and of
-the same one that came before. So ties stay as they came. Two passes a trip, from one array to the other and back.
+XLA's CPU compiler sorts by comparing, through a function that it calls for each pair, 20 to 40 times as slowly as NumPy
+does. Keys are made whole numbers in the same order; a pass counts how often each digit occurs, and puts every key
+behind those of lesser digits, and of the same one that came before. So ties stay as they came. Two passes a trip, from
+one array to the other and back.
 """
 
 import functools
@@ -11,7 +12,22 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops.control import COUNTER, loop, region
-from ...ir.ops.elementwise import add, and_, bitcast, cast, clz, eq, gt, not_, or_, quotient, select, shift_right, sub, xor
+from ...ir.ops.elementwise import (
+    add,
+    and_,
+    bitcast,
+    cast,
+    clz,
+    eq,
+    gt,
+    not_,
+    or_,
+    quotient,
+    select,
+    shift_right,
+    sub,
+    xor,
+)
 from ...ir.ops.reduction import reduce_or
 from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, element_at, iota, reshape, with_element
 from ...ir.types import Tensor
@@ -43,7 +59,8 @@ def keys_of(x):
     sign = same(1 << (8 * whole.itemsize - 1))
     if t.kind == "i":
         return xor(bits, sign)
-    size = and_(bits, same((1 << (8 * whole.itemsize - 1)) - 1))  # asked as whole numbers: the processor may take tiny floats for 0
+    # asked as whole numbers: the processor may take tiny floats for 0
+    size = and_(bits, same((1 << (8 * whole.itemsize - 1)) - 1))
     bits = select(eq(size, same(0)), same(0), bits)
     found = select(eq(and_(bits, sign), same(0)), or_(bits, sign), not_(bits))
     infinite = int(np.array(np.inf, t.dtype).view(whole))
@@ -70,13 +87,25 @@ def one_pass(shift, keys, order, width):
         d = digit(keys, shift, i)
         place = element_at(starts, d)
         starts = with_element(starts, add(place, Lit(1, place.type)), d)
-        return starts, with_element(sorted_keys, element_at(keys, i), place), with_element(sorted_order, element_at(order, i), place)
+        return (
+            starts,
+            with_element(sorted_keys, element_at(keys, i), place),
+            with_element(sorted_order, element_at(order, i), place),
+        )
 
     types = keys.type, shift.type
     (found,) = loop(keys, shift, Lit(0, counts), body=region(count, [COUNTER, *types, counts]), carried=1, trips=n)
-    starts, _ = loop(found, Lit(0, Tensor((), PLACE)), body=region(begin, [COUNTER, counts, Tensor((), PLACE)]), carried=2, trips=1 << width)
+    starts, _ = loop(
+        found,
+        Lit(0, Tensor((), PLACE)),
+        body=region(begin, [COUNTER, counts, Tensor((), PLACE)]),
+        carried=2,
+        trips=1 << width,
+    )
     body = region(put, [COUNTER, keys.type, order.type, shift.type, counts, keys.type, order.type])
-    _, keys, order = loop(keys, order, shift, starts, Lit(0, keys.type), Lit(0, order.type), body=body, carried=3, trips=n)
+    _, keys, order = loop(
+        keys, order, shift, starts, Lit(0, keys.type), Lit(0, order.type), body=body, carried=3, trips=n
+    )
     return keys, order
 
 

@@ -36,9 +36,11 @@ from .table import XLA
 LONG = 32  # an axis shorter than this is not worth a form of its own on the CPU; measured by benchmarks/reductions.py
 SHORT = 8  # elements of an axis up to which slices are combined; measured by benchmarks/reductions.py
 ROWS = 32  # the same, of rows of a matrix
-COLUMNS = 4096  # columns of a matrix of more rows, from which their sums are a product; re-measured by benchmarks/tune.py
+# columns of a matrix of more rows, from which their sums are a product; re-measured by benchmarks/tune.py
+COLUMNS = 4096
 DEEP = 30  # equations looked through
-SMALL, LEAST = 32768, 4  # elements of an array up to which, and slices beyond which, sums before exponentials are products
+# elements of an array up to which, and slices beyond which, sums before exponentials are products
+SMALL, LEAST = 32768, 4
 MANY = 512  # sums, from which computing them before what reads them pays for a branch
 MOVED = (broadcast, reshape, transpose)  # with what is computed before them these are one step
 ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
@@ -53,7 +55,8 @@ def in_single(reduce):
 
 
 def with_nan(reduce, better, end):
-    """The greatest or the least of floats, and NaN where one is NaN: XLA's CPU compiler (jax 0.10) loses it where arrays are large."""
+    """The greatest or the least of floats, and NaN where one is NaN: XLA's CPU compiler (jax 0.10) loses it where
+    arrays are large."""
     def run(x, *, axes):
         if x.dtype.kind != "f" or not axes or not x.size:
             return reduce(x, axes)
@@ -82,7 +85,8 @@ def with_nan(reduce, better, end):
 
 
 def by_slices(reduce, combine, short=SHORT):
-    """XLA's CPU compiler is slow at reductions along an axis of few elements: it is quicker to combine slices (benchmarks/reductions.py).
+    """XLA's CPU compiler is slow at reductions along an axis of few elements: it is quicker to combine slices
+    (benchmarks/reductions.py).
 
     short: the longest last axis of which that is true; slices of it lie apart.
     """
@@ -95,14 +99,22 @@ def by_slices(reduce, combine, short=SHORT):
 
     def total(x, axes, plain):
         """The sums of long columns of a matrix that has many, which XLA goes down one by one, as a product."""
-        if combine is not lax.add or axes != (0,) or x.ndim != 2 or x.shape[0] <= ROWS or x.shape[1] < COLUMNS or x.dtype.kind != "f":
+        if (
+            combine is not lax.add
+            or axes != (0,)
+            or x.ndim != 2
+            or x.shape[0] <= ROWS
+            or x.shape[1] < COLUMNS
+            or x.dtype.kind != "f"
+        ):
             return plain(x)
         return by_platform(x, cpu=lambda x: lax.full((x.shape[0],), 1, x.dtype) @ x, default=plain)
 
     return run
 
 
-@functools.partial(jax.jit, static_argnums=(1, 2))  # traced and lowered once for all that are alike, and written out by XLA
+# traced and lowered once for all that are alike, and written out by XLA
+@functools.partial(jax.jit, static_argnums=(1, 2))
 def combined(x, axis, combine):
     return functools.reduce(combine, [lax.index_in_dim(x, k, axis, keepdims=False) for k in range(x.shape[axis])])
 
@@ -121,15 +133,21 @@ def dear_sums(func):
 
 
 def before_exponentials(func, users):
-    """The sums along short axes, by slices, whose elements go through `exp` or `log`: of slices that lie apart XLA computes those one by one.
+    """The sums along short axes, by slices, whose elements go through `exp` or `log`: of slices that lie apart XLA
+    computes those one by one.
 
     users: {value: the equations that read it}
     """
-    return [eqn for eqn in func.eqns if eqn.op is reduce_sum and many_slices(eqn) and goes_through(eqn.results[0], users, (exp, log))]
+    return [
+        eqn
+        for eqn in func.eqns
+        if eqn.op is reduce_sum and many_slices(eqn) and goes_through(eqn.results[0], users, (exp, log))
+    ]
 
 
 def quicker_as_products(sums):
-    """Those of such sums that are products with ones: of a few numbers, made of fewer ones, that are in memory in no time."""
+    """Those of such sums that are products with ones: of a few numbers, made of fewer ones, that are in memory in no
+    time."""
     small = lambda x: x.type.size <= SMALL and x.type.shape[-1] > LEAST and spread_out(x)
     return [] if ONLY_EXACT.get() else [eqn for eqn in sums if small(eqn.operands[0])]
 
@@ -157,8 +175,15 @@ def as_product(x, *, axes):
 def many_slices(eqn):
     """Whether a sum is one of three slices and more, along the last axis."""
     (x,), (*_, axis), result = eqn.operands, eqn.attrs["axes"] or (None,), eqn.results[0]
-    by_slices = len(eqn.attrs["axes"]) == 1 and axis == x.type.ndim - 1 and x.type.kind == "f" and x.type.dtype != np.float16
-    return by_slices and 3 <= x.type.shape[axis] <= longest(x.type, axis, SHORT) and result.type.size >= MANY and not dear(x)
+    by_slices = (
+        len(eqn.attrs["axes"]) == 1 and axis == x.type.ndim - 1 and x.type.kind == "f" and x.type.dtype != np.float16
+    )
+    return (
+        by_slices
+        and 3 <= x.type.shape[axis] <= longest(x.type, axis, SHORT)
+        and result.type.size >= MANY
+        and not dear(x)
+    )
 
 
 def goes_through(x, users, ops):
@@ -177,7 +202,11 @@ def dear(x):
     """Whether an array is computed, element by element, by an op that costs more than reading it."""
     level, seen = {x}, set()
     for _ in range(DEEP):
-        made = [y.eqn for y in level if isinstance(y, Value) and y.eqn is not None and (y.eqn.op in MOVED or "elementwise" in y.eqn.op.traits)]
+        made = [
+            y.eqn
+            for y in level
+            if isinstance(y, Value) and y.eqn is not None and (y.eqn.op in MOVED or "elementwise" in y.eqn.op.traits)
+        ]
         if any(eqn.op.cost >= Cost.DIVISION for eqn in made):
             return True
         seen |= level
@@ -186,7 +215,8 @@ def dear(x):
 
 
 def arg_extreme(search, extreme):
-    """XLA's argmax is slow on the CPU: over long axes it is quicker to find the extreme, then its first place (benchmarks/reductions.py)."""
+    """XLA's argmax is slow on the CPU: over long axes it is quicker to find the extreme, then its first place
+    (benchmarks/reductions.py)."""
     def run(x, *, axis, dtype):
         if x.dtype == bool:
             other = lambda x: run(x.astype(np.uint8), axis=axis, dtype=dtype)
@@ -206,7 +236,8 @@ def arg_extreme(search, extreme):
 
 
 def first(x, axis, dtype, wanted):
-    """The index of the first bool along an axis that is as wanted, 0 if none is: one pass, into which XLA fuses what computes them.
+    """The index of the first bool along an axis that is as wanted, 0 if none is: one pass, into which XLA fuses what
+    computes them.
 
     Of the least index alone XLA would make a tree, with the bools in memory.
     """
@@ -221,7 +252,8 @@ def first(x, axis, dtype, wanted):
 
 
 def running(combine, tree, start):
-    """XLA's prefix sums are trees; on the CPU the plain loop is quicker and rounds as NumPy does (benchmarks/reductions.py)."""
+    """XLA's prefix sums are trees; on the CPU the plain loop is quicker and rounds as NumPy does
+    (benchmarks/reductions.py)."""
     def run(x, *, axis, reverse):
         if x.dtype == bool:
             return run(x.astype(np.uint8), axis=axis, reverse=reverse).astype(bool)
@@ -237,7 +269,9 @@ def running(combine, tree, start):
                 return sofar, sofar
 
             first = jnp.full(rows.shape[1:], start(x.dtype), x.dtype)
-            return jnp.moveaxis(lax.scan(step, first, rows, reverse=reverse, unroll=1 if first.size >= ROW else 8)[1], 0, axis)
+            return jnp.moveaxis(
+                lax.scan(step, first, rows, reverse=reverse, unroll=1 if first.size >= ROW else 8)[1], 0, axis
+            )
 
         return by_platform(x, cpu=loop, default=whole)
 
@@ -257,7 +291,9 @@ def recurrent(a, b, *, axis, reverse):
             return sofar, sofar
 
         (first, end), rest = ((rows[-1], rows[-1:]), slice(-1)) if reverse else ((rows[0], rows[:1]), slice(1, None))
-        _, ys = lax.scan(step, first, (factors[rest], rows[rest]), reverse=reverse, unroll=1 if first.size >= ROW else 8)
+        _, ys = lax.scan(
+            step, first, (factors[rest], rows[rest]), reverse=reverse, unroll=1 if first.size >= ROW else 8
+        )
         return jnp.moveaxis(jnp.concatenate([ys, end] if reverse else [end, ys]), 0, axis)
 
     pairs = lambda one, other: (one[0] * other[0], one[1] * other[0] + other[1])
@@ -291,7 +327,8 @@ XLA.add({
     **{op: by_slices(rule, *SLICED[op]) for op, rule in PLAIN.items()},
     argmax:        arg_extreme(lax.argmax, reduce_max),
     argmin:        arg_extreme(lax.argmin, reduce_min),
-    cumsum:        running(lax.add, lax.cumsum, lambda dtype: 0 if dtype.kind in "iu" else -0.0),  # 0.0 + -0.0 would lose the sign
+    # 0.0 + -0.0 would lose the sign
+    cumsum:        running(lax.add, lax.cumsum, lambda dtype: 0 if dtype.kind in "iu" else -0.0),
     cumprod:       running(lax.mul, lax.cumprod, lambda dtype: 1),
     cummax:        running(lax.max, lax.cummax, lowest_of),
     cummin:        running(lax.min, lax.cummin, highest_of),

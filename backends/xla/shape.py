@@ -3,7 +3,19 @@
 from jax import lax
 from jax import numpy as jnp
 
-from ...ir.ops.shape import broadcast, concatenate, constant, dynamic_slice, dynamic_update_slice, iota, pad, reshape, reverse, slice_, transpose
+from ...ir.ops.shape import (
+    broadcast,
+    concatenate,
+    constant,
+    dynamic_slice,
+    dynamic_update_slice,
+    iota,
+    pad,
+    reshape,
+    reverse,
+    slice_,
+    transpose,
+)
 from .table import XLA
 
 
@@ -23,6 +35,8 @@ XLA.add({
     concatenate:           lambda *xs, axis: lax.concatenate(xs, axis),
     pad:                   lambda x, value, *, low, high, interior: lax.pad(x, value, tuple(zip(low, high, interior))),
     slice_:                lambda x, *, start, stop, stride: lax.slice(x, start, stop, stride),
-    dynamic_slice:         lambda x, *starts, sizes: lax.dynamic_slice(x, as_starts(starts), sizes, allow_negative_indices=False),
-    dynamic_update_slice:  lambda x, u, *starts: lax.dynamic_update_slice(x, u, as_starts(starts), allow_negative_indices=False),
+    dynamic_slice:         lambda x, *starts,
+    sizes: lax.dynamic_slice(x, as_starts(starts), sizes, allow_negative_indices=False),
+    dynamic_update_slice:  lambda x, u, *starts: lax.dynamic_update_slice(x, u, as_starts(starts),
+        allow_negative_indices=False),
 })

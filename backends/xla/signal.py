@@ -1,8 +1,8 @@
 """XLA lowering of convolution and the discrete Fourier transform.
 
-XLA's CPU compiler gives convolutions to a library that is made for many channels. Of one channel, with few taps, a convolution is a sum of
-shifted arrays, which is computed in vectors: with 5 to 31 taps it takes from a half to a fortieth of the
-time (benchmarks/rewrites.py).
+XLA's CPU compiler gives convolutions to a library that is made for many channels. Of one channel, with few taps, a
+convolution is a sum of shifted arrays, which is computed in vectors: with 5 to 31 taps it takes from a half to a
+fortieth of the time (benchmarks/rewrites.py).
 """
 
 import math
@@ -29,9 +29,14 @@ def conv(x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimension_number
 
     plain = {*strides, *lhs_dilation, *rhs_dilation} <= {1} and all(side >= 0 for sides in padding for side in sides)
     xs, ws, _ = dimension_numbers
-    alone = x.dtype in (np.float32, np.float64) and all(v.shape[i] == 1 for v, order in ((x, xs), (w, ws)) for i in order[:2])
+    alone = x.dtype in (np.float32, np.float64) and all(
+        v.shape[i] == 1 for v, order in ((x, xs), (w, ws)) for i in order[:2]
+    )
     size = [x.shape[i] + low + high - w.shape[j] + 1 for i, j, (low, high) in zip(xs[2:], ws[2:], padding)]
-    if not (plain and alone and w.size in TAPS and min(size, default=0) > 0 and math.prod(size) >= LARGE) or ONLY_EXACT.get():
+    if (
+        not (plain and alone and w.size in TAPS and min(size, default=0) > 0 and math.prod(size) >= LARGE)
+        or ONLY_EXACT.get()
+    ):
         return direct(x, w)
     return by_platform(x, w, cpu=lambda x, w: shifted(x, w, padding, dimension_numbers, size), default=direct)
 

@@ -1,6 +1,6 @@
 """XLA lowering of the special functions. The incomplete gamma and beta functions run the steps their ops declare,
 for XLA has neither their derivatives by the parameters nor, in its own, the last three digits."""
-# ruff: noqa: I001, the names of a family fill lines
+
 
 import functools
 import math
@@ -10,12 +10,36 @@ from jax import lax
 from jax import numpy as jnp
 
 from ...ir.ops.power_series import (
-    beginning, beta_exponent, beta_fraction, exponential, gamma_exponent, gamma_fraction, gamma_term, linear, product, reciprocal, total,
+    beginning,
+    beta_exponent,
+    beta_fraction,
+    exponential,
+    gamma_exponent,
+    gamma_fraction,
+    gamma_term,
+    linear,
+    product,
+    reciprocal,
+    total,
     variables,
 )
 from ...ir.ops.special import (
-    bessel_i0e, bessel_i1e, betainc, betainc_slope, cotangent_slope, digamma, erf, erf_inv, erfc, gamma, igamma, igamma_slope, igammac,
-    lgamma, polygamma, zeta,
+    bessel_i0e,
+    bessel_i1e,
+    betainc,
+    betainc_slope,
+    cotangent_slope,
+    digamma,
+    erf,
+    erf_inv,
+    erfc,
+    gamma,
+    igamma,
+    igamma_slope,
+    igammac,
+    lgamma,
+    polygamma,
+    zeta,
 )
 from .table import XLA
 from .transcendental import in_single, lower_log1p
@@ -38,19 +62,30 @@ def lower_erf_inv(x):
 
 LANCZOS_G = 6.024680040776729583740234375
 LANCZOS_ABOVE = (
-    23531376880.41076, 42919803642.6491, 35711959237.35567, 17921034426.03721, 6039542586.352028, 1439720407.3117216, 248874557.86205417,
-    31426415.585400194, 2876370.6289353725, 186056.2653952235, 8071.672002365816, 210.82427775157935, 2.5066282746310002,
+    23531376880.41076, 42919803642.6491, 35711959237.35567, 17921034426.03721, 6039542586.352028, 1439720407.3117216,
+    248874557.86205417,
+    31426415.585400194, 2876370.6289353725, 186056.2653952235, 8071.672002365816, 210.82427775157935,
+    2.5066282746310002,
 )  # fmt: skip
-LANCZOS_BELOW = (0.0, 39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0, 2637558.0, 357423.0, 32670.0, 1925.0, 66.0, 1.0)
+LANCZOS_BELOW = (
+    0.0, 39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0, 2637558.0, 357423.0, 32670.0,
+    1925.0, 66.0, 1.0,
+)
 
 
 def lower_factorial(x):
-    """In f64, by Lanczos' sum, whose power is taken in two halves lest it overflow before the result does; below 0 by reflection."""
+    """In f64, by Lanczos' sum, whose power is taken in two halves lest it overflow before the result does; below 0 by
+    reflection."""
     dtype, x = x.dtype, lax.convert_element_type(x, np.float64)
     r = jnp.minimum(lax.abs(x), 200.0)
     base = r + (LANCZOS_G - 0.5)
     half = lax.pow(base, r / 2 - 0.25)
-    z = half * lax.exp(-base) * half * (jnp.polyval(np.array(LANCZOS_ABOVE[::-1]), r) / jnp.polyval(np.array(LANCZOS_BELOW[::-1]), r))
+    z = (
+        half
+        * lax.exp(-base)
+        * half
+        * (jnp.polyval(np.array(LANCZOS_ABOVE[::-1]), r) / jnp.polyval(np.array(LANCZOS_BELOW[::-1]), r))
+    )
     whole = lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
     sine = lax.sin(math.pi * (x - whole))
     reflected = math.pi / jnp.where(whole % 2 != 0, sine, -sine) / z / x
@@ -59,7 +94,8 @@ def lower_factorial(x):
 
 
 def lower_lgamma(x):
-    """f64 by a longer Lanczos sum than XLA's, which loses two digits about 1: (r - 1/2) (log(r + g - 1/2) - 1) + log(sum) - g.
+    """f64 by a longer Lanczos sum than XLA's, which loses two digits about 1: (r - 1/2) (log(r + g - 1/2) - 1) +
+    log(sum) - g.
 
     [Boost lanczos13m53, as in CPython's math.lgamma; below 0 by reflection]
     """
@@ -68,7 +104,10 @@ def lower_lgamma(x):
     r = lax.abs(x)
     small = r < 5
     y = jnp.where(small, r, 1 / r)  # in powers of r or of 1 / r, neither of which overflows
-    above, below = (jnp.where(small, jnp.polyval(np.array(c[::-1]), y), jnp.polyval(np.array(c), y)) for c in (LANCZOS_ABOVE, LANCZOS_BELOW))
+    above, below = (
+        jnp.where(small, jnp.polyval(np.array(c[::-1]), y), jnp.polyval(np.array(c), y))
+        for c in (LANCZOS_ABOVE, LANCZOS_BELOW)
+    )
     z = lax.log(above / below) - LANCZOS_G + (r - 0.5) * (lax.log(r + (LANCZOS_G - 0.5)) - 1)
     z = jnp.where(r < 1e-20, -lax.log(r), jnp.where((r == 1) | (r == 2), 0.0, z))
     fraction = x - lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
@@ -110,7 +149,8 @@ def trigamma_and_on(x, n):
 
 
 def iterate(step, state, value):
-    """`step(k, state)` for k = 1, 2, ... until no coefficient of the series `value(state)` moves by more than rounding."""
+    """`step(k, state)` for k = 1, 2, ... until no coefficient of the series `value(state)` moves by more than
+    rounding."""
 
     def moves(old, new):
         size = functools.reduce(jnp.maximum, [abs(c) for c in new.values()])
@@ -128,7 +168,8 @@ def iterate(step, state, value):
 
 @in_single
 def lower_gamma(a, x, *, n=0, upper=False):
-    """As the op's own body: a series for x < a, a continued fraction beyond, each run on harmless numbers where the other is meant."""
+    """As the op's own body: a series for x < a, a continued fraction beyond, each run on harmless numbers where the
+    other is meant."""
     usual = (a >= 0) & (x > 0) & (a < math.inf) & (x < math.inf)
     near = x < jnp.maximum(a, 1.0)
 
@@ -138,10 +179,14 @@ def lower_gamma(a, x, *, n=0, upper=False):
     a1, x1 = masked(near)
     u, _ = variables(a1, a1, n, 0)
     one = linear(u, 0, 1)
-    series = iterate(lambda k, s: (lambda t: (t, total(s[1], t)))(gamma_term(k, u, x1, s[0])), (one, one), lambda s: s[1])
+    series = iterate(
+        lambda k, s: (lambda t: (t, total(s[1], t)))(gamma_term(k, u, x1, s[0])), (one, one), lambda s: s[1]
+    )
     a2, x2 = masked(~near)
     v, _ = variables(a2, a2, n, 0)
-    fraction = iterate(lambda k, s: gamma_fraction(k, v, x2, s), beginning(reciprocal(linear(v, -1, x2 + 1))), lambda s: s[2])
+    fraction = iterate(
+        lambda k, s: gamma_fraction(k, v, x2, s), beginning(reciprocal(linear(v, -1, x2 + 1))), lambda s: s[2]
+    )
     fraction = product(v, fraction)
     a3, x3 = masked(True)
     front = exponential(gamma_exponent(a3, x3, lax.log(x3), lower_lgamma, lax.digamma, trigamma_and_on, n), lax.exp)
@@ -159,7 +204,9 @@ def lower_beta(a, b, x, *, n=0, m=0):
     a0, b0, x0 = (jnp.where(usual, value, c) for value, c in ((a, 1), (b, 1), (x, 0.25)))
     swap = x0 * (a0 + b0 + 2) > a0 + 1
     u, v = variables(a0, b0, n, m)
-    front = exponential(beta_exponent(a0, b0, lax.log(x0), lower_log1p(-x0), lower_lgamma, lax.digamma, trigamma_and_on, n, m), lax.exp)
+    front = exponential(
+        beta_exponent(a0, b0, lax.log(x0), lower_log1p(-x0), lower_lgamma, lax.digamma, trigamma_and_on, n, m), lax.exp
+    )
     near, far = ({k: jnp.where(swap, s[k], t[k]) for k in u} for s, t in ((v, u), (u, v)))
     y = jnp.where(swap, 1 - x0, x0)
     h = iterate(lambda k, s: beta_fraction(k - 1, near, far, y, s), beginning(linear(u, 0, 1)), lambda s: s[2])

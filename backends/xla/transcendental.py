@@ -1,5 +1,5 @@
 """XLA lowering of the transcendental ops, and of pow, mended where XLA loses digits; f16 is then computed in f32."""
-# ruff: noqa: I001, the names of a family fill lines
+
 
 import math
 
@@ -9,8 +9,30 @@ from jax import numpy as jnp
 
 from ...ir.ops.elementwise import pow
 from ...ir.ops.transcendental import (
-    acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, expm1, hypot, log, log1p, log2, log10, logaddexp, logistic, sin,
-    sinh, softplus, tan, tanh,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cos,
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    hypot,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logistic,
+    sin,
+    sinh,
+    softplus,
+    tan,
+    tanh,
 )
 from .elementwise import in_first_quadrant, in_upper_half, is_complex, is_zero
 from .table import XLA
@@ -22,7 +44,9 @@ def in_single(f):
     def lowered(*operands, **attrs):
         if operands[0].dtype != np.float16:
             return f(*operands, **attrs)
-        return lax.convert_element_type(f(*[lax.convert_element_type(x, np.float32) for x in operands], **attrs), np.float16)
+        return lax.convert_element_type(
+            f(*[lax.convert_element_type(x, np.float32) for x in operands], **attrs), np.float16
+        )
 
     return lowered
 
@@ -65,7 +89,8 @@ def lower_log(x):
 
 
 def lower_log1p(x):
-    """f64: XLA's series loses two digits about -0.41, where the plain sum loses none. Complex: XLA's square of |1 + x| may be no float."""
+    """f64: XLA's series loses two digits about -0.41, where the plain sum loses none. Complex: XLA's square of |1 + x|
+    may be no float."""
     if is_complex(x):
         z, distance = lax.log1p(x), lax.abs(1 + x)
         return lax.complex(lax.select(distance < np.finfo(x.dtype).eps, lax.log(distance), lax.real(z)), lax.imag(z))
@@ -73,14 +98,18 @@ def lower_log1p(x):
 
 
 def lower_pow(x, y):
-    """Complex by exp(y log x), for XLA's overflows before the result does; at x = 0 only y = 0 and Re y > 0 have a value, 1 and 0."""
+    """Complex by exp(y log x), for XLA's overflows before the result does; at x = 0 only y = 0 and Re y > 0 have a
+    value, 1 and 0."""
     if not is_complex(x):
         return lax.pow(x, y)
     positive = lax.gt(lax.real(y), lax.full_like(lax.real(y), 0))
     zeroth = lax.select(positive, lax.full_like(x, 0), lax.full_like(x, complex(np.nan, np.nan)))
     w, re = y * lower_log(x), lax.real(y)
-    counted = lax.bitwise_and(is_zero(lax.imag(y)), lax.eq(re, lax.round(re)))  # NumPy multiplies then, and divides 1 by the product
-    vanished = lax.bitwise_and(lax.eq(lax.real(w), lax.full_like(re, -np.inf)), ~lax.bitwise_and(counted, lax.abs(re) < 100))
+    # NumPy multiplies then, and divides 1 by the product
+    counted = lax.bitwise_and(is_zero(lax.imag(y)), lax.eq(re, lax.round(re)))
+    vanished = lax.bitwise_and(
+        lax.eq(lax.real(w), lax.full_like(re, -np.inf)), ~lax.bitwise_and(counted, lax.abs(re) < 100)
+    )
     z = lax.select(is_zero(x), zeroth, lax.select(vanished, lax.full_like(x, 0), lax.exp(w)))
     return lax.select(is_zero(y), lax.full_like(x, 1), z)
 
@@ -139,7 +168,8 @@ def or_nan(z, x, y):
 
 
 def lower_sinh(x):
-    """Beyond 1 by e = exp(|x| / 2), for XLA's exp(x - log 2) loses digits as |x| grows; complex by sin(i x) = i sinh(x)."""
+    """Beyond 1 by e = exp(|x| / 2), for XLA's exp(x - log 2) loses digits as |x| grows; complex by sin(i x) = i
+    sinh(x)."""
     if is_complex(x):
         z = lax.sin(lax.complex(lax.imag(x), lax.real(x)))
         return lax.complex(lax.imag(z), lax.real(z))
@@ -163,7 +193,8 @@ XLA.add({
     expm1:      lax.expm1,
     log:        lower_log,
     log2:       logarithm(2, {4: (1.0, 0.0), 8: (1.0, 0.0)}),
-    log10:      logarithm(10, {4: (3.0102920532e-01, 7.9034151668e-07), 8: (3.01029995663611771306e-01, 3.69423907715893078616e-13)}),
+    log10:      logarithm(10, {4: (3.0102920532e-01, 7.9034151668e-07),
+        8: (3.01029995663611771306e-01, 3.69423907715893078616e-13)}),
     log1p:      lower_log1p,
     sin:        lax.sin,
     cos:        lax.cos,

@@ -1,8 +1,9 @@
-"""Waiting for programs that may run for long with Python's signals heard: Ctrl-C raises KeyboardInterrupt where the program was called.
+"""Waiting for programs that may run for long with Python's signals heard: Ctrl-C raises KeyboardInterrupt where the
+program was called.
 
-XLA runs what it takes for cheap before the call returns, and loops count as one trip to it, so nothing could be heard meanwhile: programs
-with loops that nothing bounds are made to look dear, but for those whose loops hear signals themselves. What is interrupted goes on in XLA's
-threads, which cannot be stopped.
+XLA runs what it takes for cheap before the call returns, and loops count as one trip to it, so nothing could be heard
+meanwhile: programs with loops that nothing bounds are made to look dear, but for those whose loops hear signals
+themselves. What is interrupted goes on in XLA's threads, which cannot be stopped.
 """
 
 import atexit
@@ -27,7 +28,14 @@ def dear(func, leaves, out):
     """The results of a program, one of them behind so much work that XLA does not run it before the call returns."""
     known = next((x for x in leaves if x.size), None)
     sizes = {k: r.type.size for k, r in enumerate(func.results) if r not in func.params}
-    if known is None or not sizes or platform() != "cpu" or not native.endures(func) or calls_python(func) or native.listens(func):
+    if (
+        known is None
+        or not sizes
+        or platform() != "cpu"
+        or not native.endures(func)
+        or calls_python(func)
+        or native.listens(func)
+    ):
         return out
     k = min(sizes, key=sizes.get)
     first = lax.stop_gradient(lax.reshape(known, (known.size,))[0])
@@ -48,7 +56,9 @@ def heard(raw, name="a compiled function"):
             passed = time.perf_counter() - begun
             time.sleep(0 if passed < AT_ONCE else min(SHARE * passed, LONGEST))
     except BaseException as error:  # whatever the handler of a signal raises
-        error.add_note(f"wengert: {name} was interrupted; XLA, which cannot be stopped, still runs it, and its results are dropped")
+        error.add_note(
+            f"wengert: {name} was interrupted; XLA, which cannot be stopped, still runs it, and its results are dropped"
+        )
         atexit.register(leave, results, name)
         raise
     try:
@@ -62,5 +72,9 @@ def heard(raw, name="a compiled function"):
 def leave(results, name):
     """At the end of Python, which waits for XLA: let the next Ctrl-C end the process."""
     if not all(x.is_ready() for x in results):
-        print(f"wengert: XLA still runs {name}, and the process ends after it; Ctrl-C ends it now", file=sys.stderr, flush=True)
+        print(
+            f"wengert: XLA still runs {name}, and the process ends after it; Ctrl-C ends it now",
+            file=sys.stderr,
+            flush=True,
+        )
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -20,7 +20,9 @@ from .table import XLA
 
 def pooled(combine, identity):
     def run(x, *, window, strides, low, high):
-        return lax.reduce_window(x, np.asarray(identity(x.dtype), x.dtype), combine, window, strides, tuple(zip(low, high)))
+        return lax.reduce_window(
+            x, np.asarray(identity(x.dtype), x.dtype), combine, window, strides, tuple(zip(low, high))
+        )
 
     return run
 

@@ -13,7 +13,8 @@ from ...ir.ops.flow import apart
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape
 
 LEAST = 512  # elements of an array from which a copy costs more than a branch
-MANY = 3  # parts of the array an update is computed from, other than the one it replaces, from which a branch is the faster code
+# parts of the array an update is computed from, other than the one it replaces, from which a branch is the faster code
+MANY = 3
 SHARE = 4  # an update of more than one part in so many is no less work than a copy
 REGIONS = (apart, call, cond, host, loop, map_)
 
@@ -59,7 +60,9 @@ def ordered(body, fences):
                     out.append(item)
                 continue
             state[item] = "open"
-            reads = [x for e in item.eqns for x in e.operands] + item.results if isinstance(item, Fence) else item.operands
+            reads = (
+                [x for e in item.eqns for x in e.operands] + item.results if isinstance(item, Fence) else item.operands
+            )
             needed = [item_of[made[x]] for x in reads if x in made]
             if item in waits:
                 needed.append(waits[item])
@@ -117,7 +120,11 @@ class Body:
         before = self.above(store.operands, through=True)
         crossing = [eqn for eqn in loads if self.outlives(eqn, store, before)]
         elsewhere = [eqn for eqn in loads if eqn in feeding and not self.replaced(eqn, store)]
-        if not crossing and not (elsewhere and self.fused(x)) and sum(eqn.results[0].type.size > 1 for eqn in elsewhere) < MANY:
+        if (
+            not crossing
+            and not (elsewhere and self.fused(x))
+            and sum(eqn.results[0].type.size > 1 for eqn in elsewhere) < MANY
+        ):
             return None
         derived = set(loads).union(*map(self.below, loads))
         inside = (feeding & derived) | {*crossing}
@@ -131,7 +138,12 @@ class Body:
 
     def leaving(self, inside):
         """The results of equations that others read."""
-        return [r for eqn in inside for r in eqn.results if r in self.ends or any(e not in inside for e in self.users.get(r, ()))]
+        return [
+            r
+            for eqn in inside
+            for r in eqn.results
+            if r in self.ends or any(e not in inside for e in self.users.get(r, ()))
+        ]
 
     def loads(self, x):
         """The equations that read the array x, under any shape."""

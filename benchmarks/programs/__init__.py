@@ -1,4 +1,5 @@
-"""Plain NumPy programs, a family a file, each with arguments of several sizes and the same in JAX as a good user of it would write it."""
+"""Plain NumPy programs, a family a file, each with arguments of several sizes and the same in JAX as a good user of it
+would write it."""
 
 import collections.abc
 import dataclasses

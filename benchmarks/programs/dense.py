@@ -128,13 +128,34 @@ def for_contraction(rng, n):
 
 PROGRAMS = [
     Program(covariance, lambda rng, n: (rng.normal(size=(4 * n, n)),), (5, 30, 200), (0,), numba=False),
-    Program(least_squares, lambda rng, n: (rng.normal(size=(5 * n, n)), rng.normal(size=5 * n), 0.1), (5, 20, 100), (0, 1, 2)),
     Program(
-        gaussian_process, lambda rng, n: (rng.normal(size=n), rng.normal(size=n), 1.3, 0.5), (6, 50, 300), (0, 1, 2, 3), gaussian_process_jax
+        least_squares,
+        lambda rng, n: (rng.normal(size=(5 * n, n)), rng.normal(size=5 * n), 0.1),
+        (5, 20, 100),
+        (0, 1, 2),
+    ),
+    Program(
+        gaussian_process,
+        lambda rng, n: (rng.normal(size=n), rng.normal(size=n), 1.3, 0.5),
+        (6, 50, 300),
+        (0, 1, 2, 3),
+        gaussian_process_jax,
     ),
     Program(pairwise, two_clouds, (5, 40, 300), (0, 1, 2)),
     Program(contraction, for_contraction, (4, 10, 40), (0, 1, 2), numba=False),
-    Program(power_iteration, lambda rng, n: (definite(rng, n), rng.normal(size=n), 20), (5, 30, 200), (0, 1), power_iteration_jax),
-    Program(conjugate_gradient, lambda rng, n: (definite(rng, n), rng.normal(size=n), 10), (12, 30, 200), (0, 1), conjugate_gradient_jax),
+    Program(
+        power_iteration,
+        lambda rng, n: (definite(rng, n), rng.normal(size=n), 20),
+        (5, 30, 200),
+        (0, 1),
+        power_iteration_jax,
+    ),
+    Program(
+        conjugate_gradient,
+        lambda rng, n: (definite(rng, n), rng.normal(size=n), 10),
+        (12, 30, 200),
+        (0, 1),
+        conjugate_gradient_jax,
+    ),
     Program(elimination, lambda rng, n: (definite(rng, n),), (6, 30, 120), (0,), elimination_jax),
 ]

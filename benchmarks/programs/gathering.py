@@ -167,15 +167,30 @@ def for_embedding(rng, n):
 
 
 PROGRAMS = [
-    Program(histogram, lambda rng, n: (rng.random(n), rng.normal(size=n), 16), (10, 200, 100_000), (1,), histogram_jax, numba=False),
+    Program(
+        histogram,
+        lambda rng, n: (rng.random(n), rng.normal(size=n), 16),
+        (10, 200, 100_000),
+        (1,),
+        histogram_jax,
+        numba=False,
+    ),
     Program(gini, lambda rng, n: (rng.random(n) + 0.1,), (9, 200, 100_000), (0,)),
     Program(trimmed_mean, lambda rng, n: (rng.normal(size=(n, n)),), (8, 20, 300), (0,), numba=False),
     Program(ranks, lambda rng, n: (rng.normal(size=n),), (9, 200, 100_000), (), ranks_jax),
     Program(interpolation, for_interpolation, (8, 200, 50_000), (0, 1, 2)),
-    Program(warp, lambda rng, n: (rng.normal(size=(n, n)), rng.normal(size=(n, n)), rng.normal(size=(n, n))), (6, 30, 300), (0, 1, 2), numba=False),
+    Program(
+        warp,
+        lambda rng, n: (rng.normal(size=(n, n)), rng.normal(size=(n, n)), rng.normal(size=(n, n))),
+        (6, 30, 300),
+        (0, 1, 2),
+        numba=False,
+    ),
     Program(sparse_product, compressed, (8, 100, 5000), (0, 3), sparse_product_jax),
     Program(above, lambda rng, n: (rng.normal(size=n), 0.2), (12, 200, 100_000), (0,), above_jax),
     Program(embedding, for_embedding, (6, 50, 2000), (0, 2), numba=False),
     Program(counting_sort, lambda rng, n: (rng.integers(0, 20, n), 20), (9, 100, 10_000), (), counting_sort_jax),
-    Program(union_find, lambda rng, n: (rng.integers(0, n, n), rng.integers(0, n, n), n), (9, 100, 5000), (), union_find_jax),
+    Program(
+        union_find, lambda rng, n: (rng.integers(0, n, n), rng.integers(0, n, n), n), (9, 100, 5000), (), union_find_jax
+    ),
 ]

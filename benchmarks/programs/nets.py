@@ -1,4 +1,5 @@
-"""Neural nets, written out in NumPy: dense, convolutional, recurrent, on graphs, a stack of transformer blocks, and training itself."""
+"""Neural nets, written out in NumPy: dense, convolutional, recurrent, on graphs, a stack of transformer blocks, and
+training itself."""
 
 import jax
 import jax.numpy as jnp
@@ -93,7 +94,9 @@ def convolutional(images, filters, w):
 
 
 def convolutional_jax(images, filters, w):
-    h = lax.conv_general_dilated(images[..., None], filters[:, :, None, :], (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    h = lax.conv_general_dilated(
+        images[..., None], filters[:, :, None, :], (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
     return jnp.maximum(h, 0).mean(axis=(1, 2)) @ w
 
 
@@ -153,7 +156,17 @@ def for_attention(rng, n):
 def for_transformer(rng, n, layers=4):
     vector = lambda: 1 + 0.1 * rng.normal(size=(layers, n))
     matrix = lambda i, o: weights(rng, layers, i, o)
-    return rng.normal(size=(n, n)), vector(), vector(), matrix(n, 3 * n), matrix(n, n), vector(), vector(), matrix(n, 4 * n), matrix(4 * n, n)
+    return (
+        rng.normal(size=(n, n)),
+        vector(),
+        vector(),
+        matrix(n, 3 * n),
+        matrix(n, n),
+        vector(),
+        vector(),
+        matrix(n, 4 * n),
+        matrix(4 * n, n),
+    )
 
 
 def for_lstm(rng, n):
@@ -165,7 +178,13 @@ def for_training(rng, n):
 
 
 def for_messages(rng, n):
-    return rng.normal(size=(n, 8)), weights(rng, 8, 8), weights(rng, 8, 8), rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n)
+    return (
+        rng.normal(size=(n, 8)),
+        weights(rng, 8, 8),
+        weights(rng, 8, 8),
+        rng.integers(0, n, 4 * n),
+        rng.integers(0, n, 4 * n),
+    )
 
 
 PROGRAMS = [

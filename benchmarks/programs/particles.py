@@ -189,7 +189,15 @@ PROGRAMS = [
     Program(lorenz, lambda rng, n: (rng.normal(size=3), 0.01, n), (8, 50, 1000), (0, 1), lorenz_jax),
     Program(adaptive, lambda rng, n: (1.3, 0.2, 1.5, n / 10), (5, 20, 200), (0, 1, 2), adaptive_jax),
     Program(springs, chain, (5, 40, 2000), (0, 1, 2, 3), springs_jax),
-    Program(diffusion, lambda rng, n: (rng.normal(size=n), rng.normal(size=(30, n)), 1.5, 0.02), (5, 40, 4000), (0, 1, 2), diffusion_jax),
-    Program(bouncing, lambda rng, n: (rng.random(n), 3 * rng.normal(size=n), 0.03, 40), (5, 40, 4000), (0, 1), bouncing_jax),
+    Program(
+        diffusion,
+        lambda rng, n: (rng.normal(size=n), rng.normal(size=(30, n)), 1.5, 0.02),
+        (5, 40, 4000),
+        (0, 1, 2),
+        diffusion_jax,
+    ),
+    Program(
+        bouncing, lambda rng, n: (rng.random(n), 3 * rng.normal(size=n), 0.03, 40), (5, 40, 4000), (0, 1), bouncing_jax
+    ),
     Program(kepler, lambda rng, n: (3 * rng.random(n), 0.8 * rng.random(n)), (5, 100, 20_000), (0, 1), kepler_jax),
 ]

@@ -213,7 +213,12 @@ def dominant(rng, n):
 
 def markov(rng, n, states=6, letters=5):
     start, move, emit = rng.random(states), rng.random((states, states)), rng.random((states, letters))
-    return start / start.sum(), move / move.sum(axis=1, keepdims=True), emit / emit.sum(axis=1, keepdims=True), rng.integers(0, letters, n)
+    return (
+        start / start.sum(),
+        move / move.sum(axis=1, keepdims=True),
+        emit / emit.sum(axis=1, keepdims=True),
+        rng.integers(0, letters, n),
+    )
 
 
 def logarithms(rng, n):
@@ -221,7 +226,13 @@ def logarithms(rng, n):
 
 
 def tracked(rng, n):
-    return np.cumsum(rng.normal(size=n)), np.array([[1.0, 0.1], [0.0, 0.95]]), np.array([1.0, 0.2]), 0.1 * np.eye(2), 0.5
+    return (
+        np.cumsum(rng.normal(size=n)),
+        np.array([[1.0, 0.1], [0.0, 0.95]]),
+        np.array([1.0, 0.2]),
+        0.1 * np.eye(2),
+        0.5,
+    )
 
 
 def letters(rng, n):
@@ -229,10 +240,14 @@ def letters(rng, n):
 
 
 PROGRAMS = [
-    Program(recurrence, lambda rng, n: (rng.normal(size=n), rng.normal(size=n)), (8, 100, 10_000), (0, 1), recurrence_jax),
+    Program(
+        recurrence, lambda rng, n: (rng.normal(size=n), rng.normal(size=n)), (8, 100, 10_000), (0, 1), recurrence_jax
+    ),
     Program(tridiagonal, dominant, (8, 100, 10_000), (0, 1, 2, 3), tridiagonal_jax),
     Program(edit_distance, letters, (6, 20, 200), (), edit_distance_jax),
-    Program(time_warp, lambda rng, n: (rng.normal(size=n), rng.normal(size=n + 3)), (5, 20, 200), (0, 1), time_warp_jax),
+    Program(
+        time_warp, lambda rng, n: (rng.normal(size=n), rng.normal(size=n + 3)), (5, 20, 200), (0, 1), time_warp_jax
+    ),
     Program(knapsack, lambda rng, n: (rng.random(n), rng.integers(1, n, n), 5 * n), (6, 20, 200), (0,), knapsack_jax),
     Program(viterbi, logarithms, (6, 30, 1000), (0, 1, 2), viterbi_jax, numba=False),
     Program(hidden_markov, markov, (6, 30, 1000), (0, 1, 2), hidden_markov_jax),

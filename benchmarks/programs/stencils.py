@@ -16,7 +16,8 @@ def heat(u, rate, steps):
 
 def heat_jax(u, rate, steps):
     def step(_, u):
-        return u + jnp.pad(rate * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]), 1)  # faster than .at[].add
+        # faster than .at[].add
+        return u + jnp.pad(rate * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]), 1)
 
     return lax.fori_loop(0, steps, step, u)
 
@@ -27,7 +28,11 @@ def wave(u, speed, steps):
     out[0] = u
     out[1] = u
     for t in range(2, steps):
-        out[t, 1:-1] = 2 * out[t - 1, 1:-1] - out[t - 2, 1:-1] + speed[1:-1] ** 2 * (out[t - 1, 2:] - 2 * out[t - 1, 1:-1] + out[t - 1, :-2])
+        out[t, 1:-1] = (
+            2 * out[t - 1, 1:-1]
+            - out[t - 2, 1:-1]
+            + speed[1:-1] ** 2 * (out[t - 1, 2:] - 2 * out[t - 1, 1:-1] + out[t - 1, :-2])
+        )
     return out
 
 
@@ -95,7 +100,9 @@ def life(cells, steps):
     for _ in range(steps):
         p = np.zeros((cells.shape[0] + 2, cells.shape[1] + 2), cells.dtype)
         p[1:-1, 1:-1] = cells
-        near = p[:-2, :-2] + p[:-2, 1:-1] + p[:-2, 2:] + p[1:-1, :-2] + p[1:-1, 2:] + p[2:, :-2] + p[2:, 1:-1] + p[2:, 2:]
+        near = (
+            p[:-2, :-2] + p[:-2, 1:-1] + p[:-2, 2:] + p[1:-1, :-2] + p[1:-1, 2:] + p[2:, :-2] + p[2:, 1:-1] + p[2:, 2:]
+        )
         cells = ((near == 3) | ((cells == 1) & (near == 2))).astype(cells.dtype)
     return cells
 
@@ -103,7 +110,8 @@ def life(cells, steps):
 def life_jax(cells, steps):
     def step(_, cells):
         p = jnp.pad(cells, 1)
-        near = p[:-2, :-2] + p[:-2, 1:-1] + p[:-2, 2:] + p[1:-1, :-2] + p[1:-1, 2:] + p[2:, :-2] + p[2:, 1:-1] + p[2:, 2:]
+        near = p[:-2, :-2] + p[:-2, 1:-1] + p[:-2, 2:] + p[1:-1, :-2] + p[1:-1, 2:] + p[2:, :-2] + p[2:, 1:-1] + p[2:,
+            2:]
         return ((near == 3) | ((cells == 1) & (near == 2))).astype(cells.dtype)
 
     return lax.fori_loop(0, steps, step, cells)
@@ -146,7 +154,13 @@ PROGRAMS = [
     Program(heat, lambda rng, n: (rng.normal(size=(n, n)), 0.2, 20), (6, 30, 200), (0, 1), heat_jax),
     Program(wave, lambda rng, n: (rng.normal(size=n), 0.5 * rng.random(n), n), (6, 40, 400), (0, 1), wave_jax),
     Program(gray_scott, two_species, (5, 20, 120), (0, 1, 2, 3), gray_scott_jax, numba=False),
-    Program(gauss_seidel, lambda rng, n: (rng.normal(size=(n, n)), rng.normal(size=(n, n)), 5), (5, 16, 60), (0, 1), gauss_seidel_jax),
+    Program(
+        gauss_seidel,
+        lambda rng, n: (rng.normal(size=(n, n)), rng.normal(size=(n, n)), 5),
+        (5, 16, 60),
+        (0, 1),
+        gauss_seidel_jax,
+    ),
     Program(life, lambda rng, n: ((rng.random((n, n)) < 0.4).astype(np.int8), 10), (8, 40, 300), (), life_jax),
     Program(convolve, lambda rng, n: (rng.normal(size=(n, n)), rng.normal(size=(3, 3))), (6, 40, 500), (0, 1)),
     Program(relaxation, lambda rng, n: (rng.normal(size=n), 1e-3), (6, 16, 64), (0,), relaxation_jax),

@@ -1,4 +1,5 @@
-"""Tiny calls: a few calls of NumPy on small arrays, numbers, and many small arguments. What a call costs is what counts."""
+"""Tiny calls: a few calls of NumPy on small arrays, numbers, and many small arguments. What a call costs is what
+counts."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +17,14 @@ def quaternions(p, q):
     """Their product."""
     a, b, c, d = p
     e, f, g, h = q
-    return np.array([a * e - b * f - c * g - d * h, a * f + b * e + c * h - d * g, a * g - b * h + c * e + d * f, a * h + b * g - c * f + d * e])
+    return np.array(
+        [
+            a * e - b * f - c * g - d * h,
+            a * f + b * e + c * h - d * g,
+            a * g - b * h + c * e + d * f,
+            a * h + b * g - c * f + d * e,
+        ]
+    )
 
 
 def rosenbrock(x):

@@ -1,4 +1,5 @@
-"""The public face of HIPS autograd: `from wengert.compat.autograd import grad`, `import wengert.compat.autograd.numpy as np`.
+"""The public face of HIPS autograd: `from wengert.compat.autograd import grad`,
+`import wengert.compat.autograd.numpy as np`.
 
 Arguments and results are autograd's; functions are captured and compiled, as by `wengert.grad`. What
 differs is in docs/autograd.md.
@@ -29,7 +30,10 @@ from .differential_operators import (
 from .extend import primitive
 
 __all__ = [
-    "checkpoint", "deriv", "dict", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian", "hessian_tensor_product",
-    "hessian_vector_product", "holomorphic_grad", "isinstance", "jacobian", "list", "make_ggnvp", "make_hvp", "make_jvp", "make_vjp",
-    "multigrad_dict", "primitive", "tensor_jacobian_product", "tuple", "type", "value_and_grad", "vector_jacobian_product",
+    "checkpoint", "deriv", "dict", "elementwise_grad", "grad", "grad_and_aux", "grad_named", "hessian",
+    "hessian_tensor_product",
+    "hessian_vector_product", "holomorphic_grad", "isinstance", "jacobian", "list", "make_ggnvp", "make_hvp",
+    "make_jvp", "make_vjp",
+    "multigrad_dict", "primitive", "tensor_jacobian_product", "tuple", "type", "value_and_grad",
+    "vector_jacobian_product",
 ]  # fmt: skip

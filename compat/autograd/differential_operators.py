@@ -49,7 +49,9 @@ def one_number(fun, operator):
     def loss(*args, **kwargs):
         value = fun(*args, **kwargs)
         if isinstance(value, list | tuple | dict) or np.size(value) != 1:
-            raise DerivativeError(f"{operator} needs a function with one real number as its result; try jacobian or elementwise_grad")
+            raise DerivativeError(
+                f"{operator} needs a function with one real number as its result; try jacobian or elementwise_grad"
+            )
         return np.sum(value), value
 
     return loss
@@ -98,7 +100,9 @@ def elementwise_grad(fun, argnum=0):
 
 def holomorphic_grad(fun, argnum=0):
     """The complex derivative of a holomorphic function: as it is, the gradient of its real part."""
-    slope = _slope(functools.wraps(fun)(lambda *args, **kwargs: np.real(fun(*args, **kwargs))), argnum, "holomorphic_grad")
+    slope = _slope(
+        functools.wraps(fun)(lambda *args, **kwargs: np.real(fun(*args, **kwargs))), argnum, "holomorphic_grad"
+    )
 
     def derivative(*args, **kwargs):
         if not np.iscomplexobj(args[argnum]):
@@ -235,7 +239,8 @@ def half_square(y):
 
 
 def make_ggnvp(f, g=half_square, f_argnum=0):
-    """At a point: `ggnvp(v)`, v times the generalised Gauss-Newton matrix J' H J of g(f(x)). Source: Schraudolph (2002)."""
+    """At a point: `ggnvp(v)`, v times the generalised Gauss-Newton matrix J' H J of g(f(x)). Source: Schraudolph
+    (2002)."""
 
     def product(args, kwargs, v):
         unary, x = chosen(f, f_argnum, args, kwargs)

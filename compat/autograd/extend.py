@@ -1,4 +1,5 @@
-"""Functions with derivatives given by hand, as autograd's users define them: `primitive`, `defvjp`, `defjvp` and their kin.
+"""Functions with derivatives given by hand, as autograd's users define them: `primitive`, `defvjp`, `defjvp` and their
+kin.
 
 Each becomes a `wengert.custom_vjp`, or a `custom_jvp` where only that is given; the other mode is its transpose. The
 function itself is captured like any other. An argument for which nothing is given has no derivative, and says so.
@@ -57,12 +58,17 @@ def defvjp_argnum(f, maker):
 
 
 def defjvp(f, *makers, argnums=None):
-    """`makers[i](g, ans, *args, **kwargs)` is the tangent of the result for g of argument i; None is zero, "same" is f with g for the argument."""
+    """`makers[i](g, ans, *args, **kwargs)` is the tangent of the result for g of argument i; None is zero, "same" is f
+    with g for the argument."""
     places = tuple(range(len(makers)) if argnums is None else argnums)
 
     def rule(ans, args, kwargs, tangents):
         given = [(i, g, makers[places.index(i)]) for i, g in tangents]
-        return [linear(f, i, args, kwargs, g) if made == "same" else made(g, ans, *args, **kwargs) for i, g, made in given if made]
+        return [
+            linear(f, i, args, kwargs, g) if made == "same" else made(g, ans, *args, **kwargs)
+            for i, g, made in given
+            if made
+        ]
 
     f.jvp = rule, places
 
@@ -91,13 +97,16 @@ def def_linear(f):
 
 
 def linear(f, i, args, kwargs, g):
-    """The tangent of a function that is linear in argument i: the function on g, itself to be derived from what it does."""
+    """The tangent of a function that is linear in argument i: the function on g, itself to be derived from what it
+    does."""
     return f.body(*args[:i], g, *args[i + 1 :], **kwargs)
 
 
 def floating(args):
     """The positions of arguments with floating numbers in them."""
-    return [i for i, x in enumerate(args) if any(isinstance(leaf, float | complex) or varies(leaf) for leaf in leaves_of(x))]
+    return [
+        i for i, x in enumerate(args) if any(isinstance(leaf, float | complex) or varies(leaf) for leaf in leaves_of(x))
+    ]
 
 
 def varies(leaf):

@@ -70,12 +70,23 @@ def _check(f, x, modes, order, name):
     expected = float(np.sum(np.real(flatten(w)[0] * ((up - down) / STEP))))
     for mode, slope in found.items():
         like = value if mode == "fwd" else x
-        assert shapes(slope) == shapes(like), f"{mode} of {name}: the derivative has the shapes {shapes(slope)}, and should have {shapes(like)}"
+        assert shapes(slope) == shapes(like), (
+            f"{mode} of {name}: the derivative has the shapes {shapes(slope)}, and should have {shapes(like)}"
+        )
         given = pairing(w, slope) if mode == "fwd" else pairing(slope, v)
-        text = f"({PRODUCTS[mode].upper()}) check of {name} failed at {x}: {given} along a random direction, where differences give {expected}"
+        text = (
+            f"({PRODUCTS[mode].upper()}) check of {name} failed at {x}: {given} along a random direction, where "
+            f"differences give {expected}"
+        )
         assert scalar_close(given, expected), text
     if order > 1:
-        _check(lambda at: compiled(*at), (x, v, w), modes, order - 1, f"{'_'.join(PRODUCTS[mode] for mode in modes)}_{name}")
+        _check(
+            lambda at: compiled(*at),
+            (x, v, w),
+            modes,
+            order - 1,
+            f"{'_'.join(PRODUCTS[mode] for mode in modes)}_{name}",
+        )
 
 
 def shapes(x):

@@ -20,7 +20,8 @@ TRUTH = Tensor((), np.dtype("?"))
 
 
 def region(function, types, name=None, hints=None):
-    """`function`, written with ops, as a Func on parameters of `types`; its equations take the source of the one being derived."""
+    """`function`, written with ops, as a Func on parameters of `types`; its equations take the source of the one being
+    derived."""
     build = Builder(name or function.__name__)
     outer = Builder.building()
     build.source = outer.source if outer is not None else None
@@ -62,7 +63,12 @@ def _gives(op, what, func, types):
 
 
 def _sample(function, *spelled):
-    return region(function, [parse_type(t) for t in spelled], function.__name__.strip("_"), list(inspect.signature(function).parameters))
+    return region(
+        function,
+        [parse_type(t) for t in spelled],
+        function.__name__.strip("_"),
+        list(inspect.signature(function).parameters),
+    )
 
 
 def _quiet(x, y):
@@ -109,7 +115,11 @@ _pairing = _sample(_pairing, "f64[4]", "f64[4]", "f64[]")
 
 
 def _cond_rule(op, index, *operands, branches):
-    require(not index.shape and index.kind in BOOL + INTEGER, op, f"the index is {index}; a choice needs a bool[] or an integer scalar")
+    require(
+        not index.shape and index.kind in BOOL + INTEGER,
+        op,
+        f"the index is {index}; a choice needs a bool[] or an integer scalar",
+    )
     require(branches, op, "there is no branch to run")
     require(index.kind != "b" or len(branches) == 2, op, f"a bool[] chooses between two branches, not {len(branches)}")
     for k, branch in enumerate(branches):
@@ -140,9 +150,15 @@ def groups(operands, *, test, trips, carried, **_):
 
 def _loop_rule(op, *operands, body, carried, test, trips, bound):
     limit, invariants, state = groups(operands, test=test, trips=trips, carried=carried)
-    require(0 <= carried <= len(operands) - len(limit), op, f"{carried} carried values among operands {_spelled(operands)}")
+    require(
+        0 <= carried <= len(operands) - len(limit), op, f"{carried} carried values among operands {_spelled(operands)}"
+    )
     counted = all(t is COUNTER for t in limit)
-    require(counted, op, f"the trip count is {_spelled(limit)}, not i64[]; without `trips` or `test` it is the first operand")
+    require(
+        counted,
+        op,
+        f"the trip count is {_spelled(limit)}, not i64[]; without `trips` or `test` it is the first operand",
+    )
     require(trips is None or trips >= 0, op, f"trips={trips} is negative")
     require(bound is None or bound >= 1, op, f"bound={bound}: a loop that may run needs room for one trip")
     _takes(op, "the body (counter, invariants, carried)", body, (COUNTER, *invariants, *state))
@@ -201,9 +217,14 @@ def map_(*operands, body, mapped, size):
 
     Operands flagged in `mapped` are sliced along their leading axis, the others go whole to every run.
     """
-    runs = [evaluate(body, [x[k] if flag else x for x, flag in zip(operands, mapped, strict=True)]) for k in range(size)]
+    runs = [
+        evaluate(body, [x[k] if flag else x for x, flag in zip(operands, mapped, strict=True)]) for k in range(size)
+    ]
     stacked = zip(*runs, strict=True) if size else [()] * len(body.results)
-    return tuple(np.array(column, t.dtype).reshape((size, *t.shape)) for column, t in zip(stacked, body.result_types, strict=True))
+    return tuple(
+        np.array(column, t.dtype).reshape((size, *t.shape))
+        for column, t in zip(stacked, body.result_types, strict=True)
+    )
 
 
 def _call_rule(op, *operands, body, name, inline, rule):
@@ -216,7 +237,8 @@ def _call_rule(op, *operands, body, name, inline, rule):
     case(*_PAIR, body=_wave, name="wave"),
 ])  # fmt: skip
 def call(*operands, body, name, inline=False, rule=None):
-    """The results of `body`, a function kept apart: under its own name, compiled once, or with a derivative `rule` of its own."""
+    """The results of `body`, a function kept apart: under its own name, compiled once, or with a derivative `rule` of
+    its own."""
     return evaluate(body, operands)
 
 

@@ -54,12 +54,16 @@ def adjoint(a):
 
 def assert_close(a, b):
     """Equal to rounding of matrix products."""
-    assert np.max(np.abs(a - b), initial=0.0) <= 2e3 * np.finfo(a.dtype).eps * max(1.0, np.max(np.abs(b), initial=0.0)), f"\n{a}\n{b}"
+    assert np.max(np.abs(a - b), initial=0.0) <= 2e3 * np.finfo(a.dtype).eps * max(
+        1.0, np.max(np.abs(b), initial=0.0)
+    ), f"\n{a}\n{b}"
 
 
 def orthonormal(q):
     """The columns of q."""
-    assert_close(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1], dtype=q.dtype), (*q.shape[:-2], q.shape[-1], q.shape[-1])))
+    assert_close(
+        adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1], dtype=q.dtype), (*q.shape[:-2], q.shape[-1], q.shape[-1]))
+    )
 
 
 # -- triangular systems ----------------------------------------------------------------------------
@@ -136,7 +140,8 @@ def solve(a, b, *, transpose=False):
 
 def _tridiagonal_rule(op, dl, d, du, b):
     batch, n, _ = matrices(op, b)
-    require(dl is d is du and d.dtype == b.dtype and d.shape == (*batch, n), op, f"diagonals {dl}, {d}, {du} are no system for {b}")
+    require(dl is d is du and d.dtype == b.dtype and d.shape == (*batch, n), op,
+        f"diagonals {dl}, {d}, {du} are no system for {b}")
     return b
 
 
@@ -147,12 +152,15 @@ def off_zero(type, shape):
 
 # fmt: off
 @op(_tridiagonal_rule, cases=[
-    case("f64[4]", off_zero("f8", (4,)), "f64[4]", "f64[4,2]"), case("f64[2,3]", off_zero("f8", (2, 3)), "f64[2,3]", "f64[2,3,1]"),
-    case("c128[3]", off_zero("c16", (3,)), "c128[3]", "c128[3,2]"), case("f32[1]", off_zero("f4", (1,)), "f32[1]", "f32[1,2]"),
+    case("f64[4]", off_zero("f8", (4,)), "f64[4]", "f64[4,2]"),
+    case("f64[2,3]", off_zero("f8", (2, 3)), "f64[2,3]", "f64[2,3,1]"),
+    case("c128[3]", off_zero("c16", (3,)), "c128[3]", "c128[3,2]"),
+    case("f32[1]", off_zero("f4", (1,)), "f32[1]", "f32[1,2]"),
 ])
 # fmt: on
 def tridiagonal_solve(dl, d, du, b):
-    """The x with dl[i] x[i-1] + d[i] x[i] + du[i] x[i+1] = b[i] for every row i; dl[0] and du[-1] are not read.  [LAPACK gtsv]"""
+    """The x with dl[i] x[i-1] + d[i] x[i] + du[i] x[i+1] = b[i] for every row i; dl[0] and du[-1] are not read.
+    [LAPACK gtsv]"""
     a, i = np.zeros((*d.shape, d.shape[-1]), d.dtype), np.arange(d.shape[-1])
     a[..., i, i], a[..., i[1:], i[:-1]], a[..., i[:-1], i[1:]] = d, dl[..., 1:], du[..., :-1]
     return _solved(a, b)
@@ -220,8 +228,10 @@ def _is_qr(operands, results, *, full):
 
 
 @op(_qr_rule, multiple=True, check=_is_qr, cases=[
-    case(drawn("f8", (3, 3), dominant)), case(drawn("f8", (2, 4, 2), dominant)), case(drawn("f8", (2, 4), dominant)), case(drawn("f8", (1, 1))),
-    case(drawn("f8", (3, 4), dominant), full=True), case(drawn("c16", (3, 3), dominant)), case(drawn("c16", (4, 2), dominant)),
+    case(drawn("f8", (3, 3), dominant)), case(drawn("f8", (2, 4, 2), dominant)), case(drawn("f8", (2, 4), dominant)),
+    case(drawn("f8", (1, 1))),
+    case(drawn("f8", (3, 4), dominant), full=True), case(drawn("c16", (3, 3), dominant)),
+    case(drawn("c16", (4, 2), dominant)),
     case(drawn("c16", (2, 3), dominant)), case(drawn("f4", (4, 2)), full=True), case(drawn("c8", (3, 3))),
 ])
 def qr(x, *, full=False):

@@ -7,7 +7,8 @@ A float below the smallest normal number is zero to XLA on CPU, on the way in an
 import numpy as np
 
 from ..op import (
-    ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, REAL, UINT, Cost, case, complex_type, elementwise, nonzero, op, positive, require,
+    ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, REAL, UINT, Cost, case, complex_type, elementwise,
+    nonzero, op, positive, require,
 )  # fmt: skip
 from ..types import SHORT
 from .samples import EDGES, ON_THE_CUTS, halfway
@@ -18,7 +19,14 @@ class pointwise(elementwise):
 
     @property
     def cases(self):
-        return (*super().cases, *(case(draw, repeat=True) for kind, draw in EDGES.items() if len(self.kinds) == 1 and kind in self.kinds[0]))
+        return (
+            *super().cases,
+            *(
+                case(draw, repeat=True)
+                for kind, draw in EDGES.items()
+                if len(self.kinds) == 1 and kind in self.kinds[0]
+            ),
+        )
 
 
 class step(pointwise):
@@ -28,7 +36,8 @@ class step(pointwise):
 
 
 class exact(step):
-    """`step`, of ops whose results are numbers of their dtype as they stand: nothing is rounded, overflows or is invalid, of real operands."""
+    """`step`, of ops whose results are numbers of their dtype as they stand: nothing is rounded, overflows or is
+    invalid, of real operands."""
 
     traits = (*step.traits, "exact")
 
@@ -75,7 +84,8 @@ def mul(x, y):
 
 @op(step(INEXACT), traits=["masks_nan"], sample=nonzero)
 def strong_mul(x, y):
-    """x * y, and 0 wherever x is 0, even if y is infinite or NaN: how a cotangent meets a partial.  [strong zero, Enzyme]"""
+    """x * y, and 0 wherever x is 0, even if y is infinite or NaN: how a cotangent meets a partial.  [strong zero,
+    Enzyme]"""
     with np.errstate(all="ignore"):
         return np.where(np.equal(x, 0), x, np.multiply(x, y))
 
@@ -112,12 +122,14 @@ def pow(x, y):
 
 def _integer_pow_rule(op, x, *, n):
     require(x.kind in NUMBER, op, f"{x} is no number")
-    require(x.inexact or 0 <= n <= np.iinfo(x.dtype).max, op, f"{x} to the power {n} is not among the numbers of its dtype")
+    require(x.inexact or 0 <= n <= np.iinfo(x.dtype).max, op,
+        f"{x} to the power {n} is not among the numbers of its dtype")
     return x
 
 
 @op(_integer_pow_rule, traits=["masks_nan", "elementwise"], cost=Cost.STEP, sample=nonzero, cases=[
-    *(case("f64[3,4]", n=n) for n in (-2, -1, 0, 1, 2, 3, 40)), case("f32[5]", n=3), case("f64[]", n=2), case(np.zeros(3), n=1),
+    *(case("f64[3,4]", n=n) for n in (-2, -1, 0, 1, 2, 3, 40)), case("f32[5]", n=3), case("f64[]", n=2),
+    case(np.zeros(3), n=1),
     case(np.zeros(3), n=2), case("c128[3]", n=3), case("c128[3]", n=-2), case("i64[3,4]", n=5), case("u8[3,4]", n=9),
     case(EDGES[FLOAT], n=3), case(EDGES[FLOAT], n=-2),
 ])
@@ -203,7 +215,8 @@ def round(x):
 
 @op(step(INEXACT))
 def rounded(x):
-    """x, rounded to its dtype before anything is computed of it: a product and a sum may be rounded once together elsewhere."""
+    """x, rounded to its dtype before anything is computed of it: a product and a sum may be rounded once together
+    elsewhere."""
     return x
 
 
@@ -330,10 +343,14 @@ def _casts(*pairs):
 
 
 @op(_cast_rule, traits=["masks_nan", "elementwise"], cost=Cost.STEP, cases=[
-    *_casts(("f64", "f8"), ("f64", "f4"), ("f64[]", "f4"), ("f32", "f2"), ("f32", "f8"), ("f16", "f4"), ("i64", "f8"), ("u8", "f4"), ("bool", "f8")),
-    *_casts(("f64", "c16"), ("f32", "c8"), ("i64", "c16"), ("c128", "c8"), ("c128", "f8"), ("c128", "f4"), ("c64", "f8"), ("c128", "i8")),
-    *_casts(("f64", "i4"), ("f64", "u1"), ("f32", "i8"), ("i64", "i1"), ("i64", "u1"), ("u8", "i8"), ("bool", "i8"), ("bool", "bool")),
-    *(case(EDGES[FLOAT], dtype=np.dtype(t)) for t in ("bool", "f2", "f8")), *(case(EDGES[INT], dtype=np.dtype(t)) for t in ("bool", "u1", "u8")),
+    *_casts(("f64", "f8"), ("f64", "f4"), ("f64[]", "f4"), ("f32", "f2"), ("f32", "f8"), ("f16", "f4"), ("i64", "f8"),
+        ("u8", "f4"), ("bool", "f8")),
+    *_casts(("f64", "c16"), ("f32", "c8"), ("i64", "c16"), ("c128", "c8"), ("c128", "f8"), ("c128", "f4"),
+        ("c64", "f8"), ("c128", "i8")),
+    *_casts(("f64", "i4"), ("f64", "u1"), ("f32", "i8"), ("i64", "i1"), ("i64", "u1"), ("u8", "i8"), ("bool", "i8"),
+        ("bool", "bool")),
+    *(case(EDGES[FLOAT], dtype=np.dtype(t)) for t in ("bool", "f2", "f8")),
+    *(case(EDGES[INT], dtype=np.dtype(t)) for t in ("bool", "u1", "u8")),
     case(ON_THE_CUTS, dtype=np.dtype("bool")),
 ], sample=positive)
 def cast(x, *, dtype):
@@ -348,13 +365,16 @@ def cast(x, *, dtype):
 
 def _bitcast_rule(op, x, *, dtype):
     dtype = np.dtype(dtype)
-    require(x.kind in REAL and dtype.kind in REAL, op, f"{x} as {SHORT[dtype.name]}: only integers and floats are plain bits")
-    require(x.dtype.itemsize == dtype.itemsize and x.dtype != dtype, op, f"{x} as {SHORT[dtype.name]}: one width and two dtypes are needed")
+    require(x.kind in REAL and dtype.kind in REAL, op, f"{x} as {SHORT[dtype.name]}: only integers and floats are "
+                                                       "plain bits")
+    require(x.dtype.itemsize == dtype.itemsize and x.dtype != dtype, op,
+        f"{x} as {SHORT[dtype.name]}: one width and two dtypes are needed")
     return x.like(dtype=dtype)
 
 
 @op(_bitcast_rule, traits=["exact", "masks_nan", "elementwise"], cost=Cost.STEP, cases=[
-    *_casts(("f64", "i8"), ("f64[]", "u8"), ("f32", "u4"), ("f16", "i2"), ("i64", "u8"), ("u8", "i1")), case(EDGES[FLOAT], dtype=np.dtype("i4")),
+    *_casts(("f64", "i8"), ("f64[]", "u8"), ("f32", "u4"), ("f16", "i2"), ("i64", "u8"), ("u8", "i1")),
+    case(EDGES[FLOAT], dtype=np.dtype("i4")),
 ])
 def bitcast(x, *, dtype):
     """The bits of x read as another dtype of the same width."""
@@ -383,12 +403,14 @@ def conj(x):
 
 
 def _make_complex_rule(op, x, y):
-    require(x is y and x.dtype.name in ("float32", "float64"), op, f"two equal types, f32 or f64, make a complex one; got {x}, {y}")
+    require(x is y and x.dtype.name in ("float32", "float64"), op,
+        f"two equal types, f32 or f64, make a complex one; got {x}, {y}")
     return complex_type(x)
 
 
 @op(_make_complex_rule, traits=["exact", "elementwise"], cost=Cost.STEP, cases=[
-    case("f64[3,4]", repeat=True), case("f32[5]", repeat=True), case("f64[]", repeat=True), case(EDGES[FLOAT], repeat=True),
+    case("f64[3,4]", repeat=True), case("f32[5]", repeat=True), case("f64[]", repeat=True),
+    case(EDGES[FLOAT], repeat=True),
 ])
 def make_complex(x, y):
     """x + i y, whatever x and y: an infinite y leaves x alone."""

@@ -1,7 +1,7 @@
 """The ops that run functions of other systems, which bring their own derivatives.
 
-The transforms do not look into such a function. They ask it for its derivative, which is another one; so it nests to any order.
-A `Foreign` brings its batching too; a `Pointwise` works element by element, on the host.
+The transforms do not look into such a function. They ask it for its derivative, which is another one; so it nests to
+any order. A `Foreign` brings its batching too; a `Pointwise` works element by element, on the host.
 """
 
 import functools
@@ -21,7 +21,8 @@ class Foreign:
         lower(*values)                       the same on the values of a backend
         tangent(types, moving)               (x..., t of the x at `moving`) -> (z..., t of each inexact z)
         reverse(types, needs, gives)         (early, late): early(x...) -> (z..., residuals...),
-                                             late(residuals..., cotangents of the z at `gives`) -> cotangents of the x at `needs`
+                                             late(residuals..., cotangents of the z at `gives`) -> cotangents of the x
+                                             at `needs`
         batched(flags, size)                 operands flagged carry a leading axis of `size`, and so do all results
 
     `moving`, `needs` and `gives` are tuples of positions. `__name__` is what the IR's text shows.
@@ -38,24 +39,35 @@ class Polynomials(Foreign):
         self.results, self.__name__ = results, f"polynomials{len(results)}"
 
     def types(self, types):
-        return (Tensor(np.broadcast_shapes(*(t.shape for t in types)), np.result_type(*(t.dtype for t in types))),) * len(self.results)
+        return (
+            Tensor(np.broadcast_shapes(*(t.shape for t in types)), np.result_type(*(t.dtype for t in types))),
+        ) * len(self.results)
 
     def __call__(self, *xs):
-        return tuple(sum(c * functools.reduce(operator.mul, [x**k for x, k in zip(xs, powers)]) for c, powers in terms) for terms in self.results)
+        return tuple(
+            sum(c * functools.reduce(operator.mul, [x**k for x, k in zip(xs, powers)]) for c, powers in terms)
+            for terms in self.results
+        )
 
     lower = __call__
 
     def tangent(self, types, moving):
         n, count = len(types), len(moving)
         wide = [tuple((c, (*p, *(0,) * count)) for c, p in terms) for terms in self.results]
-        slopes = [tuple((c, (*p, *_one(k, count))) for k, i in enumerate(moving) for c, p in _slope(terms, i, n)) for terms in self.results]
+        slopes = [
+            tuple((c, (*p, *_one(k, count))) for k, i in enumerate(moving) for c, p in _slope(terms, i, n))
+            for terms in self.results
+        ]
         return Polynomials(*wide, *slopes)
 
     def reverse(self, types, needs, gives):
         """All operands are kept, as further results."""
         n, count = len(types), len(gives)
         early = Polynomials(*self.results, *(((1.0, _one(i, n)),) for i in range(n)))
-        slopes = [[(c, (*p, *_one(k, count))) for k, j in enumerate(gives) for c, p in _slope(self.results[j], i, n)] for i in needs]
+        slopes = [
+            [(c, (*p, *_one(k, count))) for k, j in enumerate(gives) for c, p in _slope(self.results[j], i, n)]
+            for i in needs
+        ]
         return early, Polynomials(*map(tuple, slopes))
 
     def batched(self, flags, size):
@@ -85,9 +97,11 @@ def external(*operands, function):
 
 
 class Pointwise:
-    """A function of NumPy arrays of one shape, element by element, compared by identity; the dtype is that of the last one.
+    """A function of NumPy arrays of one shape, element by element, compared by identity; the dtype is that of the last
+    one.
 
-    slopes: for each operand `(z, *operands) -> dz/dx`, in ops, where z is the result; None where no derivative is known.
+    slopes: for each operand `(z, *operands) -> dz/dx`, in ops, where z is the result; None where no derivative is
+    known.
     """
 
     def __init__(self, name, function, *slopes):
@@ -101,7 +115,11 @@ class Pointwise:
 
 
 def _pointwise_rule(op, *types, function):
-    require(len(types) == len(function.slopes), op, f"{function.__name__} takes {len(function.slopes)} operands, not {len(types)}")
+    require(
+        len(types) == len(function.slopes),
+        op,
+        f"{function.__name__} takes {len(function.slopes)} operands, not {len(types)}",
+    )
     require(len({t.shape for t in types}) == 1, op, f"shapes differ: {', '.join(map(repr, types))}")
     return types[-1]
 
@@ -110,7 +128,8 @@ ANGLE = Pointwise("arctan2", np.arctan2, lambda z, y, x: x / (x * x + y * y), la
 
 
 @op(_pointwise_rule, traits=["elementwise", "masks_nan"], cases=[
-    case("f64[3,4]", "f64[3,4]", function=ANGLE), case("f32[5]", "f32[5]", function=ANGLE), case("f64[]", "f64[]", function=ANGLE),
+    case("f64[3,4]", "f64[3,4]", function=ANGLE), case("f32[5]", "f32[5]", function=ANGLE),
+    case("f64[]", "f64[]", function=ANGLE),
 ])  # fmt: skip
 def pointwise(*operands, function):
     """`function`, a `Pointwise`, of each element; it has no effect, and runs on the host."""

@@ -4,7 +4,12 @@ from ..op import ANY, Cost, case, elementwise, op
 from .control import _PAIR, _takes, _wave, evaluate
 
 
-@op(elementwise(ANY), traits=["exact"], cost=Cost.MOVE, cases=[case("f32[3,4]"), case("i64[5]"), case("bool[2]"), case("c64[]")])
+@op(
+    elementwise(ANY),
+    traits=["exact"],
+    cost=Cost.MOVE,
+    cases=[case("f32[3,4]"), case("i64[5]"), case("bool[2]"), case("c64[]")],
+)
 def stop_gradient(x):
     """x itself, taken as a constant by derivatives.
 
@@ -20,5 +25,6 @@ def _apart_rule(op, *operands, body):
 
 @op(_apart_rule, multiple=True, traits=["region"], cases=[case(*_PAIR, body=_wave)])
 def apart(*operands, body):
-    """The results of `body`, which begins when all its operands are there, and shares no work with what is around it."""
+    """The results of `body`, which begins when all its operands are there, and shares no work with what is around
+    it."""
     return evaluate(body, operands)

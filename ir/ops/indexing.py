@@ -11,8 +11,9 @@ window; its other axes are the batch axes.
     indices_batch    ... these axes of indices, pairwise
 
 `mode` says what becomes of windows that do not lie within x: "clip" moves them inside, "fill" (gather)
-reads `fill`, "drop" (scatter) leaves x alone, "promise" knows that there are none, but in a run of which nothing is used because a check has failed.
-`unique` promises that no element of x is in two windows. Indices are signed; negative ones lie outside.
+reads `fill`, "drop" (scatter) leaves x alone, "promise" knows that there are none, but in a run of which nothing is
+used because a check has failed. `unique` promises that no element of x is in two windows. Indices are signed; negative
+ones lie outside.
 """
 
 import math
@@ -31,20 +32,26 @@ from .shape import concatenate, reshape
 def _windows_rule(op, x, indices, sizes, offset_dims, collapsed, start_index_map, operand_batch, indices_batch):
     """Check the layout; -> the shape of w."""
     gone, bound = collapsed + operand_batch, start_index_map + operand_batch
-    require(indices.kind == "i" and indices.ndim > 0, op, f"indices are vectors of signed integers along the last axis, got {indices}")
-    require(len(start_index_map) == indices.shape[-1], op, f"index vectors of length {indices.shape[-1]} start along axes {list(start_index_map)}")
-    require(len(set(bound)) == len(bound) and len(set(gone)) == len(gone), op, f"axes repeat in {list(bound)} or in {list(gone)}")
+    require(indices.kind == "i" and indices.ndim > 0, op, "indices are vectors of signed integers along the last "
+                                                          f"axis, got {indices}")
+    require(len(start_index_map) == indices.shape[-1], op, f"index vectors of length {indices.shape[-1]} start along "
+                                                           f"axes {list(start_index_map)}")
+    require(len(set(bound)) == len(bound) and len(set(gone)) == len(gone), op,
+        f"axes repeat in {list(bound)} or in {list(gone)}")
     require(all(0 <= a < x.ndim for a in gone + bound), op, f"{x} has no axes {list(gone + bound)}")
-    fits = len(sizes) == x.ndim and all(0 <= k <= n or a in operand_batch for a, (k, n) in enumerate(zip(sizes, x.shape)))
+    fits = len(sizes) == x.ndim and all(0 <= k <= n or a in operand_batch for a,
+        (k, n) in enumerate(zip(sizes, x.shape)))
     require(fits, op, f"{x} has no windows of {list(sizes)}")
     require(all(sizes[a] == 1 for a in gone), op, f"windows of {list(sizes)} do not collapse along axes {list(gone)}")
     batch = indices.shape[:-1]
     pairs = list(zip(operand_batch, indices_batch))
-    paired = len(operand_batch) == len(indices_batch) and all(0 <= j < len(batch) and x.shape[i] == batch[j] for i, j in pairs)
+    paired = len(operand_batch) == len(indices_batch) and all(0 <= j < len(batch) and x.shape[i] == batch[j] for i,
+        j in pairs)
     require(paired, op, f"batch axes {list(operand_batch)} of {x} do not match {list(indices_batch)} of {indices}")
     window = [n for a, n in enumerate(sizes) if a not in gone]
     rank = len(batch) + len(window)
-    lies = len(offset_dims) == len(window) and list(offset_dims) == sorted(set(offset_dims)) and all(0 <= d < rank for d in offset_dims)
+    lies = len(offset_dims) == len(window) and list(offset_dims) == sorted(set(offset_dims)) and all(0 <= d < rank
+        for d in offset_dims)
     require(lies, op, f"windows of {window} cannot lie along axes {list(offset_dims)} of {rank}")
     window, batch = iter(window), iter(batch)
     return [next(window if d in offset_dims else batch) for d in range(rank)]
@@ -106,7 +113,8 @@ EMPTY = layout((0,), (), ())
 TWICE = np.array([[2], [0], [2], [2], [0]])
 
 GATHERS = [
-    case("f64[5,3]", integers(0, 5, 4, 1), sizes=(1, 3), **ROWS), case("f64[2,5,3]", integers(0, 5, 2, 2, 1), sizes=(2, 1, 3), **COLUMNS),
+    case("f64[5,3]", integers(0, 5, 4, 1), sizes=(1, 3), **ROWS),
+    case("f64[2,5,3]", integers(0, 5, 2, 2, 1), sizes=(2, 1, 3), **COLUMNS),
     case("f64[4,3]", integers(-1, 5, 6, 2), sizes=(1, 1), **POINTS),
     case("f64[4,3]", integers(-2, 6, 6, 2, dtype=np.int8), sizes=(1, 1), mode="fill", fill=2, **POINTS),
     case("f64[3,4,5]", integers(0, 3, 3, 2), sizes=(1, 4, 1), mode="promise", **SPREAD),
@@ -114,9 +122,12 @@ GATHERS = [
     case("f64[5,6]", integers(-2, 7, 3, 2), sizes=(2, 3), mode="fill", **PATCHES_IN_FRONT),
     case("f64[3,5]", integers(0, 5, 3, 4, 1), sizes=(1, 1), **ALONG),
     case("f64[4,2,3]", integers(0, 4, 2, 3, 1, dtype=np.int32), sizes=(1, 2, 1), **CROSSED),
-    case("f64[5,3]", integers(0, 5, 0, 1), sizes=(1, 3), **ROWS), case("i32[5,3]", integers(-9, 9, 4, 1), sizes=(1, 3), mode="fill", fill=-1, **ROWS),
-    case("bool[5,0]", integers(0, 5, 2, 1), sizes=(1, 0), **ROWS), case("f32[5]", integers(0, 5, 1), sizes=(2,), **layout((0,))),
-    case("f64[5]", np.zeros((3, 0), int), sizes=(5,), **layout((1,), (), ())), case("f64[]", np.zeros((2, 0), int), sizes=(), **layout((), (), ())),
+    case("f64[5,3]", integers(0, 5, 0, 1), sizes=(1, 3), **ROWS),
+    case("i32[5,3]", integers(-9, 9, 4, 1), sizes=(1, 3), mode="fill", fill=-1, **ROWS),
+    case("bool[5,0]", integers(0, 5, 2, 1), sizes=(1, 0), **ROWS),
+    case("f32[5]", integers(0, 5, 1), sizes=(2,), **layout((0,))),
+    case("f64[5]", np.zeros((3, 0), int), sizes=(5,), **layout((1,), (), ())),
+    case("f64[]", np.zeros((2, 0), int), sizes=(), **layout((), (), ())),
     case("f64[300]", integers(-128, 127, 4, 1, dtype=np.int8), sizes=(1,), **layout((), (0,))),
     case("c128[4]", no_two_alike(4, 3), sizes=(1,), unique=True, **layout((), (0,))),
 ]
@@ -130,9 +141,12 @@ def scatter_cases(*more):
         case("f64[3,4,5]", integers(0, 3, 3, 2), "f64[3,4]", mode="promise", **SPREAD),
         case("f64[5,6]", integers(-1, 6, 4, 2), "f64[4,2,3]", mode="clip", **PATCHES),
         case("f64[5,6]", integers(-1, 6, 4, 2, dtype=np.int32), "f64[2,3,4]", **PATCHES_IN_FRONT),
-        case("f64[3,5]", integers(0, 5, 3, 4, 1), "f64[3,4]", **ALONG), case("f64[4,2,3]", integers(0, 4, 2, 3, 1), "f64[2,2,3]", **CROSSED),
-        case("f64[5,3]", integers(0, 5, 0, 1), "f64[0,3]", **ROWS), case("f64[8]", no_two_alike(8, 4), "f64[4]", unique=True, **layout((), (0,))),
-        case("i64[5,3]", integers(-9, 9, 4, 1), "i64[4,3]", **ROWS), case("f64[]", np.zeros((1, 0), int), "f64[1]", **layout((), (), ())),
+        case("f64[3,5]", integers(0, 5, 3, 4, 1), "f64[3,4]", **ALONG),
+        case("f64[4,2,3]", integers(0, 4, 2, 3, 1), "f64[2,2,3]", **CROSSED),
+        case("f64[5,3]", integers(0, 5, 0, 1), "f64[0,3]", **ROWS),
+        case("f64[8]", no_two_alike(8, 4), "f64[4]", unique=True, **layout((), (0,))),
+        case("i64[5,3]", integers(-9, 9, 4, 1), "i64[4,3]", **ROWS),
+        case("f64[]", np.zeros((1, 0), int), "f64[1]", **layout((), (), ())),
         case("f32[4,3]", integers(0, 4, 3, 1), "f32[3,3]", **ROWS), *more,
     ]
 
@@ -147,7 +161,8 @@ def _lie_along(array, ndim, axes):
 
 
 def _places(shape, indices, sizes, offset_dims, collapsed, start_index_map, operand_batch, indices_batch):
-    """Of every element of w: its index along each axis of x, clamped, in arrays that broadcast; whether its window lies within x; the shape of w."""
+    """Of every element of w: its index along each axis of x, clamped, in arrays that broadcast; whether its window lies
+    within x; the shape of w."""
     starts = np.moveaxis(indices.astype(np.int64), -1, 0)
     ndim = starts.ndim - 1 + len(offset_dims)
     batch = [d for d in range(ndim) if d not in offset_dims]
@@ -166,9 +181,11 @@ def _places(shape, indices, sizes, offset_dims, collapsed, start_index_map, oper
 
 
 @op(_gather_rule, cost=Cost.MOVE, cases=GATHERS)
-def gather(x, indices, *, sizes, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(), mode="clip", fill=0, unique=False):
+def gather(x, indices, *, sizes, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(),
+    mode="clip", fill=0, unique=False):
     """Windows of x of shape `sizes` at the starts that `indices` holds.  [StableHLO gather]"""
-    places, inside, shape = _places(x.shape, indices, sizes, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
+    places, inside, shape = _places(x.shape, indices, sizes, offset_dims, collapsed, start_index_map, operand_batch,
+        indices_batch)
     out = np.broadcast_to(x[places], shape)
     return np.where(inside, out, np.asarray(fill, x.dtype)) if mode == "fill" else out
 
@@ -176,7 +193,8 @@ def gather(x, indices, *, sizes, offset_dims, collapsed=(), start_index_map, ope
 def _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch, indices_batch):
     """A flat copy of x, and where in it which update goes, in the order of the index vectors."""
     sizes = window_sizes(x.ndim, updates.shape, offset_dims, collapsed, operand_batch)
-    places, inside, shape = _places(x.shape, indices, sizes, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
+    places, inside, shape = _places(x.shape, indices, sizes, offset_dims, collapsed, start_index_map, operand_batch,
+        indices_batch)
     order = [d for d in range(len(shape)) if d not in offset_dims] + list(offset_dims)
     flat = np.zeros(shape, np.int64)
     for axis, place in enumerate(places):
@@ -186,17 +204,22 @@ def _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map,
 
 
 @op(scatters(ANY), cases=scatter_cases(case("bool[4]", integers(0, 4, 3, 1), "bool[3]", **layout((), (0,)))))
-def scatter(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(), mode="drop", unique=False):
-    """x with the windows at `indices` replaced; of several updates of one element the last index vector's stays.  [StableHLO scatter]"""
-    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
+def scatter(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(),
+    mode="drop", unique=False):
+    """x with the windows at `indices` replaced; of several updates of one element the last index vector's stays.
+    [StableHLO scatter]"""
+    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch,
+        indices_batch)
     out[places] = updates
     return out.reshape(x.shape)
 
 
 @op(scatters(NUMBER), cases=scatter_cases(case("c128[3]", TWICE, "c128[5]", **layout((), (0,)))))
-def scatter_add(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(), mode="drop", unique=False):
+def scatter_add(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(),
+    mode="drop", unique=False):
     """x plus the updates of the windows at `indices`, all of them.  [numpy.add.at]"""
-    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
+    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch,
+        indices_batch)
     np.add.at(out, places, updates)
     return out.reshape(x.shape)
 
@@ -205,25 +228,31 @@ def scatter_add(x, indices, updates, *, offset_dims, collapsed=(), start_index_m
     case(np.array([2.0, 0.0, 3.0]), TWICE, np.array([0.0, 2.0, 3.0, 0.0, -1.0]), **layout((), (0,))),
     case(np.array([2.0, 0.0, 3.0]), TWICE, np.array([4.0, 2.0, 0.0, 5.0, 0.0]), **layout((), (0,))),
 ))
-def scatter_mul(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(), mode="drop", unique=False):
+def scatter_mul(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(),
+    mode="drop", unique=False):
     """x times the updates of the windows at `indices`, all of them.  [numpy.multiply.at]"""
-    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
+    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch,
+        indices_batch)
     np.multiply.at(out, places, updates)
     return out.reshape(x.shape)
 
 
 @op(scatters(REAL), sample=distinct, cases=scatter_cases())
-def scatter_min(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(), mode="drop", unique=False):
+def scatter_min(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(),
+    mode="drop", unique=False):
     """The least of x and the updates of the windows at `indices`.  [numpy.minimum.at]"""
-    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
+    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch,
+        indices_batch)
     np.minimum.at(out, places, updates)
     return out.reshape(x.shape)
 
 
 @op(scatters(REAL), sample=distinct, cases=scatter_cases())
-def scatter_max(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(), mode="drop", unique=False):
+def scatter_max(x, indices, updates, *, offset_dims, collapsed=(), start_index_map, operand_batch=(), indices_batch=(),
+    mode="drop", unique=False):
     """The greatest of x and the updates of the windows at `indices`.  [numpy.maximum.at]"""
-    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch, indices_batch)
+    out, places, updates = _targets(x, indices, updates, mode, offset_dims, collapsed, start_index_map, operand_batch,
+        indices_batch)
     np.maximum.at(out, places, updates)
     return out.reshape(x.shape)
 
@@ -243,7 +272,8 @@ def _arrays(x, indices, at):
     same = len(dtypes) == 1 and indices[0][1].type.kind == "i"
     columns = [reshape(i if same else cast(i, dtype=np.dtype("i8")), shape=(*i.type.shape, 1)) for _, i in indices]
     outer = tuple(d for d in range(x.type.ndim - len(axes) + k) if not at <= d < at + k)
-    dims = {"offset_dims": outer, "collapsed": tuple(sorted(axes)), "start_index_map": axes, "operand_batch": (), "indices_batch": ()}
+    dims = {"offset_dims": outer, "collapsed": tuple(sorted(axes)), "start_index_map": axes, "operand_batch": (),
+        "indices_batch": ()}
     return columns[0] if len(columns) == 1 else concatenate(*columns, axis=k), dims
 
 
@@ -282,7 +312,8 @@ def _along(x, indices, axis):
     """(index vectors, layout) where all axes but one run along together."""
     others = tuple(a for a in range(x.type.ndim) if a != axis)
     signed = indices if indices.type.kind == "i" else cast(indices, dtype=np.dtype("i8"))
-    dims = {"offset_dims": (), "collapsed": (axis,), "start_index_map": (axis,), "operand_batch": others, "indices_batch": others}
+    dims = {"offset_dims": (), "collapsed": (axis,), "start_index_map": (axis,), "operand_batch": others,
+        "indices_batch": others}
     return reshape(signed, shape=(*indices.type.shape, 1)), dims
 
 
@@ -295,7 +326,8 @@ def take_along_axis(x, indices, axis, mode="clip", fill=0, unique=False):
 
 
 def put_along_axis(x, indices, updates, axis, kind="set", mode="drop", unique=False):
-    """x after np.put_along_axis(x, indices, updates, axis), or after += *= min max as `kind` says; updates have the shape of indices."""
+    """x after np.put_along_axis(x, indices, updates, axis), or after += *= min max as `kind` says; updates have the
+    shape of indices."""
     if x.type.size == 0:
         return x
     vectors, dims = _along(x, indices, axis)

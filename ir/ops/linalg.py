@@ -9,10 +9,24 @@ def _dot_general_rule(op, x, y, *, contract, batch):
     (cx, cy), (bx, by) = contract, batch
     require(x.dtype == y.dtype and x.kind in ANY, op, f"dtypes differ: {x}, {y}")
     for axes, t in ((cx + bx, x), (cy + by, y)):
-        require(len(set(axes)) == len(axes) and all(0 <= a < t.ndim for a in axes), op, f"{t} has no distinct axes {list(axes)}")
-    require(len(cx) == len(cy) and all(x.shape[i] == y.shape[j] for i, j in zip(cx, cy)), op, f"contracted sizes differ: {x}, {y} over {contract}")
-    require(len(bx) == len(by) and all(x.shape[i] == y.shape[j] for i, j in zip(bx, by)), op, f"batch sizes differ: {x}, {y} over {batch}")
-    free = [n for i, n in enumerate(x.shape) if i not in cx + bx] + [n for j, n in enumerate(y.shape) if j not in cy + by]
+        require(
+            len(set(axes)) == len(axes) and all(0 <= a < t.ndim for a in axes),
+            op,
+            f"{t} has no distinct axes {list(axes)}",
+        )
+    require(
+        len(cx) == len(cy) and all(x.shape[i] == y.shape[j] for i, j in zip(cx, cy)),
+        op,
+        f"contracted sizes differ: {x}, {y} over {contract}",
+    )
+    require(
+        len(bx) == len(by) and all(x.shape[i] == y.shape[j] for i, j in zip(bx, by)),
+        op,
+        f"batch sizes differ: {x}, {y} over {batch}",
+    )
+    free = [n for i, n in enumerate(x.shape) if i not in cx + bx] + [
+        n for j, n in enumerate(y.shape) if j not in cy + by
+    ]
     return x.like([x.shape[i] for i in bx] + free)
 
 

@@ -1,7 +1,8 @@
 """Power series in two parameters, truncated: `{(i, j): coefficient}`, i and j the powers of the first and the second.
 
-The incomplete gamma and beta functions are computed as such series for their derivatives by the parameters, which have no closed form. The
-arithmetic of series, and one step of each of their recurrences, work on floats and on whatever else adds, multiplies and divides.
+The incomplete gamma and beta functions are computed as such series for their derivatives by the parameters, which have
+no closed form. The arithmetic of series, and one step of each of their recurrences, work on floats and on whatever else
+adds, multiplies and divides.
 """
 
 import math
@@ -31,7 +32,12 @@ def exponential(u, exp):
     e = {(0, 0): exp(u[0, 0])}
     for p, q in u:
         if p or q:
-            terms = [(u[i, j] * e[p - i, q - j]) * ((i if p else j) / (p or q)) for i in range(p + 1) for j in range(q + 1) if (i if p else j)]
+            terms = [
+                (u[i, j] * e[p - i, q - j]) * ((i if p else j) / (p or q))
+                for i in range(p + 1)
+                for j in range(q + 1)
+                if (i if p else j)
+            ]
             e[p, q] = sum(terms[1:], terms[0])
     return e
 
@@ -106,7 +112,10 @@ def variables(a, b, n, m):
     """The parameters themselves, as series up to the powers n and m."""
     powers = [(i, j) for i in range(n + 1) for j in range(m + 1)]
     one, zero = a * 0 + 1, a * 0
-    return tuple({k: value if k == (0, 0) else one if k == which else zero for k in powers} for value, which in ((a, (1, 0)), (b, (0, 1))))
+    return tuple(
+        {k: value if k == (0, 0) else one if k == which else zero for k in powers}
+        for value, which in ((a, (1, 0)), (b, (0, 1)))
+    )
 
 
 def beginning(d):

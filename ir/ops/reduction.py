@@ -9,7 +9,8 @@ from ..op import BOOL, FLOAT, INEXACT, INTEGER, NUMBER, REAL, case, distinct, no
 
 
 class reduction:
-    """Result without `axes`; `kinds` are the dtype kinds allowed. Without an identity something must be left to choose from."""
+    """Result without `axes`; `kinds` are the dtype kinds allowed. Without an identity something must be left to choose
+    from."""
 
     traits = ("reduction",)
 
@@ -29,10 +30,13 @@ class reduction:
         found = [case(spec, axes=axes) for k, (spec, axes) in specs.items() if k in self.kinds]
         if FLOAT in self.kinds:
             found += [
-                case("f64[3,4]", axes=(0,)), case("f64[2,3,4]", axes=(0, 2)), case("f32[5]", axes=(0,)), case("f64[3,4]", axes=()),
-                case("f64[1,3]", axes=(0,)), case("f64[]", axes=()), case(np.array([[1, np.nan, 3], [2, 1, -np.inf]], "f4"), axes=(1,)),
+                case("f64[3,4]", axes=(0,)), case("f64[2,3,4]", axes=(0, 2)), case("f32[5]", axes=(0,)),
+                case("f64[3,4]", axes=()),
+                case("f64[1,3]", axes=(0,)), case("f64[]", axes=()),
+                case(np.array([[1, np.nan, 3], [2, 1, -np.inf]], "f4"), axes=(1,)),
             ]
-        return (*found, case(f"{'f64' if FLOAT in self.kinds else 'i64'}[{'0,3' if self.identity else '3,0'}]", axes=(0,)))
+        return (*found, case(f"{'f64' if FLOAT in self.kinds else 'i64'}[{'0,3' if self.identity else '3,0'}]",
+            axes=(0,)))
 
 
 @op(reduction(NUMBER))
@@ -42,7 +46,9 @@ def reduce_sum(x, *, axes):
 
 
 @op(reduction(NUMBER), sample=nonzero, cases=[
-    *reduction(NUMBER).cases, case(np.array([[0.0, 2.0, 0.0, 3.0, 1.0], [-1.0, 2.0, 0.0, 3.0, 2.0]]), axes=(1,)), case("f64[3,2,3]", axes=(2, 0)),
+    *reduction(NUMBER).cases, case(np.array([[
+        0.0, 2.0, 0.0, 3.0, 1.0,
+    ], [-1.0, 2.0, 0.0, 3.0, 2.0]]), axes=(1,)), case("f64[3,2,3]", axes=(2, 0)),
 ])
 def reduce_prod(x, *, axes):
     """Product over `axes`; integers wrap; 1 when empty."""
@@ -90,11 +96,15 @@ def _arg_rule(op, x, *, axis, dtype):
 
 
 WHERE = [
-    case("f64[2,50]", axis=1), case("f32[40,3]", axis=0), case(np.where(np.arange(70) % 30 == 7, np.nan, np.arange(70.0) % 9).astype("f4"), axis=0),
+    case("f64[2,50]", axis=1), case("f32[40,3]", axis=0),
+    case(np.where(np.arange(70) % 30 == 7, np.nan, np.arange(70.0) % 9).astype("f4"), axis=0),
     case(np.arange(60.0) % 7, axis=0), case("bool[40]", axis=0),
-    case("f64[3,4]", axis=1), case("i8[5]", axis=0, dtype=np.dtype("i4")), case("f32[2,3,2]", axis=1), case("u8[4,3]", axis=0),
-    case("bool[3,4]", axis=1), case(np.array([[1, np.nan, 3, np.nan], [2, -np.inf, 2, np.inf]], "f4"), axis=1), case("f64[1]", axis=0),
-    case("f64[3,0]", axis=0), case(np.array([0.0, -0.0, 0.0, 1.0, 1.0]), axis=0), case(np.array([1.0, 0.0, -0.0, 0.0]), axis=0),
+    case("f64[3,4]", axis=1), case("i8[5]", axis=0, dtype=np.dtype("i4")), case("f32[2,3,2]", axis=1),
+    case("u8[4,3]", axis=0),
+    case("bool[3,4]", axis=1), case(np.array([[1, np.nan, 3, np.nan], [2, -np.inf, 2, np.inf]], "f4"), axis=1),
+    case("f64[1]", axis=0),
+    case("f64[3,0]", axis=0), case(np.array([0.0, -0.0, 0.0, 1.0, 1.0]), axis=0),
+    case(np.array([1.0, 0.0, -0.0, 0.0]), axis=0),
 ]
 
 
@@ -129,11 +139,14 @@ class cumulative:
     @property
     def cases(self):
         found = [
-            case("f64[3,4]", axis=1), case("f64[3,5]", axis=1, reverse=True), case("f64[7,2]", axis=0), case("f64[1]", axis=0),
-            case("f64[2,0]", axis=1), case("f32[6]", axis=0), case("f64[2]", axis=0), case(np.array([1, np.nan, 3, np.nan], "f4"), axis=0),
+            case("f64[3,4]", axis=1), case("f64[3,5]", axis=1, reverse=True), case("f64[7,2]", axis=0),
+            case("f64[1]", axis=0),
+            case("f64[2,0]", axis=1), case("f32[6]", axis=0), case("f64[2]", axis=0),
+            case(np.array([1, np.nan, 3, np.nan], "f4"), axis=0),
         ]
         specs = {"i": ("i32[2,6]", 1), "u": ("u8[5]", 0), "c": ("c128[3,4]", 0), "b": ("bool[5]", 0)}
-        return (*found, *(case(spec, axis=axis, reverse=axis == 1) for k, (spec, axis) in specs.items() if k in self.kinds))
+        return (*found, *(case(spec, axis=axis, reverse=axis == 1) for k,
+            (spec, axis) in specs.items() if k in self.kinds))
 
 
 @op(cumulative(NUMBER))
@@ -143,7 +156,8 @@ def cumsum(x, *, axis, reverse=False):
 
 
 @op(cumulative(NUMBER), sample=nonzero, cases=[
-    *cumulative(NUMBER).cases, case(np.array([2.0, 0.0, -1.0, 3.0, 0.0, 2.0, 1.5]), axis=0), case(np.array([[2.0, 0.0, 3.0]]), axis=1, reverse=True),
+    *cumulative(NUMBER).cases, case(np.array([2.0, 0.0, -1.0, 3.0, 0.0, 2.0, 1.5]), axis=0),
+    case(np.array([[2.0, 0.0, 3.0]]), axis=1, reverse=True),
 ])
 def cumprod(x, *, axis, reverse=False):
     """Product of everything up to each element along `axis`, from the far end when `reverse`; integers wrap."""
@@ -152,20 +166,24 @@ def cumprod(x, *, axis, reverse=False):
 
 @op(cumulative(REAL + BOOL), sample=distinct)
 def cummax(x, *, axis, reverse=False):
-    """The greatest of everything up to each element along `axis`, from the far end when `reverse`; NaN from the first NaN on."""
+    """The greatest of everything up to each element along `axis`, from the far end when `reverse`; NaN from the first
+    NaN on."""
     return np.flip(np.maximum.accumulate(np.flip(x, axis), axis), axis) if reverse else np.maximum.accumulate(x, axis)
 
 
 @op(cumulative(REAL + BOOL), sample=distinct)
 def cummin(x, *, axis, reverse=False):
-    """The least of everything up to each element along `axis`, from the far end when `reverse`; NaN from the first NaN on."""
+    """The least of everything up to each element along `axis`, from the far end when `reverse`; NaN from the first NaN
+    on."""
     return np.flip(np.minimum.accumulate(np.flip(x, axis), axis), axis) if reverse else np.minimum.accumulate(x, axis)
 
 
 @op(cumulative(FLOAT))
 def cumlogsumexp(x, *, axis, reverse=False):
-    """log of the sum of exp of everything up to each element along `axis`, without overflow, from the far end when `reverse`."""
-    return np.flip(np.logaddexp.accumulate(np.flip(x, axis), axis), axis) if reverse else np.logaddexp.accumulate(x, axis)
+    """log of the sum of exp of everything up to each element along `axis`, without overflow, from the far end when
+    `reverse`."""
+    return np.flip(np.logaddexp.accumulate(np.flip(x, axis), axis), axis) if reverse else np.logaddexp.accumulate(x,
+        axis)
 
 
 def _recurrence_rule(op, a, b, *, axis, reverse):
@@ -175,7 +193,8 @@ def _recurrence_rule(op, a, b, *, axis, reverse):
 
 
 @op(_recurrence_rule, traits=("cumulative",), cases=[
-    case("f64[3,4]", "f64[3,4]", axis=1), case("f64[3,5]", "f64[3,5]", axis=1, reverse=True), case("f64[7,2]", "f64[7,2]", axis=0),
+    case("f64[3,4]", "f64[3,4]", axis=1), case("f64[3,5]", "f64[3,5]", axis=1, reverse=True),
+    case("f64[7,2]", "f64[7,2]", axis=0),
     case("f64[1]", "f64[1]", axis=0), case("f64[2,0]", "f64[2,0]", axis=1), case("f32[6]", "f32[6]", axis=0),
     case("c128[3,4]", "c128[3,4]", axis=1), case("f64[40]", "f64[40]", axis=0, reverse=True),
     case(np.array([np.inf, 2.0, 0.0, 3.0]), np.array([1.0, 2.0, 3.0, -0.0]), axis=0),

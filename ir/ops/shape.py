@@ -16,7 +16,8 @@ def _constant_rule(op, *, value):
 
 @op(_constant_rule, cost=Cost.MOVE, cases=[
     case(value=Constant(np.array([1.5, -2.0, 0.25]))), case(value=Constant(np.arange(24).reshape(2, 12))),
-    case(value=Constant(np.zeros((0, 3), bool))), case(value=Constant(np.array([np.inf, -np.inf, np.nan, -0.0], np.float32))),
+    case(value=Constant(np.zeros((0, 3), bool))),
+    case(value=Constant(np.array([np.inf, -np.inf, np.nan, -0.0], np.float32))),
     case(value=Constant(np.array(1 + 2j))),
 ])
 def constant(*, value):
@@ -35,7 +36,8 @@ def _iota_rule(op, *, shape, axis, dtype):
 ])
 def iota(*, shape, axis, dtype):
     """0, 1, 2, ... along `axis`."""
-    return np.broadcast_to(np.arange(shape[axis], dtype=dtype).reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
+    return np.broadcast_to(np.arange(shape[axis],
+        dtype=dtype).reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
 
 
 # -- one operand, other axes -----------------------------------------------------------------------
@@ -61,7 +63,8 @@ def _transpose_rule(op, x, *, perm):
 
 
 @op(_transpose_rule, traits=["moves"], cases=[
-    case("f64[3,4]", perm=(1, 0)), case("f64[2,3,4]", perm=(2, 0, 1)), case("i64[2,0,3]", perm=(1, 2, 0)), case("bool[]", perm=()),
+    case("f64[3,4]", perm=(1, 0)), case("f64[2,3,4]", perm=(2, 0, 1)), case("i64[2,0,3]", perm=(1, 2, 0)),
+    case("bool[]", perm=()),
     case("f32[3]", perm=(0,)),
 ])
 def transpose(x, *, perm):
@@ -77,12 +80,15 @@ def _broadcast_rule(op, x, *, shape, dims):
 
 
 @op(_broadcast_rule, traits=["moves"], cases=[
-    case("f64[4]", shape=(3, 4), dims=(1,)), case("f64[3,1]", shape=(3, 4), dims=(0, 1)), case("f64[]", shape=(2, 2), dims=()),
-    case("f64[3]", shape=(3, 4), dims=(0,)), case("i64[1,2]", shape=(3, 1, 2), dims=(1, 2)), case("f64[1]", shape=(0,), dims=(0,)),
+    case("f64[4]", shape=(3, 4), dims=(1,)), case("f64[3,1]", shape=(3, 4), dims=(0, 1)),
+    case("f64[]", shape=(2, 2), dims=()),
+    case("f64[3]", shape=(3, 4), dims=(0,)), case("i64[1,2]", shape=(3, 1, 2), dims=(1, 2)),
+    case("f64[1]", shape=(0,), dims=(0,)),
     case("bool[]", shape=(), dims=()), case("f64[2,1]", shape=(1, 2, 3, 1), dims=(1, 2)),
 ])
 def broadcast(x, *, shape, dims):
-    """x repeated to `shape`; operand axis i lies along result axis dims[i], sizes one repeat.  [StableHLO broadcast_in_dim]"""
+    """x repeated to `shape`; operand axis i lies along result axis dims[i], sizes one repeat.  [StableHLO
+    broadcast_in_dim]"""
     return np.broadcast_to(np.expand_dims(x, tuple(d for d in range(len(shape)) if d not in dims)), shape)
 
 
@@ -106,13 +112,15 @@ def _concatenate_rule(op, *xs, axis):
     require(xs and 0 <= axis < xs[0].ndim, op, f"no axis {axis} to join {', '.join(map(repr, xs)) or 'nothing'} along")
     first = xs[0]
     for x in xs:
-        alike = x.dtype == first.dtype and x.ndim == first.ndim and all(n == m for d, (n, m) in enumerate(zip(x.shape, first.shape)) if d != axis)
+        alike = x.dtype == first.dtype and x.ndim == first.ndim and all(n == m for d,
+            (n, m) in enumerate(zip(x.shape, first.shape)) if d != axis)
         require(alike, op, f"{x} and {first} cannot be joined along axis {axis}")
     return first.like(sum(x.shape[axis] for x in xs) if d == axis else n for d, n in enumerate(first.shape))
 
 
 @op(_concatenate_rule, traits=["joins"], cases=[
-    case("f64[3,4]", "f64[3,2]", axis=1), case("f64[2]", axis=0), case("f64[2]", "f64[0]", "f64[1]", axis=0), case("i32[1,2]", "i32[3,2]", axis=0),
+    case("f64[3,4]", "f64[3,2]", axis=1), case("f64[2]", axis=0), case("f64[2]", "f64[0]", "f64[1]", axis=0),
+    case("i32[1,2]", "i32[3,2]", axis=0),
     case("bool[2]", "bool[3]", axis=0),
 ])
 def concatenate(*xs, axis):
@@ -121,7 +129,8 @@ def concatenate(*xs, axis):
 
 
 def _pad_rule(op, x, value, *, low, high, interior):
-    require(value.shape == () and value.dtype == x.dtype, op, f"the padding value is a scalar of dtype {x.dtype}, got {value}")
+    require(value.shape == () and value.dtype == x.dtype, op,
+        f"the padding value is a scalar of dtype {x.dtype}, got {value}")
     entries = len(low) == len(high) == len(interior) == x.ndim and all(i >= 0 for i in interior)
     require(entries, op, f"{x} wants {x.ndim} entries in low, high and interior, which is not negative")
     shape = [l + n + max(n - 1, 0) * i + h for n, l, h, i in zip(x.shape, low, high, interior)]
@@ -130,9 +139,12 @@ def _pad_rule(op, x, value, *, low, high, interior):
 
 
 @op(_pad_rule, traits=["joins"], cases=[
-    case("f64[3]", "f64[]", low=(1,), high=(2,), interior=(0,)), case("f64[3,4]", "f64[]", low=(-1, 2), high=(1, -2), interior=(2, 1)),
-    case("f64[3]", "f64[]", low=(-4,), high=(5,), interior=(1,)), case("f64[2,0]", "f64[]", low=(1, 1), high=(0, 1), interior=(0, 3)),
-    case("i32[2,2]", "i32[]", low=(0, 1), high=(1, 0), interior=(1, 0)), case("bool[3]", "bool[]", low=(2,), high=(-1,), interior=(0,)),
+    case("f64[3]", "f64[]", low=(1,), high=(2,), interior=(0,)),
+    case("f64[3,4]", "f64[]", low=(-1, 2), high=(1, -2), interior=(2, 1)),
+    case("f64[3]", "f64[]", low=(-4,), high=(5,), interior=(1,)),
+    case("f64[2,0]", "f64[]", low=(1, 1), high=(0, 1), interior=(0, 3)),
+    case("i32[2,2]", "i32[]", low=(0, 1), high=(1, 0), interior=(1, 0)),
+    case("bool[3]", "bool[]", low=(2,), high=(-1,), interior=(0,)),
     case("f64[]", "f64[]", low=(), high=(), interior=()), case("f64[4]", "f64[]", low=(-2,), high=(-2,), interior=(0,)),
 ])
 def pad(x, value, *, low, high, interior):
@@ -147,7 +159,8 @@ def pad(x, value, *, low, high, interior):
 
 
 def _slice_rule(op, x, *, start, stop, stride):
-    fits = len(start) == len(stop) == len(stride) == x.ndim and all(0 <= a <= b <= n and s > 0 for a, b, s, n in zip(start, stop, stride, x.shape))
+    fits = len(start) == len(stop) == len(stride) == x.ndim and all(0 <= a <= b <= n and s > 0 for a, b, s,
+        n in zip(start, stop, stride, x.shape))
     require(fits, op, f"{x} has no part {list(start)} to {list(stop)} in steps of {list(stride)}")
     return x.like(-(-(b - a) // s) for a, b, s in zip(start, stop, stride))
 
@@ -169,13 +182,15 @@ def require_starts(op, x, starts):
 
 def _dynamic_slice_rule(op, x, *starts, sizes):
     require_starts(op, x, starts)
-    require(len(sizes) == x.ndim and all(0 <= k <= n for k, n in zip(sizes, x.shape)), op, f"{x} has no part of shape {list(sizes)}")
+    require(len(sizes) == x.ndim and all(0 <= k <= n for k, n in zip(sizes, x.shape)), op,
+        f"{x} has no part of shape {list(sizes)}")
     return x.like(sizes)
 
 
 def _dynamic_update_slice_rule(op, x, u, *starts):
     require_starts(op, x, starts)
-    require(u.dtype == x.dtype and u.ndim == x.ndim and all(k <= n for k, n in zip(u.shape, x.shape)), op, f"{u} is no part of {x}")
+    require(u.dtype == x.dtype and u.ndim == x.ndim and all(k <= n for k, n in zip(u.shape, x.shape)), op,
+        f"{u} is no part of {x}")
     return x
 
 
@@ -186,21 +201,26 @@ def whole(low, high, dtype=np.int64):
 
 @op(_dynamic_slice_rule, traits=["moves"], cases=[
     case("f64[5,4]", whole(0, 3), whole(0, 3), sizes=(3, 2)), case("f64[6]", whole(-3, 9, np.int32), sizes=(2,)),
-    case("i64[5]", whole(-9, -1), sizes=(5,)), case("f64[3,0]", whole(0, 2), whole(0, 2), sizes=(1, 0)), case("bool[4]", whole(3, 9), sizes=(1,)),
+    case("i64[5]", whole(-9, -1), sizes=(5,)), case("f64[3,0]", whole(0, 2), whole(0, 2), sizes=(1, 0)),
+    case("bool[4]", whole(3, 9), sizes=(1,)),
     case("f64[]", sizes=()),
 ])
 def dynamic_slice(x, *starts, sizes):
-    """The part of x of shape `sizes` at `starts`; starts are clamped so that it lies within x.  [StableHLO dynamic_slice]"""
+    """The part of x of shape `sizes` at `starts`; starts are clamped so that it lies within x.  [StableHLO
+    dynamic_slice]"""
     inside = [min(max(int(i), 0), n - k) for i, n, k in zip(starts, x.shape, sizes)]
     return x[tuple(slice(i, i + k) for i, k in zip(inside, sizes))]
 
 
 @op(_dynamic_update_slice_rule, cases=[
-    case("f64[5,4]", "f64[3,2]", whole(0, 3), whole(0, 3)), case("f64[6]", "f64[2]", whole(-3, 9, np.int32)), case("i64[5]", "i64[5]", whole(-9, 9)),
-    case("f64[3,2]", "f64[0,2]", whole(0, 3), whole(0, 3)), case("f64[]", "f64[]"), case("bool[4]", "bool[1]", whole(3, 9)),
+    case("f64[5,4]", "f64[3,2]", whole(0, 3), whole(0, 3)), case("f64[6]", "f64[2]", whole(-3, 9, np.int32)),
+    case("i64[5]", "i64[5]", whole(-9, 9)),
+    case("f64[3,2]", "f64[0,2]", whole(0, 3), whole(0, 3)), case("f64[]", "f64[]"),
+    case("bool[4]", "bool[1]", whole(3, 9)),
 ])
 def dynamic_update_slice(x, u, *starts):
-    """x with its part at `starts` replaced by u; starts are clamped so that u lies within x.  [StableHLO dynamic_update_slice]"""
+    """x with its part at `starts` replaced by u; starts are clamped so that u lies within x.  [StableHLO
+    dynamic_update_slice]"""
     inside = [min(max(int(i), 0), n - k) for i, n, k in zip(starts, x.shape, u.shape)]
     out = np.array(x)
     out[tuple(slice(i, i + k) for i, k in zip(inside, u.shape))] = u

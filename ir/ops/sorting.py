@@ -10,20 +10,26 @@ from .shape import iota
 
 def _sort_rule(op, *xs, axis, num_keys, stable):
     require(xs and 1 <= num_keys <= len(xs), op, f"{num_keys} of {len(xs)} operands cannot be keys")
-    require(all(x.shape == xs[0].shape for x in xs) and 0 <= axis < xs[0].ndim, op, f"no axis {axis} to sort {', '.join(map(repr, xs))} along")
-    require(all(x.kind in REAL + BOOL for x in xs[:num_keys]), op, f"{', '.join(map(repr, xs[:num_keys]))} is not ordered")
+    require(all(x.shape == xs[0].shape for x in xs) and 0 <= axis < xs[0].ndim, op,
+        f"no axis {axis} to sort {', '.join(map(repr, xs))} along")
+    require(all(x.kind in REAL + BOOL for x in xs[:num_keys]), op,
+        f"{', '.join(map(repr, xs[:num_keys]))} is not ordered")
     return xs
 
 
 @op(_sort_rule, multiple=True, sample=distinct, cases=[
     case("f64[5]", axis=0), case("f64[3,4]", "f64[3,4]", axis=1), case("i64[4,3]", "f64[4,3]", axis=0),
-    case("i8[2,6]", "bool[2,6]", "i64[2,6]", axis=1, num_keys=2), case("f64[0]", axis=0), case("f64[1,3]", "i32[1,3]", axis=0),
+    case("i8[2,6]", "bool[2,6]", "i64[2,6]", axis=1, num_keys=2), case("f64[0]", axis=0),
+    case("f64[1,3]", "i32[1,3]", axis=0),
     case("bool[7]", "u8[7]", axis=0), case("f32[6]", axis=0, stable=False), case("f64[4]", "c128[4]", axis=0),
     case(np.array([2, np.nan, -np.inf, 0.0, -0.0, np.nan, 0.0, np.inf], "f4"), np.arange(8), axis=0),
-    case(np.array([0, 1, 0, 1, 0, 1, 0, 1]), np.array([3, -0.0, np.nan, 0.0, 1, np.nan, 3, -1], "f4"), np.arange(8), axis=0, num_keys=2),
+    case(np.array([
+        0, 1, 0, 1, 0, 1, 0, 1,
+    ]), np.array([3, -0.0, np.nan, 0.0, 1, np.nan, 3, -1], "f4"), np.arange(8), axis=0, num_keys=2),
 ])
 def sort(*xs, axis, num_keys=1, stable=True):
-    """All operands in the order that sorts the first along `axis`; ties by the next keys, then (if stable) as they came.
+    """All operands in the order that sorts the first along `axis`; ties by the next keys, then (if stable) as they
+    came.
 
     NaN is last, -0.0 equals 0.0.  [numpy.lexsort, its keys in reverse]
     """
@@ -56,7 +62,8 @@ def top_k(x, *, k, dtype=np.dtype("i8")):
 
 def sort_with_order(*xs, axis, num_keys=1, stable=True, dtype=np.dtype("i8")):
     """Appends: (sorted operands, the permutation along `axis` that sorts them)."""
-    *out, order = sort(*xs, iota(shape=xs[0].type.shape, axis=axis, dtype=dtype), axis=axis, num_keys=num_keys, stable=stable)
+    *out, order = sort(*xs, iota(shape=xs[0].type.shape, axis=axis, dtype=dtype), axis=axis, num_keys=num_keys,
+        stable=stable)
     return tuple(out), order
 
 

@@ -1,7 +1,7 @@
 """Elementwise special functions: error, gamma, beta, zeta and Bessel.
 
-NumPy has none of them, so each body is an algorithm of its own, number by number. Derivatives of the incomplete gamma and beta functions by
-their parameters, which have no closed form, are coefficients of power series (`power_series`).
+NumPy has none of them, so each body is an algorithm of its own, number by number. Derivatives of the incomplete gamma
+and beta functions by their parameters, which have no closed form, are coefficients of power series (`power_series`).
 """
 
 import math
@@ -68,7 +68,9 @@ def _zeta(q, s):
     x = q + steps
     sums = [(q + k) ** -s for k in range(steps)] + [x ** (1 - s) / (s - 1), x**-s / 2]
     factor = s * x ** (-s - 1)
-    for k, c in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600), 1):
+    for k, c in enumerate(
+        (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600), 1
+    ):
         sums.append(c * factor)
         factor *= (s + 2 * k - 1) * (s + 2 * k) / (x * x)
     return math.fsum(sums)
@@ -92,7 +94,9 @@ def _polygamma(x, n):
     if x % 1 == 0 or x == -math.inf:
         return math.inf if n % 2 and x > -math.inf else math.nan
     c = _cotangent(x)
-    return (-1) ** n * _polygamma(1 - x, n) + (-math.pi) ** (n + 1) * sum(p * c**k for k, p in enumerate(cotangent_slope(n)))
+    return (-1) ** n * _polygamma(1 - x, n) + (-math.pi) ** (n + 1) * sum(
+        p * c**k for k, p in enumerate(cotangent_slope(n))
+    )
 
 
 def _erf_inv(x):
@@ -152,7 +156,8 @@ def _igamma(a, x, n, upper):
 
 
 def _betainc(x, a, b, n, m):
-    """Derivative by a, n times, and by b, m times, of I_x(a, b), or of 1 - I_{1-x}(b, a) where that converges faster."""
+    """Derivative by a, n times, and by b, m times, of I_x(a, b), or of 1 - I_{1-x}(b, a) where that converges
+    faster."""
     if not (a >= 0 and b >= 0 and 0 <= x <= 1) or a == b and a in (0, math.inf):
         return math.nan
     if x in (0, 1) or 0 in (a, b) or math.inf in (a, b):
@@ -235,7 +240,8 @@ def digamma(x):
 
 
 @op(ordered(lambda n: n >= 0, "a derivative is taken n >= 0 times"), traits=["elementwise"], sample=positive, cases=[
-    *(case(spec, n=n) for n in (0, 1, 2, 5) for spec in ("f64[3,4]", "f32[5]", *(c.specs[0] for c in NEGATIVE), EDGES[FLOAT])), case("f64[]", n=1),
+    *(case(spec, n=n) for n in (0, 1, 2, 5) for spec in ("f64[3,4]", "f32[5]", *(c.specs[0] for c in NEGATIVE),
+        EDGES[FLOAT])), case("f64[]", n=1),
 ])
 def polygamma(x, *, n):
     """The nth derivative of digamma(x); at 0, -1, -2, ... inf for odd n and NaN for even."""
@@ -287,12 +293,15 @@ def _three(x, a, b, n, m):
     return np.vectorize(lambda x, a, b: _betainc(x, a, b, n, m), otypes=[np.result_type(x, a, b)])(x, a, b)
 
 
-BETA_SLOPES = [*(case(*c.specs, repeat=True, n=1, m=0) for c in SINGLES), *(case("f32[5]", repeat=True, n=n, m=1) for n in (0, 1))]
+BETA_SLOPES = [*(case(*c.specs, repeat=True, n=1, m=0) for c in SINGLES),
+    *(case("f32[5]", repeat=True, n=n, m=1) for n in (0, 1))]
 
 
-@op(pointwise(FLOAT), sample=probability, cases=[case(draws(0.3, 5.0, 3, 4), draws(0.3, 5.0, 3, 4), "f64[3,4]"), *SINGLES])
+@op(pointwise(FLOAT), sample=probability,
+    cases=[case(draws(0.3, 5.0, 3, 4), draws(0.3, 5.0, 3, 4), "f64[3,4]"), *SINGLES])
 def betainc(a, b, x):
-    """I_x(a, b): the integral of t^(a-1) (1-t)^(b-1) from 0 to x, over that to 1; NaN for negative a or b, or x outside [0, 1].
+    """I_x(a, b): the integral of t^(a-1) (1-t)^(b-1) from 0 to x, over that to 1; NaN for negative a or b, or x outside
+    [0, 1].
 
     [DLMF 8.17.2]
     """

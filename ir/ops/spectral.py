@@ -1,6 +1,7 @@
 """Eigenvalues and singular values of matrices stacked along leading axes; NaN where a matrix holds NaN or infinity.
 
-Vectors are given up to sign, or phase: what the machine's library chooses. Derivatives hold for functions that do not depend on it.
+Vectors are given up to sign, or phase: what the machine's library chooses. Derivatives hold for functions that do not
+depend on it.
 """
 
 import numpy as np
@@ -53,7 +54,9 @@ def _is_eigh(operands, results, *, lower):
 
 def _is_spectrum(operands, results):
     """The same numbers in whatever order: every coefficient of the characteristic polynomial."""
-    for w, v in zip(results[0].reshape(-1, results[0].shape[-1]), np.linalg.eigvals(operands[0]).reshape(-1, results[0].shape[-1])):
+    for w, v in zip(
+        results[0].reshape(-1, results[0].shape[-1]), np.linalg.eigvals(operands[0]).reshape(-1, results[0].shape[-1])
+    ):
         assert_close(np.poly(w).astype(w.dtype), np.poly(v).astype(w.dtype))
 
 
@@ -97,7 +100,8 @@ def _eigh_rule(op, x, *, lower):
 # fmt: off
 @op(_eigh_rule, multiple=True, check=_is_eigh, cases=[
     case(drawn("f8", (3, 3), gapped)), case(drawn("f8", (2, 4, 4), gapped), lower=False), case(drawn("f8", (1, 1))),
-    case(drawn("f4", (3, 3), gapped)), case(drawn("c8", (2, 3, 3), gapped)), case(drawn("c8", (3, 3), gapped), lower=False),
+    case(drawn("f4", (3, 3), gapped)), case(drawn("c8", (2, 3, 3), gapped)),
+    case(drawn("c8", (3, 3), gapped), lower=False),
 ])
 # fmt: on
 def eigh(x, *, lower=True):
@@ -112,7 +116,8 @@ def eigh(x, *, lower=True):
 
 # fmt: off
 @op(_eigvalsh_rule, check=_ascending, cases=[
-    case(drawn("f8", (3, 3), gapped)), case(drawn("c16", (2, 3, 3), gapped), lower=False), case(drawn("c16", (3, 3), gapped)),
+    case(drawn("f8", (3, 3), gapped)), case(drawn("c16", (2, 3, 3), gapped), lower=False),
+    case(drawn("c16", (3, 3), gapped)),
     case(drawn("f4", (3, 3), gapped)),
 ])
 # fmt: on
@@ -133,8 +138,10 @@ def _eig_rule(op, x):
 
 # fmt: off
 @op(_eig_rule, multiple=True, check=_is_eig, cases=[
-    case(drawn("f8", (2, 2), rotating)), case(drawn("f8", (2, 2, 2), stretching)), case(drawn("f8", (1, 1))), case(drawn("c16", (2, 2), stretching)),
-    case(drawn("f4", (4, 4))), case(drawn("c8", (2, 3, 3))),  # from order three on LAPACK's order and signs jump: no finite differences
+    case(drawn("f8", (2, 2), rotating)), case(drawn("f8", (2, 2, 2), stretching)), case(drawn("f8", (1, 1))),
+    case(drawn("c16", (2, 2), stretching)),
+    # from order three on LAPACK's order and signs jump: no finite differences
+    case(drawn("f4", (4, 4))), case(drawn("c8", (2, 3, 3))),
 ])
 # fmt: on
 def eig(x):
@@ -162,22 +169,25 @@ def _svd_rule(op, x, *, full_matrices, compute_uv):
     batch, m, n = matrices(op, x)
     k = min(m, n)
     s = real_type(x).like((*batch, k))
-    return (x.like((*batch, m, m if full_matrices else k)), s, x.like((*batch, n if full_matrices else k, n))) if compute_uv else (s,)
+    return (x.like((*batch, m, m if full_matrices else k)), s,
+        x.like((*batch, n if full_matrices else k, n))) if compute_uv else (s,)
 
 
 # fmt: off
 @op(_svd_rule, multiple=True, check=_is_svd, cases=[
-    case(drawn("f8", (3, 3), spaced)), case(drawn("f8", (2, 4, 2), spaced)), case(drawn("f8", (2, 4), spaced)), case(drawn("f8", (1, 1))),
+    case(drawn("f8", (3, 3), spaced)), case(drawn("f8", (2, 4, 2), spaced)), case(drawn("f8", (2, 4), spaced)),
+    case(drawn("f8", (1, 1))),
     case(drawn("f8", (3, 3), spaced), full_matrices=True), case(drawn("f8", (2, 3, 2), spaced), compute_uv=False),
     case(drawn("c16", (2, 3), spaced), compute_uv=False), case(drawn("f4", (4, 2), spaced), full_matrices=True),
     case(drawn("c8", (3, 2), spaced)), case(drawn("c8", (2, 4), spaced), full_matrices=True),
 ])
 # fmt: on
 def svd(x, *, full_matrices=False, compute_uv=True):
-    """(u, s, v^H) with u diag(s) v^H = x: orthonormal columns in u and v, s >= 0 descending; (s,) alone unless `compute_uv`.
+    """(u, s, v^H) with u diag(s) v^H = x: orthonormal columns in u and v, s >= 0 descending; (s,) alone unless
+    `compute_uv`.
 
-    x: [..., m, n] -> u: [..., m, k], s: [..., k], v^H: [..., k, n], k the lesser of m and n; if `full_matrices`, u and v
-    are square.  [LAPACK gesdd]
+    x: [..., m, n] -> u: [..., m, k], s: [..., k], v^H: [..., k, n], k the lesser of m and n; if `full_matrices`, u and
+    v are square.  [LAPACK gesdd]
     """
     x, bad = _finite(x)
     if not compute_uv:

@@ -124,7 +124,8 @@ def asinh(x):
     return np.arcsinh(x)
 
 
-@op(pointwise(INEXACT), sample=above_one, cases=[*pointwise(INEXACT).cases, case("c128[3,4]", sample=both_sides), case(ON_THE_CUTS)])
+@op(pointwise(INEXACT), sample=above_one, cases=[*pointwise(INEXACT).cases, case("c128[3,4]", sample=both_sides),
+    case(ON_THE_CUTS)])
 def acosh(x):
     """Inverse hyperbolic cosine; NaN below 1 for floats."""
     return np.arccosh(x)

@@ -15,9 +15,11 @@ def windows(kinds, index=False):
     """The type rule of a windowed reduction; `index`: the result counts elements."""
     def rule(op, x, *, window, strides, low, high):
         require(x.kind in kinds, op, f"{x} is not among the dtype kinds it takes ({kinds})")
-        require(len(window) == len(strides) == len(low) == len(high) == x.ndim, op, f"{x} wants {x.ndim} entries in window, strides, low, high")
+        require(len(window) == len(strides) == len(low) == len(high) == x.ndim, op,
+            f"{x} wants {x.ndim} entries in window, strides, low, high")
         counts = min((*window, *strides), default=1) > 0 and min((*low, *high), default=0) >= 0
-        require(counts, op, f"windows {list(window)} and strides {list(strides)} are positive, padding {list(low)}, {list(high)} is not negative")
+        require(counts, op, f"windows {list(window)} and strides {list(strides)} are positive, padding {list(low)}, "
+                            f"{list(high)} is not negative")
         fits = all(n + l + h >= k for n, l, h, k in zip(x.shape, low, high, window))
         require(fits, op, f"no window {list(window)} fits {x} padded by {list(low)} and {list(high)}")
         out = x.like((n + l + h - k) // s + 1 for n, k, s, l, h in zip(x.shape, window, strides, low, high))
@@ -27,9 +29,11 @@ def windows(kinds, index=False):
 
 
 CASES = [
-    case("f64[6]", window=(2,), strides=(2,), low=(0,), high=(0,)), case("f64[7]", window=(3,), strides=(1,), low=(1,), high=(1,)),
+    case("f64[6]", window=(2,), strides=(2,), low=(0,), high=(0,)),
+    case("f64[7]", window=(3,), strides=(1,), low=(1,), high=(1,)),
     case("f64[2,5,6]", window=(1, 3, 2), strides=(1, 2, 3), low=(0, 1, 0), high=(0, 0, 1)),
-    case("i32[6]", window=(3,), strides=(2,), low=(1,), high=(0,)), case("f32[4,4]", window=(2, 2), strides=(2, 2), low=(0, 0), high=(0, 0)),
+    case("i32[6]", window=(3,), strides=(2,), low=(1,), high=(0,)),
+    case("f32[4,4]", window=(2, 2), strides=(2, 2), low=(0, 0), high=(0, 0)),
     case("f64[]", window=(), strides=(), low=(), high=()),
     case("u8[5]", window=(2,), strides=(1,), low=(0,), high=(0,)),
 ]
@@ -43,7 +47,8 @@ SPECIAL = [  # in single precision, which is not differentiated: windows of noth
 def _sliding(x, fill, window, strides, low, high):
     """Windows of x padded with `fill`, each flat along the last axis."""
     x = np.pad(x, list(zip(low, high)), constant_values=fill) if np.ndim(x) else np.asarray(x)
-    every = np.lib.stride_tricks.sliding_window_view(x, window)[tuple(slice(None, None, s) for s in strides)] if window else x
+    every = np.lib.stride_tricks.sliding_window_view(x,
+        window)[tuple(slice(None, None, s) for s in strides)] if window else x
     return every.reshape(*every.shape[: len(window)], -1)
 
 
@@ -56,7 +61,8 @@ def highest_of(dtype):
 
 
 @op(windows(NUMBER), cases=[
-    *CASES, case("c128[5]", window=(3,), strides=(2,), low=(0,), high=(1,)), case("f64[5]", window=(2,), strides=(3,), low=(3,), high=(2,)),
+    *CASES, case("c128[5]", window=(3,), strides=(2,), low=(0,), high=(1,)),
+    case("f64[5]", window=(2,), strides=(3,), low=(3,), high=(2,)),
     case("f64[0,3]", window=(1, 2), strides=(1, 1), low=(1, 0), high=(0, 0)),
 ])
 def reduce_window_sum(x, *, window, strides, low, high):
@@ -77,7 +83,8 @@ def reduce_window_min(x, *, window, strides, low, high):
 
 
 def _first(x, best, fill, window, strides, low, high):
-    """Row-major index in x of the first element of each window that is the `best` of its window; -1 where there is none."""
+    """Row-major index in x of the first element of each window that is the `best` of its window; -1 where there is
+    none."""
     place = _sliding(np.arange(np.size(x)).reshape(np.shape(x)), -1, window, strides, low, high)
     values = _sliding(x, fill, window, strides, low, high)
     top = best(values, -1)[..., None]
@@ -87,11 +94,13 @@ def _first(x, best, fill, window, strides, low, high):
 
 @op(windows(REAL, index=True), sample=distinct, cases=CASES + SPECIAL)
 def reduce_window_argmax(x, *, window, strides, low, high):
-    """Row-major index in x of the first greatest element of each window; NaN counts as the greatest; -1 where a window covers nothing of x."""
+    """Row-major index in x of the first greatest element of each window; NaN counts as the greatest; -1 where a window
+    covers nothing of x."""
     return _first(x, np.max, lowest_of(x.dtype), window, strides, low, high)
 
 
 @op(windows(REAL, index=True), sample=distinct, cases=CASES + SPECIAL)
 def reduce_window_argmin(x, *, window, strides, low, high):
-    """Row-major index in x of the first least element of each window; NaN counts as the least; -1 where a window covers nothing of x."""
+    """Row-major index in x of the first least element of each window; NaN counts as the least; -1 where a window covers
+    nothing of x."""
     return _first(x, np.min, highest_of(x.dtype), window, strides, low, high)

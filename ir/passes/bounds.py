@@ -13,10 +13,12 @@ from ..rewrite import is_live, readers
 
 
 def bounds(func: Func, known: Any = ()) -> Func:
-    """No comparison of integers whose outcome is the same whatever the data are; one that tells where floats were NaN asks that. Regions too.
+    """No comparison of integers whose outcome is the same whatever the data are; one that tells where floats were NaN
+    asks that. Regions too.
 
-    Elements of constants, counters and of what is gathered from bounded arrays are bounded, and so is what is computed from them. So
-    an index array made with np.arange or np.nonzero's likes is not asked at run time whether it is in range.
+    Elements of constants, counters and of what is gathered from bounded arrays are bounded, and so is what is computed
+    from them. So an index array made with np.arange or np.nonzero's likes is not asked at run time whether it is in
+    range.
 
     known: {position of a parameter: (least, greatest) of its elements}
     """
@@ -80,7 +82,11 @@ def known_within(eqn, get):
         limit, invariants, state = groups(eqn.operands, **eqn.attrs)
         most = next((eqn.attrs[name] for name in ("trips", "bound") if eqn.attrs[name] is not None), None)
         same = unchanged(eqn.attrs["body"], state)
-        parts = [(0, most - 1) if most else None, *map(get, invariants), *(get(x) if k in same else None for k, x in enumerate(state))]
+        parts = [
+            (0, most - 1) if most else None,
+            *map(get, invariants),
+            *(get(x) if k in same else None for k, x in enumerate(state)),
+        ]
     elif eqn.op in (cond, map_):
         parts = [get(x) for x in eqn.operands[eqn.op is cond :]]
     else:

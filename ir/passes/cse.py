@@ -28,7 +28,13 @@ def structural_key(func):
     number = {p: i for i, p in enumerate(func.params)}
     lines = []
     for eqn in func.eqns:
-        lines.append((eqn.op, tuple(number.get(x, x) for x in eqn.operands), tuple(map_regions(eqn.attrs, structural_key).items())))
+        lines.append(
+            (
+                eqn.op,
+                tuple(number.get(x, x) for x in eqn.operands),
+                tuple(map_regions(eqn.attrs, structural_key).items()),
+            )
+        )
         for r in eqn.results:
             number[r] = len(number)
     return func.param_types, tuple(lines), tuple(number.get(r, r) for r in func.results)

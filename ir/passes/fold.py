@@ -11,5 +11,6 @@ from ..rules.fold import FOLD
 
 
 def fold(func: Func, log: list[Any] | None = None) -> Func:
-    """No equation computes a small array from literals and constants alone, and no choice gives what all its branches give. Regions too."""
+    """No equation computes a small array from literals and constants alone, and no choice gives what all its branches
+    give. Regions too."""
     return rewrite(func, FOLD + CHOICES, log)

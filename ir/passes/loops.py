@@ -10,7 +10,8 @@ from ..rewrite import is_live, readers
 
 FEW = 8  # trips written out, where the body is short and all of scalars
 SHORT = 12  # equations of such a body
-WIDE = 1 << 16  # elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
+# elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
+WIDE = 1 << 16
 WRITTEN = 64  # equations that trips over such arrays may be
 
 
@@ -20,8 +21,9 @@ def in_place(op):
 
 
 def loops(func: Func) -> Func:
-    """No loop carries a value that never changes, that only the first trip changes or that nobody reads, or computes in every trip what is the same.
-    Loops of one trip, short ones of scalars, and those of a few sweeps over large arrays, are written out. Regions too.
+    """No loop carries a value that never changes, that only the first trip changes or that nobody reads, or computes in
+    every trip what is the same. Loops of one trip, short ones of scalars, and those of a few sweeps over large arrays,
+    are written out. Regions too.
     """
     return _loops(func, {}) if has(func, lambda eqn: eqn.op is loop) else func
 
@@ -49,7 +51,8 @@ def _loops(func, done):
 
 
 def emitted(build, attrs, operands, wanted, hints):
-    """The loop appended to `build` in its new form -> its results, None for those not wanted; None where it is as good as it stands."""
+    """The loop appended to `build` in its new form -> its results, None for those not wanted; None where it is as good
+    as it stands."""
     body, test, trips = attrs["body"], attrs["test"], attrs["trips"]
     limit, invariants, state = groups(operands, **attrs)
     if test is None and better_written_out(body, len(state), trips):
@@ -63,7 +66,9 @@ def emitted(build, attrs, operands, wanted, hints):
     keep = [k for k, alive in enumerate(live) if alive]
     if not keep and not acting(body, test):
         return out
-    body, test, invariants = with_invariants(body, test, invariants, [(first + k, x) for k, x in enumerate(state) if fixed[k]], keep)
+    body, test, invariants = with_invariants(
+        body, test, invariants, [(first + k, x) for k, x in enumerate(state) if fixed[k]], keep
+    )
     state = [state[k] for k in keep]
     surely = test is None and bool(trips)
     body, test, invariants = hoisted(build, body, test, invariants, surely)
@@ -105,8 +110,8 @@ def unchanged(body, first, state):
 
 
 def with_invariants(body, test, invariants, fixed, keep):
-    """What carried values `fixed`, [(place of the parameter, value)], stay is made invariant, only those of `keep` are carried, and numbers are
-    written where they are read -> (body, test, invariants).
+    """What carried values `fixed`, [(place of the parameter, value)], stay is made invariant, only those of `keep` are
+    carried, and numbers are written where they are read -> (body, test, invariants).
     """
     first = 1 + len(invariants)
     wide = [*enumerate(invariants, 1), *fixed]
@@ -125,13 +130,15 @@ def better_written_out(body, carried, trips):
 
 def is_scalar_body(body):
     """Whether a body is short, and all of scalars."""
-    plain = all(not r.type.shape for e in body.eqns for r in e.results) and not any(e.regions() or e.effect for e in body.eqns)
+    plain = all(not r.type.shape for e in body.eqns for r in e.results) and not any(
+        e.regions() or e.effect for e in body.eqns
+    )
     return plain and len(body.eqns) <= SHORT and all(not r.type.shape for r in body.results)
 
 
 def sweeps(body, carried, trips):
-    """Whether a trip computes large arrays of themselves element by element: written out, all trips are one pass over them, which XLA divides
-    among threads.
+    """Whether a trip computes large arrays of themselves element by element: written out, all trips are one pass over
+    them, which XLA divides among threads.
     """
     state = body.params[len(body.params) - carried :]
     if len(body.eqns) * trips > WRITTEN or any(x.type.size < WIDE for x in state):
@@ -189,7 +196,8 @@ def without_unread(body, test, invariants):
 
 
 def decided_once(build, body, invariants, state):
-    """(body without them, {place: its value after any trip}) of the carried numbers that are set once at most, by what is the same in every trip.
+    """(body without them, {place: its value after any trip}) of the carried numbers that are set once at most, by what
+    is the same in every trip.
 
     So is the status of a program: the first of its checks that fails.
     """
@@ -208,8 +216,9 @@ def decided_once(build, body, invariants, state):
 
 
 def set_while_0(body, before, after, fixed):
-    """(test, new) of each step that makes `after` of the integer `before`, `select(and(test, eq(x, 0)), new, x)`, first to last; none if anything
-    else is done or is read, or if a test or a new number is not in `fixed`. What is not 0 stays, and what is 0 again would be so the next time too.
+    """(test, new) of each step that makes `after` of the integer `before`, `select(and(test, eq(x, 0)), new, x)`, first
+    to last; none if anything else is done or is read, or if a test or a new number is not in `fixed`. What is not 0
+    stays, and what is 0 again would be so the next time too.
     """
     steps, x, between, own = [], after, {before}, set()
     while x is not before:
@@ -218,7 +227,11 @@ def set_while_0(body, before, after, fixed):
         asks = {y: producer(y, eq) for y in both.operands} if both else {}
         asked = next((e for e in asks.values() if e and e.operands == (chosen.operands[2], Lit(0, x.type))), None)
         test = next((y for y, e in asks.items() if e is not asked), None)
-        if asked is None or test is None or not all(isinstance(y, Lit) or y in fixed for y in (test, chosen.operands[1])):
+        if (
+            asked is None
+            or test is None
+            or not all(isinstance(y, Lit) or y in fixed for y in (test, chosen.operands[1]))
+        ):
             return []
         steps.insert(0, (test, chosen.operands[1]))
         own |= {chosen, both, asked}
@@ -236,8 +249,8 @@ def producer(x, op):
 def hoisted(build, body, test, invariants, surely):
     """What is the same in every trip computed before the loop -> (body, test, invariants).
 
-    Parts and repetitions stay where they are read, and so does what is larger than all it is computed from, such as a mask.
-    surely: there is a trip, so that loops may move too: elsewhere one might never end.
+    Parts and repetitions stay where they are read, and so does what is larger than all it is computed from, such as a
+    mask. surely: there is a trip, so that loops may move too: elsewhere one might never end.
     """
     first = 1 + len(invariants)
     weight = {p: p.type.size for p in body.params[1:first]}  # elements behind a value that is known outside

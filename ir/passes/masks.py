@@ -12,15 +12,18 @@ from ..walk import conjuncts
 
 
 def masks(func: Func) -> Func:
-    """No operand of a product is masked along an axis of the product where nobody reads what the mask leaves out. Regions too.
+    """No operand of a product is masked along an axis of the product where nobody reads what the mask leaves out.
+    Regions too.
 
-    In `z = x @ select(k, y, 0)`, k along a free or batch axis of y is k along an axis of z: an element of z where k is False is computed
-    from masked elements alone, one where it is True from none of them. So where all readers leave out the former (the selects under k of
-    z, and of what is computed from z element by element), z is as good as `x @ y`, whatever y holds there, NaN too. A mask along
-    a contracted axis stays: there every element of z is computed from masked elements, and 0 * NaN is NaN. Of a mask that is the `and` of
-    several, those are dropped that may be.
+    In `z = x @ select(k, y, 0)`, k along a free or batch axis of y is k along an axis of z: an element of z where k is
+    False is computed from masked elements alone, one where it is True from none of them. So where all readers leave out
+    the former (the selects under k of z, and of what is computed from z element by element), z is as good as `x @ y`,
+    whatever y holds there, NaN too. A mask along a contracted axis stays: there every element of z is computed from
+    masked elements, and 0 * NaN is NaN. Of a mask that is the `and` of several, those are dropped that may be.
     """
-    return _masks(func, {}) if has(func, lambda eqn: eqn.op is dot_general and select in map(head, eqn.operands)) else func
+    return (
+        _masks(func, {}) if has(func, lambda eqn: eqn.op is dot_general and select in map(head, eqn.operands)) else func
+    )
 
 
 def _masks(func, done):
@@ -35,7 +38,9 @@ def _masks(func, done):
             if not any(head(x) is select for x in eqn.operands):
                 build.replay(eqn, env)
                 continue
-            operands = [unmasked(build, env, x, result_axes(eqn, side), z, users) for side, x in enumerate(eqn.operands)]
+            operands = [
+                unmasked(build, env, x, result_axes(eqn, side), z, users) for side, x in enumerate(eqn.operands)
+            ]
             env[z] = build.emit(dot_general, operands, attrs, eqn.source, (z.hint,))
         done[func] = build.finish(tuple(env.get(r, r) for r in func.results))
     return done[func]
@@ -61,7 +66,8 @@ def result_axes(eqn, side):
 
 
 def unmasked(build, env, x, places, result, users):
-    """What a product may read for its operand x, by the equations of the old function; `places` as `along` gives them."""
+    """What a product may read for its operand x, by the equations of the old function; `places` as `along` gives
+    them."""
     while isinstance(x, Value) and x.eqn is not None and x.eqn.op is select:
         mask, y, z = x.eqn.operands
         parts = conjuncts(mask)
@@ -80,11 +86,16 @@ def unmasked(build, env, x, places, result, users):
 def spread(mask):
     """A mask as (what is repeated, the axes it lies along)."""
     eqn = mask.eqn if isinstance(mask, Value) else None
-    return (eqn.operands[0], eqn.attrs["dims"]) if eqn is not None and eqn.op is broadcast else (mask, tuple(range(mask.type.ndim)))
+    return (
+        (eqn.operands[0], eqn.attrs["dims"])
+        if eqn is not None and eqn.op is broadcast
+        else (mask, tuple(range(mask.type.ndim)))
+    )
 
 
 def droppable(mask, places, result, users):
-    """Whether a mask of an operand runs along axes of the result, and all who read the result leave out what it leaves out."""
+    """Whether a mask of an operand runs along axes of the result, and all who read the result leave out what it leaves
+    out."""
     k, dims = spread(mask)
     if not all(d in places for d in dims):
         return False
@@ -94,7 +105,11 @@ def droppable(mask, places, result, users):
         for eqn in users.get(x, ()):
             if eqn is None:
                 return False
-            if eqn.op is select and x not in (eqn.operands[0], eqn.operands[2]) and any(spread(m) == same for m in conjuncts(eqn.operands[0])):
+            if (
+                eqn.op is select
+                and x not in (eqn.operands[0], eqn.operands[2])
+                and any(spread(m) == same for m in conjuncts(eqn.operands[0]))
+            ):
                 continue
             if "elementwise" not in eqn.op.traits:
                 return False

@@ -13,20 +13,22 @@ from ..ops.shape import dynamic_slice, dynamic_update_slice, reshape, slice_
 from ..rewrite import readers
 
 SHARE = 4  # a part is small if it is at most one in so many of the whole
-SMALL = 64  # elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep
+# elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep
+SMALL = 64
 
 
 def memory(func: Func, exact: bool = False) -> Func:
-    """No load reads back what a store before it holds, if that is small or at a place that moves with a loop; no store is
-    wholly overwritten unread; none puts back what is there. Parts of parts are parts of the whole; comparisons of
-    integers that the bounds of loop counters decide are literals. What is added to a small part of an array, as cotangents
-    are, is added there alone; not where `exact`, since -0.0 + 0.0 elsewhere is 0.0. Regions too.
+    """No load reads back what a store before it holds, if that is small or at a place that moves with a loop; no store
+    is wholly overwritten unread; none puts back what is there. Parts of parts are parts of the whole; comparisons of
+    integers that the bounds of loop counters decide are literals. What is added to a small part of an array, as
+    cotangents are, is added there alone; not where `exact`, since -0.0 + 0.0 elsewhere is 0.0. Regions too.
     """
     return _Memory(exact).rebuild(func)
 
 
 class KnownWindow:
-    """A part of an array: a form of the start and a size an axis, and whether the part is known to lie inside, unclamped."""
+    """A part of an array: a form of the start and a size an axis, and whether the part is known to lie inside,
+    unclamped."""
 
     __slots__ = ("starts", "sizes", "forms", "inside")
 
@@ -107,11 +109,19 @@ class _Memory:
         if eqn.op is cond:
             return map_regions(attrs, lambda f: self.rebuild(f, lambda params: pairs(params, operands[1:])))
         if eqn.op is map_:
-            whole = lambda params: [known.same(p, x) for p, x, flag in zip(params, operands, attrs["mapped"], strict=True) if not flag]
+            whole = lambda params: [
+                known.same(p, x) for p, x, flag in zip(params, operands, attrs["mapped"], strict=True) if not flag
+            ]
             return attrs | {"body": self.rebuild(attrs["body"], whole)}
         if eqn.op is loop:
             limit, invariants, _ = groups(operands, **attrs)
-            limit = limit[0] if limit else limit_of(attrs["test"], invariants) if attrs["trips"] is None else number_of(attrs["trips"])
+            limit = (
+                limit[0]
+                if limit
+                else limit_of(attrs["test"], invariants)
+                if attrs["trips"] is None
+                else number_of(attrs["trips"])
+            )
 
             def tell(params, limit=None):
                 known.counter(params[0], limit)
@@ -128,7 +138,9 @@ class _Memory:
     def single(self, build, eqn, operands):
         """What an equation of one result becomes, or None where it stays as it is."""
         op, attrs = eqn.op, eqn.attrs
-        if op in (dynamic_slice, dynamic_update_slice) and any(x.type is not COUNTER for x in operands[op is dynamic_update_slice and 2 or 1 :]):
+        if op in (dynamic_slice, dynamic_update_slice) and any(
+            x.type is not COUNTER for x in operands[op is dynamic_update_slice and 2 or 1 :]
+        ):
             return None
         if op is dynamic_slice:
             return self.load(build, operands[0], operands[1:], attrs["sizes"])
@@ -153,7 +165,9 @@ class _Memory:
             x = x.eqn.operands[0]
         if isinstance(x, Lit):
             return Lit(x.value, x.type.like(shape))
-        return x if x.type.shape == tuple(shape) else build.emit(reshape, (x,), {"shape": tuple(shape)}, None, self.hints)
+        return (
+            x if x.type.shape == tuple(shape) else build.emit(reshape, (x,), {"shape": tuple(shape)}, None, self.hints)
+        )
 
     def added(self, build, x, part):
         """x + part, where part is zero but for a small window, as a store into x; else None."""
@@ -184,7 +198,8 @@ class _Memory:
         return self.part(build, x, window) if found is None else found
 
     def crossed(self, build, x, window):
-        """A load across the window of the last store, as that of the array before it with the few elements put in that they share; else None.
+        """A load across the window of the last store, as that of the array before it with the few elements put in that
+        they share; else None.
 
         So all loads of a trip can come before its first store, where it writes a row and a column.
         """
@@ -201,11 +216,17 @@ class _Memory:
         if math.prod(sizes) * SHARE > math.prod(window.sizes):
             return None
         before, u = x.eqn.operands[:2]
-        return self.store(build, self.load(build, before, window.starts, window.sizes), self.load(build, u, there, sizes), here)
+        return self.store(
+            build, self.load(build, before, window.starts, window.sizes), self.load(build, u, there, sizes), here
+        )
 
     def stored(self, x):
         """The window that x is a store into, or None."""
-        return self.windows.get(x) if isinstance(x, Value) and x.eqn is not None and x.eqn.op is dynamic_update_slice else None
+        return (
+            self.windows.get(x)
+            if isinstance(x, Value) and x.eqn is not None and x.eqn.op is dynamic_update_slice
+            else None
+        )
 
     def source(self, x):
         """The window of x if it is a part of another array, read as it stands."""
@@ -215,7 +236,9 @@ class _Memory:
     def composed(self, build, outer, window, shape):
         """The starts in the whole array of a window of a part of it, or None where clamping stands between."""
         starts = []
-        for a, b, inside, within, k, n in zip(outer.starts, window.starts, outer.inside, window.inside, window.sizes, shape):
+        for a, b, inside, within, k, n in zip(
+            outer.starts, window.starts, outer.inside, window.inside, window.sizes, shape
+        ):
             if k == n:
                 starts.append(a)
             elif inside and within:
@@ -240,7 +263,9 @@ class _Memory:
         else:
             start = tuple(c for _, c in window.forms)
             stop = tuple(c + k for c, k in zip(start, window.sizes))
-            out = build.emit(slice_, (x,), {"start": start, "stop": stop, "stride": (1,) * len(start)}, None, self.hints)
+            out = build.emit(
+                slice_, (x,), {"start": start, "stop": stop, "stride": (1,) * len(start)}, None, self.hints
+            )
         self.windows[out] = window
         return out
 
@@ -261,7 +286,11 @@ class _Memory:
                 if stored.same(window):
                     return update if whatever or window.moves or update.type.size <= SMALL else None
                 if window.moves or update.type.size <= SMALL:
-                    return self.part(build, update, KnownWindow(self.known, update.type.shape, [number_of(d) for d in at], window.sizes))
+                    return self.part(
+                        build,
+                        update,
+                        KnownWindow(self.known, update.type.shape, [number_of(d) for d in at], window.sizes),
+                    )
                 return None
             if not stored.apart(window, self.known):
                 return None
@@ -289,7 +318,12 @@ class _Memory:
     def unchanged(self, build, x, u, window):
         """Whether u is what x holds there already."""
         own = self.source(u)
-        if own is not None and u.eqn.operands[0].type is x.type and own.same(window) and self.reaches(x, u.eqn.operands[0], window):
+        if (
+            own is not None
+            and u.eqn.operands[0].type is x.type
+            and own.same(window)
+            and self.reaches(x, u.eqn.operands[0], window)
+        ):
             return True
         return isinstance(u, Value) and self.held(build, x, window, whatever=True) is u
 

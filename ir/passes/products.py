@@ -12,19 +12,27 @@ from ..rewrite import is_live, readers
 from ..trips import TripPart, Trips, from_front, reshaped
 from .loops import carried, needed
 
-LEAST = 1024  # elements of a product from which one product is sought; below, a loop is as good; re-measured by benchmarks/tune.py
-ROOM = 4  # what is computed for all trips at once may be so many times as large as the largest array that the loop has anyway
+# elements of a product from which one product is sought; below, a loop is as good; re-measured by benchmarks/tune.py
+LEAST = 1024
+# what is computed for all trips at once may be so many times as large as the largest array that the loop has anyway
+ROOM = 4
 
 
 def products(func: Func, exact: bool = False, notes: list[str] | None = None) -> Func:
-    """No loop fills an array in rows, or in rows and columns, with what products of an invariant array with a part that the counter picks
-    give, where one product gives them all. Not where `exact`, since one product adds in another order than many. Regions too.
+    """No loop fills an array in rows, or in rows and columns, with what products of an invariant array with a part that
+    the counter picks give, where one product gives them all. Not where `exact`, since one product adds in another order
+    than many. Regions too.
 
-    The trips are independent: a trip reads of the array only what a store keeps of the elements that it replaces, or, where all stores go
-    to one row and each trip has a row of its own, that row. So what is stored is computed for all trips at once. An element that several
-    trips or stores write is the last one's; one that none writes stays. `notes` is told of each such loop.
+    The trips are independent: a trip reads of the array only what a store keeps of the elements that it replaces, or,
+    where all stores go to one row and each trip has a row of its own, that row. So what is stored is computed for all
+    trips at once. An element that several trips or stores write is the last one's; one that none writes stays. `notes`
+    is told of each such loop.
     """
-    return func if exact or not has(func, lambda eqn: eqn.op is loop) else _products(func, {}, [] if notes is None else notes)
+    return (
+        func
+        if exact or not has(func, lambda eqn: eqn.op is loop)
+        else _products(func, {}, [] if notes is None else notes)
+    )
 
 
 def _products(func, done, notes):
@@ -45,7 +53,10 @@ def _products(func, done, notes):
 
 
 def note_product(notes, eqn):
-    note = f"{eqn.source}: " * (eqn.source is not None) + "the trips of the loop are independent, and are done at once, by one product"
+    note = (
+        f"{eqn.source}: " * (eqn.source is not None)
+        + "the trips of the loop are independent, and are done at once, by one product"
+    )
     if note not in notes:
         notes.append(note)
 
@@ -61,19 +72,25 @@ def at_once(build, attrs, operands, wanted, results):
         for r in eqn.results:
             if r.type is COUNTER:
                 known.form(r)  # now, one equation at a time, so that no chain of them is long
-    found = {k: stores(body.params[first + k], body.results[k], known, body.params[0], n) for k, w in enumerate(wanted) if w}
+    found = {
+        k: stores(body.params[first + k], body.results[k], known, body.params[0], n) for k, w in enumerate(wanted) if w
+    }
     found = {k: ways for k, ways in found.items() if ways}
     return written_at_once(build, attrs, operands, wanted, results, found, known) if found else {}
 
 
 def written_at_once(build, attrs, operands, wanted, results, found, known):
-    """As `at_once`, of the carried values of which `found` has the stores; known: the counters of the body as affine forms."""
+    """As `at_once`, of the carried values of which `found` has the stores; known: the counters of the body as affine
+    forms."""
     body, n = attrs["body"], attrs["trips"]
     _, invariants, state = groups(operands, **attrs)
     first = 1 + len(invariants)
     inner = Builder("rows")
     inner.source = build.source
-    env = {p: x if isinstance(x, Lit) else inner.param(x.type, p.hint) for p, x in zip(body.params[1:], (*invariants, *state))}
+    env = {
+        p: x if isinstance(x, Lit) else inner.param(x.type, p.hint)
+        for p, x in zip(body.params[1:], (*invariants, *state))
+    }
     own = own_parts(found.values())
     given = {p: x for p, x in env.items() if p in own or p in body.params[:first]}
     with inner:
@@ -83,9 +100,19 @@ def written_at_once(build, attrs, operands, wanted, results, found, known):
             if any(r in asked for r in eqn.results):
                 trips.run(eqn)
         inner.source = build.source
-        found = alone(body, first, wanted, {k: ways for k, ways in found.items() if all(trips.get(x) for s in ways for x in s.reads)}, trips)
+        found = alone(
+            body,
+            first,
+            wanted,
+            {k: ways for k, ways in found.items() if all(trips.get(x) for s in ways for x in s.reads)},
+            trips,
+        )
         out = [filled(env[body.params[first + k]], ways, trips) for k, ways in found.items()]
-    made = build.inline(inner.finish(tuple(out)), [x for x in (*invariants, *state) if not isinstance(x, Lit)]) if out else ()
+    made = (
+        build.inline(inner.finish(tuple(out)), [x for x in (*invariants, *state) if not isinstance(x, Lit)])
+        if out
+        else ()
+    )
     return dict(zip((results[k] for k in found), made, strict=True))
 
 
@@ -103,7 +130,8 @@ class RowStore:
 
 
 def stores(before, after, known, counter, trips):
-    """The stores, in order, that make a carried value what it is after a trip, if they do nothing else with it; else None."""
+    """The stores, in order, that make a carried value what it is after a trip, if they do nothing else with it; else
+    None."""
     found, x = [], after
     while x is not before:
         if not isinstance(x, Value) or x.eqn is None or x.eqn.op is not dynamic_update_slice:
@@ -117,7 +145,12 @@ def stores(before, after, known, counter, trips):
         if eqn is not None and eqn.op is select:
             old = as_written(eqn.operands[2])
             load = old.eqn if isinstance(old, Value) else None
-            if load is not None and load.op is dynamic_slice and load.operands[0] is x and load.attrs["sizes"] == u.type.shape:
+            if (
+                load is not None
+                and load.op is dynamic_slice
+                and load.operands[0] is x
+                and load.attrs["sizes"] == u.type.shape
+            ):
                 if part.same(TripPart(known, counter, trips, shape, load.operands[1:], u.type.shape)):
                     mask, value = eqn.operands[:2]
         found.append(RowStore(x, part, value, mask))
@@ -132,7 +165,8 @@ def as_written(x):
 
 
 def alone(body, first, wanted, found, trips):
-    """Of the stores found, those of the carried values whose products, large enough to be worth it, nothing else in the loop needs."""
+    """Of the stores found, those of the carried values whose products, large enough to be worth it, nothing else in the
+    loop needs."""
     while found:
         rest = carried(body, None, first, [w and k not in found for k, w in enumerate(wanted)], [False] * len(wanted))
         kept = needed(body, [r for r, alive in zip(body.results, rest) if alive])
@@ -148,7 +182,8 @@ def alone(body, first, wanted, found, trips):
 
 
 def filled(x, ways, trips):
-    """x after all trips. Where two stores may meet, the later trip's is the one that stays, in one trip the later one."""
+    """x after all trips. Where two stores may meet, the later trip's is the one that stays, in one trip the later
+    one."""
     shape, latest = x.type.shape, None
     meet = any(s.part.line() != ways[0].part.line() for s in ways)
     for s in ways:

@@ -10,7 +10,8 @@ import numpy as np
 from ..core import Builder, Lit, Value
 from ..op import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, OPS, REAL, UINT, Cost
 from ..ops.elementwise import (
-    abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, neg, not_, or_, pow, real, rsqrt,
+    abs, and_, cast, conj, eq, ge, gt, imag, integer_pow, le, lt, make_complex, maximum, minimum, ne, neg, not_, or_,
+    pow, real, rsqrt,
     select, sqrt, strong_mul, xor,
 )  # fmt: skip
 from ..pattern import holes, literals
@@ -50,7 +51,8 @@ def over(a, b):
 
 
 def usual(a):
-    """Whether a step with this literal overflows for no number that its neighbours do not overflow for, as good as ever."""
+    """Whether a step with this literal overflows for no number that its neighbours do not overflow for, as good as
+    ever."""
     return 1e-30 < np.abs(a.value) < 1e30
 
 
@@ -75,7 +77,8 @@ rule(r * 1,      r)
 rule(w * 1.0,    w, exact=False)    # (inf + 0i)(1 + 0i) = inf + nan i
 rule(f * -1.0,   -f)
 rule(strong_mul(a, x), a * x, where=lambda a: a.value != 0, never=[{"a": 0.0}])
-rule(strong_mul(x, a), x * a, exact=False, where=lambda a: bool(np.isfinite(a.value)), never=[{"a": np.inf}])    # zeros of other signs
+# zeros of other signs
+rule(strong_mul(x, a), x * a, exact=False, where=lambda a: bool(np.isfinite(a.value)), never=[{"a": np.inf}])
 rule(i * -1,     -i)
 rule(w * -1.0,   -w, exact=False)
 rule(f / 1.0,    f)
@@ -152,7 +155,8 @@ def divide_by_multiple(a, b, x):
 @rule(f / k, cases=[{"k": v} for v in (2.0, -0.25, 4.0, 3.0)], never=[{"k": 3.0}])
 def divide_by_power_of_two(f, k):
     """Its reciprocal is exact, so x / 2^n and x * 2^-n round alike."""
-    return f * Lit(1 / k.value, k.type) if np.abs(np.frexp(k.value)[0]) == 0.5 and fits(1 / k.value) and fits(k.value) else None
+    return f * Lit(1 / k.value, k.type) if np.abs(np.frexp(k.value)[0]) == 0.5 and fits(1
+        / k.value) and fits(k.value) else None
 
 
 # -- common factors --------------------------------------------------------------------------------
@@ -161,8 +165,10 @@ rule(m * i + m * j,  m * (i + j))
 rule(a * x + a * y,  a * (x + y), exact=False)    # and overflows where x + y does
 # `once`: a rounded product that is used beside its difference from another is an error-free transformation's, and stays
 rule(a * x - a * y,  a * (x - y), exact=False, once=True)
-rule(a * x + b * y,  a * (x - y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}], never=[{"a": 0.1, "b": 0.2}])
-rule(a * x - b * y,  a * (x + y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}], never=[{"a": 0.1, "b": 0.2}])
+rule(a * x + b * y,  a * (x - y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}],
+    never=[{"a": 0.1, "b": 0.2}])
+rule(a * x - b * y,  a * (x + y), exact=False, once=True, where=opposite, cases=[{"a": 0.1, "b": -0.1}],
+    never=[{"a": 0.1, "b": 0.2}])
 
 # -- quotients -------------------------------------------------------------------------------------
 
@@ -189,7 +195,8 @@ rule(integer_pow(f, n=-1),  1.0 / f)
 rule(1.0 / sqrt(x),      rsqrt(x), exact=False)      # devices have their own
 
 
-@rule(pow(x, a), exact=False, cases=[{"a": 3.0}, {"a": -2.0}, {"a": 2.5}], never=[{"a": 2.5}, {"a": 65.0}])    # several roundings instead of one
+# several roundings instead of one
+@rule(pow(x, a), exact=False, cases=[{"a": 3.0}, {"a": -2.0}, {"a": 2.5}], never=[{"a": 2.5}, {"a": 65.0}])
 def power_of_whole_number(x, a):
     whole = a.value.real == np.rint(a.value.real) and np.abs(a.value) <= 64
     return integer_pow(x, n=int(a.value.real)) if whole and a.value.imag == 0 else None
@@ -248,10 +255,12 @@ rule(select(c, select(c, x, y), z),  select(c, x, z))
 rule(select(c, x, select(c, y, z)),  select(c, x, z))
 rule(select(c, -x, -y),      -select(c, x, y))
 rule(select(c, x, 0.0) + select(c, 0.0, y),  select(c, x, y), exact=False)    # -0.0 + 0.0
-rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True)    # -0.0 + 0.0; what is kept need not be stored
+# -0.0 + 0.0; what is kept need not be stored
+rule(x + select(c, y, 0.0),  select(c, x + y, x), exact=False, once=True)
 
 
-CHEAP = {op for op in OPS.values() if "elementwise" in op.traits and op.cost is Cost.STEP} - {select}  # computed once more for a choice of their own
+# computed once more for a choice of their own
+CHEAP = {op for op in OPS.values() if "elementwise" in op.traits and op.cost is Cost.STEP} - {select}
 
 
 @rule(None, fits=lambda op, heads: op is select, grows=True, never=["""
@@ -289,17 +298,21 @@ def represents_all(wide, narrow):
     return np.can_cast(narrow, wide, "safe")
 
 
-rule(cast(x, dtype=p),  x, where=lambda x, p: x.type.dtype == p, cases=[{"x": t, "p": np.dtype(n)} for t, n in (("f64[7]", "f8"), ("bool[7]", "?"))],
+rule(cast(x, dtype=p),  x, where=lambda x, p: x.type.dtype == p,
+    cases=[{"x": t, "p": np.dtype(n)} for t, n in (("f64[7]", "f8"), ("bool[7]", "?"))],
      never=[{"x": "f64[7]", "p": np.dtype("f4")}])
 
 
 @rule(cast(cast(x, dtype=p), dtype=q), cases=[
     {"x": f"{t}[9]", "p": np.dtype(n), "q": np.dtype(m)} for t, n, m in
-    (("f32", "f8", "f4"), ("f32", "c16", "f8"), ("i32", "f8", "i8"), ("bool", "i8", "f4"), ("i8", "i4", "u1"), ("u8", "i4", "f2"), ("f16", "f4", "?"))
-], never=[{"x": f"{t}[9]", "p": np.dtype(n), "q": np.dtype(m)} for t, n, m in (("f64", "f4", "f8"), ("i64", "f8", "i8"), ("f64", "i8", "f8"))])
+    (("f32", "f8", "f4"), ("f32", "c16", "f8"), ("i32", "f8", "i8"), ("bool", "i8", "f4"), ("i8", "i4", "u1"),
+        ("u8", "i4", "f2"), ("f16", "f4", "?"))
+], never=[{"x": f"{t}[9]", "p": np.dtype(n), "q": np.dtype(m)} for t, n,
+m in (("f64", "f4", "f8"), ("i64", "f8", "i8"), ("f64", "i8", "f8"))])
 def merge_casts(x, p, q):
     """Nothing was lost on the way. Floats beyond the integers of q go their own ways, so they may not meet q first."""
-    lossless = represents_all(p, x.type.dtype) and (q.kind not in INTEGER or p.kind not in INEXACT or represents_all(q, x.type.dtype))
+    lossless = represents_all(p, x.type.dtype) and (q.kind not in INTEGER or p.kind not in INEXACT or represents_all(q,
+        x.type.dtype))
     return cast(x, dtype=q) if lossless else None
 
 

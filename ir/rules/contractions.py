@@ -18,7 +18,9 @@ rule = CONTRACTIONS.rule
 x, y, z, a, u, b = holes("x y z a u b")
 c, d, t = holes("c d t")  # attributes
 
-SHARE, SAVED = 0.8, 4096  # what is left of the multiplications at most, and how many fewer there are at least: a product takes a microsecond anyway
+# what is left of the multiplications at most, and how many fewer there are at least: a product takes a microsecond
+# anyway
+SHARE, SAVED = 0.8, 4096
 LEAST = 9  # rows of a matrix from which it is not worth inverting; re-measured by benchmarks/tune.py
 
 
@@ -31,9 +33,11 @@ def without(axes, ndim):
 
 
 def grouped(x, y, c, z, over, there, left):
-    """The product of x y with z, over the axes `over` of x y and `there` of z, as that of one factor with what the other gives with z.
+    """The product of x y with z, over the axes `over` of x y and `there` of z, as that of one factor with what the
+    other gives with z.
 
-    left: whether x y is the left factor. None where the other factor does not have just those axes, or it costs no less.
+    left: whether x y is the left factor. None where the other factor does not have just those axes, or it costs no
+    less.
     """
     free = [without(c[0], x.type.ndim), without(c[1], y.type.ndim)]
     near = int(min(over, default=0) >= len(free[0]))
@@ -52,7 +56,9 @@ def grouped(x, y, c, z, over, there, left):
         inner = dot_general(one, z, contract=(axes, there), batch=((), ()))
         return dot_general(other, inner, contract=(c[1 - near], tuple(rest.index(i) for i in c[near])), batch=((), ()))
     inner = dot_general(z, one, contract=(there, axes), batch=((), ()))
-    return dot_general(inner, other, contract=(tuple(kept + rest.index(i) for i in c[near]), c[1 - near]), batch=((), ()))
+    return dot_general(
+        inner, other, contract=(tuple(kept + rest.index(i) for i in c[near]), c[1 - near]), batch=((), ())
+    )
 
 
 NONE = ((), ())
@@ -90,21 +96,36 @@ def group_to_the_left(x, y, c, z, d):
 
 def identity(u):
     """Whether a matrix is the identity, as np.linalg.inv makes it."""
-    if not isinstance(u, Value) or u.eqn is None or u.eqn.op is not cast or u.eqn.operands[0].eqn is None or u.eqn.operands[0].eqn.op is not eq:
+    if (
+        not isinstance(u, Value)
+        or u.eqn is None
+        or u.eqn.op is not cast
+        or u.eqn.operands[0].eqn is None
+        or u.eqn.operands[0].eqn.op is not eq
+    ):
         return False
-    sides = [v.eqn for v in u.eqn.operands[0].eqn.operands if isinstance(v, Value) and v.eqn is not None and v.eqn.op is iota]
+    sides = [
+        v.eqn for v in u.eqn.operands[0].eqn.operands if isinstance(v, Value) and v.eqn is not None and v.eqn.op is iota
+    ]
     return sorted(e.attrs["axis"] for e in sides) == [0, 1] and u.type.ndim == 2
 
 
 def solved(a, b, t, over, there):
-    """The solution of a system in the place of the product of a's inverse, over one of its axes, with b: its rows, then what else b has.
+    """The solution of a system in the place of the product of a's inverse, over one of its axes, with b: its rows, then
+    what else b has.
 
     None where b has more columns than rows, or a is small.
     """
     n = a.type.shape[0]
     if n < LEAST or b.type.ndim > 2 or b.type.size > n * n:
         return None
-    columns = b if b.type.ndim == 2 and there == 0 else transpose(b, perm=(1, 0)) if b.type.ndim == 2 else reshape(b, shape=(n, 1))
+    columns = (
+        b
+        if b.type.ndim == 2 and there == 0
+        else transpose(b, perm=(1, 0))
+        if b.type.ndim == 2
+        else reshape(b, shape=(n, 1))
+    )
     return solve(a, columns, transpose=t != (over == 0))
 
 
@@ -126,8 +147,10 @@ def cases(*found):
     return [INVERSE.format(shape=shape, result=result, product=product) for shape, result, product in found]
 
 
-@rule(dot_general(solve(a, u, transpose=t), b, contract=c, batch=NONE), exact=False, once=True, grows=True, where=identity, cases=cases(
-    ("9", "9", "%v, %b contract=[[1],[0]]"), ("9", "9", "%v, %b contract=[[0],[0]]"), ("2,9", "9,2", "%v, %b contract=[[1],[1]]"),
+@rule(dot_general(solve(a, u, transpose=t), b, contract=c, batch=NONE), exact=False, once=True, grows=True,
+    where=identity, cases=cases(
+    ("9", "9", "%v, %b contract=[[1],[0]]"), ("9", "9", "%v, %b contract=[[0],[0]]"),
+    ("2,9", "9,2", "%v, %b contract=[[1],[1]]"),
 ), never=cases(("9,10", "9,10", "%v, %b contract=[[1],[0]]")))  # fmt: skip
 def solve_with_the_inverse(a, b, t, c):
     """inv(a) b = solve(a, b)"""
@@ -135,10 +158,18 @@ def solve_with_the_inverse(a, b, t, c):
     return found if found is None or b.type.ndim == 2 else reshape(found, shape=b.type.shape)
 
 
-@rule(dot_general(b, solve(a, u, transpose=t), contract=c, batch=NONE), exact=False, once=True, grows=True, where=identity, cases=cases(
-    ("9", "9", "%b, %v contract=[[0],[0]]"), ("3,9", "3,9", "%b, %v contract=[[1],[0]]"), ("9,3", "3,9", "%b, %v contract=[[0],[1]]"),
+@rule(dot_general(b, solve(a, u, transpose=t), contract=c, batch=NONE), exact=False, once=True, grows=True,
+    where=identity, cases=cases(
+    ("9", "9", "%b, %v contract=[[0],[0]]"), ("3,9", "3,9", "%b, %v contract=[[1],[0]]"),
+    ("9,3", "3,9", "%b, %v contract=[[0],[1]]"),
 ), never=cases(("10,9", "10,9", "%b, %v contract=[[1],[0]]")))  # fmt: skip
 def solve_with_the_inverse_on_the_right(a, b, t, c):
     """b inv(a) = solve(a^T, b^T)^T"""
     found = solved(a, b, t, c[1][0], c[0][0]) if len(c[0]) == 1 else None
-    return found if found is None else reshape(found, shape=b.type.shape) if b.type.ndim == 1 else transpose(found, perm=(1, 0))
+    return (
+        found
+        if found is None
+        else reshape(found, shape=b.type.shape)
+        if b.type.ndim == 1
+        else transpose(found, perm=(1, 0))
+    )

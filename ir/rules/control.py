@@ -51,11 +51,14 @@ def no_trips(operands, attrs):
 
 @CHOICES.rule(None, fits=lambda op, heads: op is cond, where=lambda op, attrs: not effectful(op, attrs), never=[EITHER])
 def same_either_way(operands, attrs):
-    """What all branches give alike, an operand or a number, is no result of the choice; nor is what two of its results always are."""
+    """What all branches give alike, an operand or a number, is no result of the choice; nor is what two of its results
+    always are."""
     (index, *given), branches = operands, attrs["branches"]
     columns = list(zip(*(b.results for b in branches)))
     outside = [dict(zip(b.params, given)) for b in branches]
-    found = [{names.get(r, r if isinstance(r, Lit) else None) for names, r in zip(outside, column)} for column in columns]
+    found = [
+        {names.get(r, r if isinstance(r, Lit) else None) for names, r in zip(outside, column)} for column in columns
+    ]
     alike = [next(iter(values)) if len(values) == 1 else None for values in found]
     left = [k for k, x in enumerate(alike) if x is None and columns.index(columns[k]) == k]
     if len(left) == len(columns):

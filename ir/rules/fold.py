@@ -18,7 +18,8 @@ rule = FOLD.rule
 v = holes("v")
 
 
-@rule(Pat(constant, (), {"value": v}), cases=[{"v": Constant(np.full((2, 3), 1.5))}, {"v": Constant(np.array([0.0, -0.0]))}],
+@rule(Pat(constant, (), {"value": v}), cases=[{"v": Constant(np.full((2, 3), 1.5))},
+    {"v": Constant(np.array([0.0, -0.0]))}],
       never=[{"v": Constant(np.array([0.0, -0.0]))}])  # fmt: skip
 def splat(v):
     """A constant that repeats one number is a literal."""
@@ -71,7 +72,8 @@ def evaluate(op, operands, attrs):
     return made if op.multiple else made[0]
 
 
-@rule(None, fits=lambda op, heads: op in SAME_OF_SPLAT and heads[0] is Lit, where=lambda operands: operands[0].type.size > 0, never=["""
+@rule(None, fits=lambda op, heads: op in SAME_OF_SPLAT and heads[0] is Lit,
+      where=lambda operands: operands[0].type.size > 0, never=["""
     func empty() -> bool[] {
       %0 = reduce_and False:bool[0] axes=[0] : bool[]
       return %0

@@ -4,7 +4,17 @@ import math
 
 from ..core import Lit
 from ..op import Cost
-from ..ops.shape import broadcast, concatenate, dynamic_slice, dynamic_update_slice, pad, reshape, reverse, slice_, transpose
+from ..ops.shape import (
+    broadcast,
+    concatenate,
+    dynamic_slice,
+    dynamic_update_slice,
+    pad,
+    reshape,
+    reverse,
+    slice_,
+    transpose,
+)
 from ..pattern import head, holes, rest
 from ..rewrite import RuleSet
 
@@ -45,24 +55,32 @@ def merge_transposes(x, p, q):
     return transpose(x, perm=tuple(p[i] for i in q))
 
 
-@rule(transpose(x, perm=p), cases=[{"x": "f64[2,3]", "p": (0, 1)}, {"x": "f64[1,3]", "p": (1, 0)}, {"x": "f64[2,1,3,1]", "p": (1, 0, 3, 2)}],
+@rule(transpose(x, perm=p), cases=[{"x": "f64[2,3]", "p": (0, 1)}, {"x": "f64[1,3]", "p": (1, 0)},
+    {"x": "f64[2,1,3,1]", "p": (1, 0, 3, 2)}],
       never=[{"x": "f64[2,3]", "p": (1, 0)}])  # fmt: skip
 def transpose_of_ones(x, p):
     """Axes of size one may move freely."""
-    return reshape(x, shape=tuple(x.type.shape[i] for i in p)) if rising([i for i in p if x.type.shape[i] != 1]) else None
+    return (
+        reshape(x, shape=tuple(x.type.shape[i] for i in p)) if rising([i for i in p if x.type.shape[i] != 1]) else None
+    )
 
 
 rule(reshape(reshape(x, shape=s), shape=t), reshape(x, shape=t), cases=[{"x": "f64[2,6]", "s": (3, 4), "t": (12,)}])
-rule(reshape(x, shape=s), x, where=lambda x, s: x.type.shape == s, cases=[{"x": "f64[2,6]", "s": (2, 6)}, {"x": "i64[]", "s": ()}],
+rule(reshape(x, shape=s), x, where=lambda x, s: x.type.shape == s,
+    cases=[{"x": "f64[2,6]", "s": (2, 6)}, {"x": "i64[]", "s": ()}],
      never=[{"x": "f64[6]", "s": (2, 3)}])  # fmt: skip
 
 
-@rule(broadcast(broadcast(x, shape=s, dims=d), shape=t, dims=e), cases=[{"x": "f64[3,1]", "s": (3, 4), "d": (0, 1), "t": (2, 3, 4), "e": (1, 2)}])
+@rule(
+    broadcast(broadcast(x, shape=s, dims=d), shape=t, dims=e),
+    cases=[{"x": "f64[3,1]", "s": (3, 4), "d": (0, 1), "t": (2, 3, 4), "e": (1, 2)}],
+)
 def merge_broadcasts(x, d, t, e):
     return broadcast(x, shape=t, dims=tuple(e[i] for i in d))
 
 
-@rule(broadcast(x, shape=s, dims=d), cases=[{"x": "f64[3]", "s": (1, 3, 1), "d": (1,)}, {"x": "f64[2,3]", "s": (2, 3), "d": (0, 1)}],
+@rule(broadcast(x, shape=s, dims=d), cases=[{"x": "f64[3]", "s": (1, 3, 1), "d": (1,)},
+    {"x": "f64[2,3]", "s": (2, 3), "d": (0, 1)}],
       never=[{"x": "f64[3]", "s": (2, 3), "d": (1,)}])  # fmt: skip
 def broadcast_repeats_nothing(x, s):
     return reshape(x, shape=s) if math.prod(s) == x.type.size else None
@@ -130,7 +148,13 @@ def repeat_the_result(op, operands, attrs):
     return repeated_result(op, operands, attrs)
 
 
-@rule(None, where=repeats_alike, fits=lambda op, heads: op.cost >= Cost.DIVISION and repeats(op, heads), grows=True, never=[REPEATED.format("div")])
+@rule(
+    None,
+    where=repeats_alike,
+    fits=lambda op, heads: op.cost >= Cost.DIVISION and repeats(op, heads),
+    grows=True,
+    never=[REPEATED.format("div")],
+)
 def repeat_the_dear_result(op, operands, attrs):
     """Even where the repeated operands are read otherwise too."""
     return repeated_result(op, operands, attrs)
@@ -143,26 +167,35 @@ def repeated_result(op, operands, attrs):
     return broadcast(op(*parts, **attrs), **first.attrs) if all(x.type.shape == inner for x in parts) else None
 
 
-rule(x + broadcast(-y, shape=s, dims=d), x - broadcast(y, shape=s, dims=d), cases=[{"x": "f64[3,4]", "y": "f64[4]", "s": (3, 4), "d": (1,)}])
+rule(
+    x + broadcast(-y, shape=s, dims=d),
+    x - broadcast(y, shape=s, dims=d),
+    cases=[{"x": "f64[3,4]", "y": "f64[4]", "s": (3, 4), "d": (1,)}],
+)
 
 
 # -- reverse, slices, padding, joining -------------------------------------------------------------
 
 
-@rule(reverse(x, axes=p), cases=[{"x": "f64[2,3]", "p": ()}, {"x": "f64[1,3]", "p": (0,)}, {"x": "f64[1,3]", "p": (0, 1)}],
+@rule(reverse(x, axes=p), cases=[{"x": "f64[2,3]", "p": ()}, {"x": "f64[1,3]", "p": (0,)},
+    {"x": "f64[1,3]", "p": (0, 1)}],
       never=[{"x": "f64[2,3]", "p": (0,)}])  # fmt: skip
 def reverse_of_ones(x, p):
     axes = tuple(i for i in p if x.type.shape[i] > 1)
     return reverse(x, axes=axes) if 0 < len(axes) < len(p) else None if axes else x
 
 
-@rule(reverse(reverse(x, axes=p), axes=q), cases=[{"x": "f64[2,3]", "p": (0,), "q": (0, 1)}, {"x": "f64[3]", "p": (0,), "q": (0,)}])
+@rule(
+    reverse(reverse(x, axes=p), axes=q),
+    cases=[{"x": "f64[2,3]", "p": (0,), "q": (0, 1)}, {"x": "f64[3]", "p": (0,), "q": (0,)}],
+)
 def merge_reverses(x, p, q):
     return reverse(x, axes=tuple(sorted({*p} ^ {*q})))
 
 
 @rule(slice_(x, start=s, stop=t, stride=d), cases=[{"x": "f64[4,3]", "s": (0, 0), "t": (4, 3), "d": (1, 1)}],
-      never=[{"x": "f64[4]", "s": (1,), "t": (4,), "d": (1,)}, {"x": "f64[4]", "s": (0,), "t": (4,), "d": (2,)}])  # fmt: skip
+      never=[{"x": "f64[4]", "s": (1,), "t": (4,), "d": (1,)},
+          {"x": "f64[4]", "s": (0,), "t": (4,), "d": (2,)}])  # fmt: skip
 def slice_of_all(x, s, t, d):
     return x if not any(s) and t == x.type.shape and set(d) <= {1} else None
 
@@ -198,13 +231,18 @@ def merge_slices(x, s, d, p, q, e):
     {"x": "f64[5]", "v": "f64[]", "s": (0,), "t": (0,), "d": (0,)},
     {"x": "f64[5,3]", "v": 0.0, "s": (-1, 0), "t": (-2, 0), "d": (0, 0)},
     {"x": "f64[1]", "v": 0.0, "s": (0,), "t": (0,), "d": (3,)},
-], never=[{"x": "f64[5]", "v": 0.0, "s": (1,), "t": (0,), "d": (0,)}, {"x": "f64[5]", "v": 0.0, "s": (0,), "t": (0,), "d": (1,)}])  # fmt: skip
+], never=[{"x": "f64[5]", "v": 0.0, "s": (1,), "t": (0,), "d": (0,)},
+{"x": "f64[5]", "v": 0.0, "s": (0,), "t": (0,), "d": (1,)}])  # fmt: skip
 def pad_adds_nothing(x, s, t, d):
     """No padding, or a cut: then it is a slice."""
     if max(s, default=0) > 0 or max(t, default=0) > 0 or any(i and n > 1 for i, n in zip(d, x.type.shape, strict=True)):
         return None
     start, stop = tuple(-i for i in s), tuple(n + i for n, i in zip(x.type.shape, t, strict=True))
-    return slice_(x, start=start, stop=stop, stride=(1,) * len(s)) if all(0 <= i <= j for i, j in zip(start, stop, strict=True)) else None
+    return (
+        slice_(x, start=start, stop=stop, stride=(1,) * len(s))
+        if all(0 <= i <= j for i, j in zip(start, stop, strict=True))
+        else None
+    )
 
 
 @rule(pad(pad(x, v, low=s, high=t, interior=d), v, low=p, high=q, interior=e), cases=[
@@ -214,10 +252,17 @@ def pad_adds_nothing(x, s, t, d):
 def merge_pads(x, v, s, t, d, p, q, e):
     if any(e) or min(*s, *t, *p, *q) < 0:
         return None
-    return pad(x, v, low=tuple(i + j for i, j in zip(s, p, strict=True)), high=tuple(i + j for i, j in zip(t, q, strict=True)), interior=d)
+    return pad(
+        x,
+        v,
+        low=tuple(i + j for i, j in zip(s, p, strict=True)),
+        high=tuple(i + j for i, j in zip(t, q, strict=True)),
+        interior=d,
+    )
 
 
-@rule(concatenate(xs, axis=d), cases=[{"xs": ("f64[3]",), "d": 0}, {"xs": ("f64[3]", "f64[0]", "f64[2]"), "d": 0}], never=["""
+@rule(concatenate(xs, axis=d), cases=[{"xs": ("f64[3]",), "d": 0}, {"xs": ("f64[3]", "f64[0]", "f64[2]"), "d": 0}],
+      never=["""
     func full(%x: f64[3], %y: f64[1]) -> f64[4] {
       %0 = concatenate %x, %y axis=0 : f64[4]
       return %0
@@ -251,10 +296,16 @@ def concatenate_of_slices(xs, d):
     aligned = all((i[:d], i[d + 1 :]) == (starts[0][:d], starts[0][d + 1 :]) for i in starts)
     if not adjacent or not aligned:
         return None
-    return slice_(parts[0].operands[0], start=starts[0], stop=(*stops[0][:d], stops[-1][d], *stops[0][d + 1 :]), stride=(1,) * len(starts[0]))
+    return slice_(
+        parts[0].operands[0],
+        start=starts[0],
+        stop=(*stops[0][:d], stops[-1][d], *stops[0][d + 1 :]),
+        stride=(1,) * len(starts[0]),
+    )
 
 
-@rule(dynamic_slice(x, xs, sizes=s), cases=[{"x": "f64[5,4]", "xs": (2, 9), "s": (2, 2)}, {"x": "f64[5]", "xs": ("i64[]",), "s": (5,)}],
+@rule(dynamic_slice(x, xs, sizes=s), cases=[{"x": "f64[5,4]", "xs": (2, 9), "s": (2, 2)},
+    {"x": "f64[5]", "xs": ("i64[]",), "s": (5,)}],
       never=[{"x": "f64[5]", "xs": ("i64[]",), "s": (2,)}])  # fmt: skip
 def dynamic_slice_at_known_place(x, xs, s):
     if x.type.shape == s:

@@ -25,7 +25,8 @@ rule(log(1.0 - f),                log1p(-f), exact=False)
 rule(exp(f) - 1.0,                expm1(f), exact=False)
 rule(exp(f) + -1.0,               expm1(f), exact=False)
 rule(log(exp(f) + exp(g)),        logaddexp(f, g), exact=False)
-rule(log(exp(f) / g),             f - log(g), exact=False, grows=True)       # the logarithm of a softmax, -inf below -745
+# the logarithm of a softmax, -inf below -745
+rule(log(exp(f) / g),             f - log(g), exact=False, grows=True)
 rule(log(g * exp(f)),             f + log(g), exact=False)
 
 # -- the logistic function -------------------------------------------------------------------------

@@ -37,13 +37,22 @@ def reduction_rules(reduce, exact, dtype):
     """What holds whatever is accumulated; adding and multiplying floats in another order is not exact."""
     rule(reduce(x, axes=()), x, cases=[{"x": f"{dtype}[3]"}])
 
-    @rule(reduce(x, axes=p), exact=exact, cases=[{"x": f"{dtype}[3,1]", "p": (1,)}, {"x": f"{dtype}[1,3,1]", "p": (0, 2)}],
-          never=[{"x": f"{dtype}[3,1]", "p": (0,)}])  # 0.0 + -0.0 = 0.0
+    @rule(
+        reduce(x, axes=p),
+        exact=exact,
+        cases=[{"x": f"{dtype}[3,1]", "p": (1,)}, {"x": f"{dtype}[1,3,1]", "p": (0, 2)}],
+        never=[{"x": f"{dtype}[3,1]", "p": (0,)}],
+    )  # 0.0 + -0.0 = 0.0
     def reduce_ones(x, p):
         """One element accumulates to itself."""
         return reshape(x, shape=shape_without(x.type, p)) if all(x.type.shape[i] == 1 for i in p) else None
 
-    @rule(reduce(reduce(x, axes=p), axes=q), exact=exact, once=True, cases=[{"x": f"{dtype}[2,3,4]", "p": (1,), "q": (1,)}])
+    @rule(
+        reduce(reduce(x, axes=p), axes=q),
+        exact=exact,
+        once=True,
+        cases=[{"x": f"{dtype}[2,3,4]", "p": (1,), "q": (1,)}],
+    )
     def merge_reductions(x, p, q):
         left = without(p, x.type.ndim)
         return reduce(x, axes=tuple(sorted((*p, *(left[i] for i in q)))))
@@ -72,7 +81,8 @@ for reduce in (reduce_and, reduce_or):
 @rule(reduce_sum(broadcast(x, shape=s, dims=d), axes=p), exact=False, cases=[
     {"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (1,)},
     {"x": "f32[3,1]", "s": (3, 4, 2), "d": (0, 2), "p": (1, 2)},
-], never=[{"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (0,)}, {"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (0, 1)}])  # fmt: skip
+], never=[{"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (0,)},
+{"x": "f64[3]", "s": (3, 4), "d": (0,), "p": (0, 1)}])  # fmt: skip
 def sum_of_repeats(x, s, d, p):
     """n equal terms are n times one; only axes that repeat are summed, and all of them."""
     repeats = tuple(i for i in range(len(s)) if i not in d or x.type.shape[d.index(i)] != s[i])
@@ -87,10 +97,12 @@ def sum_of_splat(a, p):
     return Lit(a.value * a.type.dtype.type(n), a.type.like(shape_without(a.type, p)))
 
 
-rule(reduce_sum(-x, axes=p), -reduce_sum(x, axes=p), exact=False, cases=[{"x": "f64[3,4]", "p": (1,)}])  # 1 - 1 and -1 + 1 are both +0.0
+# 1 - 1 and -1 + 1 are both +0.0
+rule(reduce_sum(-x, axes=p), -reduce_sum(x, axes=p), exact=False, cases=[{"x": "f64[3,4]", "p": (1,)}])
 
 
-@rule(reduce_sum(a * x, axes=p), exact=False, cases=[{"a": 0.1, "x": "f64[3,4]", "p": (1,)}])  # rounds once instead of n times
+# rounds once instead of n times
+@rule(reduce_sum(a * x, axes=p), exact=False, cases=[{"a": 0.1, "x": "f64[3,4]", "p": (1,)}])
 def sum_of_multiples(a, x, p):
     total = reduce_sum(x, axes=p)
     return Lit(a.value, total.type) * total
@@ -130,7 +142,8 @@ def contract_transposed_right(x, y, p, c, b):
 @rule(transpose(dot_general(x, y, contract=c, batch=b), perm=p), exact=False, cases=[
     {"x": "f64[3,4]", "y": "f64[4,5]", "c": ((1,), (0,)), "b": ((), ()), "p": (1, 0)},
     {"x": "f64[2,3,4]", "y": "f64[2,4,5]", "c": ((2,), (1,)), "b": ((0,), (0,)), "p": (0, 2, 1)},
-], never=[{"x": "f64[2,3,4]", "y": "f64[4,5]", "c": ((2,), (0,)), "b": ((), ()), "p": (1, 0, 2)}], once=True)  # fmt: skip
+], never=[{"x": "f64[2,3,4]", "y": "f64[4,5]", "c": ((2,), (0,)), "b": ((), ()), "p": (1, 0, 2)}],
+once=True)  # fmt: skip
 def contract_the_other_way_round(x, y, c, b, p):
     """(x y)^T contracts y with x: batch axes, then the free axes of y, then those of x."""
     k = len(b[0])
@@ -142,11 +155,14 @@ def contract_the_other_way_round(x, y, c, b, p):
 
 # -- sums of products with a common factor: one product -------------------------------------------
 
-ENOUGH = 16  # rows of the common factor from which a product costs more than adding the other two factors; re-measured by benchmarks/tune.py
+# rows of the common factor from which a product costs more than adding the other two factors; re-measured by
+# benchmarks/tune.py
+ENOUGH = 16
 
 
 def common_left(x, y, z, c, d, b, e):
-    """y + z, with the axes of z in the order of those of y, where x y + x z = x (y + z); None where the axes do not allow it."""
+    """y + z, with the axes of z in the order of those of y, where x y + x z = x (y + z); None where the axes do not
+    allow it."""
     kept = x.type.size // math.prod((1, *(x.type.shape[i] for i in c[0])))
     if any(b) or any(e) or c[0] != d[0] or kept < ENOUGH:
         return None
@@ -160,48 +176,63 @@ def common_right(x, y, z, c, d, b, e):
     return common_left(z, x, y, c[::-1], d[::-1], b, e)
 
 
-@rule(dot_general(x, y, contract=c, batch=b) + dot_general(x, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
-    {"x": "f64[20,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()), "e": ((), ())},
-    {"x": "f64[4,20]", "y": "f64[4]", "z": "f64[4]", "c": ((0,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+@rule(dot_general(x, y, contract=c, batch=b) + dot_general(x, z, contract=d, batch=e), exact=False, once=True,
+    grows=True, cases=[
+    {"x": "f64[20,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()),
+        "e": ((), ())},
+    {"x": "f64[4,20]", "y": "f64[4]", "z": "f64[4]", "c": ((0,), (0,)), "d": ((0,), (0,)), "b": ((), ()),
+        "e": ((), ())},
 ], never=[
-    {"x": "f64[15,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()), "e": ((), ())},
+    {"x": "f64[15,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()),
+        "e": ((), ())},
 ])  # fmt: skip
 def add_right_factors(x, y, z, c, d, b, e):
     total = common_left(x, y, z, c, d, b, e)
     return None if total is None else dot_general(x, total, contract=c, batch=b)
 
 
-@rule(dot_general(x, z, contract=c, batch=b) + dot_general(y, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
-    {"x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,20]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+@rule(dot_general(x, z, contract=c, batch=b) + dot_general(y, z, contract=d, batch=e), exact=False, once=True,
+    grows=True, cases=[
+    {"x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,20]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()),
+        "e": ((), ())},
 ], never=[
-    {"x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,15]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+    {"x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,15]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()),
+        "e": ((), ())},
 ])  # fmt: skip
 def add_left_factors(x, y, z, c, d, b, e):
     total = common_right(x, y, z, c, d, b, e)
     return None if total is None else dot_general(total, z, contract=c, batch=b)
 
 
-@rule((u + dot_general(x, y, contract=c, batch=b)) + dot_general(x, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
-    {"u": "f64[20,3]", "x": "f64[20,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()), "e": ((), ())},
+@rule((u + dot_general(x, y, contract=c, batch=b)) + dot_general(x, z, contract=d, batch=e), exact=False, once=True,
+    grows=True, cases=[
+    {"u": "f64[20,3]", "x": "f64[20,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)),
+        "b": ((), ()), "e": ((), ())},
 ], never=[
-    {"u": "f64[15,3]", "x": "f64[15,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)), "b": ((), ()), "e": ((), ())},
+    {"u": "f64[15,3]", "x": "f64[15,4]", "y": "f64[4,3]", "z": "f64[3,4]", "c": ((1,), (0,)), "d": ((1,), (1,)),
+        "b": ((), ()), "e": ((), ())},
 ])  # fmt: skip
 def add_to_right_factors(u, x, y, z, c, d, b, e):
     total = common_left(x, y, z, c, d, b, e)
     return None if total is None else u + dot_general(x, total, contract=c, batch=b)
 
 
-@rule((u + dot_general(x, z, contract=c, batch=b)) + dot_general(y, z, contract=d, batch=e), exact=False, once=True, grows=True, cases=[
-    {"u": "f64[3,20]", "x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,20]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+@rule((u + dot_general(x, z, contract=c, batch=b)) + dot_general(y, z, contract=d, batch=e), exact=False, once=True,
+    grows=True, cases=[
+    {"u": "f64[3,20]", "x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,20]", "c": ((1,), (0,)), "d": ((0,), (0,)),
+        "b": ((), ()), "e": ((), ())},
 ], never=[
-    {"u": "f64[3,15]", "x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,15]", "c": ((1,), (0,)), "d": ((0,), (0,)), "b": ((), ()), "e": ((), ())},
+    {"u": "f64[3,15]", "x": "f64[3,4]", "y": "f64[4,3]", "z": "f64[4,15]", "c": ((1,), (0,)), "d": ((0,), (0,)),
+        "b": ((), ()), "e": ((), ())},
 ])  # fmt: skip
 def add_to_left_factors(u, x, y, z, c, d, b, e):
     total = common_right(x, y, z, c, d, b, e)
     return None if total is None else u + dot_general(total, z, contract=c, batch=b)
 
 
-INTO_ZEROS = scatter_add(a, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e)
+INTO_ZEROS = scatter_add(
+    a, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e
+)
 
 
 @rule(x + INTO_ZEROS, exact=False, once=True,
@@ -220,4 +251,6 @@ INTO_ZEROS = scatter_add(a, u, y, offset_dims=p, collapsed=q, start_index_map=s,
     }"""])  # fmt: skip
 def add_onto(x, u, y, p, q, s, b, c, d, e):
     """Into the other term, instead of zeros."""
-    return scatter_add(x, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e)
+    return scatter_add(
+        x, u, y, offset_dims=p, collapsed=q, start_index_map=s, operand_batch=b, indices_batch=c, mode=d, unique=e
+    )

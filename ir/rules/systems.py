@@ -58,7 +58,11 @@ def by_substitution(x, y, t):
 def is_diagonal(x, s, p, q, d):
     """Whether elements p to q of x in steps of d, x being in rows, are the diagonal of a matrix."""
     shape = x.type.shape
-    return len(shape) == 2 and shape[0] == shape[1] and (s, p, q, d) == ((x.type.size,), (0,), (x.type.size,), (shape[0] + 1,))
+    return (
+        len(shape) == 2
+        and shape[0] == shape[1]
+        and (s, p, q, d) == ((x.type.size,), (0,), (x.type.size,), (shape[0] + 1,))
+    )
 
 
 @rule(ne(slice_(reshape(x, shape=s), start=p, stop=q, stride=d), 0.0), exact=False, where=is_diagonal, cases=[

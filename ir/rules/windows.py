@@ -19,20 +19,21 @@ p, q = holes("p q")  # attributes
 KNOWN = (add, broadcast, constant, iota, reshape)  # ops that places are computed by
 MOST = 1 << 16  # places that are looked at
 RANK = 3  # axes along which XLA has windows slide
-FEATURES = 64  # in times out: a float32 convolution of fewer takes longer than the product; re-measured by benchmarks/tune.py
+# in times out: a float32 convolution of fewer takes longer than the product; re-measured by benchmarks/tune.py
+FEATURES = 64
 
 SLIDING = """
 func f(%x: f64[2,7,5,3], %w: f64[3,3,2,4]) -> RESULT {
-  %0 = iota shape=[5,3] axis=0 dtype=i64 : i64[5,3]
-  %1 = iota shape=[5,3] axis=1 dtype=i64 : i64[5,3]
-  %2 = add %0, %1                        : i64[5,3]
-  %3 = reshape %2 shape=[5,3,1]          : i64[5,3,1]
-  %4 = gather %x, %3 sizes=[2,1,5,3] offset_dims=[0,3,4] collapsed=[1] start_index_map=[1] mode="promise" : f64[2,5,3,5,3]
-  %5 = transpose %4 perm=[0,1,3,4,2]     : f64[2,5,5,3,3]
-  %6 = constant value=dense("i64[4,2,1]",[0,1,1,2,2,3,3,4]) : i64[4,2,1]
-  %7 = gather %5, %6 sizes=[2,5,1,3,3] offset_dims=[0,1,4,5] collapsed=[2] start_index_map=[2] : f64[2,5,4,2,3,3]
-  %8 = dot_general PRODUCT : RESULT
-  return %8
+%0 = iota shape=[5,3] axis=0 dtype=i64 : i64[5,3]
+%1 = iota shape=[5,3] axis=1 dtype=i64 : i64[5,3]
+%2 = add %0, %1                        : i64[5,3]
+%3 = reshape %2 shape=[5,3,1]          : i64[5,3,1]
+%4 = gather %x, %3 sizes=[2,1,5,3] offset_dims=[0,3,4] collapsed=[1] start_index_map=[1] mode="promise" : f64[2,5,3,5,3]
+%5 = transpose %4 perm=[0,1,3,4,2]     : f64[2,5,5,3,3]
+%6 = constant value=dense("i64[4,2,1]",[0,1,1,2,2,3,3,4]) : i64[4,2,1]
+%7 = gather %5, %6 sizes=[2,5,1,3,3] offset_dims=[0,1,4,5] collapsed=[2] start_index_map=[2] : f64[2,5,4,2,3,3]
+%8 = dot_general PRODUCT : RESULT
+return %8
 }
 """
 
@@ -61,7 +62,8 @@ def slides(eqn):
 
 
 def windows(z):
-    """(the array that windows slide along, for each axis of z ("of", axis of it) or ("tap", axis along which they slide)), or None."""
+    """(the array that windows slide along, for each axis of z ("of", axis of it) or ("tap", axis along which they
+    slide)), or None."""
     eqn = z.eqn if isinstance(z, Value) else None
     if eqn is None or eqn.op not in (gather, transpose):
         return None
@@ -89,13 +91,18 @@ def windows(z):
 def convolution(x, y, p):
     for z, w, (over, along) in ((x, y, p), (y, x, p[::-1])):
         found = windows(z)
-        if found is not None and Builder.current().reads[z.eqn] <= 1 and (made := convolved(*found, w, over, along, z is x)) is not None:
+        if (
+            found is not None
+            and Builder.current().reads[z.eqn] <= 1
+            and (made := convolved(*found, w, over, along, z is x)) is not None
+        ):
             return made
     return None
 
 
 def convolved(base, axes, w, over, along, first):
-    """The product over axes `over` of windows, `axes` of a `base`, and `along` of w, to the right of them if `first`; None if it is not one."""
+    """The product over axes `over` of windows, `axes` of a `base`, and `along` of w, to the right of them if `first`;
+    None if it is not one."""
     summed, kept = [axes[i] for i in over], [k for i, k in enumerate(axes) if i not in over]
     spatial = [d for kind, d in sorted(axes) if kind == "tap"]
     if len(spatial) > RANK or not slide(spatial, summed):
@@ -104,7 +111,9 @@ def convolved(base, axes, w, over, along, first):
     free = [j for j in range(w.type.ndim) if j not in along]
     taps = [along[summed.index(("tap", d))] for d in spatial]
     given = [along[summed.index(("of", d))] for d in features]
-    n, c, o = (int(np.prod([t.type.shape[d] for d in ds], dtype=int)) for t, ds in ((base, batch), (base, features), (w, free)))
+    n, c, o = (
+        int(np.prod([t.type.shape[d] for d in ds], dtype=int)) for t, ds in ((base, batch), (base, features), (w, free))
+    )
     if 0 in (n, c, o) or not pays(base.type.dtype, c * o):
         return None
     size = lambda z, ds: tuple(z.type.shape[d] for d in ds)
@@ -127,7 +136,16 @@ def pays(dtype, products):
 
 
 def plain_convolution(image, kernel, r):
-    """Of an image (batch, r spatial axes, features) and a kernel (r spatial axes, features, results), without padding."""
+    """Of an image (batch, r spatial axes, features) and a kernel (r spatial axes, features, results), without
+    padding."""
     last, ones = (0, r + 1, *range(1, r + 1)), (1,) * r
     numbers = last, (r + 1, r, *range(r)), last
-    return conv_general(image, kernel, strides=ones, padding=((0, 0),) * r, lhs_dilation=ones, rhs_dilation=ones, dimension_numbers=numbers)
+    return conv_general(
+        image,
+        kernel,
+        strides=ones,
+        padding=((0, 0),) * r,
+        lhs_dilation=ones,
+        rhs_dilation=ones,
+        dimension_numbers=numbers,
+    )

@@ -1,4 +1,5 @@
-"""np.apply_along_axis, np.apply_over_axes and np.vectorize: a function traced once on one line or element of arrays, then batched over all."""
+"""np.apply_along_axis, np.apply_over_axes and np.vectorize: a function traced once on one line or element of arrays,
+then batched over all."""
 
 import math
 import operator
@@ -35,7 +36,9 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     lines = reshape_to(moveaxis(x, axis, -1).value, (size, x.shape[axis]))
     row = Kind(Tensor(lines.type.shape[1:], lines.type.dtype), ARRAY, True)
-    (found,) = on_every("np.apply_along_axis", lambda line: fresh(value_of(func1d(line, *args, **kwargs))), [row], [lines])
+    (found,) = on_every(
+        "np.apply_along_axis", lambda line: fresh(value_of(func1d(line, *args, **kwargs))), [row], [lines]
+    )
     rest = found.type.shape[1:]
     whole = fresh(reshape_to(found, (*lead, *rest)))
     return moveaxis(whole, range(len(lead), whole.ndim), range(axis, axis + len(rest)))
@@ -64,14 +67,18 @@ def on_every(name, function, kinds, columns):
 
 
 class Vectorized:
-    """np.vectorize(f) on traced arrays: f is traced once on Python numbers, which is what NumPy calls it on, and batched over all elements."""
+    """np.vectorize(f) on traced arrays: f is traced once on Python numbers, which is what NumPy calls it on, and
+    batched over all elements."""
 
     def __init__(self, real):
         self.real, self.pyfunc = real, hooks.call(real.pyfunc)
 
     def __call__(self, *args, **named):
         if self.real.signature is not None or self.real.excluded or self.real.cache or named:
-            text = "np.vectorize with a signature, excluded or named arguments, or a cache is not captured on traced values"
+            text = (
+                "np.vectorize with a signature, excluded or named arguments, or a cache is not captured on traced "
+                "values"
+            )
             raise UnsupportedError(message(text, locate(), "Write a loop: for i in range(n): y[i] = f(x[i])."))
         args = [traced(x) for x in args]
         shape = broadcast_shapes([x.shape for x in args])
@@ -95,7 +102,10 @@ class Vectorized:
         before = root.mixed
         found = self.pyfunc(*[x.ravel()[0] for x in args])
         if root.mixed != before:
-            text = "np.vectorize takes the dtype of what the function gives first, and here data decide whether that is an int or a float"
+            text = (
+                "np.vectorize takes the dtype of what the function gives first, and here data decide whether that is "
+                "an int or a float"
+            )
             raise UnsupportedError(message(text, locate(), "Say which: np.vectorize(f, otypes=[float])."))
         return isinstance(found, tuple), [dtype_of(plain(x)) for x in (found if isinstance(found, tuple) else (found,))]
 
@@ -104,26 +114,40 @@ class Vectorized:
         found = self.pyfunc(*xs)
         found = found if many else (found,)
         if type(found) is not tuple or len(found) != len(dtypes):
-            raise ValueError(message("np.vectorize: the function does not always give the same number of results", locate()))
+            raise ValueError(
+                message("np.vectorize: the function does not always give the same number of results", locate())
+            )
         return tuple(self.stored(x, dtype) for x, dtype in zip(found, dtypes))
 
     def stored(self, x, dtype):
         value = value_of(plain(x))
         have, safe = value.type.dtype, np.can_cast(value.type.dtype, dtype, "safe")
-        if value.type.shape or not safe and (have.kind + dtype.kind) not in ("ff", "cc", "ii", "iu", "ui", "uu", "if", "bi", "bf", "ib", "fb"):
+        if value.type.shape or not safe and (have.kind + dtype.kind) not in (
+            "ff", "cc", "ii", "iu", "ui", "uu", "if", "bi", "bf", "ib", "fb",
+        ):
             text = f"np.vectorize: the function gives {value.type}, where an element of dtype {dtype} is to be stored"
-            raise UnsupportedError(message(text, locate(), "Let it give numbers of one kind, and say which: np.vectorize(f, otypes=[float])."))
+            raise UnsupportedError(
+                message(
+                    text, locate(), "Let it give numbers of one kind, and say which: np.vectorize(f, otypes=[float])."
+                )
+            )
         if not safe and dtype.kind in "iu":
             info, given = np.iinfo(dtype), fresh(value)
             inside = np.logical_and(given >= int(info.min), given <= int(info.max))
-            current_trace().check(value_of(inside), OverflowError, message(f"Python integer out of bounds for {dtype}", locate()))
+            current_trace().check(
+                value_of(inside), OverflowError, message(f"Python integer out of bounds for {dtype}", locate())
+            )
         return fresh(cast_to(value, dtype))
 
 
 def python_dtype(dtype):
     """The dtype of the Python numbers that elements of a dtype are."""
     if dtype == np.uint64:
-        raise UnsupportedError(message("np.vectorize of np.uint64, whose numbers may exceed the 64 bits of ints", locate(), "Give it np.int64."))
+        raise UnsupportedError(
+            message(
+                "np.vectorize of np.uint64, whose numbers may exceed the 64 bits of ints", locate(), "Give it np.int64."
+            )
+        )
     return np.dtype({"b": bool, "i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[dtype.kind])
 
 

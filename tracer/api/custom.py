@@ -39,7 +39,9 @@ from .typed import CustomJvp, CustomVjp, ForwardRule, P, R, ReverseRule, Rule
 def custom_vjp(function: Callable[P, R], *, nondiff_argnums: int | Iterable[int] = ()) -> ReverseRule[P, R]: ...
 @overload
 def custom_vjp(function: None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> CustomVjp: ...
-def custom_vjp(function: Callable[P, R] | None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> ReverseRule[P, R] | CustomVjp:
+def custom_vjp(
+    function: Callable[P, R] | None = None, *, nondiff_argnums: int | Iterable[int] = ()
+) -> ReverseRule[P, R] | CustomVjp:
     """`function` with a reverse-mode derivative of your own, given by `f.defvjp(fwd, bwd)`.
 
     fwd:  takes what f takes, and returns (what f returns, anything that bwd needs).
@@ -72,13 +74,16 @@ def custom_vjp(function: Callable[P, R] | None = None, *, nondiff_argnums: int |
 def custom_jvp(function: Callable[P, R], *, nondiff_argnums: int | Iterable[int] = ()) -> ForwardRule[P, R]: ...
 @overload
 def custom_jvp(function: None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> CustomJvp: ...
-def custom_jvp(function: Callable[P, R] | None = None, *, nondiff_argnums: int | Iterable[int] = ()) -> ForwardRule[P, R] | CustomJvp:
+def custom_jvp(
+    function: Callable[P, R] | None = None, *, nondiff_argnums: int | Iterable[int] = ()
+) -> ForwardRule[P, R] | CustomJvp:
     """`function` with a forward-mode derivative of your own, given by `f.defjvp(rule)` or `f.defjvps(...)`.
 
     rule: takes two tuples, the positional arguments and their tangents (zeros for those that do not vary), and returns
-          (what f returns, its tangent in the structure of the result). It must be linear in the tangents: reverse mode is its transpose.
-    defjvps: instead, one function for each argument, `(tangent, result, *arguments) -> tangent of the result`, or None for zero.
-    nondiff_argnums: positions of arguments without a derivative; the rule takes them first.
+          (what f returns, its tangent in the structure of the result). It must be linear in the tangents: reverse mode
+          is its transpose.
+    defjvps: instead, one function for each argument, `(tangent, result, *arguments) -> tangent of the result`, or None
+    for zero. nondiff_argnums: positions of arguments without a derivative; the rule takes them first.
 
     All else is as for `custom_vjp`.
 
@@ -111,7 +116,11 @@ class Custom:
 
     def __init__(self, function, nondiff, kind):
         check_function(function, kind)
-        self.function, self.nondiff, self.kind = function, frozenset([nondiff] if isinstance(nondiff, int) else nondiff), kind
+        self.function, self.nondiff, self.kind = (
+            function,
+            frozenset([nondiff] if isinstance(nondiff, int) else nondiff),
+            kind,
+        )
         self.name, self.signature, self.rule = name_of(function), signature_of(function), None
         self.active = []  # the sites whose rules are being captured
 
@@ -129,7 +138,9 @@ class Custom:
 
     def define(self, rule):
         if self.rule is not None:
-            raise DerivativeError(message(f"{self.name} has a derivative already, and programs may have been made with it", locate()))
+            raise DerivativeError(
+                message(f"{self.name} has a derivative already, and programs may have been made with it", locate())
+            )
         self.rule = rule
 
     def positional(self, args, kwargs):
@@ -138,15 +149,26 @@ class Custom:
             return args
         given = self.signature.bind(*args, **kwargs)
         if given.kwargs:
-            text = f"{self.name} takes {', '.join(given.kwargs)} by keyword only: a derivative rule knows arguments by their position"
-            raise DerivativeError(message(text, locate(), "Make them positional parameters; nondiff_argnums= says which have no derivative."))
+            text = (
+                f"{self.name} takes {', '.join(given.kwargs)} by keyword only: a derivative rule knows arguments by "
+                "their position"
+            )
+            raise DerivativeError(
+                message(
+                    text, locate(), "Make them positional parameters; nondiff_argnums= says which have no derivative."
+                )
+            )
         given.apply_defaults()
         return given.args
 
     def call(self, args):
         if self.rule is None:
             define = "f.defvjp(fwd, bwd)" if self.kind == "custom_vjp" else "f.defjvp(rule)"
-            raise DerivativeError(message(f"{self.name} is a {self.kind} function without a rule", locate(), f"Give it one first: {define}."))
+            raise DerivativeError(
+                message(
+                    f"{self.name} is a {self.kind} function without a rule", locate(), f"Give it one first: {define}."
+                )
+            )
         if current_trace() is None:
             return self.function(*args)
         return CustomCall(self, args).run()
@@ -161,10 +183,13 @@ class Custom:
         return [x for i, x in enumerate(args) if i in self.nondiff]
 
     def wrong(self, function, said, hint):
-        raise DerivativeError(message(f"{name_of(function)}, the rule of {self.name}, {said}", source_of(function), hint))
+        raise DerivativeError(
+            message(f"{name_of(function)}, the rule of {self.name}, {said}", source_of(function), hint)
+        )
 
     def slopes(self, function, made, kinds, names, what):
-        """The tangents or cotangents that a rule returned, for each of some containers of Kinds, in order of the floating leaves."""
+        """The tangents or cotangents that a rule returned, for each of some containers of Kinds, in order of the
+        floating leaves."""
         found, names = [], iter(names)
         for x, like in zip(made, kinds):
             wanted, tree = pytree.flatten(like, lambda x: x is None)
@@ -176,7 +201,11 @@ class Custom:
                 name = next(names) if kind is not None else None
                 if isinstance(kind, Kind) and kind.type.inexact:
                     said = f"{what} of {name} that {name_of(function)}, the rule of {self.name}, returns"
-                    found.append(fresh(Lit(0, kind.type) if leaf is None else like_type(leaf, kind.type, said, source_of(function))))
+                    found.append(
+                        fresh(
+                            Lit(0, kind.type) if leaf is None else like_type(leaf, kind.type, said, source_of(function))
+                        )
+                    )
         return tuple(found)
 
     def check_like(self, function, main, part, at, indices):
@@ -189,7 +218,11 @@ class Custom:
             a, b = main.kind(m), part.kind(n)
             types = [x.type if isinstance(x, Kind) else shown(x) for x in (a, b)]
             if types[0] != types[1] and (isinstance(a, Kind) or isinstance(b, Kind)):
-                self.wrong(function, f"returned {types[1]}, where {self.name} returns {types[0]}", "Return what the function returns.")
+                self.wrong(
+                    function,
+                    f"returned {types[1]}, where {self.name} returns {types[0]}",
+                    "Return what the function returns.",
+                )
 
 
 class Reverse(Custom):
@@ -208,7 +241,11 @@ class Reverse(Custom):
         def pair(*args):
             made = hooks.call(fwd)(*args)
             if not isinstance(made, tuple | list) or len(made) != 2:
-                self.wrong(fwd, f"returned {described_value(made)}", "It must return a pair: what the function returns, and what bwd needs.")
+                self.wrong(
+                    fwd,
+                    f"returned {described_value(made)}",
+                    "It must return a pair: what the function returns, and what bwd needs.",
+                )
             return made[0], made[1]
 
         ahead = site.part(pair, name_of(fwd))
@@ -226,7 +263,11 @@ class Reverse(Custom):
             made = hooks.call(bwd)(*(self.others(site.args)), residuals, seeds)
             if not isinstance(made, tuple | list) or len(made) != len(site.given):
                 n = len(site.given)
-                self.wrong(bwd, f"returned {described_value(made)}", f"It must return a tuple with one cotangent for each of {n} argument{'s' * (n > 1)}.")
+                self.wrong(
+                    bwd,
+                    f"returned {described_value(made)}",
+                    f"It must return a tuple with one cotangent for each of {n} argument{'s' * (n > 1)}.",
+                )
             return self.slopes(bwd, made, site.kinds, site.names, "cotangent")
 
         status = current_trace().root.status
@@ -270,7 +311,12 @@ class Forward(Custom):
         def together(*args):
             *others, primals, tangents = args
             if len(rules) != len(primals):
-                raise DerivativeError(message(f"{self.name} takes {len(primals)} arguments, and defjvps was given {len(rules)} rules", locate()))
+                raise DerivativeError(
+                    message(
+                        f"{self.name} takes {len(primals)} arguments, and defjvps was given {len(rules)} rules",
+                        locate(),
+                    )
+                )
             out = self.called(*self.merged(others, primals))
             found = [hooks.call(r)(t, out, *primals) for r, t in zip(rules, tangents) if r is not None]
             return out, functools.reduce(functools.partial(pytree.map, operator.add), found) if found else None
@@ -286,7 +332,11 @@ class Forward(Custom):
         def both(primals, tangents):
             made = hooks.call(self.rule)(*self.others(site.args), primals, tangents)
             if not isinstance(made, tuple | list) or len(made) != 2:
-                self.wrong(self.rule, f"returned {described_value(made)}", "It must return a pair: what the function returns, and its tangent.")
+                self.wrong(
+                    self.rule,
+                    f"returned {described_value(made)}",
+                    "It must return a pair: what the function returns, and its tangent.",
+                )
             kinds = main.captured.rebuild([main.kind(m) for m in range(n)])
             return made[0], self.slopes(self.rule, (made[1],), (kinds,), ["the result"] * n, "tangent")
 
@@ -314,6 +364,10 @@ def or_nan(x, status):
 
 
 def described_value(x):
-    return f"a {type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else repr(x) if isinstance(x, Traced) else type(x).__name__
-
-
+    return (
+        f"a {type(x).__name__} of {len(x)}"
+        if isinstance(x, tuple | list)
+        else repr(x)
+        if isinstance(x, Traced)
+        else type(x).__name__
+    )

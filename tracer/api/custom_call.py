@@ -41,13 +41,22 @@ class RuleFunction:
         if any(place not in free for place in captured.writes):
             raise_unsupported(f"{named} writes to its arguments", "Work on a copy: x = x.copy().")
         if any(s is not root.status for s in captured.effects) or changes(root.outside) != had:
-            raise_unsupported(f"{named} changes what lies outside it, or draws random numbers", "Pass it as an argument, and return the new value.")
+            raise_unsupported(
+                f"{named} changes what lies outside it, or draws random numbers",
+                "Pass it as an argument, and return the new value.",
+            )
         if any(eqn.effect for eqn in self.func.eqns):
-            raise_unsupported(f"{named} prints or draws random numbers", "Do so outside it: how often it runs is left to the derivative.")
+            raise_unsupported(
+                f"{named} prints or draws random numbers",
+                "Do so outside it: how often it runs is left to the derivative.",
+            )
 
     def within(self, build, given, status, closed):
-        """Append the function: its results on `given` arguments, on the status and on the outer values looked up in `closed`."""
-        return build.inline(self.func, [*given, *(status if v is self.before else closed[v] for v in self.captured.lifted)])
+        """Append the function: its results on `given` arguments, on the status and on the outer values looked up in
+        `closed`."""
+        return build.inline(
+            self.func, [*given, *(status if v is self.before else closed[v] for v in self.captured.lifted)]
+        )
 
     def indices(self):
         """What the function returned, with the number of the leaf in place of every leaf."""
@@ -61,7 +70,9 @@ class RuleFunction:
 
 def changes(outside):
     """What a trace has done outside so far, to be compared."""
-    copies = [(key, ids(items(made)), first) for key, (_, made, first, _) in outside.mirrors.items() if first is not None]
+    copies = [
+        (key, ids(items(made)), first) for key, (_, made, first, _) in outside.mirrors.items() if first is not None
+    ]
     copies = [(key, now) for key, now, first in copies if now != ids(first)]  # the others are only read
     return [(slot, id(slot.get())) for slot in outside.heap], len(outside.calls), len(outside.draws.list), copies
 
@@ -100,18 +111,29 @@ class CustomCall:
     def named(self):
         if self.custom.signature is None:
             return names_of(None, self.given, {})
-        parameters = [p for i, p in enumerate(self.custom.signature.parameters.values()) if i not in self.custom.nondiff]
+        parameters = [
+            p for i, p in enumerate(self.custom.signature.parameters.values()) if i not in self.custom.nondiff
+        ]
         return names_of(inspect.Signature(parameters), self.given, {})
 
     def refuse(self, why):
         name = self.custom.name
         if why == "closed":
-            this, rest = f"{name}, a {self.custom.kind} function,", "a value that is being differentiated, for which its rule says nothing"
-            without = [str(i) for i in sorted(self.custom.nondiff) if any(isinstance(x, Traced) for x in pytree.leaves(self.args[i]))]
+            this, rest = (
+                f"{name}, a {self.custom.kind} function,",
+                "a value that is being differentiated, for which its rule says nothing",
+            )
+            without = [
+                str(i)
+                for i in sorted(self.custom.nondiff)
+                if any(isinstance(x, Traced) for x in pytree.leaves(self.args[i]))
+            ]
             if without:
                 text = f"{this} takes as argument {' or '.join(without)}, or closes over, {rest}"
                 raise RuleError(message(text, locate(), "Give it a rule for that argument."))
-            raise DerivativeError(message(f"{this} closes over {rest}", locate(), f"Pass the value as an argument: {name}(x, value)."))
+            raise DerivativeError(
+                message(f"{this} closes over {rest}", locate(), f"Pass the value as an argument: {name}(x, value).")
+            )
         given, other = ("the cotangent", "forward mode") if why == "jvp" else ("the tangents", "reverse mode")
         text = f"the rule of {name} is not linear in {given}, so {other} cannot be derived from it"
         advice = "custom_jvp" if why == "jvp" else "custom_vjp"
@@ -137,7 +159,10 @@ class CustomCall:
                 if not (self.grown and self.shared):
                     break
             else:
-                text = f"{custom.name} is called in its own rule, and other arrays of the functions around it are read each time"
+                text = (
+                    f"{custom.name} is called in its own rule, and other arrays of the functions around it are read "
+                    "each time"
+                )
                 raise_unsupported(text, "Pass what they read as arguments.")
         finally:
             custom.active.remove(self)
@@ -155,7 +180,8 @@ class CustomCall:
         new, root = [], current_trace().root
         for v in part.lifted:
             if v not in self.closed and v not in self.stand_ins:
-                same = next((w for w in self.closed if root.alike(v, w)), None)  # made again, where a function is captured again
+                # made again, where a function is captured again
+                same = next((w for w in self.closed if root.alike(v, w)), None)
                 if same is None:
                     new.append(v)
                 else:
@@ -168,7 +194,9 @@ class CustomCall:
     def check_returned(self, main):
         for out in main.captured.outs:
             if isinstance(out.object, TracedArray):
-                raise_unsupported(f"{self.custom.name} returns an array of the function around it", "Return a new one: x.copy().")
+                raise_unsupported(
+                    f"{self.custom.name} returns an array of the function around it", "Return a new one: x.copy()."
+                )
 
     def emit(self, main, site):
         """Append the call -> what the function returned."""
@@ -191,7 +219,8 @@ class CustomCall:
         return found | {v: found[w] for v, w in self.stand_ins.items()}
 
     def function(self, part, results, others=(), more=()):
-        """A part as a function of the operands (and of further arguments of types `more`) -> its `results`, the status, `others`."""
+        """A part as a function of the operands (and of further arguments of types `more`) -> its `results`, the status,
+        `others`."""
         build = Builder(part.func.name)
         with build:
             given = [build.param(self.types[i], printable(self.names[i])) for i in self.traced]
@@ -204,7 +233,13 @@ class CustomCall:
 
 def likeness(x):
     """What tells arguments apart: types of what is traced, values of numbers, and other objects themselves."""
-    return (x.type, x.kind) if isinstance(x, Kind) else (type(x), x) if isinstance(x, bool | int | float | complex | str) else id(x)
+    return (
+        (x.type, x.kind)
+        if isinstance(x, Kind)
+        else (type(x), x)
+        if isinstance(x, bool | int | float | complex | str)
+        else id(x)
+    )
 
 
 def returned(value, out):

@@ -45,8 +45,8 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """`function`, of which derivatives keep the arguments alone, and compute again what the way back reads.
 
     For the memory of the values inside it, its work is done once more: the backward pass of n calls one after
-    the other keeps n times what they pass on, and the inside of one. As the body of a loop, it keeps what the loop carries
-    from trip to trip. It can be nested, and changes no value and no derivative. Outside a program it is the
+    the other keeps n times what they pass on, and the inside of one. As the body of a loop, it keeps what the loop
+    carries from trip to trip. It can be nested, and changes no value and no derivative. Outside a program it is the
     function itself. Source: Griewank & Walther (2008), ch. 12.
     Raises UnsupportedError where the function prints or draws random numbers, which must not be done again.
 
@@ -64,8 +64,13 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         inner = Inner(function, args, kwargs, signature)
         if any(eqn.effect for eqn in inner.func.eqns):
-            text = f"{name_of(function)} prints or draws random numbers, and would do so again on the way back of a derivative"
-            raise UnsupportedError(message(text, locate(), "Do that outside the checkpointed function, and pass it what was drawn."))
+            text = (
+                f"{name_of(function)} prints or draws random numbers, and would do so again on the way back of a "
+                "derivative"
+            )
+            raise UnsupportedError(
+                message(text, locate(), "Do that outside the checkpointed function, and pass it what was drawn.")
+            )
         results = AGAIN.run(*inner.operands, body=inner.func)
         inner.settle(results)
         return inner.returned(results)

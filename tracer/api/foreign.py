@@ -35,17 +35,17 @@ class Static:
 def from_jax(function: Callable[..., Any], static_argnums: int | Iterable[int] = ()) -> Callable[..., Any]:
     """`function`, written with JAX, as a function that programs may call and differentiate.
 
-    Arguments and results are pytrees of arrays: f64[*s] -> f64[*s], any shapes and dtypes that the function takes. NumPy's go in
-    and come out, scalars where the shape is (); if any argument is a jax array, so are the results. It runs with 64-bit types on,
-    whatever the user's own setting. Python numbers, strings and other objects among the leaves are passed as they are; the
-    positions `static_argnums` are too, whole.
+    Arguments and results are pytrees of arrays: f64[*s] -> f64[*s], any shapes and dtypes that the function takes.
+    NumPy's go in and come out, scalars where the shape is (); if any argument is a jax array, so are the results. It
+    runs with 64-bit types on, whatever the user's own setting. Python numbers, strings and other objects among the
+    leaves are passed as they are; the positions `static_argnums` are too, whole.
 
-    In a traced function it becomes part of the program: JAX traces it once for its types and static values, so it must be pure, as
-    under jax.jit, and what it reads outside is read then. Rules that it states itself (jax.custom_jvp, jax.custom_vjp) hold at all
-    orders. Results are new arrays, arguments are never written.
+    In a traced function it becomes part of the program: JAX traces it once for its types and static values, so it must
+    be pure, as under jax.jit, and what it reads outside is read then. Rules that it states itself (jax.custom_jvp,
+    jax.custom_vjp) hold at all orders. Results are new arrays, arguments are never written.
 
-    Raises TypeError if `function` or a static value cannot be hashed, UnsupportedError where it draws random numbers, prints or
-    calls back into Python, and whatever JAX raises while tracing it.
+    Raises TypeError if `function` or a static value cannot be hashed, UnsupportedError where it draws random numbers,
+    prints or calls back into Python, and whatever JAX raises while tracing it.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from wengert import from_jax, grad, jit
@@ -76,7 +76,9 @@ def run(function, args, kwargs):
         fixed = as_static(leaf)
         if fixed is None:
             operands.append(value_of(leaf))
-        given.append((operands[-1].type, getattr(leaf, "weak", None) in (int, float, complex)) if fixed is None else fixed)
+        given.append(
+            (operands[-1].type, getattr(leaf, "weak", None) in (int, float, complex)) if fixed is None else fixed
+        )
     name = getattr(function, "__name__", type(function).__name__)
     try:
         made = bridge.imported(function, tree, tuple(given))
@@ -103,7 +105,9 @@ def as_static(leaf):
     try:
         return hashed(value)
     except TypeError:
-        raise TypeError(message(f"a static argument of a JAX function cannot be hashed: {type(value).__name__}", locate())) from None
+        raise TypeError(
+            message(f"a static argument of a JAX function cannot be hashed: {type(value).__name__}", locate())
+        ) from None
 
 
 def hashed(value):

@@ -34,9 +34,9 @@ def implicit_root(
     function: of x, a number or an array, to as many numbers. solve may be any program: a loop to some tolerance, or
     of another library's design. Its steps are not differentiated; the derivative is that of the root,
     dx = -(df/dx)^-1 df/dargs dargs, in both modes and at all orders, as exact as the root is. The guess has none.
-    tangent_solve: `tangent_solve(matvec, b)` solves with df/dx, which it is given as a function, and with its transpose, as in
-    `implicit_solve`; None: df/dx is solved as a dense matrix. Values that `function` closes over must not be differentiated: pass
-    them as args. Source: Griewank & Walther (2008), ch. 15.
+    tangent_solve: `tangent_solve(matvec, b)` solves with df/dx, which it is given as a function, and with its
+    transpose, as in `implicit_solve`; None: df/dx is solved as a dense matrix. Values that `function` closes over must
+    not be differentiated: pass them as args. Source: Griewank & Walther (2008), ch. 15.
 
     >>> from wengert import grad, implicit_root
     >>> def bisect(f, x):
@@ -85,7 +85,8 @@ def _moved(function, solve, tangent_solve, primals, tangents):
 
 
 def unchecked(solved):
-    """`solved()`, NaN where a check in it fails: for a status that reads tangents, reverse mode would solve once more, with tangents of 0."""
+    """`solved()`, NaN where a check in it fails: for a status that reads tangents, reverse mode would solve once more,
+    with tangents of 0."""
     status = current_trace().root.status
     before, status.value = status.value, PASSED
     try:

@@ -33,10 +33,19 @@ class Inner:
                 self.places[i] = len(kinds)  # leaf -> parameter
                 kinds.append(stand_ins[i])
         self.captured = capture(
-            function, stand_ins, self.tree, kinds, name_of(function), current_trace(), pytree.key_order((args, kwargs)), once=self.once
+            function,
+            stand_ins,
+            self.tree,
+            kinds,
+            name_of(function),
+            current_trace(),
+            pytree.key_order((args, kwargs)),
+            once=self.once,
         )
-        self.captured.func = rules.applied(self.captured.func)  # of derivatives and batches they are to be found no more
-        self.func, self.shown = with_shown(self.captured)  # shown: which result each leaf's value is, None where it is an object
+        # of derivatives and batches they are to be found no more
+        self.captured.func = rules.applied(self.captured.func)
+        # shown: which result each leaf's value is, None where it is an object
+        self.func, self.shown = with_shown(self.captured)
         self.operands = [self.leaves[i].value for i in self.places] + [bring(v) for v in self.captured.lifted]
 
     def kind(self, i):
@@ -60,7 +69,8 @@ class Inner:
 
 
 def with_shown(captured):
-    """(the function, with the values of what is returned as a view or as an argument behind its other results; which result each leaf is)."""
+    """(the function, with the values of what is returned as a view or as an argument behind its other results; which
+    result each leaf is)."""
     func = captured.func
     build = Builder(func.name)
     build.params, build.eqns = list(func.params), list(func.eqns)
@@ -74,12 +84,16 @@ def with_shown(captured):
             elif out.how == "value" and not out.chain:
                 shown.append(out.index)
             else:
-                value = after.get(out.index, func.params[out.index]) if out.how == "argument" else func.results[out.index]
+                value = (
+                    after.get(out.index, func.params[out.index]) if out.how == "argument" else func.results[out.index]
+                )
                 for step in out.chain:
                     value = step.get(value)
                 shown.append(len(results))
                 results.append(value)
-    return (func if len(results) == len(func.results) else Func(func.name, build.params, build.eqns, tuple(results))), shown
+    return (
+        func if len(results) == len(func.results) else Func(func.name, build.params, build.eqns, tuple(results))
+    ), shown
 
 
 def returned(out, results, leaves, leaf_of):
@@ -109,7 +123,8 @@ def traced(leaf, name):
 
 
 def like_type(leaf, type, what, source=None):
-    """A tangent or cotangent leaf as a value of `type`, or an error that states both types, at `source` or the line now running."""
+    """A tangent or cotangent leaf as a value of `type`, or an error that states both types, at `source` or the line now
+    running."""
     operand, key = read(leaf.widest() if isinstance(leaf, Mixed) else leaf)
     dtype = result_dtype([key])
     weak = key in (bool, int, float, complex)

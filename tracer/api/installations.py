@@ -1,7 +1,8 @@
 """The installations: what the rooms above give to classes and cells of the rooms below them, all in one table.
 
-A lower room declares a slot and calls what stands in it; the meaning comes from a room that it may not import. This module fills every such
-slot, once, when `wengert` is imported, and no other module assigns to a class that it does not define.
+A lower room declares a slot and calls what stands in it; the meaning comes from a room that it may not import. This
+module fills every such slot, once, when `wengert` is imported, and no other module assigns to a class that it does not
+define.
 """
 
 from ..extents import indexing as bounded_indexing

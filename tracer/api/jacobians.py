@@ -120,7 +120,9 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
     """
     check_function(function, "linearize")
     traced = any(isinstance(x, Traced) for x in pytree.leaves(primals))
-    value, push, residuals = _linearized(function, signature_of(function), primals) if traced else _linearized_of(function)(*primals)
+    value, push, residuals = (
+        _linearized(function, signature_of(function), primals) if traced else _linearized_of(function)(*primals)
+    )
     return value, Push(pytree.structure(primals), push, residuals)
 
 
@@ -142,9 +144,12 @@ def _linearized(function, signature, primals):
 
 
 def _halved(inner, selected):
-    """Append the primal half of a captured function -> (its tangent half, the residuals that half takes, the function's results)."""
+    """Append the primal half of a captured function -> (its tangent half, the residuals that half takes, the function's
+    results)."""
     func, shown = inner.func, floating_results(inner)
-    early, back = halves(adjoint(func, [inner.places[i] for i in selected], tuple(shown)), len(func.params), len(func.results))
+    early, back = halves(
+        adjoint(func, [inner.places[i] for i in selected], tuple(shown)), len(func.params), len(func.results)
+    )
     results = current_trace().build.inline(early, inner.operands)
     count = len(func.results)
     inner.settle(results[:count])
@@ -155,14 +160,24 @@ def floating_results(inner):
     """Which result of the captured function each leaf of what it returned is, all floating or complex."""
     for out, k in zip(inner.captured.outs, inner.shown):
         if k is None or not inner.func.results[k].type.inexact:
-            what = f"{shown(out.object)}, which does not depend on the arguments" if k is None else f"{inner.func.results[k].type}"
-            text = f"{inner.func.name} returns {what}: only floating and complex results that are computed have derivatives"
-            raise DerivativeError(message(text, locate(), "Return the others apart from them, or make them floats: y.astype(np.float64)."))
+            what = (
+                f"{shown(out.object)}, which does not depend on the arguments"
+                if k is None
+                else f"{inner.func.results[k].type}"
+            )
+            text = (
+                f"{inner.func.name} returns {what}: only floating and complex results that are computed have "
+                "derivatives"
+            )
+            raise DerivativeError(
+                message(text, locate(), "Return the others apart from them, or make them floats: y.astype(np.float64).")
+            )
     return inner.shown
 
 
 def _tangents(inner, selected):
-    """The captured function, and behind its results the tangents of what it returned for those of the selected leaves."""
+    """The captured function, and behind its results the tangents of what it returned for those of the selected
+    leaves."""
     func, shown = inner.func, floating_results(inner)
     inexact = [k for k, r in enumerate(func.results) if r.type.inexact]
     joint = tangents_of(func, [inner.places[i] for i in selected])
@@ -198,8 +213,13 @@ def _jacobian(function, argnums, holomorphic, name, mode):
 def _check_complex(inner, selected, holomorphic, name):
     results = [inner.func.results[k] for k in inner.shown if k is not None] if name == "jacrev" else []
     if any(x.type.kind == "c" for x in (*(inner.leaves[i] for i in selected), *results)) and not holomorphic:
-        text = f"{name} of {inner.func.name}: complex values have a Jacobian of complex numbers only where the function is holomorphic"
-        raise DerivativeError(message(text, locate(), "Pass holomorphic=True if it is; else differentiate the real and imaginary parts."))
+        text = (
+            f"{name} of {inner.func.name}: complex values have a Jacobian of complex numbers only where the function "
+            "is holomorphic"
+        )
+        raise DerivativeError(
+            message(text, locate(), "Pass holomorphic=True if it is; else differentiate the real and imaginary parts.")
+        )
 
 
 def _forward(inner, selected):
@@ -236,7 +256,8 @@ def _reverse(inner, selected):
     inner.settle(results[:count])
     types = [func.results[k].type for k in shown]
     total = sum(t.size for t in types)
-    rows = _batched(build, late, _units(types, total), results[count:], total)  # one an argument leaf, of shape (total, *t)
+    # one an argument leaf, of shape (total, *t)
+    rows = _batched(build, late, _units(types, total), results[count:], total)
     columns = [_cut(x, types, 0) for x in rows]
     return [list(row) for row in zip(*columns)]
 

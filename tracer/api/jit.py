@@ -71,15 +71,32 @@ class Route:
 class Compiled:
     """The state behind one compiled function: its entries by call signature, and the generated function in front."""
 
-    def __init__(self, function, *, plain=None, name=None, device=None, exact=False, signature=None, engine=None, memory=None, native=True,
-                 cache=None, tier=None, named=None):
+    def __init__(
+        self,
+        function,
+        *,
+        plain=None,
+        name=None,
+        device=None,
+        exact=False,
+        signature=None,
+        engine=None,
+        memory=None,
+        native=True,
+        cache=None,
+        tier=None,
+        named=None,
+    ):
         self.function, self.plain = function, plain
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.entry = SignatureEntry if tier is None else Background
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
-        self.ordered = self.signature is None or any(p.kind is p.VAR_KEYWORD for p in self.signature.parameters.values())  # sees that of keywords
+        # sees that of keywords
+        self.ordered = self.signature is None or any(
+            p.kind is p.VAR_KEYWORD for p in self.signature.parameters.values()
+        )
         self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
         self.lock = threading.RLock()
@@ -87,7 +104,8 @@ class Compiled:
         self.front = InlineCache(self.slow, self.signature, named_of(function) if named is None else named)
 
     def slow(self, args, kwargs):
-        """Any call; the function is simply traced through where its arguments are traced, or what it reads from around it is."""
+        """Any call; the function is simply traced through where its arguments are traced, or what it reads from around
+        it is."""
         now = self.front.call.__dict__.get("compiled", self)
         if now is not self:  # the function in front was made another's, as IPython's autoreload does
             return now.slow(args, kwargs)
@@ -102,16 +120,23 @@ class Compiled:
         """Flatten, find the entry, run it."""
         try:
             leaves, tree = pytree.flatten((args, kwargs))
-            order = pytree.hashable(pytree.key_order((args, kwargs if self.ordered else pytree.with_sorted_keys(kwargs))))
+            order = pytree.hashable(
+                pytree.key_order((args, kwargs if self.ordered else pytree.with_sorted_keys(kwargs)))
+            )
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
                 raise
-            return self.plainly("its arguments are nested too deeply, or contain themselves", "Pass shallow containers.", args, kwargs)
+            return self.plainly(
+                "its arguments are nested too deeply, or contain themselves", "Pass shallow containers.", args, kwargs
+            )
         except ValueError:
             mixed = pytree.without_order((args, kwargs))
             if mixed is None:
                 raise
-            text = f"keys of a dict among its arguments are of several kinds, which have no order: {', '.join(map(shown, mixed))}"
+            text = (
+                "keys of a dict among its arguments are of several kinds, which have no order: "
+                f"{', '.join(map(shown, mixed))}"
+            )
             return self.plainly(text, "Use keys of one kind, such as str.", args, kwargs)
         types = tuple(map(type, leaves))
         built = tree, types, order, sharing(args, kwargs, tree)
@@ -162,7 +187,8 @@ class Compiled:
             return route.entries[static]
 
     def promoted(self, route, static, leaves, built, args, kwargs):
-        """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must know it."""
+        """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must
+        know it."""
         for i in () if is_answering() else route.changing(static):
             wider = Route(built[1], {*route.promoted, i}, route.plain)
             key = tuple([key_of(leaves[j]) for j in wider.static])
@@ -226,7 +252,8 @@ class Compiled:
         return optimise(captured.func, exact=self.exact, rules=rules.applying(exact=self.exact), known=captured.bounded)
 
     def captured(self, args, kwargs, objects=False):
-        """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is static)."""
+        """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is
+        static)."""
         patched_numpy.refuse_patched()
         leaves, tree = pytree.flatten((args, kwargs))
         names = names_of(self.signature, args, kwargs)
@@ -236,7 +263,16 @@ class Compiled:
         with checkpoints.room(self.memory, None), exactly(self.exact):
             traced = [k for k in kinds if k is not None]
             shared = sharing(args, kwargs, tree)
-            found = capture(self.function, stand_ins, tree, traced, self.name, choices=Speculation(dynamic), objects=objects, shared=shared)
+            found = capture(
+                self.function,
+                stand_ins,
+                tree,
+                traced,
+                self.name,
+                choices=Speculation(dynamic),
+                objects=objects,
+                shared=shared,
+            )
         return found, names, kinds
 
     def explain(self):
@@ -263,7 +299,9 @@ def in_bytes(memory):
         size = float(found[1]) * UNITS[found[2]] if found and found[2] in UNITS else None
     if isinstance(size, int | float) and size > 0:
         return int(size)
-    raise ValueError(f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'.")
+    raise ValueError(
+        f"memory={memory!r} is no size\n  Write a number of bytes, or text such as memory='200MB' or memory='1.5GiB'."
+    )
 
 
 @overload
@@ -324,19 +362,26 @@ def jit(
     NumPy in, NumPy out; if any argument is a jax array the results are.
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
-    exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of `wengert.rule` among them that are
-            not called exact, and every step rounded as NumPy rounds it.
-    engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code; None: the faster of
+    exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of
+            `wengert.rule` among them that are not called exact, and every step rounded as NumPy rounds it.
+    engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code; None:
+    the faster of
             the two, timed at the first call.
-    memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or as "200MB";
-            None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries every so many trips, and runs
-            once more from there; other code runs once more in stretches, of which only what enters is kept.
-    native: whether loops may run as machine code made by llvmlite, if it is installed, on the CPU; False: XLA has them all.
-    cache:  a directory in which programs are kept for later processes, which then neither trace nor compile them; True: the one that
-            the environment variable WENGERT_CACHE names, or wengert in the user's cache directory; None: the former or none; False: none.
-    tier:   "background": no call waits for the compiler. Plain Python answers while programs are traced and compiled on another thread.
-    check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside objects and
-            errors. On a difference beyond rounding raise CheckError, which names the first line that differs and both values.
+    memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or as
+    "200MB";
+            None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries every so many
+            trips, and runs once more from there; other code runs once more in stretches, of which only what enters is
+            kept.
+    native: whether loops may run as machine code made by llvmlite, if it is installed, on the CPU; False: XLA has them
+    all.
+    cache:  a directory in which programs are kept for later processes, which then neither trace nor compile them; True:
+            the one that the environment variable WENGERT_CACHE names, or wengert in the user's cache directory; None:
+            the former or none; False: none.
+    tier:   "background": no call waits for the compiler. Plain Python answers while programs are traced and compiled on
+            another thread.
+    check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside
+            objects and errors. On a difference beyond rounding raise CheckError, which names the first line that
+            differs and both values.
 
     The result has `.explain()`, the traces made and why, and `.ir(*args, passes=True)`, the IR for given arguments.
 
@@ -349,20 +394,38 @@ def jit(
     np.float64(0.0)
     """
     if function is None:
-        options: dict[str, Any] = {"device": device, "exact": exact, "check": check, "engine": engine, "memory": memory, "native": native}
+        options: dict[str, Any] = {
+            "device": device,
+            "exact": exact,
+            "check": check,
+            "engine": engine,
+            "memory": memory,
+            "native": native,
+        }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
     if not callable(function):
-        raise TypeError(f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the result: jit(f)(x).")
+        raise TypeError(
+            f"jit takes a function, got {type(function).__name__} {function!r:.60}\n  Write jit(f), then call the "
+            "result: jit(f)(x)."
+        )
     if engine not in (None, "xla", "numpy"):
-        raise ValueError(f"jit runs programs through engine='xla' or 'numpy', not {engine!r}\n  Leave it out to take the faster.")
+        raise ValueError(
+            f"jit runs programs through engine='xla' or 'numpy', not {engine!r}\n  Leave it out to take the faster."
+        )
     if not isinstance(cache, bool | str | os.PathLike | None):
-        raise TypeError(f"jit keeps programs in a directory, not in {cache!r:.60}\n  Write jit(f, cache=True), or cache='directory'.")
+        raise TypeError(
+            f"jit keeps programs in a directory, not in {cache!r:.60}\n  Write jit(f, cache=True), or "
+            "cache='directory'."
+        )
     if tier not in (None, "background"):
         text = f"jit has one tier beside its own, tier='background', not {tier!r}"
         raise ValueError(f"{text}\n  Leave it out to wait for the compiler at the first call.")
     if tier is not None and check:
-        raise ValueError("check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask for one of the two.")
+        raise ValueError(
+            "check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask "
+            "for one of the two."
+        )
     refuse_suspended(function)
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
     options["cache"] = False if check else cache
@@ -373,9 +436,15 @@ def jit(
 def refuse_suspended(function):
     """A generator or an async function stops half-way and goes on later, which a program does not."""
     if inspect.isgeneratorfunction(function):
-        kind, hint = "a generator", "Return all it yields, as a list or an array; inside a compiled function generators may be used."
+        kind, hint = (
+            "a generator",
+            "Return all it yields, as a list or an array; inside a compiled function generators may be used.",
+        )
     elif inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        kind, hint = "an async function", "Write `def`, and await what it needs before calling it; results are there when it returns."
+        kind, hint = (
+            "an async function",
+            "Write `def`, and await what it needs before calling it; results are there when it returns.",
+        )
     else:
         return
     code = getattr(inspect.unwrap(function), "__code__", None)

@@ -31,13 +31,15 @@ def source(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     """`function` for arguments like these, as the text of a standalone Python function of the same name.
 
     function: any that `jit` takes, compiled or not; a derivative of it (`grad(f)`, `jvp(f)`, ...) is one too.
-    args, kwargs: arguments as in a call. Arrays, NumPy scalars and floats stand for all of their shape and dtype, the rest for itself.
+    args, kwargs: arguments as in a call. Arrays, NumPy scalars and floats stand for all of their shape and dtype, the
+    rest for itself.
 
-    The text is the optimised program in NumPy, one statement an equation, with the user's lines as comments. What it defines takes the
-    same arguments, returns what the compiled function returns, changes the same arrays, and raises what it raises. Arrays and numbers
-    that `function` reads outside are keywords of it.
+    The text is the optimised program in NumPy, one statement an equation, with the user's lines as comments. What it
+    defines takes the same arguments, returns what the compiled function returns, changes the same arrays, and raises
+    what it raises. Arrays and numbers that `function` reads outside are keywords of it.
 
-    Raises UnsupportedError for what no text stands for: random draws, prints, other calls of Python, objects, stores outside.
+    Raises UnsupportedError for what no text stands for: random draws, prints, other calls of Python, objects, stores
+    outside.
 
     >>> import numpy as np
     >>> import wengert
@@ -74,7 +76,10 @@ class Standalone:
     def _check(self):
         captured = self.captured
         if self.pieces.objects:
-            self._refuse("calls Python while it runs (a print, a draw, a callback)", "Take that out of the function, and pass what it gives.")
+            self._refuse(
+                "calls Python while it runs (a print, a draw, a callback)",
+                "Take that out of the function, and pass what it gives.",
+            )
         if any(not isinstance(x, np.ndarray | Read) for x in captured.inputs):
             self._refuse("draws random numbers", "Draw them before, and pass them.")
         if captured.stores:
@@ -98,7 +103,11 @@ class Standalone:
                 text = self.pieces.fresh(identifier(name)) if kind is None else next(taken)
                 lines.extend(self.looked_at(text, text, kind, leaf))
                 return text
-            head = self.pieces.fresh(identifier(parts[0][0].partition("[")[0].partition(".")[0])) if parts else self.pieces.fresh("empty")
+            head = (
+                self.pieces.fresh(identifier(parts[0][0].partition("[")[0].partition(".")[0]))
+                if parts
+                else self.pieces.fresh("empty")
+            )
             for name, kind, leaf in parts:
                 place = head + name[min([n for n in (name.find("["), name.find(".")) if n >= 0], default=len(name)) :]
                 lines.extend(self.looked_at(place if kind is None else next(taken), place, kind, leaf))
@@ -119,16 +128,26 @@ class Standalone:
                 self._refuse(f"takes a {type(leaf).__name__}", "Give it arrays, numbers and text.")
             return [f"assert {place} {'is' if leaf is None or isinstance(leaf, bool) else '=='} {leaf!r}"]
         given = [] if name == place else [f"{name} = {place}"]
-        return [*given, *checked(name, kind.type)] if kind.kind is ARRAY else [f"{name} = np.{kind.type.dtype.name}({place})"]
+        return (
+            [*given, *checked(name, kind.type)]
+            if kind.kind is ARRAY
+            else [f"{name} = np.{kind.type.dtype.name}({place})"]
+        )
 
     # -- results -----------------------------------------------------------------------------------
     def leaf(self, out):
         """The text of one leaf of the result."""
         if out.how == "chosen":
             texts, which = [self.leaf(part) for part in out.object], self.values[out.index]
-            return ExpressionText("(" + "".join(f"{t} if {which} == {n} else " for n, t in enumerate(texts[:-1])) + f"{texts[-1]})")
+            return ExpressionText(
+                "(" + "".join(f"{t} if {which} == {n} else " for n, t in enumerate(texts[:-1])) + f"{texts[-1]})"
+            )
         if out.how == "unsure" or FREEZE in out.chain:
-            said = "one of several arrays, as data decided in a loop" if out.how == "unsure" else "an array that may not be written"
+            said = (
+                "one of several arrays, as data decided in a loop"
+                if out.how == "unsure"
+                else "an array that may not be written"
+            )
             self._refuse(f"returns {said}", "Return a copy: x.copy().")
         starts = [self.values[i] for i in range(self.captured.values)]
         step_of = lambda x, step: step.text(x, starts) if type(step) is Located else step.text(x)
@@ -136,15 +155,20 @@ class Standalone:
             return ExpressionText(functools.reduce(step_of, out.chain, self.pieces.params[out.index]))
         if out.how == "value":
             text = functools.reduce(step_of, out.chain, self.values[out.index])
-            return ExpressionText(text if out.kind is ARRAY else f"{text}[()]" if out.kind is SCALAR else f"{out.kind.__name__}({text})")
+            return ExpressionText(
+                text if out.kind is ARRAY else f"{text}[()]" if out.kind is SCALAR else f"{out.kind.__name__}({text})"
+            )
         if out.how == "copy":
             return ExpressionText(f"np.array({out.object.tolist()!r}, np.{out.object.dtype.name})")
         if out.how == "object" and isinstance(out.object, PLAIN):
             return out.object
-        return self._refuse(f"returns {shown(out.object)}", "Return arrays, numbers, and lists, tuples and dicts of them.")
+        return self._refuse(
+            f"returns {shown(out.object)}", "Return arrays, numbers, and lists, tuples and dicts of them."
+        )
 
     def own(self):
-        """-> (statements that give what is returned and stored memory of its own, before any store; the texts of all results)."""
+        """-> (statements that give what is returned and stored memory of its own, before any store; the texts of all
+        results)."""
         captured, lines, texts = self.captured, [], list(self.pieces.results)
         leaves = [part for o in captured.outs for part in (o.object if o.how == "chosen" else (o,))]
         arrays = {o.index for o in leaves if o.how == "value" and o.kind is ARRAY}
@@ -174,7 +198,9 @@ class Standalone:
         stores = [f"{self.pieces.params[i]}[...] = {new}" for i, new in zip(self.captured.writes, changed, strict=True)]
         result = self.captured.rebuild([self.leaf(o) for o in self.captured.outs])
         body = [*lines, *self.pieces.lines, *raises, *own, *stores, f"return {self.spelled(result)}"]
-        return self.pieces.file([*table, '@np.errstate(all="ignore")', f"def {self.name}({parameters}):", *("    " + line for line in body)])
+        return self.pieces.file(
+            [*table, '@np.errstate(all="ignore")', f"def {self.name}({parameters}):", *("    " + line for line in body)]
+        )
 
     def spelled(self, x):
         """The expression that makes a result."""
@@ -190,7 +216,12 @@ class Standalone:
 
 def fresh(value):
     """Whether a result is a new array, nobody else's memory."""
-    return isinstance(value, Value) and value.eqn is not None and "elementwise" in value.eqn.op.traits and bool(value.type.shape)
+    return (
+        isinstance(value, Value)
+        and value.eqn is not None
+        and "elementwise" in value.eqn.op.traits
+        and bool(value.type.shape)
+    )
 
 
 class ExpressionText(str):

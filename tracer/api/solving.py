@@ -32,13 +32,15 @@ def implicit_solve(
 ) -> Found:
     """The x with matvec(x) = b that `solve(matvec, b)` finds, and the derivatives of x as a solution of that equation.
 
-    matvec: linear in an array of the shape and dtype of b, and gives one like it. What it closes over may be differentiated.
-    solve: any program that calls the matvec it is given, such as conjugate gradients in a loop to some tolerance.
-    transpose_solve: solves with the transpose of matvec, which it is given likewise; None: `solve` does that too, which is right
+    matvec: linear in an array of the shape and dtype of b, and gives one like it. What it closes over may be
+    differentiated. solve: any program that calls the matvec it is given, such as conjugate gradients in a loop to some
+    tolerance. transpose_solve: solves with the transpose of matvec, which it is given likewise; None: `solve` does that
+    too, which is right
         for programs for any matrix, and for those for symmetric ones where matvec is symmetric.
 
-    The steps are not differentiated: dx solves matvec(dx) = db - dmatvec(x), cotangents are found with the transpose; in both modes,
-    at all orders, and no matrix is made. Source: Griewank & Walther, Evaluating Derivatives (2008), ch. 15.
+    The steps are not differentiated: dx solves matvec(dx) = db - dmatvec(x), cotangents are found with the transpose;
+    in both modes, at all orders, and no matrix is made. Source: Griewank & Walther, Evaluating Derivatives (2008), ch.
+    15.
     Raises DerivativeError where matvec is not linear, or a result is not like b.
 
     >>> import numpy as np
@@ -62,10 +64,11 @@ def implicit_solve(
 
 
 class LinearSystem:
-    """matvec as a function of x and of the values around it, and two programs that solve with it and with its transpose.
+    """matvec as a function of x and of the values around it, and two programs that solve with it and with its
+    transpose.
 
-    value: the function, of x and the `lifted` values, the status among them if it checks anything; read: those values but the status;
-    ahead: the same, with the status after it behind its result, if `status` is not None.
+    value: the function, of x and the `lifted` values, the status among them if it checks anything; read: those values
+    but the status; ahead: the same, with the status after it behind its result, if `status` is not None.
     """
 
     def __init__(self, matvec, type, solve, transpose_solve):
@@ -74,10 +77,16 @@ class LinearSystem:
         self.read, self.lifted = part.lifted, part.captured.lifted
         if len(part.shown) != 1 or part.shown[0] is None or part.func.results[part.shown[0]].type != type:
             given = ", ".join("an object" if k is None else repr(part.func.results[k].type) for k in part.shown)
-            self.wrong(f"returned {given} for an x of type {type}", "It must return an array of the shape and dtype of b.")
+            self.wrong(
+                f"returned {given} for an x of type {type}", "It must return an array of the shape and dtype of b."
+            )
         func, self.status = part.func, part.status
         self.value = Func(self.name, func.params, func.eqns, (func.results[part.shown[0]],))
-        self.ahead = self.value if self.status is None else Func(self.name, func.params, func.eqns, (*self.value.results, func.results[self.status]))
+        self.ahead = (
+            self.value
+            if self.status is None
+            else Func(self.name, func.params, func.eqns, (*self.value.results, func.results[self.status]))
+        )
 
     def wrong(self, said, hint="Write matvec(x) = A @ x, or what is linear likewise; constant terms belong in b."):
         raise DerivativeError(message(f"{self.name}, the matvec of implicit_solve, {said}", locate(), hint))
@@ -93,7 +102,10 @@ class LinearSystem:
     def operands(self, values):
         """The operands that stand for the values around matvec, the status among them if it is read."""
         root, values = current_trace().root, iter(values)
-        return [bring(root.status.value) if v is self.part.before else like_type(next(values), v.type, "value read") for v in self.lifted]
+        return [
+            bring(root.status.value) if v is self.part.before else like_type(next(values), v.type, "value read")
+            for v in self.lifted
+        ]
 
     def apply(self, x, values):
         trace = current_trace()
@@ -110,7 +122,9 @@ class LinearSystem:
         """Cotangents of the values, of which those without one are None."""
         moving = [k for k, v in enumerate(self.lifted) if v.type.inexact]
         func = adjoint(self.value, [1 + k for k in moving], (0,), keep=False)
-        out = current_trace().build.inline(func, [like_type(x, self.type, "x"), *self.operands(values), like_type(g, self.type, "cotangent")])
+        out = current_trace().build.inline(
+            func, [like_type(x, self.type, "x"), *self.operands(values), like_type(g, self.type, "cotangent")]
+        )
         found = dict(zip(moving, map(fresh, out), strict=True))
         return [found.get(k) for k, v in enumerate(self.lifted) if v is not self.part.before]
 
@@ -121,7 +135,9 @@ def _solution(system, b, values):
     given = x.value.type if isinstance(x, Traced) else None
     if given != system.type:
         said = f"solve, {name_of(system.solve)}, returned {given or type(x).__name__}, where b is {system.type}"
-        raise DerivativeError(message(f"implicit_solve: {said}", locate(), "It must return an array of the shape and dtype of b."))
+        raise DerivativeError(
+            message(f"implicit_solve: {said}", locate(), "It must return an array of the shape and dtype of b.")
+        )
     return x
 
 

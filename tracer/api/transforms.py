@@ -36,7 +36,9 @@ from .typed import Argnums, Aux, CompiledFunction, P, R, Ts
 
 
 @overload
-def value_and_grad(function: np.ufunc, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[..., Any]: ...
+def value_and_grad(
+    function: np.ufunc, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> CompiledFunction[..., Any]: ...
 @overload
 def value_and_grad(
     function: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
@@ -70,14 +72,20 @@ def value_and_grad(
 
 
 @overload
-def grad(function: np.ufunc, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[..., Any]: ...
+def grad(
+    function: np.ufunc, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> CompiledFunction[..., Any]: ...
 @overload
 def grad(
     function: Callable[P, tuple[Any, Aux]], argnums: Argnums = 0, *, has_aux: Literal[True], holomorphic: bool = False
 ) -> CompiledFunction[P, tuple[Any, Aux]]: ...
 @overload
-def grad(function: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[P, Any]: ...
-def grad(function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False) -> CompiledFunction[..., Any]:
+def grad(
+    function: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> CompiledFunction[P, Any]: ...
+def grad(
+    function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
+) -> CompiledFunction[..., Any]:
     """The gradient of a scalar-valued function; see `value_and_grad`. With `has_aux`: (gradient, anything).
 
     >>> from wengert import grad
@@ -104,7 +112,10 @@ def compiled(transformed, function, prefix):
 
 def check_function(function, transform):
     if not callable(function):
-        raise TypeError(f"{transform} takes a function, got {type(function).__name__}\n  Write {transform}(f)(x), not {transform}(f(x)).")
+        raise TypeError(
+            f"{transform} takes a function, got {type(function).__name__}\n  Write {transform}(f)(x), not "
+            f"{transform}(f(x))."
+        )
 
 
 # -- reverse mode ----------------------------------------------------------------------------------
@@ -124,12 +135,15 @@ def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):
     cotangents = dict(zip(selected, slopes))
     inner.settle(results)
     value = inner.returned(results)
-    slopes = tuple([made([wrapped(cotangents[i], kind_of(inner.leaves[i]).kind) for i in span]) for span, made in spans])
+    slopes = tuple(
+        [made([wrapped(cotangents[i], kind_of(inner.leaves[i]).kind) for i in span]) for span, made in spans]
+    )
     return value, slopes[0] if single else slopes
 
 
 def selection(signature, argnums, args, kwargs):
-    """-> (leaf indices to differentiate, [(leaf indices, a function that makes its containers) per argument], whether one was asked)."""
+    """-> (leaf indices to differentiate, [(leaf indices, a function that makes its containers) per argument], whether
+    one was asked)."""
     single = isinstance(argnums, int | str)
     wanted = (argnums,) if single else tuple(argnums)
     ranges, start = {}, 0
@@ -157,7 +171,9 @@ def selection(signature, argnums, args, kwargs):
         found = next((k for k in keys if k in ranges), None)
         if found is None:
             given = ", ".join([*(parameters[i] if i < len(parameters) else str(i) for i in range(len(args))), *kwargs])
-            raise DerivativeError(message(f"argnums={want!r} names no argument of this call; it was given ({given})", locate()))
+            raise DerivativeError(
+                message(f"argnums={want!r} names no argument of this call; it was given ({given})", locate())
+            )
         spans.append(ranges[found])
     return [i for span, _ in spans for i in span], spans, single
 
@@ -170,7 +186,8 @@ def check_floating(inner, selected):
                 message(
                     f"argument {inner.names[i]} is {leaf.type}: only floating and complex values have derivatives",
                     locate(),
-                    f"Pass a float, such as {'x.astype(np.float64)' if leaf.type.shape else '1.0 instead of 1'}, or choose others with argnums=.",
+                    f"Pass a float, such as {'x.astype(np.float64)' if leaf.type.shape else '1.0 instead of 1'}, or "
+                    "choose others with argnums=.",
                 )
             )
 
@@ -178,7 +195,10 @@ def check_floating(inner, selected):
 def check_complex(inner, selected, holomorphic):
     if holomorphic and any(inner.leaves[i].type.kind != "c" for i in selected):
         name = next(inner.names[i] for i in selected if inner.leaves[i].type.kind != "c")
-        text = f"holomorphic=True, and argument {name} is {next(inner.leaves[i].type for i in selected if inner.leaves[i].type.kind != 'c')}"
+        text = (
+            f"holomorphic=True, and argument {name} is "
+            f"{next(inner.leaves[i].type for i in selected if inner.leaves[i].type.kind != 'c')}"
+        )
         raise DerivativeError(message(text, locate(), "A holomorphic function takes complex arguments: pass x + 0j."))
 
 
@@ -189,7 +209,11 @@ def _loss(inner, has_aux, function, holomorphic):
         probe = pytree.unflatten(inner.captured.tree, list(range(len(inner.captured.outs))))
         if not isinstance(probe, tuple) or len(probe) != 2:
             raise DerivativeError(
-                message(f"{name} was to return (loss, aux) under has_aux=True", locate(), "Return a pair: return loss, other_results.")
+                message(
+                    f"{name} was to return (loss, aux) under has_aux=True",
+                    locate(),
+                    "Return a pair: return loss, other_results.",
+                )
             )
         which = pytree.leaves(probe[0])
     else:
@@ -207,11 +231,19 @@ def _loss(inner, has_aux, function, holomorphic):
     if at is None:
         if isinstance(out.object, TracedArray):
             raise DerivativeError(
-                message(f"{name} returned an array of the enclosing function", locate(), "Return a new value, such as (x + 0).sum().")
+                message(
+                    f"{name} returned an array of the enclosing function",
+                    locate(),
+                    "Return a new value, such as (x + 0).sum().",
+                )
             )
         if isinstance(out.object, int | float) or (hasattr(out.object, "dtype") and not out.object.shape):
             return None
-        raise DerivativeError(message(f"grad needs a scalar loss; {name} returned {type(out.object).__name__}", locate(), "Return a number."))
+        raise DerivativeError(
+            message(
+                f"grad needs a scalar loss; {name} returned {type(out.object).__name__}", locate(), "Return a number."
+            )
+        )
     t = inner.func.results[at].type
     if t.shape:
         raise DerivativeError(
@@ -226,15 +258,23 @@ def _loss(inner, has_aux, function, holomorphic):
         raise DerivativeError(message(f"grad needs a real loss; {name} returned {t}", locate(), advice))
     if t.kind not in "fc":
         raise DerivativeError(
-            message(f"grad needs a floating loss; {name} returned {t}", locate(), "An integer or bool does not vary smoothly; return a float.")
+            message(
+                f"grad needs a floating loss; {name} returned {t}",
+                locate(),
+                "An integer or bool does not vary smoothly; return a float.",
+            )
         )
     return at
 
 
 @overload
-def vjp(function: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False) -> tuple[R, Callable[[Any], tuple[*Ts]]]: ...
+def vjp(
+    function: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[Any], tuple[*Ts]]]: ...
 @overload
-def vjp(function: Callable[[*Ts], tuple[R, Aux]], *primals: *Ts, has_aux: Literal[True]) -> tuple[R, Callable[[Any], tuple[*Ts]], Aux]: ...
+def vjp(
+    function: Callable[[*Ts], tuple[R, Aux]], *primals: *Ts, has_aux: Literal[True]
+) -> tuple[R, Callable[[Any], tuple[*Ts]], Aux]: ...
 def vjp(function: Callable[[*Ts], Any], *primals: *Ts, has_aux: bool = False) -> tuple[Any, ...]:
     """(f(*primals), pullback): `pullback(cotangent)` is the tuple of cotangents of the primals.
 
@@ -249,13 +289,16 @@ def vjp(function: Callable[[*Ts], Any], *primals: *Ts, has_aux: bool = False) ->
     """
     check_function(function, "vjp")
     traced = any(isinstance(x, Traced) for x in pytree.leaves(primals))
-    value, *packed = _vjp(function, signature_of(function), primals, has_aux) if traced else _forward_of(function, has_aux)(*primals)
+    value, *packed = (
+        _vjp(function, signature_of(function), primals, has_aux) if traced else _forward_of(function, has_aux)(*primals)
+    )
     pull = Pull(*packed)
     return (value[0], pull, value[1]) if has_aux else (value, pull)
 
 
 class Pullback:
-    """The linear half of a derivative: IR from (cotangents, residuals) to the cotangents of the primals, or from tangents to tangents."""
+    """The linear half of a derivative: IR from (cotangents, residuals) to the cotangents of the primals, or from
+    tangents to tangents."""
 
     def __init__(self, func, seeds, kinds, tree, order, what="cotangent"):
         """seeds: leaf -> its type; tree, order: of what it gives, the order being that of the keys of dicts."""
@@ -291,7 +334,8 @@ def _vjp(function, signature, primals, has_aux):
 
 
 class LinearMap:
-    """The linear half of a derivative at a point. It is a container of its residuals: a compiled function can return it."""
+    """The linear half of a derivative at a point. It is a container of its residuals: a compiled function can return
+    it."""
 
     def __init__(self, tree, half, residuals):
         self.tree, self.half, self.residuals = tree, half, residuals  # tree: the structure of what it is applied to
@@ -320,7 +364,11 @@ class Push(LinearMap):
 
 
 for _kind in (Pull, Push):
-    pytree.register(_kind, lambda x: (x.residuals, (x.tree, x.half)), lambda known, residuals, kind=_kind: kind(*known, list(residuals)))
+    pytree.register(
+        _kind,
+        lambda x: (x.residuals, (x.tree, x.half)),
+        lambda known, residuals, kind=_kind: kind(*known, list(residuals)),
+    )
 
 
 @functools.lru_cache(512)
@@ -368,7 +416,10 @@ def _jvp(function, signature, primals, tangents):
     selected = list(range(len(pytree.leaves(primals))))
     inner = Inner(function, primals, {}, signature, selected)
     check_floating(inner, selected)
-    moving = {inner.places[i]: like_type(t, inner.leaves[i].type, "tangent") for i, t in zip(selected, pytree.leaves(tangents))}
+    moving = {
+        inner.places[i]: like_type(t, inner.leaves[i].type, "tangent")
+        for i, t in zip(selected, pytree.leaves(tangents))
+    }
     results, out = pushforward(current_trace().build, inner.func, inner.operands, moving)
     inner.settle(results)
     value = inner.returned(results)

@@ -1,4 +1,5 @@
-"""What the public functions give back, as type checkers see it; at run time these are plain functions with attributes."""
+"""What the public functions give back, as type checkers see it; at run time these are plain functions with
+attributes."""
 
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ class CompiledFunction(Inspected, Protocol[P, R_co]):
     @overload
     def __get__(self, instance: None, owner: type | None = None, /) -> Self: ...
     @overload
-    def __get__(self: CompiledFunction[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None, /) -> BoundCompiled[Q, R_co]: ...
+    def __get__(
+        self: CompiledFunction[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None, /
+    ) -> BoundCompiled[Q, R_co]: ...
 
 
 class Jit(Protocol):
@@ -65,7 +68,9 @@ class WithRule(Protocol[P, R_co]):
     @overload
     def __get__(self, instance: None, owner: type | None = None, /) -> Self: ...
     @overload
-    def __get__(self: WithRule[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None, /) -> Callable[Q, R_co]: ...
+    def __get__(
+        self: WithRule[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None, /
+    ) -> Callable[Q, R_co]: ...
 
 
 class ReverseRule(WithRule[P, R_co], Protocol[P, R_co]):

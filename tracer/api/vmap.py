@@ -58,7 +58,13 @@ def spread_prefix(axes, tree_of, what):
     """One entry of `axes` a leaf of `tree_of`: an int or None stands for all leaves below it."""
     if axes is None or isinstance(axes, int):
         return [axes] * len(pytree.leaves(tree_of))
-    inside = list(tree_of.items()) if isinstance(tree_of, dict) else list(enumerate(tree_of)) if isinstance(tree_of, list | tuple) else None
+    inside = (
+        list(tree_of.items())
+        if isinstance(tree_of, dict)
+        else list(enumerate(tree_of))
+        if isinstance(tree_of, list | tuple)
+        else None
+    )
     given = dict(axes) if isinstance(axes, dict) else dict(enumerate(axes)) if isinstance(axes, list | tuple) else None
     if inside is None or given is None or set(given) != {k for k, _ in inside}:
         text = f"{what}={axes!r} does not match {pytree.structure(tree_of)}"
@@ -90,7 +96,9 @@ class Mapped(Inner):
             raise ValueError(message(text, locate(), "Map over an axis it has, or pass None in in_axes for it."))
         self.axes[i] = axis = axis % len(shape)
         lane = leaf.type.like((*shape[:axis], *shape[axis + 1 :]))
-        return Kind(lane, ARRAY if lane.shape else SCALAR, isinstance(leaf, TracedArray) and not leaf.writeable, self.names[i])
+        return Kind(
+            lane, ARRAY if lane.shape else SCALAR, isinstance(leaf, TracedArray) and not leaf.writeable, self.names[i]
+        )
 
     def size(self):
         sizes = {self.names[i]: self.leaves[i].type.shape[axis] for i, axis in enumerate(self.axes) if axis is not None}
@@ -139,17 +147,29 @@ class Mapped(Inner):
         outs = self.captured.outs
         probe = self.captured.rebuild([*range(len(outs))])
         axes = dict(zip(pytree.leaves(probe), spread_prefix(out_axes, probe, "out_axes")))
-        return self.captured.rebuild([self.stacked(out, r, axes[n], size) for n, (out, r) in enumerate(zip(outs, results))])
+        return self.captured.rebuild(
+            [self.stacked(out, r, axes[n], size) for n, (out, r) in enumerate(zip(outs, results))]
+        )
 
     def stacked(self, out, result, axis, size):
         if result is None:
-            if not isinstance(out.object, Traced) and not hasattr(out.object, "dtype") and not isinstance(out.object, bool | int | float | complex):
+            if (
+                not isinstance(out.object, Traced)
+                and not hasattr(out.object, "dtype")
+                and not isinstance(out.object, bool | int | float | complex)
+            ):
                 return out.object
             result = value_of(out.object), False
         value, carried = result
         if axis is None:
             if carried:
-                raise ValueError(message(f"out_axes is None for a result of {self.name} that differs from lane to lane", locate(), "Give its axis."))
+                raise ValueError(
+                    message(
+                        f"out_axes is None for a result of {self.name} that differs from lane to lane",
+                        locate(),
+                        "Give its axis.",
+                    )
+                )
             return fresh(value)
         value = value if carried else spread(value, size)
         ndim = value.type.ndim

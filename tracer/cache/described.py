@@ -1,8 +1,9 @@
-"""An object in words that are the same in every process where it means the same: what a file compares outside values by.
+"""An object in words that are the same in every process where it means the same: what a file compares outside values
+by.
 
-Only kinds of objects of which everything can be said are described: numbers, strings, tuples of such, modules, functions of
-libraries whose versions are part of the key, and the user's functions, by their code and what they hold beside it. `Unsaid`
-is raised for all others, with the reason.
+Only kinds of objects of which everything can be said are described: numbers, strings, tuples of such, modules,
+functions of libraries whose versions are part of the key, and the user's functions, by their code and what they hold
+beside it. `Unsaid` is raised for all others, with the reason.
 """
 
 import functools
@@ -20,7 +21,10 @@ from ..common.origin import is_builtin, is_user, is_user_file
 
 PACKAGE = __name__.partition(".")[0]
 # of what is not the user's, the modules whose attributes and functions are the same in all processes
-PURE = {"builtins", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "numbers", "numpy", "scipy", "ml_dtypes"}
+PURE = {
+    "builtins", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "numbers", "numpy",
+    "scipy", "ml_dtypes",
+}
 IMPURE = ("numpy.random", "numpy.testing", "numpy.ctypeslib", "numpy.f2py", "scipy.io", "scipy.datasets")
 ROOMS = ("ir", "autodiff", "backends", "tracer")
 GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
@@ -67,7 +71,12 @@ def described(x, within=()):
     if isinstance(x, np.dtype) and x.name in SHORT:
         return ["dtype", x.str]
     if kind is functools.partial and not x.__dict__:
-        return again(x, within) or ["partial", described(x.func, (*within, id(x))), parts(x.args, within), parts(x.keywords, within)]
+        return again(x, within) or [
+            "partial",
+            described(x.func, (*within, id(x))),
+            parts(x.args, within),
+            parts(x.keywords, within),
+        ]
     if isinstance(x, type):
         return named("type", x) if is_builtin(x) or pure(x.__module__) else raise_unsaid(f"the class {x.__name__}")
     if isinstance(x, np.ufunc):
@@ -166,7 +175,8 @@ def ufunc(x):
 
 
 def function(f, within):
-    """The user's functions by their code, those in front of a Compiled by what they compile, ours by all they close over, a library's by name."""
+    """The user's functions by their code, those in front of a Compiled by what they compile, ours by all they close
+    over, a library's by name."""
     if f.__code__.co_filename == GENERATED:
         c = f.compiled
         if c.device is not None:
@@ -174,11 +184,27 @@ def function(f, within):
         return ["compiled", {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function, within)]
     if f.__code__.co_filename.startswith(ROOT) and pure(f.__module__):
         held = [[n, *([described(c.cell_contents, within)] if filled(c) else [])] for n, c in cells(f)]
-        return ["ours", f.__module__, f.__qualname__, code(f.__code__), held, parts(f.__defaults__, within), parts(f.__kwdefaults__, within)]
+        return [
+            "ours",
+            f.__module__,
+            f.__qualname__,
+            code(f.__code__),
+            held,
+            parts(f.__defaults__, within),
+            parts(f.__kwdefaults__, within),
+        ]
     if not is_user(f.__code__):
         return named("function", f)
     more = {k: described(v, within) for k, v in f.__dict__.items()}
-    return ["user", f.__module__, f.__qualname__, code(f.__code__), parts(f.__defaults__, within), parts(f.__kwdefaults__, within), more]
+    return [
+        "user",
+        f.__module__,
+        f.__qualname__,
+        code(f.__code__),
+        parts(f.__defaults__, within),
+        parts(f.__kwdefaults__, within),
+        more,
+    ]
 
 
 def cells(f):
@@ -191,11 +217,15 @@ def filled(cell):
 
 
 def parts(defaults, within):
-    """The defaults of a function; those that may change between calls are read as the trace reads them, and only their kind is said."""
+    """The defaults of a function; those that may change between calls are read as the trace reads them, and only their
+    kind is said."""
     if not defaults:
         return None
     pairs = defaults.items() if isinstance(defaults, dict) else enumerate(defaults)
-    return [[k, ["held", type(v).__name__] if isinstance(v, np.ndarray | list | dict) else described(v, within)] for k, v in pairs]
+    return [
+        [k, ["held", type(v).__name__] if isinstance(v, np.ndarray | list | dict) else described(v, within)]
+        for k, v in pairs
+    ]
 
 
 def code(c):
@@ -213,8 +243,13 @@ def _spelled(c):
     return type(c).__name__, repr(c)
 
 
-CODE = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount", "co_posonlyargcount")
-CODE += ("co_kwonlyargcount", "co_name", "co_qualname", "co_filename", "co_firstlineno", "co_linetable", "co_exceptiontable")
+CODE = (
+    "co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount",
+    "co_posonlyargcount",
+)
+CODE += (
+    "co_kwonlyargcount", "co_name", "co_qualname", "co_filename", "co_firstlineno", "co_linetable", "co_exceptiontable",
+)
 
 
 def leads(x):
@@ -228,7 +263,11 @@ def leads(x):
     if x.__code__.co_filename.startswith(ROOT) and pure(x.__module__):
         return [(["holds", n], c.cell_contents) for n, c in cells(x) if filled(c)]
     if is_user(x.__code__):
-        return [(["globals"], x.__globals__), *((["cell", n], c) for n, c in cells(x)), *callables(x.__defaults__ or (), x.__kwdefaults__ or {})]
+        return [
+            (["globals"], x.__globals__),
+            *((["cell", n], c) for n, c in cells(x)),
+            *callables(x.__defaults__ or (), x.__kwdefaults__ or {}),
+        ]
     return []
 
 

@@ -1,4 +1,5 @@
-"""What every program depends on beside the user's code: versions, our own source, the machine, and settings of libraries."""
+"""What every program depends on beside the user's code: versions, our own source, the machine, and settings of
+libraries."""
 
 import functools
 import hashlib
@@ -54,5 +55,8 @@ def processor():
             first = file.read(1 << 13).split("\n\n")[0]
     except OSError:
         return [sys.platform, *platform.uname()]
-    told = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer", "CPU part")
+    told = (
+        "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
+        "CPU part",
+    )
     return [sys.platform, *sorted(line for line in first.splitlines() if line.partition(":")[0].strip() in told)]

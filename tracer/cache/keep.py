@@ -26,7 +26,9 @@ def default():
 def environment_directory():
     """The directory that the environment names, or None."""
     name = os.environ.get(VARIABLE, "")
-    return None if name.lower() in OFF else default() if name.lower() in ("1", "on", "yes", "true") else pathlib.Path(name)
+    return (
+        None if name.lower() in OFF else default() if name.lower() in ("1", "on", "yes", "true") else pathlib.Path(name)
+    )
 
 
 def cache_for(asked, compiled):
@@ -53,13 +55,15 @@ class Uncached:
 
 
 class Cache:
-    """What `Entry` asks: `load` before it traces, `watch` while it does, `collect` while a program is compiled, `keep` after its first run."""
+    """What `Entry` asks: `load` before it traces, `watch` while it does, `collect` while a program is compiled, `keep`
+    after its first run."""
 
     def __init__(self, compiled, directory):
         self.compiled, self.store = compiled, Store(directory)
 
     def key(self, entry, types):
-        """A digest of all that decides a program but the state of the world outside; Unsaid where something cannot be described."""
+        """A digest of all that decides a program but the state of the world outside; Unsaid where something cannot be
+        described."""
         c = self.compiled
         if c.device is not None:
             raise Unsaid("it is for one device")

@@ -1,7 +1,8 @@
-"""One trace as text and numbers, and back: the program, what was read of the world outside, and how results are given back.
+"""One trace as text and numbers, and back: the program, what was read of the world outside, and how results are given
+back.
 
-A file names an outside place by the way to it from the compiled function, or from a function that is an argument: through closure
-cells, the dictionaries of globals, and what places named before it hold.
+A file names an outside place by the way to it from the compiled function, or from a function that is an argument:
+through closure cells, the dictionaries of globals, and what places named before it hold.
 """
 
 import builtins
@@ -36,7 +37,8 @@ KINDS = {ARRAY: ARRAY, SCALAR: SCALAR} | {t.__name__: t for t in (float, complex
 
 
 def skeleton(tree):
-    """A structure of arguments or results with its leaves numbered; Unsaid unless it is made of dicts, lists and tuples."""
+    """A structure of arguments or results with its leaves numbered; Unsaid unless it is made of dicts, lists and
+    tuples."""
     return nested(pytree.unflatten(tree, range(tree.num_leaves)))
 
 
@@ -76,7 +78,8 @@ def unordered(said):
 
 
 class Ways:
-    """How objects are reached: id -> ["root" or "read", the number of the root or the read that holds the start, steps]."""
+    """How objects are reached: id -> ["root" or "read", the number of the root or the read that holds the start,
+    steps]."""
 
     def __init__(self, roots):
         self.found = {}
@@ -126,7 +129,8 @@ def said_of(read):
     if type(read) is not Read:
         raise Unsaid(f"{read.name} is asked at every call")
     homes = type(read.value).__module__, getattr(read.value, "__module__", None) or "builtins"
-    if expected(read) and not isinstance(read.value, SCALARS) and all(map(is_foreign, homes)):  # what is called, the watch has seen
+    # what is called, the watch has seen
+    if expected(read) and not isinstance(read.value, SCALARS) and all(map(is_foreign, homes)):
         return ["library", *homes, getattr(read.value, "__qualname__", None)]
     return ["value", described(read.value)]
 
@@ -137,12 +141,27 @@ def reads_of(outside, roots):
     if why := next(filter(None, (hidden(f.__code__) for f in outside.functions.values())), None):
         raise Unsaid(why)
     for read in outside.reads.values():
-        if any(r is not None and id(r) not in numbers for r in (read.parent, read.other if read.how == "same" else None)):
+        if any(
+            r is not None and id(r) not in numbers for r in (read.parent, read.other if read.how == "same" else None)
+        ):
             raise Unsaid(f"{read.name} is in something that is reached in a way that is not known")
         parent = None if read.parent is None else numbers[id(read.parent)]
         way = ways.to(read.owner, read.name) if read.parent is None else None
         other = numbers[id(read.other)] if read.how == "same" else None
-        out.append([read.kind, way, parent, described(read.key), read.name, read.file, read.line, read.how, other, said_of(read)])
+        out.append(
+            [
+                read.kind,
+                way,
+                parent,
+                described(read.key),
+                read.name,
+                read.file,
+                read.line,
+                read.how,
+                other,
+                said_of(read),
+            ]
+        )
         numbers[id(read)] = len(numbers)
         ways.reach(read.value, ["read", numbers[id(read)]])
     for f in outside.functions.values():
@@ -176,7 +195,8 @@ def reads_again(said, roots):
 
 
 def same_function(f, g):
-    """Whether two functions are the same, equation by equation and number by number. Regions have names in memory only."""
+    """Whether two functions are the same, equation by equation and number by number. Regions have names in memory
+    only."""
     if len(f.params) != len(g.params) or len(f.eqns) != len(g.eqns):
         return False
     known = dict(zip(f.params, g.params))
@@ -187,9 +207,16 @@ def same_function(f, g):
     if any(p.type is not q.type for p, q in known.items()):
         return False
     for a, b in zip(f.eqns, g.eqns):
-        if a.op is not b.op or a.attrs.keys() != b.attrs.keys() or not same(a.operands, b.operands) or len(a.results) != len(b.results):
+        if (
+            a.op is not b.op
+            or a.attrs.keys() != b.attrs.keys()
+            or not same(a.operands, b.operands)
+            or len(a.results) != len(b.results)
+        ):
             return False
-        if not all(equal(v, b.attrs[k]) for k, v in a.attrs.items()) or any(r.type is not s.type for r, s in zip(a.results, b.results)):
+        if not all(equal(v, b.attrs[k]) for k, v in a.attrs.items()) or any(
+            r.type is not s.type for r, s in zip(a.results, b.results)
+        ):
             return False
         known.update(zip(a.results, b.results))
     return same(f.results, g.results)
@@ -211,7 +238,8 @@ def text_of(func):
     try:
         read = parse(text)
         same = func.name == read.name and same_function(func, read)
-    except (IRTypeError, SyntaxError, ValueError, TypeError, KeyError, AttributeError, RecursionError):  # whatever reads no number of our own
+    except (IRTypeError, SyntaxError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        # whatever reads no number of our own
         same = False
     if not same:
         raise Unsaid("its program has an equation that text does not tell")
@@ -269,7 +297,10 @@ def refuse_unsaid(version):
         (captured.stores, "it stores into objects outside"),
         (captured.given is not None, "it changes a list or dict that it is given"),
         (any(not isinstance(x, Read) for x in captured.inputs), "it takes in an array that no name outside leads to"),
-        (any(c.drawn or RAISED.get(c.error.__name__) is not c.error for c in captured.checks), "it raises an exception of a class of the user's"),
+        (
+            any(c.drawn or RAISED.get(c.error.__name__) is not c.error for c in captured.checks),
+            "it raises an exception of a class of the user's",
+        ),
     ):
         if found:
             raise Unsaid(why)
@@ -306,7 +337,8 @@ def said(version, roots):
 
 
 def again(told, text, roots, types):
-    """The trace in this process, or None where something it relied on is not as it was. types: of the dynamic arguments."""
+    """The trace in this process, or None where something it relied on is not as it was. types: of the dynamic
+    arguments."""
     reads = reads_again(told["reads"], roots)
     if reads is None or told["where"] not in (None, os.getcwd()):
         return None
@@ -323,10 +355,15 @@ def again(told, text, roots, types):
     checks = tuple(Check(RAISED[e], words, quotes) for e, words, quotes in told["checks"])
     outs, tree = [out_again(o) for o in told["outs"]], pytree.structure(unnested(told["tree"]))
     captured = Captured(
-        func, told["values"], inputs, [], told["writes"], [], checks, tuple(told["layout"]), outs, tree, unordered(told["order"]), told["notes"],
+        func, told["values"], inputs, [], told["writes"], [], checks, tuple(told["layout"]), outs, tree,
+        unordered(told["order"]), told["notes"],
         outside, [], None,
     )  # fmt: skip
     version = Specialisation(captured, func, types, told["reason"], 0.0, 0.0)
-    version.engine, version.times, version.equations = told["engine"], told["times"] and tuple(told["times"]), told["equations"]
+    version.engine, version.times, version.equations = (
+        told["engine"],
+        told["times"] and tuple(told["times"]),
+        told["equations"],
+    )
     version.inside, version.fused = told["inside"], told["fused"] and parse(told["fused"])
     return version

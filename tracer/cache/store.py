@@ -1,10 +1,11 @@
 """Files of a cache: written whole or not at all, believed only if they are this user's and as they were written.
 
-    DIRECTORY/<key>/<name>.wengert      a line of JSON, which says how long the parts behind it are; before it a digest of all
+    DIRECTORY/<key>/<name>.wengert      a line of JSON, which says how long the parts behind it are; before it a digest
+    of all
 
-A file is made beside its place under a name of its own and then put there in one step, so a reader finds all of a file or none, and of
-several writers the last one stays. No error of the file system goes beyond this module: what cannot be read is not there, and what
-cannot be written is not kept. What was used least recently goes when there is too much.
+A file is made beside its place under a name of its own and then put there in one step, so a reader finds all of a file
+or none, and of several writers the last one stays. No error of the file system goes beyond this module: what cannot be
+read is not there, and what cannot be written is not kept. What was used least recently goes when there is too much.
 """
 
 import contextlib
@@ -21,7 +22,8 @@ SUFFIX = ".wengert"
 MOST = 1 << 29  # bytes in a directory
 EACH = 16  # files of one key
 LARGEST = 1 << 28  # bytes in a file
-OPENED = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # a file, and nothing else
+# a file, and nothing else
+OPENED = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 FORGOTTEN = 3600.0  # seconds after which a file that was never finished is removed
 
 
@@ -102,7 +104,9 @@ class Store:
 def directories(directory):
     """The directories of keys; what else is there is not ours."""
     with contextlib.suppress(OSError):
-        return [pathlib.Path(e.path) for e in os.scandir(directory) if len(e.name) == 64 and e.is_dir(follow_symlinks=False)]
+        return [
+            pathlib.Path(e.path) for e in os.scandir(directory) if len(e.name) == 64 and e.is_dir(follow_symlinks=False)
+        ]
     return []
 
 
@@ -156,7 +160,11 @@ def read(path):
 
 def mine(status):
     """Whether a file belongs to this user, and no other may write it: what is in it is run."""
-    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return (
+        not hasattr(os, "geteuid")
+        or status.st_uid == os.geteuid()
+        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
 
 
 def packed(told, parts):

@@ -1,8 +1,9 @@
-"""What runs while a function is traced: a program is kept only if all that decided it can be compared in another process.
+"""What runs while a function is traced: a program is kept only if all that decided it can be compared in another
+process.
 
-What a trace reads outside itself it notes (`outside`). Code that runs without hooks notes nothing, and a function such as
-`time.localtime` is called once, by the trace, whatever it answers in the next process. So every call of a Python function is seen
-here, in the thread that traces, and those are named that forbid a program to be kept.
+What a trace reads outside itself it notes (`outside`). Code that runs without hooks notes nothing, and a function such
+as `time.localtime` is called once, by the trace, whatever it answers in the next process. So every call of a Python
+function is seen here, in the thread that traces, and those are named that forbid a program to be kept.
 """
 
 import builtins
@@ -25,14 +26,27 @@ from ..rewriter.converted import belongs
 from ..values.array import Traced
 from .described import GENERATED, is_library, pure
 
-HIDDEN = {"id", "hash", "open", "input", "globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__", "breakpoint"}
+HIDDEN = {
+    "id", "hash", "open", "input", "globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__",
+    "breakpoint",
+}
 UNORDERED = {"set", "frozenset"}  # of strings, they come in another order in each process
-OWNERS = (list, dict, tuple, str, bytes, int, float, complex, range, slice, types.ModuleType, np.ndarray, np.generic, np.dtype, np.ufunc, Traced)
-DOING = ("save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap")
+OWNERS = (
+    list, dict, tuple, str, bytes, int, float, complex, range, slice, types.ModuleType, np.ndarray, np.generic,
+    np.dtype, np.ufunc, Traced,
+)
+DOING = (
+    "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap",
+)
 DOING += ("tofile", "dump", "dumps")
 PLAIN = ("numpy", "math", "cmath", "operator", "functools", "itertools")  # modules of which an import tells nothing new
-TELLING = ("base_repr", "binary_repr", "broadcast_shapes", "diag_indices", "isdtype", "isfortran", "issubdtype", "iterable", "mask_indices")
-TELLING += ("promote_types", "row_stack", "tril_indices", "triu_indices", "typename", "fromiter", "fromstring", "mintypecode")
+TELLING = (
+    "base_repr", "binary_repr", "broadcast_shapes", "diag_indices", "isdtype", "isfortran", "issubdtype", "iterable",
+    "mask_indices",
+)
+TELLING += (
+    "promote_types", "row_stack", "tril_indices", "triu_indices", "typename", "fromiter", "fromstring", "mintypecode",
+)
 KNOWN = {getattr(np, n) for n in TELLING if hasattr(np, n)}
 
 
@@ -49,7 +63,10 @@ class Watch:
         code = frame.f_code
         if code is CALL:
             if not self.alike(f := frame.f_locals["f"]):
-                self.note(f"it calls {getattr(f, '__qualname__', None) or type(f).__name__}, which may answer otherwise in another process")
+                self.note(
+                    f"it calls {getattr(f, '__qualname__', None) or type(f).__name__}, which may answer otherwise in "
+                    "another process"
+                )
         elif id(code) not in self.seen:
             self.seen.add(id(code))
             if is_user(code) and not belongs(code) and not generated(frame):
@@ -88,7 +105,8 @@ def watching(kind=Watch):
 
 
 def answers_alike(f):
-    """Whether what is called in captured source gives the same for the same arguments in every process, so far as is known."""
+    """Whether what is called in captured source gives the same for the same arguments in every process, so far as is
+    known."""
     kind = type(f)
     name = getattr(f, "__name__", "")
     if name in DOING:
@@ -98,11 +116,17 @@ def answers_alike(f):
     if kind is functools.partial:
         return True  # `call` asks about what it calls
     if isinstance(f, type):
-        return f.__name__ not in UNORDERED and (is_builtin(f) or simple(f.__module__) or pure(f.__module__) and f.__module__.startswith("numpy"))
+        return f.__name__ not in UNORDERED and (
+            is_builtin(f) or simple(f.__module__) or pure(f.__module__) and f.__module__.startswith("numpy")
+        )
     if kind is types.BuiltinFunctionType:
         return builtin_alike(f)
     if kind is types.MethodType:
-        return is_user(f.__func__.__code__) if type(f.__func__) is types.FunctionType and not isinstance(f.__self__, Traced) else True
+        return (
+            is_user(f.__func__.__code__)
+            if type(f.__func__) is types.FunctionType and not isinstance(f.__self__, Traced)
+            else True
+        )
     if kind in (types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType):
         return True
     return known(f) or simple(kind.__module__) and kind.__module__ != "functools"
@@ -117,7 +141,8 @@ def builtin_alike(f):
 
 
 def simple(module):
-    """Whether all that a module of a library has is the same in every process; of NumPy's and SciPy's, the tracer's tables say what is."""
+    """Whether all that a module of a library has is the same in every process; of NumPy's and SciPy's, the tracer's
+    tables say what is."""
     return pure(module) and module.partition(".")[0] not in ("numpy", "scipy")
 
 
@@ -133,9 +158,11 @@ def known(f):
 
 @functools.lru_cache(4096)
 def hidden(code):
-    """What in a function's code is not noted while it runs, or None: imports, and orders that are not the same in all processes."""
+    """What in a function's code is not noted while it runs, or None: imports, and orders that are not the same in all
+    processes."""
     for c in codes(code):
-        level, last = None, None  # of an import: the constants loaded before it, of which the first is 0 where the name is absolute
+        # of an import: the constants loaded before it, of which the first is 0 where the name is absolute
+        level, last = None, None
         for ins in dis.get_instructions(c):
             if ins.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
                 level, last = last, ins.argval

@@ -1,4 +1,5 @@
-"""Traces of a signature: with numbers from outside as inputs where they keep changing, and without where Python must know them."""
+"""Traces of a signature: with numbers from outside as inputs where they keep changing, and without where Python must
+know them."""
 
 import time
 
@@ -38,7 +39,12 @@ class Attempts:
         if current_trace() is None:
             patched_numpy.refuse_patched()
         kept = []
-        with rules.held() as stated, self.watch() as watch, checkpoints.room(self.compiled.memory, kept), exactly(self.compiled.exact):
+        with (
+            rules.held() as stated,
+            self.watch() as watch,
+            checkpoints.room(self.compiled.memory, kept),
+            exactly(self.compiled.exact),
+        ):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
         if not self.numpy:  # jax would copy them at each call
@@ -49,10 +55,14 @@ class Attempts:
         progress.phase("optimising", captured.func.count())
         applying = rules.applying(stated, self.compiled.exact)
         with collector.waiting():
-            func = optimise(captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded)
+            func = optimise(
+                captured.func, exact=self.compiled.exact, notes=captured.notes, rules=applying, known=captured.bounded
+            )
         if captured.checks and func.results[-1] is PASSED and not choices.taken:  # nothing is left that could fail
             func, captured.checks = Func(func.name, func.params, func.eqns, func.results[:-1]), ()
-        version = Specialisation(captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken))
+        version = Specialisation(
+            captured, func, types, reason, traced - start, time.perf_counter() - traced, tuple(choices.taken)
+        )
         version.rules = stated
         version.watch = watch if current_trace() is None else None
         return version
@@ -62,11 +72,14 @@ class Attempts:
         return self.compiled.cache.watch()
 
     def captured(self, kinds, given, path):
-        """A trace and its choices; another, where the function changes numbers that the first relied on, to take those in at every call."""
+        """A trace and its choices; another, where the function changes numbers that the first relied on, to take those
+        in at every call."""
         promoted = self.changing()
         first = self.attempt(kinds, Speculation(given, path), promoted)
         if first is None:  # whole numbers are what decides mostly, shapes among it
-            return self.attempt(kinds, Speculation(given, path), (), "biu") or self.attempt(kinds, Speculation(given, path), (), "biufc", final=True)
+            return self.attempt(kinds, Speculation(given, path), (), "biu") or self.attempt(
+                kinds, Speculation(given, path), (), "biufc", final=True
+            )
         more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
         if not more:
             return first
@@ -107,15 +120,26 @@ class Attempts:
 
         try:
             captured = capture(
-                self.compiled.function, leaves, self.tree, kinds, self.compiled.name, order=self.order, choices=choices, around=around,
-                objects=self.numpy, shared=self.shared,
+                self.compiled.function,
+                leaves,
+                self.tree,
+                kinds,
+                self.compiled.name,
+                order=self.order,
+                choices=choices,
+                around=around,
+                objects=self.numpy,
+                shared=self.shared,
             )
         except Exception as error:
             if made[-1].inputs and not final and isinstance(error, WengertError):
                 self.fixed.update(promoted)
                 return None
             raise without_internals(explained(error)) from error.__cause__
-        numbers = [*(k.kind for k in kinds), *(type(x.value) if isinstance(x, guard.Read) else None for x in captured.inputs)]
+        numbers = [
+            *(k.kind for k in kinds),
+            *(type(x.value) if isinstance(x, guard.Read) else None for x in captured.inputs),
+        ]
         ints = [p for p, kind in zip(captured.func.params, numbers, strict=True) if kind is int]
         if ints and not fit(captured.func, ints):
             if promoted and not frozen:

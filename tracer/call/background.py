@@ -1,9 +1,11 @@
-"""`jit(tier="background")`: programs are traced and compiled on a thread of their own, and plain Python answers the calls meanwhile.
+"""`jit(tier="background")`: programs are traced and compiled on a thread of their own, and plain Python answers the
+calls meanwhile.
 
-The user's own function is what a program must agree with in values, writes, exceptions and output, and it is there at once. A call
-without a program runs it, and then asks for the program, once. One thread makes what was asked for, in turn (`Worker`). It traces
-beside the running program (`aside`); what must not be traced there is traced by the next call, which then leaves the compiler to the thread.
-A finished program is put in use by the call that first wants it, when all that the trace relied on is still so: between calls, never within one.
+The user's own function is what a program must agree with in values, writes, exceptions and output, and it is there at
+once. A call without a program runs it, and then asks for the program, once. One thread makes what was asked for, in
+turn (`Worker`). It traces beside the running program (`aside`); what must not be traced there is traced by the next
+call, which then leaves the compiler to the thread. A finished program is put in use by the call that first wants it,
+when all that the trace relied on is still so: between calls, never within one.
 """
 
 import builtins
@@ -49,11 +51,13 @@ class Job:
         self.entry, self.kinds, self.types, self.reason = entry, kinds, types, reason
         self.path, self.tree = (missing.path, missing.tree) if missing is not None else ((), None)
         self.state, self.error, self.why, self.told = NEW, None, None, False
-        self.leaves = self.version = self.program = None  # copies of the arguments of a call, where the trace needs some
+        # copies of the arguments of a call, where the trace needs some
+        self.leaves = self.version = self.program = None
         self.tries = self.answers = self.waited = 0
         self.lock = threading.Lock()  # for calls that wait
         self.context = contextvars.copy_context()
-        self.asked, self.taken = time.perf_counter(), None  # when the first of its calls came, and when the program was put in use
+        # when the first of its calls came, and when the program was put in use
+        self.asked, self.taken = time.perf_counter(), None
 
     def run(self):
         """On the thread: make the program, or say what is in the way."""
@@ -62,7 +66,13 @@ class Job:
             self.state = READY
         except isolation.Conflict as shared:
             self.tries += shared.remedy == isolation.AGAIN
-            self.state = DATA if shared.remedy == isolation.DATA else NEW if shared.remedy == isolation.AGAIN and self.tries < TRIES else HERE
+            self.state = (
+                DATA
+                if shared.remedy == isolation.DATA
+                else NEW
+                if shared.remedy == isolation.AGAIN and self.tries < TRIES
+                else HERE
+            )
             self.why = shared.text if self.state is HERE else self.why
         except BaseException as error:
             self.failed(error)
@@ -71,7 +81,8 @@ class Job:
         self.error, self.leaves = error, None
         self.tries += 1
         static = self.entry.promoted and isinstance(error, WengertError)
-        self.state = NEW if self.tries < 2 and not static else FAILED  # once more: the program may have changed what was read
+        # once more: the program may have changed what was read
+        self.state = NEW if self.tries < 2 and not static else FAILED
         if static:
             self.entry.compiled.keep_static(self.entry)
 
@@ -83,21 +94,38 @@ class Job:
             failed = next(iter(str(self.error).splitlines()), type(self.error).__name__)
             return [f"  no trace: ({arguments})", f"    failed       {failed}", f"    background   {how}"]
         seconds = time.perf_counter() - self.asked
-        return [f"  to come: ({arguments})", f"    background   asked for {seconds:.3f} s ago, {self.stands()}; {how}", *self.notes()]
+        return [
+            f"  to come: ({arguments})",
+            f"    background   asked for {seconds:.3f} s ago, {self.stands()}; {how}",
+            *self.notes(),
+        ]
 
     def stands(self):
-        waits = {NEW: "to be asked for once more", HERE: "traced at the next call", DATA: "traced with the arguments of the next call"}
+        waits = {
+            NEW: "to be asked for once more",
+            HERE: "traced at the next call",
+            DATA: "traced with the arguments of the next call",
+        }
         return waits.get(self.state, "compiled, in use from the next call" if self.state is READY else "being made")
 
     def told_of(self):
         """What explain() says of a program that was made so."""
         how = f"{self.entry.answers_with} answered {self.answers} call(s)"
-        return [f"    background   {how}, until it took over {self.taken - self.asked:.3f} s after the first", *self.notes()]
+        return [
+            f"    background   {how}, until it took over {self.taken - self.asked:.3f} s after the first",
+            *self.notes(),
+        ]
 
     def notes(self):
         lines = [f"    note         traced on the thread of a call: {self.why}"] if self.why else []
-        why = "a derivative in it prints, draws numbers or chooses by value" if self.entry.numpy else "arguments are jax arrays"
-        return lines + ([f"    note         {self.waited} call(s) waited for the compiler: {why}"] if self.waited else [])
+        why = (
+            "a derivative in it prints, draws numbers or chooses by value"
+            if self.entry.numpy
+            else "arguments are jax arrays"
+        )
+        return lines + (
+            [f"    note         {self.waited} call(s) waited for the compiler: {why}"] if self.waited else []
+        )
 
 
 class Background(SignatureEntry):
@@ -128,7 +156,9 @@ class Background(SignatureEntry):
             except SideExit as found:
                 missing = found
             except Undecided:
-                return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
+                return self.plainly(
+                    leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given
+                )
             except Untraced:
                 pass
         if not self.numpy:
@@ -175,7 +205,10 @@ class Background(SignatureEntry):
             job.state = ASKED if mine else now
         if now is FAILED and not job.told:
             job.told = True
-            warn_fallback(f"{self.compiled.name} cannot be compiled, and its calls run as {self.answers_with}: {job.error}", stacklevel=level() + 1)
+            warn_fallback(
+                f"{self.compiled.name} cannot be compiled, and its calls run as {self.answers_with}: {job.error}",
+                stacklevel=level() + 1,
+            )
         ours = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves] if now is DATA else None
         if now is HERE:
             mine = self.trace_here(job, leaves)
@@ -196,7 +229,8 @@ class Background(SignatureEntry):
         return result
 
     def trace_here(self, job, leaves):
-        """The trace that cannot be made beside the program, on the thread of a call -> whether there is one to compile."""
+        """The trace that cannot be made beside the program, on the thread of a call -> whether there is one to
+        compile."""
         try:
             job.version = self.trace(job.kinds, job.types, job.reason, leaves, job.path)
             return True
@@ -247,10 +281,14 @@ class Background(SignatureEntry):
         return program
 
     def warm(self, version, job):
-        """Run it on arguments that are made up, where that surely ends: XLA prepares products when they are first run. And find out
-        whether it runs as generated NumPy."""
+        """Run it on arguments that are made up, where that surely ends: XLA prepares products when they are first run.
+        And find out whether it runs as generated NumPy."""
         params = version.captured.func.params
-        if not ends(version.func) or version.captured.outside.draws or sum(p.type.size * p.type.dtype.itemsize for p in params) > LARGE:
+        if (
+            not ends(version.func)
+            or version.captured.outside.draws
+            or sum(p.type.size * p.type.dtype.itemsize for p in params) > LARGE
+        ):
             return
         kinds = [*(k.kind for k in job.kinds), *map(kind_of_input, version.captured.inputs)]
         made = [made_up(p.type, k) for p, k in zip(params, kinds, strict=True)]
@@ -265,7 +303,8 @@ class Background(SignatureEntry):
     def ready(self, types, missing, tried):
         """The world that has a program for these types now, made the current one; None where there is none.
 
-        missing: the way that this call's data takes, if the worlds `tried` have no program for it, unless one was finished just now.
+        missing: the way that this call's data takes, if the worlds `tried` have no program for it, unless one was
+        finished just now.
         """
         with self.compiled.lock:
             key = types, missing.path if missing is not None else ()
@@ -284,11 +323,16 @@ class Background(SignatureEntry):
         return here.draws is not None or here.version((*types, *(type_of(x) for x in here.gather()))) is not None
 
     def admit(self, job):
-        """A finished program joins the world that holds now, if it takes the same in and may hold now; else it has a world of its own.
-        -> the world."""
+        """A finished program joins the world that holds now, if it takes the same in and may hold now; else it has a
+        world of its own. -> the world."""
         version, inputs = job.version, [*map(input_key, job.version.captured.inputs)]
         holds = version.rules == rules.in_force() and Guard(version.captured.outside.reads.values()).holds()
-        fits = lambda w: w.holds() and [*map(input_key, w.inputs)] == inputs and w.draws is None and not version.captured.outside.draws
+        fits = lambda w: (
+            w.holds()
+            and [*map(input_key, w.inputs)] == inputs
+            and w.draws is None
+            and not version.captured.outside.draws
+        )
         here = next((w for w in (self.current, *self.worlds) if w is not None and fits(w)), None) if holds else None
         if here is None:
             here = SpecialisationSet(self.compiled, version.rules)
@@ -333,26 +377,38 @@ class Programs:
 
 
 def kind_of_input(x):
-    """The Python type of what a program takes in beside its arguments: a Read's, a Draw's, an array, or the number of the call."""
+    """The Python type of what a program takes in beside its arguments: a Read's, a Draw's, an array, or the number of
+    the call."""
     return type(x.value) if isinstance(x, Read) else x.kind if isinstance(x, Draw) else int if x is None else type(x)
 
 
 def made_up(type, kind):
     """A value of a type, as an array or number of the kind."""
     x = np.ones(type.shape, type.dtype)
-    return kind(1) if kind in WEAK_DTYPES else x[()] if kind is SCALAR or isinstance(kind, builtins.type) and issubclass(kind, np.generic) else x
+    return (
+        kind(1)
+        if kind in WEAK_DTYPES
+        else x[()]
+        if kind is SCALAR or isinstance(kind, builtins.type) and issubclass(kind, np.generic)
+        else x
+    )
 
 
 def ends(func):
     """Whether a program has no loops and does not call Python: it ends soon, whatever it is given."""
-    return not any(e.effect or e.op.name in CALLING or "trips" in e.attrs or not all(map(ends, e.regions())) for e in func.eqns)
+    return not any(
+        e.effect or e.op.name in CALLING or "trips" in e.attrs or not all(map(ends, e.regions())) for e in func.eqns
+    )
 
 
 def refuse_functions(outs):
-    """A function made in a trace sees globals as the trace did; made beside the program, it must not leave it, nor what may hold it."""
+    """A function made in a trace sees globals as the trace did; made beside the program, it must not leave it, nor what
+    may hold it."""
     for out in outs:
         x = out.object
-        if out.how == "object" and (isinstance(x, types.FunctionType) or not isinstance(x, (*ATOMS, np.ndarray, np.dtype))):
+        if out.how == "object" and (
+            isinstance(x, types.FunctionType) or not isinstance(x, (*ATOMS, np.ndarray, np.dtype))
+        ):
             isolation.refuse(f"it returns or stores a {type(x).__name__}")
 
 

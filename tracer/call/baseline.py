@@ -1,4 +1,5 @@
-"""What answers a call while no program is to be waited for: plain Python, or where a derivative has none, its program as generated NumPy."""
+"""What answers a call while no program is to be waited for: plain Python, or where a derivative has none, its program
+as generated NumPy."""
 
 import numpy as np
 
@@ -25,7 +26,8 @@ def answer(entry, world, leaves, given):
 
 
 def interpreted(entry, world, leaves):
-    """-> (World, Version, all it takes) of a trace for these leaves; None for one that acts on the world, or chooses by value."""
+    """-> (World, Version, all it takes) of a trace for these leaves; None for one that acts on the world, or chooses by
+    value."""
     kinds = [kind_for(x, n) for x, n in zip(leaves, entry.names)]
     types = tuple(k.type for k in kinds)
     for here in entry.interpreted:
@@ -46,7 +48,9 @@ def interpreted(entry, world, leaves):
 def results(version, everything):
     """What the program gives, as generated NumPy, in arrays of their own."""
     version.interpreted = version.interpreted or callable_of(version.func)
-    operands = [np.asarray(everything[i], p.type.dtype) for i, p in zip(version.places, version.func.params, strict=True)]
+    operands = [
+        np.asarray(everything[i], p.type.dtype) for i, p in zip(version.places, version.func.params, strict=True)
+    ]
     with np.errstate(all="ignore"):
         found = version.interpreted(*operands)
     return tuple(np.array(x, r.type.dtype) for x, r in zip(found, version.func.results, strict=True))

@@ -46,7 +46,8 @@ def checked(compiled, function):
 
 
 class Outcome:
-    """What a call left: its result or error, the arrays of its arguments, all that is outside; and who shares memory with whom."""
+    """What a call left: its result or error, the arrays of its arguments, all that is outside; and who shares memory
+    with whom."""
 
     def __init__(self, function, args, kwargs, watched, existing):
         """existing: [(name, array)] of those that are there before the call."""
@@ -57,7 +58,9 @@ class Outcome:
             self.error = error
         self.after = Snapshot(*watched)
         self.structure = pytree.structure(self.result)
-        self.held = [(n, np.array(x)) for n, x in named_leaves("result", self.result) if kind_of_type(type(x)) is not None]
+        self.held = [
+            (n, np.array(x)) for n, x in named_leaves("result", self.result) if kind_of_type(type(x)) is not None
+        ]
         self.objects = [(n, x) for n, x in named_leaves("result", self.result)]
         self.aliases = Aliases(existing, self.objects)
 
@@ -77,7 +80,10 @@ class Comparison:
         self.before = Snapshot(*self.watched)
         names = dict(zip(map(id, pytree.leaves((args, kwargs))), names_of(compiled.signature, args, kwargs)))
         arrays = [x for x, _ in self.before.held.values() if isinstance(x, np.ndarray)]
-        self.existing = [(f"the argument {names[id(x)]}" if id(x) in names else f"array {n} outside", x) for n, x in enumerate(arrays)]
+        self.existing = [
+            (f"the argument {names[id(x)]}" if id(x) in names else f"array {n} outside", x)
+            for n, x in enumerate(arrays)
+        ]
 
     def run(self):
         try:
@@ -100,7 +106,10 @@ class Comparison:
         if plain.error is not None or ours.error is not None:
             if isinstance(ours.error, type(plain.error)) and plain.error is not None:
                 return None
-            told = [f"raises {type(o.error).__name__}: {str(o.error).splitlines()[0]}" if o.error is not None else "returns" for o in (ours, plain)]
+            told = [
+                f"raises {type(o.error).__name__}: {str(o.error).splitlines()[0]}" if o.error is not None else "returns"
+                for o in (ours, plain)
+            ]
             return f"it {told[0]}, where plain Python {told[1]}"
         if ours.structure != plain.structure:
             return f"its result has the structure {ours.structure}, plain Python's {plain.structure}"
@@ -115,7 +124,12 @@ class Comparison:
         found = ours.aliases.differ(plain.aliases)
         if found:
             return found
-        names = {id(x): n for n, x in zip(names_of(self.compiled.signature, self.args, self.kwargs), pytree.leaves((self.args, self.kwargs)))}
+        names = {
+            id(x): n
+            for n, x in zip(
+                names_of(self.compiled.signature, self.args, self.kwargs), pytree.leaves((self.args, self.kwargs))
+            )
+        }
         return ours.after.differs(plain.after, names, {id(x) for _, x in self.existing})
 
     # -- where -------------------------------------------------------------------------------------
@@ -133,7 +147,14 @@ class Comparison:
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]
-        captured = capture(self.function, stand_ins, tree, [k for k in kinds if k is not None], self.compiled.name, choices=Speculation(dynamic))
+        captured = capture(
+            self.function,
+            stand_ins,
+            tree,
+            [k for k in kinds if k is not None],
+            self.compiled.name,
+            choices=Speculation(dynamic),
+        )
         self.before.restore()
         func = captured.func
         if next(acts(func), None) is not None:
@@ -151,7 +172,8 @@ class Comparison:
         return lines.first(func, values)
 
     def passed(self, func, operands, want, walk):
-        """The pass that changed the results, or the equation of the optimised program that runs otherwise than it means."""
+        """The pass that changed the results, or the equation of the optimised program that runs otherwise than it
+        means."""
         done = ()
         for step in PIPELINE:
             done = (*done, step)
@@ -190,7 +212,10 @@ class Walk:
         with np.errstate(all="ignore"):
             for eqn in func.eqns:
                 out = eqn.op.body(*map(read, eqn.operands), **eqn.attrs)
-                env.update((r, np.asarray(x, r.type.dtype)) for r, x in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True))
+                env.update(
+                    (r, np.asarray(x, r.type.dtype))
+                    for r, x in zip(eqn.results, out if eqn.op.multiple else (out,), strict=True)
+                )
             env.update((r, read(r)) for r in func.results if isinstance(r, Lit))
         return env
 
@@ -211,14 +236,25 @@ class Walk:
         return {v: np.asarray(x) for v, x in zip(every.results, out if isinstance(out, tuple) else (out,), strict=True)}
 
     def first(self, func, operands):
-        """-> (line, what differs) of the first equation that XLA runs otherwise than its op means; None where all agree."""
+        """-> (line, what differs) of the first equation that XLA runs otherwise than its op means; None where all
+        agree."""
         meant, ran = self.meaning(func, operands), self.compiled(func, operands)
         for eqn in func.eqns:
             for r in eqn.results:
                 found = difference(ran[r], meant[r])
                 if found:
-                    inner = self.inside(eqn, [meant[x] if x in meant else np.full(x.type.shape, x.value, x.type.dtype) for x in eqn.operands])
-                    return inner or (eqn.source, f"Compiled, `{eqn.op.name}` {found} by its meaning in NumPy. The line was captured as it stands.")
+                    inner = self.inside(
+                        eqn,
+                        [
+                            meant[x] if x in meant else np.full(x.type.shape, x.value, x.type.dtype)
+                            for x in eqn.operands
+                        ],
+                    )
+                    return inner or (
+                        eqn.source,
+                        f"Compiled, `{eqn.op.name}` {found} by its meaning in NumPy. The line was captured as it "
+                        "stands.",
+                    )
         return None
 
     def inside(self, eqn, operands):

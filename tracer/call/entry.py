@@ -39,10 +39,17 @@ class SignatureEntry(Attempts):
         self.names = [names[i] for i in dynamic]
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
-        self.flat = places is not None and not places[1] and all(type(p) is LeafPlace for p in places[0])  # the arguments are the leaves
+        # the arguments are the leaves
+        self.flat = places is not None and not places[1] and all(type(p) is LeafPlace for p in places[0])
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
         traced = any(dispatch.is_tracer_type(self.types[i]) for i in dynamic)
-        self.raises = compiled.entry is SignatureEntry and compiled.native and compiled.device is None and not self.numpy and not traced
+        self.raises = (
+            compiled.entry is SignatureEntry
+            and compiled.native
+            and compiled.device is None
+            and not self.numpy
+            and not traced
+        )
         self.worlds = []
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
@@ -61,7 +68,11 @@ class SignatureEntry(Attempts):
             if here.apart and (read := self.met(here, given)) is not None:
                 return self.together(leaves, read, given)
             if here.draws is not None:
-                return self.drawn(here, leaves, given) if here.serves(self.types_of(leaves)) else self.first(*leaves, given=given)
+                return (
+                    self.drawn(here, leaves, given)
+                    if here.serves(self.types_of(leaves))
+                    else self.first(*leaves, given=given)
+                )
             if self.postponed:
                 self.compiled.front.install(self, again=True)
             everything = [*leaves, *here.gather()]
@@ -92,8 +103,13 @@ class SignatureEntry(Attempts):
             return self.plainly(leaves, str(why).rstrip("."), given, level=8)
 
     def without_xla(self, leaves, why, given):
-        """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python has not, else plainly."""
-        if self.compiled.plain is None and self.numpy and (found := baseline.interpreted(self, SpecialisationSet, leaves)) is not None:
+        """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python
+        has not, else plainly."""
+        if (
+            self.compiled.plain is None
+            and self.numpy
+            and (found := baseline.interpreted(self, SpecialisationSet, leaves)) is not None
+        ):
             here, version, everything = found
             return self.settle(here, version, baseline.results(version, everything), everything, given)
         return self.plainly(leaves, why.reason, given, hint="")
@@ -129,7 +145,9 @@ class SignatureEntry(Attempts):
                     except SideExit as missing:
                         version, fresh = self.branched(here, leaves, missing), True
             except Undecided:
-                return self.plainly(leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given)
+                return self.plainly(
+                    leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given
+                )
             if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
@@ -155,7 +173,9 @@ class SignatureEntry(Attempts):
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
         version = self.trace(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
         if version.path[: len(missing.path)] != missing.path:
-            raise UnsupportedError(message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None))
+            raise UnsupportedError(
+                message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None)
+            )
         here.add(version, missing.tree)
         self.compiled.front.install(self)
         return version
@@ -165,7 +185,9 @@ class SignatureEntry(Attempts):
         kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
         types = tuple(k.type for k in kinds)
         here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
-        version = here and (here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather()))))
+        version = here and (
+            here.versions[0] if here.draws is not None else here.version((*types, *(type_of(x) for x in here.gather())))
+        )
         if version is not None and here is self.current:
             return version, False
         fresh = version is None
@@ -200,7 +222,9 @@ class SignatureEntry(Attempts):
         if self.current is not None:
             if self.current.rules != rules.in_force():
                 return "rules were stated or removed since"
-            return "changed since: " + ", ".join(f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed())
+            return "changed since: " + ", ".join(
+                f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed()
+            )
         return self.compiled.reason_for(self)
 
     def stored(self, types, reason):
@@ -254,7 +278,9 @@ class SignatureEntry(Attempts):
 
     def placed(self, everything):
         """All that a program takes, on the device asked for."""
-        return everything if self.compiled.device is None else dispatch.moved_to_device(everything, self.compiled.device)
+        return (
+            everything if self.compiled.device is None else dispatch.moved_to_device(everything, self.compiled.device)
+        )
 
     def finish(self, here, raw, everything, given=None):
         if here.plain is not None:
@@ -270,7 +296,9 @@ class SignatureEntry(Attempts):
         if self.promoted and not version.effects and version.status(raw):
             return self.compiled.statically(self, everything[:count], given)
         taken = [everything[p] for p in version.places]
-        return version.finish(raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given)
+        return version.finish(
+            raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given
+        )
 
     def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y).", level=5):
         """Run the user's function uncaptured, and say so."""
@@ -285,7 +313,9 @@ class SignatureEntry(Attempts):
 
     def together(self, leaves, read, given):
         """A call in which an outside container is also among the arguments, which the trace takes for two."""
-        return self.plainly(leaves, f"{read.name}, a {type(read.get()).__name__} from outside, is also among the arguments", given)
+        return self.plainly(
+            leaves, f"{read.name}, a {type(read.get()).__name__} from outside, is also among the arguments", given
+        )
 
     def uncaptured(self, leaves, given):
         """The user's own function on the arguments of a call."""

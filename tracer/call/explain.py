@@ -27,7 +27,9 @@ def explanation(compiled):
                 numbers = {v: len(numbers) + i for i, v in enumerate(members, 1)} | numbers
                 for v in members:
                     lines += _version(numbers[v], entry, world, v)
-                    lines += [f"    pieces       {outlined.told(v)}"] if v.chain else [] if v.engine else _chains(v.func)
+                    lines += (
+                        [f"    pieces       {outlined.told(v)}"] if v.chain else [] if v.engine else _chains(v.func)
+                    )
                     lines += _loops(v) if compiled.native else []
                 if version.tree is not None:
                     trees.append(version.tree)
@@ -42,7 +44,10 @@ def _count(compiled):
 
 def _version(number, entry, world, version):
     arguments = ", ".join(f"{n}: {t}" for n, t in zip(entry.names, version.types))
-    lines = [f"  trace {number}: ({arguments})", f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}"]
+    lines = [
+        f"  trace {number}: ({arguments})",
+        f"    receipt      {receipt(version, entry.compiled.plain or entry.compiled.function)}",
+    ]
     lines.append(f"    because      {version.reason}")
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
@@ -89,22 +94,33 @@ def _cost(version):
     before, after = version.equations or version.captured.func.count(), version.func.count()
     if version.equations is not None:
         return f"{version.trace_seconds:.4f} s to read {after} equations ({before} were traced), {first}"
-    return f"{version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} left), {first}"
+    return (
+        f"{version.trace_seconds:.4f} s to trace {before} equations, {version.pass_seconds:.4f} s for passes ({after} "
+        f"left), {first}"
+    )
 
 
 def _runs(version):
     """As what, and how long that took."""
-    ours, xla, inside = (t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside))
+    ours, xla, inside = (
+        t and (f"{1e3 * t:.4g} ms" if t > 1e-3 else f"{1e6 * t:.3g} us") for t in (*version.times, version.inside)
+    )
     if not version.engine:
         return f"through XLA: {ours} as NumPy, {xla} through XLA, when they were timed"
     count = nests(version.func)
     form = f"as NumPy, {count} {'loop' if count == 1 else 'loops'} as machine code" if count else "as NumPy"
     if version.fused is not None:
         count = nests(version.fused)
-        form = f"as NumPy, straight lines and loops as {count} {'function' if count == 1 else 'functions'} of machine code"
+        form = (
+            f"as NumPy, straight lines and loops as {count} {'function' if count == 1 else 'functions'} of machine code"
+        )
     if xla is not None:
         return f"{form}: {ours} as NumPy, {xla} through XLA, when they were timed"
-    within = f", {inside} of that in {'them' if version.fused else 'the loop' if count == 1 else 'the loops'}" if count else ""
+    within = (
+        f", {inside} of that in {'them' if version.fused else 'the loop' if count == 1 else 'the loops'}"
+        if count
+        else ""
+    )
     return f"{form}: {ours} when it was timed{within}; XLA could save nothing, and was not asked to compile it"
 
 
@@ -117,7 +133,11 @@ def nests(func):
 def _chains(func):
     """How many values are kept from being computed again by each that reads them."""
     count = cut(func)
-    return [f"    chains       {count} long chains are computed once, on CPUs, not again by each of their readers"] if count else []
+    return (
+        [f"    chains       {count} long chains are computed once, on CPUs, not again by each of their readers"]
+        if count
+        else []
+    )
 
 
 def _loops(version):

@@ -9,10 +9,10 @@
         return slow(*parted((x, y), rest, names))
 
 One frame, no tuple, no dictionary: what stands between the user and jax.jit's C++ dispatch costs
-about a fifth of a microsecond. Parameters have the names of the user's, so that Python itself finds those given by keyword;
-functions that take keywords of other kinds get `**keywords`, a dictionary a call. When a new signature is met the code object is
-exchanged; the function, its parameters and its identity stay. Names are numbered, so that a thread still inside the old code finds
-the old objects.
+about a fifth of a microsecond. Parameters have the names of the user's, so that Python itself finds those given by
+keyword; functions that take keywords of other kinds get `**keywords`, a dictionary a call. When a new signature is met
+the code object is exchanged; the function, its parameters and its identity stay. Names are numbered, so that a thread
+still inside the old code finds the old objects.
 """
 
 import itertools
@@ -50,7 +50,9 @@ def named_of(function):
     if not isinstance(function, types.FunctionType | types.MethodType):
         return ()
     own = declared(function, follow_wrapped=False).parameters.values()
-    return tuple([p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD])
+    return tuple(
+        [p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    )
 
 
 def split_call(values, rest, names):
@@ -70,8 +72,19 @@ class InlineCache:
         self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
         self.bare = 0 < self.count == len(self.named) == len(parameters)  # whether there are no other keywords
         self.hot = {}  # World -> its lines, the one met last in front
-        self.space = {"MISSING": MISSING, "slow": slow, "Untraced": (Untraced, forked.Forked), "Stale": (*STALE, NameError)}
-        self.space |= {"narrow": NARROW, "x64": dispatch.X64, "scope": dispatch.SCOPE, "owned": dispatch.owned, "MISS": MISS}
+        self.space = {
+            "MISSING": MISSING,
+            "slow": slow,
+            "Untraced": (Untraced, forked.Forked),
+            "Stale": (*STALE, NameError),
+        }
+        self.space |= {
+            "narrow": NARROW,
+            "x64": dispatch.X64,
+            "scope": dispatch.SCOPE,
+            "owned": dispatch.owned,
+            "MISS": MISS,
+        }
         self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
         self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
         self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
@@ -92,7 +105,12 @@ class InlineCache:
     def _bare(self, names):
         """Parameters, no lines that come first, and the one that hands a call on."""
         known = self.named.count(None)  # by position alone
-        head = [*(f"{n}=MISSING" for n in names[:known]), *(["/"] if known else []), *(f"{n}=MISSING" for n in names[known:]), "*rest"]
+        head = [
+            *(f"{n}=MISSING" for n in names[:known]),
+            *(["/"] if known else []),
+            *(f"{n}=MISSING" for n in names[known:]),
+            "*rest",
+        ]
         return ", ".join(head), [], [f"return slow(*parted({listed(names)}, rest, named))"]
 
     def _with_keywords(self, names):
@@ -101,12 +119,16 @@ class InlineCache:
         moved = [(i, f"a{i} = keywords.pop({name!r}, MISSING)") for i, name in enumerate(self.named) if name]
         moved = [f"if a{i} is MISSING{f' and a{i - 1} is not MISSING' if i else ''}: {text}" for i, text in moved]
         moved = ["if keywords:", *("    " + line for line in moved)] if moved else []
-        given = [f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)" for i in range(self.count)]
+        given = [
+            f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)"
+            for i in range(self.count)
+        ]
         everything = f"({', '.join([*names, '*rest'])})" if names else "rest"
         return head, moved, [*given, f"return slow({everything}, keywords)"]
 
     def install(self, entry, again=False):
-        """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among them."""
+        """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among
+        them."""
         if not self._takes(entry):
             return
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
@@ -114,7 +136,9 @@ class InlineCache:
             return
         k = next(NUMBERS)
         leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
-        held = lambda i, text: [self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)]
+        held = lambda i, text: [
+            self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)
+        ]
         named = namer(f"c{k}", self.space)
         prelude, tests, built, given = self._arguments(*entry.places)
         tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
@@ -126,14 +150,18 @@ class InlineCache:
         if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in entry.current.versions):
             tests.append("(errors(None) is None or quiet())")
         hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
-        lines = [*hit, *("    " + line for line in Hit(self.space, entry, k, [leaves[i] for i in entry.dynamic], given).lines())]
+        lines = [
+            *hit,
+            *("    " + line for line in Hit(self.space, entry, k, [leaves[i] for i in entry.dynamic], given).lines()),
+        ]
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
         forked.Process.told.add(self)
         self.hot = dict([(entry.current, lines), *others][:HOT])
         self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
-        if not rules.current(entry.current.rules):  # changed by another thread just now, or these are left out within a rule
+        # changed by another thread just now, or these are left out within a rule
+        if not rules.current(entry.current.rules):
             self.cool()
 
     def _takes(self, entry):
@@ -147,26 +175,34 @@ class InlineCache:
         return not self.count or len(entry.places[0]) <= self.count
 
     def _apart(self, entry, k, built, named):
-        """Tests that the containers given are one where they were and others elsewhere, where a trace could tell; None if it cannot be tested."""
+        """Tests that the containers given are one where they were and others elsewhere, where a trace could tell; None
+        if it cannot be tested."""
         if entry.flat or not any(shared_containers.tells(v.captured) for v in entry.current.versions):
             return None if entry.shared else []
         names = list(entry.places[1]) if self.bare else []  # keywords are the last of what is built
-        placed = lambda path: (1, len(entry.places[0]) + names.index(path[1]), *path[2:]) if names and path[0] == 1 else path
+        placed = lambda path: (
+            (1, len(entry.places[0]) + names.index(path[1]), *path[2:]) if names and path[0] == 1 else path
+        )
         pairs = [(placed(p), placed(q)) for p, q in entry.shared]
         key = lambda key: written_key(key, lambda x, _: named(x))
-        return shared_containers.tests(built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key)
+        return shared_containers.tests(
+            built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key
+        )
 
     def widen(self, entry):
-        """As many parameters as a call has arguments: they cost less than a tuple of them. The entries tested so far come back one by one."""
+        """As many parameters as a call has arguments: they cost less than a tuple of them. The entries tested so far
+        come back one by one."""
         self.variadic = len(entry.places[0]) <= MANY
         self.count, self.hot = len(entry.places[0]) if self.variadic else 0, {}
         if self.variadic:
-            self.call.__defaults__ = (MISSING,) * self.count  # before the code that has as many: more than there are do no harm
+            # before the code that has as many: more than there are do no harm
+            self.call.__defaults__ = (MISSING,) * self.count
         for other in list(entry.compiled.entries.values()):
             other.postponed = other is not entry
 
     def _arguments(self, arguments, keywords):
-        """-> (lines before, tests that these are what is given, text and containers of each, text of (args, kwargs))."""
+        """-> (lines before, tests that these are what is given, text and containers of each, text of (args,
+        kwargs))."""
         n = len(arguments)
         names = [f"a{i}" for i in range(n)]
         built = list(zip(names, arguments))
@@ -174,13 +210,22 @@ class InlineCache:
             own = {name: f"a{self.named.index(name)}" for name in keywords}
             tests = [f"a{i} is MISSING" for i in range(n, self.count) if f"a{i}" not in own.values()] or ["not rest"]
             mapping = f"{{{', '.join(f'{name!r}: {a}' for name, a in own.items())}}}"
-            return [], tests, [*built, *((own[name], x) for name, x in keywords.items())], f"({listed(names)}, {mapping})"
+            return (
+                [],
+                tests,
+                [*built, *((own[name], x) for name, x in keywords.items())],
+                f"({listed(names)}, {mapping})",
+            )
         tests = [] if keywords else ["not keywords"]
         built += [("keywords", keywords)] if keywords else []
         given = f"({listed(names)}, keywords)"
         if self.count:
             return [], [f"a{n} is MISSING" if n < self.count else "not rest", *tests], built, given
-        taken = [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"] if n else ["if not rest:"]
+        taken = (
+            [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"]
+            if n
+            else ["if not rest:"]
+        )
         return taken, tests, built, given
 
     def cool(self):
@@ -198,7 +243,9 @@ class InlineCache:
         """A condition on leaf i, which is `text` where it is first read and `name` from then on."""
         if i in entry.dynamic:
             self.space[f"t{i}_{k}"] = entry.types[i]
-            return f"type({text}) is t{i}_{k}" + (f" and -{LARGEST} <= {name} < {LARGEST}" if entry.types[i] is int else "")
+            return f"type({text}) is t{i}_{k}" + (
+                f" and -{LARGEST} <= {name} < {LARGEST}" if entry.types[i] is int else ""
+            )
         self.space[f"s{i}_{k}"] = leaf = entry.leaves[i]
         if isinstance(leaf, COMPARED):
             self.space[f"t{i}_{k}"] = type(leaf)

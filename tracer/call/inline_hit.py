@@ -1,4 +1,5 @@
-"""What the generated function of the inline cache does once the tests of a signature hold: launch and result, with nothing that it does not need."""
+"""What the generated function of the inline cache does once the tests of a signature hold: launch and result, with
+nothing that it does not need."""
 
 import numpy as np
 
@@ -14,7 +15,8 @@ FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter t
 
 
 class Hit:
-    """The lines of one signature. names: texts of the dynamic leaves; given: text of (args, kwargs); k: the number of its names in `space`."""
+    """The lines of one signature. names: texts of the dynamic leaves; given: text of (args, kwargs); k: the number of
+    its names in `space`."""
 
     def __init__(self, space, entry, k, names, given):
         self.space, self.entry, self.k, self.names = space, entry, k, names
@@ -22,7 +24,8 @@ class Hit:
         self.here = here = entry.current
         self.versions = here.versions
         space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
-        self.lead, self.behind = [], [f"*inputs_{k}"] if here.inputs else []  # lines that come first; texts of what follows the leaves
+        # lines that come first; texts of what follows the leaves
+        self.lead, self.behind = [], [f"*inputs_{k}"] if here.inputs else []
         if here.live:
             named = namer(f"g{k}", space)
             found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
@@ -54,13 +57,23 @@ class Hit:
     def as_numpy(self, j, straight):
         """Lines that return what a program gives that runs as generated NumPy, if it does."""
         k, arguments = self.k, self.arguments
-        self.space |= {f"run_{k}_{j}": straight.run, f"straight_{k}_{j}": straight.call, f"again_{k}_{j}": straight.again}
+        self.space |= {
+            f"run_{k}_{j}": straight.run,
+            f"straight_{k}_{j}": straight.call,
+            f"again_{k}_{j}": straight.again,
+        }
         if straight.silent and not self.behind and (text := straight.inlined(f"_{k}_{j}", self.names, self.space)):
             return text
         if straight.silent:
             return [f"out = straight_{k}_{j}({arguments})", "if out is not MISS: return out"]
         run = f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"
-        return ["try:", run, "except RuntimeError:", f"    out = again_{k}_{j}({arguments})", "if out is not MISS: return out"]
+        return [
+            "try:",
+            run,
+            "except RuntimeError:",
+            f"    out = again_{k}_{j}({arguments})",
+            "if out is not MISS: return out",
+        ]
 
     def launch(self):
         """Lines that give `raw`, what the program returns."""
@@ -106,4 +119,8 @@ class Hit:
         """A line that returns all that the program gives."""
         if not self.entry.numpy:
             return "return raw"
-        return "return " + ("array(raw)" if self.here.small else "owned(raw)") + {ARRAY: "", SCALAR: "[()]"}.get(self.here.plain, ".item()")
+        return (
+            "return "
+            + ("array(raw)" if self.here.small else "owned(raw)")
+            + {ARRAY: "", SCALAR: "[()]"}.get(self.here.plain, ".item()")
+        )

@@ -11,7 +11,8 @@ from ..common.origin import is_user
 
 
 class LineRecorder:
-    """The numbers and arrays that each line of the user's binds or changes while `function` runs: (code, line, name, value), in order."""
+    """The numbers and arrays that each line of the user's binds or changes while `function` runs: (code, line, name,
+    value), in order."""
 
     def __init__(self, function, args, kwargs):
         self.events, self.frames, self.finals, self.code = [], {}, {}, getattr(function, "__code__", None)
@@ -44,7 +45,11 @@ class LineRecorder:
         return self.step
 
     def locals(self, frame):
-        return {n: np.array(x) for n, x in frame.f_locals.items() if kind_of_type(type(x)) is not None or type(x) in (int, bool)}
+        return {
+            n: np.array(x)
+            for n, x in frame.f_locals.items()
+            if kind_of_type(type(x)) is not None or type(x) in (int, bool)
+        }
 
     def first(self, func, values):
         """-> (the first line whose variable differs, what is known) in a program whose values were worked out."""
@@ -70,13 +75,25 @@ class LineRecorder:
             else:
                 found = difference(got.astype(value.dtype), value)
             if found:
-                return source, f"There {name}, as captured, {found} in plain Python. The program runs as it was captured."
+                return (
+                    source,
+                    f"There {name}, as captured, {found} in plain Python. The program runs as it was captured.",
+                )
             agreed = source
         last = {hint_name(r): (eqn, values[r]) for eqn in func.eqns for r in eqn.results if hint_name(r)}
         for name, (eqn, got) in last.items():  # what a loop or branch leaves, where nothing binds it again
             value = self.finals.get(name)
-            found = "region" in eqn.op.traits and value is not None and got.shape == value.shape and difference(got.astype(value.dtype), value)
+            found = (
+                "region" in eqn.op.traits
+                and value is not None
+                and got.shape == value.shape
+                and difference(got.astype(value.dtype), value)
+            )
             if found:
-                return eqn.source, f"After this {eqn.op.name} {name}, as captured, {found} in plain Python. The program runs as it was captured."
+                return (
+                    eqn.source,
+                    f"After this {eqn.op.name} {name}, as captured, {found} in plain Python. The program runs as it "
+                    "was captured.",
+                )
         known = f"variables agree up to {agreed}" if agreed else "no variable could be compared"
         return None, f"The program runs as it was captured, and was captured wrongly; {known}."

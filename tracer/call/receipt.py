@@ -1,4 +1,5 @@
-"""One line a trace that says what became of the user's lines: "lines 12-18: 3000 iterations, 1 loop, compiled in 0.07 s"."""
+"""One line a trace that says what became of the user's lines: "lines 12-18: 3000 iterations, 1 loop, compiled in 0.07
+s"."""
 
 import collections
 import os
@@ -16,7 +17,8 @@ def receipt(version, function):
 
 
 def program_lines(func, function):
-    """The lines of the function that left equations in its program; where it has none of its own, those of the function that left most, or ""."""
+    """The lines of the function that left equations in its program; where it has none of its own, those of the function
+    that left most, or ""."""
     found, code = [source_parts(s) for s in sources(func)], getattr(function, "__code__", None)
     if not found:
         return ""
@@ -31,7 +33,8 @@ def program_lines(func, function):
 
 
 def source_parts(source):
-    """(the function that an equation is from, its file without the folders, the line); of a program from disk the file alone is known."""
+    """(the function that an equation is from, its file without the folders, the line); of a program from disk the file
+    alone is known."""
     (file, _, line), code = str(source).rpartition(":"), getattr(source, "code", None)
     return code and (code.co_filename, code.co_qualname.partition(PART)[0]), file, int(line.split()[0])
 
@@ -46,7 +49,8 @@ def sources(func):
 
 
 def size(func):
-    """The loops that are left and how often their bodies run, those within others each time; of a program without loops, its equations."""
+    """The loops that are left and how often their bodies run, those within others each time; of a program without
+    loops, its equations."""
     found = list(loops(func))
     if not found:
         count = func.count()
@@ -60,11 +64,16 @@ def size(func):
 
 
 def loops(func, times=1, sure=True):
-    """(how often the body runs or None, whether it surely does) of each loop, those within others too; `times` is how often the function runs."""
+    """(how often the body runs or None, whether it surely does) of each loop, those within others too; `times` is how
+    often the function runs."""
     for eqn in func.eqns:
         inner, certain = times, sure and eqn.op is not COND
         if eqn.op in (LOOP, MAP):
-            trips = eqn.attrs["size"] if eqn.op is MAP else next((eqn.attrs[n] for n in ("trips", "bound") if eqn.attrs[n] is not None), None)
+            trips = (
+                eqn.attrs["size"]
+                if eqn.op is MAP
+                else next((eqn.attrs[n] for n in ("trips", "bound") if eqn.attrs[n] is not None), None)
+            )
             certain = certain and (eqn.op is MAP or eqn.attrs["trips"] is not None and eqn.attrs["test"] is None)
             inner = None if trips is None or times is None else times * trips
             yield inner, certain
@@ -79,4 +88,7 @@ def time(version):
     if version.compile_seconds is None:
         return "not compiled yet"
     spent += version.compile_seconds
-    return f"{'compiled' if version.equations is None else 'read from disk'} in {f'{spent:.2g}' if spent < 10 else round(spent)} s"
+    return (
+        f"{'compiled' if version.equations is None else 'read from disk'} in "
+        f"{f'{spent:.2g}' if spent < 10 else round(spent)} s"
+    )

@@ -1,4 +1,5 @@
-"""The thread on which `jit(tier="background")` makes programs, how it leaves room for the calls meanwhile, and how it ends."""
+"""The thread on which `jit(tier="background")` makes programs, how it leaves room for the calls meanwhile, and how it
+ends."""
 
 import atexit
 import collections
@@ -88,7 +89,8 @@ class Worker:
                 self.more.notify_all()
 
     def close(self):
-        """At the end of the process: begin nothing, and let what is being compiled end, for a thread must not come back from XLA after Python."""
+        """At the end of the process: begin nothing, and let what is being compiled end, for a thread must not come back
+        from XLA after Python."""
         with self.more:
             self.closed = True
             self.jobs.clear()
@@ -98,7 +100,8 @@ class Worker:
                 self.thread.join(PATIENCE)
 
     def forked(self):
-        """In a new process: none of the threads is here, XLA's own not either. Where programs were being made, none is made any more."""
+        """In a new process: none of the threads is here, XLA's own not either. Where programs were being made, none is
+        made any more."""
         begun = self.thread is not None
         self.__init__()
         self.closed = begun or forked.Process.started

@@ -1,8 +1,14 @@
-"""What can be told of arrays beside their elements: which is which object, who shares memory with whom, and their flags."""
+"""What can be told of arrays beside their elements: which is which object, who shares memory with whom, and their
+flags."""
 
 import numpy as np
 
-PLACES = {"object": "is {}", "memory": "shares memory with {}", "writeable": "{} be written", "strides": "has strides {}"}
+PLACES = {
+    "object": "is {}",
+    "memory": "shares memory with {}",
+    "writeable": "{} be written",
+    "strides": "has strides {}",
+}
 
 
 class Aliases:

@@ -72,7 +72,8 @@ class Captured:
     func:    parameters are the dynamic arguments, then `lifted` (inner traces) or `inputs` (outermost);
              results are the leaves of kind "value", then one a write, one an effect, then the status.
     values:  how many results are leaves.
-    inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call; `Draw`s; the call's number, as None.
+    inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call; `Draw`s; the call's
+             number, as None.
     lifted:  values of the enclosing trace.
     writes:  argument leaf indices whose arrays the function changed, in order of the results.
     effects: storages of enclosing traces it changed, likewise.
@@ -89,14 +90,50 @@ class Captured:
     heeds:   whether NumPy might have floating-point errors to tell of, see `reported`.
     """
 
-    __slots__ = ("func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes")
+    __slots__ = (
+        "func", "values", "inputs", "lifted", "writes", "effects", "checks", "layout", "outs", "tree", "order", "notes",
+    )
     __slots__ += ("outside", "stores", "given", "bounded", "constants", "relied", "heeds")
 
-    def __init__(self, func, values, inputs, lifted, writes, effects, checks, layout, outs, tree, order, notes, outside, stores, given, bounded=(),
-                 constants=(), relied=(), heeds=True):
+    def __init__(
+        self,
+        func,
+        values,
+        inputs,
+        lifted,
+        writes,
+        effects,
+        checks,
+        layout,
+        outs,
+        tree,
+        order,
+        notes,
+        outside,
+        stores,
+        given,
+        bounded=(),
+        constants=(),
+        relied=(),
+        heeds=True,
+    ):
         self.func, self.values, self.inputs, self.lifted, self.writes = func, values, inputs, lifted, writes
-        self.effects, self.checks, self.layout, self.outs, self.tree, self.order = effects, checks, layout, outs, tree, order
-        self.notes, self.outside, self.stores, self.given, self.bounded, self.constants = notes, outside, stores, given, bounded, constants
+        self.effects, self.checks, self.layout, self.outs, self.tree, self.order = (
+            effects,
+            checks,
+            layout,
+            outs,
+            tree,
+            order,
+        )
+        self.notes, self.outside, self.stores, self.given, self.bounded, self.constants = (
+            notes,
+            outside,
+            stores,
+            given,
+            bounded,
+            constants,
+        )
         self.relied, self.heeds = relied, heeds
 
     def rebuild(self, leaves):
@@ -104,9 +141,22 @@ class Captured:
         return pytree.unflatten(self.tree, leaves, self.order)
 
 
-def capture(function, leaves, tree, kinds, name, parent=None, order=None, choices=None, around=None, once=False, objects=False,
-            shared=()):
-    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in `kinds`.
+def capture(
+    function,
+    leaves,
+    tree,
+    kinds,
+    name,
+    parent=None,
+    order=None,
+    choices=None,
+    around=None,
+    once=False,
+    objects=False,
+    shared=(),
+):
+    """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in
+    `kinds`.
 
     choices: which decisions on data are made by value, and the arguments that decide.
     around:  makes the `Outside` of an attempt, where it is to be more than a plain one.
@@ -150,7 +200,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         params = list(trace.build.params)
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
-        if parent is None:  # an int that is traced is one that keeps changing: where Python needs it, it is to be static
+        # an int that is traced is one that keeps changing: where Python needs it, it is to be static
+        if parent is None:
             trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
             leaves = met(leaves, outside)
         args, kwargs = pytree.unflatten(tree, leaves, order)
@@ -183,7 +234,8 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         values += after
         inputs, checks, layout, intervals, constants = [], (), (), {}, ()
         if parent is None:
-            checks = tuple(trace.checks) if trace.status.value is not PASSED else ()  # passes that were thrown away may have checked
+            # passes that were thrown away may have checked
+            checks = tuple(trace.checks) if trace.status.value is not PASSED else ()
             layout = trace.layout_arguments(returned)
             values += [trace.status.value] if checks else []
             inputs, constants, intervals = taken_in(trace, outside)
@@ -191,7 +243,23 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     written = [s.origin for s in writes]
     notes = trace.root.notes
     bounded = tuple((k, intervals[p]) for k, p in enumerate(func.params) if intervals.get(p) is not None)
-    args = func, count, inputs, list(trace.lifted), written, effects, checks, layout, outs, tree, order, notes, outside, places, plans
+    args = (
+        func,
+        count,
+        inputs,
+        list(trace.lifted),
+        written,
+        effects,
+        checks,
+        layout,
+        outs,
+        tree,
+        order,
+        notes,
+        outside,
+        places,
+        plans,
+    )
     relied = tuple(trace.relied.items()) if parent is None else ()
     heeds = parent is not None or float_errors.possible(func, trace.of_python)
     return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
@@ -209,13 +277,22 @@ def with_stores(result, outside, storages):
     """-> (the result, with what is stored outside at every call beside it if there is anything; the places of that)."""
     stores = outside.effects()
     result = outside.given(result)
-    stores += [(Flag(s.origin), TracedArray(s)) for s in storages + [h.storage for h in outside.arrays.values()] if () in (s.frozen or ())]
+    stores += [
+        (Flag(s.origin), TracedArray(s))
+        for s in storages + [h.storage for h in outside.arrays.values()]
+        if () in (s.frozen or ())
+    ]
     return ((result, [value for _, value in stores]) if stores else result), [place for place, _ in stores]
 
 
 def shown_memories(result):
     """The memories that arrays among the results may show."""
-    return [m for leaf in pytree.leaves(result) if isinstance(leaf, TracedArray) for m in {leaf.storage, *memories(leaf.storage)}]
+    return [
+        m
+        for leaf in pytree.leaves(result)
+        if isinstance(leaf, TracedArray)
+        for m in {leaf.storage, *memories(leaf.storage)}
+    ]
 
 
 def changes(trace, storages, params):
@@ -229,13 +306,18 @@ def changes(trace, storages, params):
 
 
 def taken_in(trace, outside):
-    """What the program takes in beside the arguments becomes parameters of it -> (all of that, places of constants, intervals of parameters)."""
+    """What the program takes in beside the arguments becomes parameters of it -> (all of that, places of constants,
+    intervals of parameters)."""
     outside.draws.finish(trace.build.eqns)
     captured, local, intervals = trace.finish_captures()
     captured = [*outside.inputs, *captured, *outside.draws.inputs()]
     trace.build.params += [value for _, value in captured]
     trace.build.eqns[:0] = [_bind_constant(array, value) for array, value in local]
-    return [what for what, _ in captured], tuple(k for k, (_, value) in enumerate(captured) if value in intervals), intervals
+    return (
+        [what for what, _ in captured],
+        tuple(k for k, (_, value) in enumerate(captured) if value in intervals),
+        intervals,
+    )
 
 
 def _bind_constant(array, value):
@@ -250,7 +332,13 @@ def refuse_suspended(leaf):
         if not isinstance(leaf, types.AsyncGeneratorType):
             leaf.close()
         hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
-        raise UnsupportedError(message(f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended", Source(code, 0), hint))
+        raise UnsupportedError(
+            message(
+                f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended",
+                Source(code, 0),
+                hint,
+            )
+        )
 
 
 def describe(result, trace, objects):
@@ -296,7 +384,9 @@ def refuse_untellable(leaf, trace):
     made = id(leaf) in outside.draws.made
     if made or isinstance(leaf, TracedText):
         what = "a random generator made in it" if made else "text of traced values"
-        raise UnsupportedError(message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside."))
+        raise UnsupportedError(
+            message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside.")
+        )
     refuse_suspended(leaf)
     outside.check_made(leaf)
     outside.check_state(leaf)
@@ -305,11 +395,21 @@ def refuse_untellable(leaf, trace):
 
 
 def refuse_leaked(leaf, trace):
-    """A traced value of another trace leaves this one: of a function inside it that is differentiated, or of a call that has ended."""
-    within = leaf.storage.trace is trace if isinstance(leaf, TracedArray) else isinstance(leaf.value, Lit) or leaf.value in trace.build.values
+    """A traced value of another trace leaves this one: of a function inside it that is differentiated, or of a call
+    that has ended."""
+    within = (
+        leaf.storage.trace is trace
+        if isinstance(leaf, TracedArray)
+        else isinstance(leaf.value, Lit) or leaf.value in trace.build.values
+    )
     if not within:
-        text = f"a traced value of type {leaf.type} is returned or stored outside, and was made inside a function that is differentiated or mapped"
-        raise LeakError(message(text, None, "Let that function return it: value_and_grad(f, has_aux=True), or beside its result."))
+        text = (
+            f"a traced value of type {leaf.type} is returned or stored outside, and was made inside a function that "
+            "is differentiated or mapped"
+        )
+        raise LeakError(
+            message(text, None, "Let that function return it: value_and_grad(f, has_aux=True), or beside its result.")
+        )
 
 
 def own_copies(outs):
@@ -320,7 +420,8 @@ def own_copies(outs):
 
 
 class Flag:
-    """The place of an argument's flag that says whether it may be written: what the function set it to, every call sets."""
+    """The place of an argument's flag that says whether it may be written: what the function set it to, every call
+    sets."""
 
     def __init__(self, index):
         self.name = f"the flags of argument {index}"

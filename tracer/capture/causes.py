@@ -6,7 +6,8 @@ from ..common.frames import PART, internal
 
 
 def explained(error):
-    """NumPy's words for a traced value stored into a plain array, and Python's for endless recursion, in ours; other errors as they are."""
+    """NumPy's words for a traced value stored into a plain array, and Python's for endless recursion, in ours; other
+    errors as they are."""
     if type(error) is RecursionError:
         return too_deep(error)
     if type(error) is not ValueError or "setting an array element" not in str(error):

@@ -1,10 +1,11 @@
-"""Lists and dicts among the arguments: what the function did to them is done to the caller's when the call has succeeded.
+"""Lists and dicts among the arguments: what the function did to them is done to the caller's when the call has
+succeeded.
 
 The trace runs on copies of the argument's containers. Those that it changed, and those it returned, are
 remembered by their place in the arguments; a plan makes the new contents out of the results.
 
-Instances that the function has made, and containers that stand in several places of its result, are made by plans too: anew at every
-call, and once a call, so that what is one object in Python is one object here.
+Instances that the function has made, and containers that stand in several places of its result, are made by plans too:
+anew at every call, and once a call, so that what is one object in Python is one object here.
 """
 
 import array
@@ -16,7 +17,8 @@ from ..common.errors import UnsupportedError, message
 from ..guards.instances import attributes, blank, set_attributes
 
 CONTAINERS = (list, dict)
-COPIED = (set, collections.deque, collections.Counter, bytearray, array.array)  # copies of those that the trace has made are handed out
+# copies of those that the trace has made are handed out
+COPIED = (set, collections.deque, collections.Counter, bytearray, array.array)
 
 
 def items(container):
@@ -46,7 +48,8 @@ class Containers:
             self._visit(item, (*path, key))
 
     def plans(self, result):
-        """-> (leaves, plan of the result or None, [(path, plan)] of the changed containers); None where all is as pytrees have it."""
+        """-> (leaves, plan of the result or None, [(path, plan)] of the changed containers); None where all is as
+        pytrees have it."""
         changed = [x for x, before in self.held if _differs(items(x), before)]
         if not changed and not self._meets(result, set()):
             return None
@@ -80,7 +83,11 @@ class Containers:
             path = self.paths[id(x)]
             return lambda made, given: at(given, path)
         if self.is_made(x):
-            return self.once(x, self.queue if type(x) is collections.deque else self.copied if type(x) in COPIED else self.instance, leaves)
+            return self.once(
+                x,
+                self.queue if type(x) is collections.deque else self.copied if type(x) in COPIED else self.instance,
+                leaves,
+            )
         if type(x) in (list, dict):
             return self.once(x, self.contents, leaves)
         if type(x) is tuple:
@@ -158,7 +165,9 @@ class Containers:
         for x, before in self.held:
             if _differs(items(x), before):
                 text = f"{name} changes a {type(x).__name__} among its arguments, inside a transform"
-                raise UnsupportedError(message(text, None, "Return the new one: transforms see arrays and results alone."))
+                raise UnsupportedError(
+                    message(text, None, "Return the new one: transforms see arrays and results alone.")
+                )
 
 
 def _differs(now, before):

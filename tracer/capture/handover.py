@@ -1,8 +1,9 @@
 """Which object each array of a result is: an argument, an outside array, a view of one, or memory of the program's own.
 
-Where data decided that, the program gives a number, and the caller's side picks the object by it (`chosen`). A view whose place data
-decided is made by the caller's side at the place the program gives (`Located`). What cannot be told apart (`unsure`) is found by what
-it holds: a result that cannot be a view of any array that it might be of, for an element that is not there, is new.
+Where data decided that, the program gives a number, and the caller's side picks the object by it (`chosen`). A view
+whose place data decided is made by the caller's side at the place the program gives (`Located`). What cannot be told
+apart (`unsure`) is found by what it holds: a result that cannot be a view of any array that it might be of, for an
+element that is not there, is new.
 """
 
 import numpy as np
@@ -16,10 +17,11 @@ ARRAY, SCALAR = "array", "scalar"  # a Kind may also be a Python number: its typ
 
 
 class Out:
-    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself; what a Read finds ("outside").
+    """One result leaf: result `index` as `kind` ("value"), argument leaf `index` ("argument"), or `object` itself; what
+    a Read finds ("outside").
 
-    "chosen": of the Outs in `object`, the one whose number result `index` is. "unsure": result `index`, unless it may be a view of one of them.
-    chain: the views that lead from the result or argument to the leaf.
+    "chosen": of the Outs in `object`, the one whose number result `index` is. "unsure": result `index`, unless it may
+    be a view of one of them. chain: the views that lead from the result or argument to the leaf.
     """
 
     __slots__ = ("how", "kind", "index", "chain", "object")
@@ -46,8 +48,12 @@ class Located:
     def at(self, starts):
         """The key of NumPy's for these starts."""
         starts = iter(starts)
-        return tuple([k if n is None else slice(s := next(starts), s + n) if isinstance(k, slice) else next(starts) for k, n in self.key])
-
+        return tuple(
+            [
+                k if n is None else slice(s := next(starts), s + n) if isinstance(k, slice) else next(starts)
+                for k, n in self.key
+            ]
+        )
 
     def text(self, x, values):
         """For a reader: `values` are the names of the program's results."""
@@ -130,7 +136,11 @@ class Handover:
                 same = value is None or isinstance(x, Lit) and isinstance(value, Lit) and x.value == value.value
                 value = x if same else select_whole(self.trace.bring(test), x, value)
             return value
-        others = [s for s in memories(storage) if s is not storage and self.visible(s)] if isinstance(storage, UnknownAlias) else []
+        others = (
+            [s for s in memories(storage) if s is not storage and self.visible(s)]
+            if isinstance(storage, UnknownAlias)
+            else []
+        )
         option = Unsure(storage, chain, others) if others else (storage, chain) if self.visible(storage) else None
         at = next((n for n, o in enumerate(self.options) if same_option(o, option)), None)
         if at is None:
@@ -143,7 +153,8 @@ class Handover:
         return storage.origin is not None or type(storage) is not Plain and len(self.shown.get(storage, ())) > 1
 
     def existing(self, storage, chain, frozen=()):
-        """A view of an argument, of an outside array, or of a memory that several results show; one Out for one view."""
+        """A view of an argument, of an outside array, or of a memory that several results show; one Out for one
+        view."""
         key = storage, *map(id, chain)
         if key not in self.views:
             self.views[key] = self.view(storage, (*[self.located(step) for step in chain], *frozen))
@@ -168,7 +179,11 @@ class Handover:
     def own(self, x):
         """An array that nobody else sees."""
         chain = x.chain
-        if any(isinstance(s, Repeat) for s in chain) and type(x.storage) not in (AliasSet, UnknownAlias) and not dynamic(chain):
+        if (
+            any(isinstance(s, Repeat) for s in chain)
+            and type(x.storage) not in (AliasSet, UnknownAlias)
+            and not dynamic(chain)
+        ):
             return Out("value", ARRAY, self.add(self.trace.bring(x.storage.value)), chain)
         return Out("value", ARRAY, self.add(x.value), () if x.writeable else (FREEZE,))
 
@@ -188,7 +203,8 @@ def same_option(a, b):
 
 
 def ambiguous(outs, values, leaves, after):
-    """Whether a result may be, by what it holds, a view of an array that it might be of. after: argument -> what it will hold."""
+    """Whether a result may be, by what it holds, a view of an array that it might be of. after: argument -> what it
+    will hold."""
     for out in outs:
         for part in out.object if out.how == "chosen" else (out,):
             if part.how != "unsure" or out.how == "chosen" and out.object[int(values[out.index])] is not part:

@@ -22,9 +22,14 @@ class Wraps(Exception):
 
 
 def narrows(func):
-    """Whether 64 bits may be too many: NumPy refuses, by value, what does not fit a narrow dtype; and powers and shifts may need more."""
+    """Whether 64 bits may be too many: NumPy refuses, by value, what does not fit a narrow dtype; and powers and shifts
+    may need more."""
     for e in func.eqns:
-        if e.op.name in ("cast", "pow", "shift_left", "shift_right") and e.operands[0].type is INT64 and e.results[0].type.kind in "iu":
+        if (
+            e.op.name in ("cast", "pow", "shift_left", "shift_right")
+            and e.operands[0].type is INT64
+            and e.results[0].type.kind in "iu"
+        ):
             return True
     return any(narrows(r) for e in func.eqns for r in e.regions())
 
@@ -39,7 +44,8 @@ def fit(func, ints):
 
 
 def run(func, known):
-    """The intervals of the results, None for those that are no ints of Python's; `known` maps values to intervals, and is filled."""
+    """The intervals of the results, None for those that are no ints of Python's; `known` maps values to intervals, and
+    is filled."""
     for e in func.eqns:
         found = [interval(x, known) for x in e.operands]
         if e.op.name in REGIONS:
@@ -115,12 +121,21 @@ def call(e, found):
 def loop(e, found):
     attrs = e.attrs
     limit, fixed, state = groups(found, test=attrs["test"], trips=attrs["trips"], carried=attrs["carried"])
-    counter = (0, attrs["trips"] if attrs["trips"] is not None else size(limit[0]) if limit and limit[0] not in (None, GROWING) else LARGEST)
+    counter = (
+        0,
+        attrs["trips"]
+        if attrs["trips"] is not None
+        else size(limit[0])
+        if limit and limit[0] not in (None, GROWING)
+        else LARGEST,
+    )
     while True:
         if attrs["test"] is not None:
             run(attrs["test"], given(attrs["test"].params, [counter, *fixed, *state]))
         after = run(attrs["body"], given(attrs["body"].params, [counter, *fixed, *state]))
-        wider = [None if a is None or b is None else a if interval_within(b, a) else GROWING for a, b in zip(state, after)]
+        wider = [
+            None if a is None or b is None else a if interval_within(b, a) else GROWING for a, b in zip(state, after)
+        ]
         if wider == list(state):
             return state
         state = wider

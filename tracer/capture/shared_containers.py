@@ -1,7 +1,8 @@
 """Lists and dicts that are met twice: the same one at two places of the arguments, or among the arguments and outside.
 
-Which places of the arguments hold one container is part of a call's signature (`sharing`), and the trace sees one container there (`share`).
-One that the trace also meets outside is two to it: where that could tell, such a call runs as plain Python.
+Which places of the arguments hold one container is part of a call's signature (`sharing`), and the trace sees one
+container there (`share`). One that the trace also meets outside is two to it: where that could tell, such a call runs
+as plain Python.
 """
 
 import collections
@@ -19,7 +20,8 @@ def children(x):
 
 
 def found(x, path=()):
-    """Yield (path, container) of the lists and dicts within the pair (args, kwargs), in order; what is met again is not entered again."""
+    """Yield (path, container) of the lists and dicts within the pair (args, kwargs), in order; what is met again is not
+    entered again."""
     todo, seen = [(path, x)], set()
     while todo:
         path, x = todo.pop()
@@ -32,7 +34,8 @@ def found(x, path=()):
 
 
 def sharing(args, kwargs, tree):
-    """((path, path where the same container was met before), ...) of a call; `tree` tells soonest that there can be none."""
+    """((path, path where the same container was met before), ...) of a call; `tree` tells soonest that there can be
+    none."""
     if tree.num_nodes - tree.num_leaves <= FEWEST:
         return ()
     first, out = {}, []
@@ -71,15 +74,22 @@ def share(given, pairs):
 
 
 def tells(captured):
-    """Whether a trace would have been another, were two of its containers one: it changed one, gave one back, or asked which it is."""
-    return captured.given is not None or bool(captured.stores) or captured.outside is None or captured.outside.identified
+    """Whether a trace would have been another, were two of its containers one: it changed one, gave one back, or asked
+    which it is."""
+    return (
+        captured.given is not None or bool(captured.stores) or captured.outside is None or captured.outside.identified
+    )
 
 
 def outer_reads(captured):
     """The Reads of lists and dicts outside that must not be among the arguments."""
     if captured.outside is None or not tells(captured):
         return []
-    return [read for read in captured.outside.reads.values() if type(read.value) in REACHED and read.kind not in ("contents", "state")]
+    return [
+        read
+        for read in captured.outside.reads.values()
+        if type(read.value) in REACHED and read.kind not in ("contents", "state")
+    ]
 
 
 def meet(given, reads):
@@ -89,7 +99,8 @@ def meet(given, reads):
 
 
 def tests(built, count, pairs, reads, named, written):
-    """Python conditions: that containers in the arguments are shared as `pairs` say; that none is what a Read finds. None: too many.
+    """Python conditions: that containers in the arguments are shared as `pairs` say; that none is what a Read finds.
+    None: too many.
 
     built: (text, containers) of the arguments, of which the first `count` are positional; written: the text of a key.
     """

@@ -61,14 +61,33 @@ def kind_for(leaf, name):
             else "Convert it before the call, for example x.astype(np.float64)."
         )
         raise UnsupportedError(
-            message(f"argument {name} is an array of dtype {dtype}, shape {leaf.shape}; known dtypes are {', '.join(SHORT)}", None, hint)
+            message(
+                f"argument {name} is an array of dtype {dtype}, shape {leaf.shape}; known dtypes are "
+                f"{', '.join(SHORT)}",
+                None,
+                hint,
+            )
         )
     if isinstance(leaf, np.ndarray) and type(leaf) is not np.ndarray:
-        raise UnsupportedError(message(f"argument {name} is a {type(leaf).__name__}; only plain ndarrays are captured", None, "Pass np.asarray(x)."))
-    if isinstance(leaf, np.ulonglong) and np.ulonglong is not np.uint64:  # of its dtype, but not its type: no argument of XLA's
+        raise UnsupportedError(
+            message(
+                f"argument {name} is a {type(leaf).__name__}; only plain ndarrays are captured",
+                None,
+                "Pass np.asarray(x).",
+            )
+        )
+    if (
+        isinstance(leaf, np.ulonglong) and np.ulonglong is not np.uint64
+    ):  # of its dtype, but not its type: no argument of XLA's
         raise UnsupportedError(message(f"argument {name} is a number of np.ulonglong", None, "Pass np.uint64(x)."))
     if leaf.ndim > MOST:
-        raise UnsupportedError(message(f"argument {name} has {leaf.ndim} axes; at most {MOST} are captured", None, "Join axes with x.reshape(...)."))
+        raise UnsupportedError(
+            message(
+                f"argument {name} has {leaf.ndim} axes; at most {MOST} are captured",
+                None,
+                "Join axes with x.reshape(...).",
+            )
+        )
     readonly = not leaf.flags.writeable if isinstance(leaf, np.ndarray) else True
     return Kind(Tensor(tuple(leaf.shape), dtype), kind, readonly, name)
 

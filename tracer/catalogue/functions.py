@@ -1,4 +1,5 @@
-"""One call or more of every public name of `np`, on the operands of `run.operands`; a line of several names begins with `name:`."""
+"""One call or more of every public name of `np`, on the operands of `run.operands`; a line of several names begins with
+`name:`."""
 
 UFUNCS = """
 np.abs(x)

@@ -1,4 +1,5 @@
-"""Calls of NumPy's names beside functions of elements, axes and shapes: mathematics, types, iteration, and what the host does; see `functions`."""
+"""Calls of NumPy's names beside functions of elements, axes and shapes: mathematics, types, iteration, and what the
+host does; see `functions`."""
 
 
 

@@ -1,4 +1,5 @@
-"""One call or more of every method and attribute of arrays and ufuncs, and of every name of np.linalg, np.fft, np.emath, np.random and others."""
+"""One call or more of every method and attribute of arrays and ufuncs, and of every name of np.linalg, np.fft,
+np.emath, np.random and others."""
 
 METHODS = """
 x.T

@@ -10,41 +10,48 @@ STANDING = pathlib.Path(__file__).with_name("standing.csv")
 ORDER = ("captured", "bounded", "static", "host", "refused", "fallback")
 TITLES = {
     "ufuncs": "Ufuncs", "reductions": "Reductions, sums and statistics", "shapes": "Shapes", "creation": "Creation",
-    "choosing": "Choosing, sorting and sets", "mathematics": "Mathematics", "types": "Types and questions about them", "walking": "Walking",
-    "host": "Text, files, dates and settings", "methods": "ndarray: methods and attributes", "ufunc": "ufunc: methods and attributes",
-    "linalg": "np.linalg", "fft": "np.fft", "lib": "np.emath and np.lib", "random": "np.random: functions, and methods of a Generator",
+    "choosing": "Choosing, sorting and sets", "mathematics": "Mathematics", "types":
+        "Types and questions about them", "walking": "Walking",
+    "host": "Text, files, dates and settings", "methods": "ndarray: methods and attributes",
+    "ufunc": "ufunc: methods and attributes",
+    "linalg": "np.linalg", "fft": "np.fft", "lib": "np.emath and np.lib",
+    "random": "np.random: functions, and methods of a Generator",
     "elsewhere": "Other modules, by examples",
 }  # fmt: skip
 HEAD = """# NumPy's names on traced values
 
-Written by `python -m wengert numpy > docs/numpy.md`, which calls every example below in a compiled function, twice, on other
-numbers of the same types, and looks what happened; `tests/tracer/numpy_api/test_numpy_table.py` compares each with NumPy in value, dtype, shape, type
-and changed arguments, and this page with what the examples give.
+Written by `python -m wengert numpy > docs/numpy.md`, which calls every example below in a compiled function, twice,
+on other numbers of the same types, and looks what happened; `tests/tracer/numpy_api/test_numpy_table.py` compares
+each with NumPy in value, dtype, shape, type and changed arguments, and this page with what the examples give.
 
 - **captured**: a part of the program; where a choice on data decides a type or a length, by value.
 - **bounded**: captured, with a length that data decides; returned, it is NumPy's array.
 - **static**: takes no numbers, or answers from types and shapes alone: it runs while tracing, at no cost later.
-- **host**: drawn by NumPy's own generator on the host, before or while the program runs, in order; it has no derivative.
+- **host**: drawn by NumPy's own generator on the host, before or while the program runs, in order; it has no
+  derivative.
 - **refused**: raises, with the line, the reason, and what to write instead.
 
-The operands are `x` f64[3,4], `p` f64[3,4] above one, `h` f64[3,4] within one, `a` f64[3,3] positive definite, `t` f64[2,2,2], `y` f64[4],
-`v` f64[6], `z` c128[4], `i` i64[3], `n` i64[6], `u` u8[2], `b` bool[4], `s` f64[], `k` i64[], `d` dates, `rng` a Generator: all of them arguments
-of the compiled function, so known only when it runs.
+The operands are `x` f64[3,4], `p` f64[3,4] above one, `h` f64[3,4] within one, `a` f64[3,3] positive definite, `t`
+f64[2,2,2], `y` f64[4], `v` f64[6], `z` c128[4], `i` i64[3], `n` i64[6], `u` u8[2], `b` bool[4], `s` f64[], `k` i64[],
+`d` dates, `rng` a Generator: all of them arguments of the compiled function, so known only when it runs.
 """
 STANDS = """
-JAX and torch are given the same expressions, by `benchmarks/numpy_surface.py`: {versions}. For JAX, `np` is `jax.numpy` under `jax.jit`, with
-64 bits on, and methods are those of its arrays; for torch, the function of NumPy arrays is compiled as it stands by `torch.compile(fullgraph=True)`.
-**yes**: the same values, shapes and dtypes; **dtype**: the same values of another dtype; **other**: other values, shapes or effects (such as
-an argument that should have changed and did not); **no**: it raises, or there is no such name; **plain**: torch captured nothing of it.
+JAX and torch are given the same expressions, by `benchmarks/numpy_surface.py`: {versions}. For JAX, `np` is
+`jax.numpy` under `jax.jit`, with 64 bits on, and methods are those of its arrays; for torch, the function of NumPy
+arrays is compiled as it stands by `torch.compile(fullgraph=True)`.
+**yes**: the same values, shapes and dtypes; **dtype**: the same values of another dtype; **other**: other values,
+shapes or effects (such as an argument that should have changed and did not); **no**: it raises, or there is no such
+name; **plain**: torch captured nothing of it.
 """
 
 TESTS = """
 ## NumPy's own tests
 
-`python benchmarks/numpy_tests.py` runs the test files of the installed NumPy with every computation in them compiled. Of the tests that
-compute on arrays of numbers and pass plainly, how many pass with everything captured (**whole**), how many with something refused by an error
-of ours or run as plain Python with a warning (**aloud**), and how many do not pass, or compute something else (**wrong**); then those that pass
-once one documented difference is mended (warnings, order in memory, words of exceptions). NumPy 2.4.6, generated NumPy; XLA where it says so.
+`python benchmarks/numpy_tests.py` runs the test files of the installed NumPy with every computation in them compiled.
+Of the tests that compute on arrays of numbers and pass plainly, how many pass with everything captured (**whole**),
+how many with something refused by an error of ours or run as plain Python with a warning (**aloud**), and how many do
+not pass, or compute something else (**wrong**); then those that pass once one documented difference is mended
+(warnings, order in memory, words of exceptions). NumPy 2.4.6, generated NumPy; XLA where it says so.
 
 | file | whole | aloud | wrong | documented |
 |---|---|---|---|---|
@@ -57,11 +64,13 @@ once one documented difference is mended (warnings, order in memory, words of ex
 | test_indexing, XLA | 60 | 28 | 0 | 7 |
 | test_numeric, XLA | 247 | 38 | 5 | 10 |
 
-test_umath has four tests more, test_einsum three, test_numeric under XLA two, and test_linalg and test_indexing one, that took longer than
-they were given. Wrong under XLA are four that look at the order in memory of what np.ones_like and its like make, which is row-major, and one
-with a scalar of np.ulonglong; such scalars are refused with words by now.
-Aloud are dtypes beyond numbers (object, structured, text, dates, long double, long long, other byte orders), subclasses of ndarray,
-`np.vectorize`, arrays of more axes than are captured, views as a dtype of another width, and writes between overlapping arguments.
+test_umath has four tests more, test_einsum three, test_numeric under XLA two, and test_linalg and test_indexing one,
+that took longer than they were given. Wrong under XLA are four that look at the order in memory of what np.ones_like
+and its like make, which is row-major, and one with a scalar of np.ulonglong; such scalars are refused with words by
+now.
+Aloud are dtypes beyond numbers (object, structured, text, dates, long double, long long, other byte orders),
+subclasses of ndarray, `np.vectorize`, arrays of more axes than are captured, views as a dtype of another width, and
+writes between overlapping arguments.
 """
 
 
@@ -69,9 +78,18 @@ def page_text(seen=None):
     """The text of the page, of [(Example, Seen)]."""
     seen = seen or [(e, run.seen(e)) for e in run.examples()]
     versions, standing = stands()
-    lines = [HEAD, STANDS.format(versions=versions).lstrip("\n") if standing else "", *counted(seen, standing), TESTS.rstrip("\n")]
+    lines = [
+        HEAD,
+        STANDS.format(versions=versions).lstrip("\n") if standing else "",
+        *counted(seen, standing),
+        TESTS.rstrip("\n"),
+    ]
     for section in dict.fromkeys(e.section for e, _ in seen):
-        lines += [f"\n## {TITLES[section]}\n", "| name | status | example | JAX | torch | |", "|---|---|---|---|---|---|"]
+        lines += [
+            f"\n## {TITLES[section]}\n",
+            "| name | status | example | JAX | torch | |",
+            "|---|---|---|---|---|---|",
+        ]
         lines += [row(e, s, standing.get(e.text, ("", ""))) for e, s in seen if e.section == section]
     lines += ["\n## Refused, and why\n", *refusals(seen)]
     return "\n".join(lines) + "\n"
@@ -113,7 +131,9 @@ def counted(seen, standing):
 def group(name):
     """`np`, or the module or class a name is of."""
     home, _, _ = name.rpartition(".")
-    return home if home in ("np", "np.linalg", "np.fft", "np.emath", "np.random", "ndarray", "ufunc", "Generator") else "others"
+    return home if home in (
+        "np", "np.linalg", "np.fft", "np.emath", "np.random", "ndarray", "ufunc", "Generator",
+    ) else "others"
 
 
 def refusals(seen):

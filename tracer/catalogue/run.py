@@ -41,7 +41,8 @@ class Example:
 
 @dataclass(frozen=True)
 class Seen:
-    """What became of an example: its status, the reason where it was refused, and what its two calls left, as `plain`."""
+    """What became of an example: its status, the reason where it was refused, and what its two calls left, as
+    `plain`."""
 
     status: str
     reason: str
@@ -53,9 +54,12 @@ def operands(other=False):
     x = np.array([[0.5, -1.0, 2.25, 0.75], [-0.5, 3.0, 1.5, -2.0], [1.25, 0.25, -0.75, 4.0]])
     a = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
     given = {
-        "x": x, "h": x / 5, "p": abs(x) + 1.25, "a": a, "y": np.array([2.0, -1.5, 0.5, 3.0]), "v": np.array([0.5, -1.0, 2.0, 1.5, -0.25, 0.75]),
-        "t": np.arange(8.0).reshape(2, 2, 2), "s": np.float64(1.25), "k": np.int64(2), "i": np.array([2, 0, 1]), "n": np.array([0, 3, 1, 3, 2, 0]),
-        "b": np.array([True, False, True, True]), "u": np.array([5, 9], np.uint8), "z": np.array([1 + 2j, -0.5j, 3.0, -1 + 1j]),
+        "x": x, "h": x / 5, "p": abs(x) + 1.25, "a": a, "y": np.array([2.0, -1.5, 0.5, 3.0]),
+        "v": np.array([0.5, -1.0, 2.0, 1.5, -0.25, 0.75]),
+        "t": np.arange(8.0).reshape(2, 2, 2), "s": np.float64(1.25), "k": np.int64(2), "i": np.array([2, 0, 1]),
+        "n": np.array([0, 3, 1, 3, 2, 0]),
+        "b": np.array([True, False, True, True]), "u": np.array([5, 9], np.uint8),
+        "z": np.array([1 + 2j, -0.5j, 3.0, -1 + 1j]),
         "d": np.array(["2020-01-01", "2020-01-06"], "M8[D]"), "rng": np.random.default_rng(5),
     }  # fmt: skip
     if other:
@@ -98,7 +102,9 @@ def names():
 
     modules = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.emath": np.emath, "np.random": np.random}
     classes = {"ndarray": np.ndarray, "ufunc": np.ufunc, "Generator": np.random.Generator}
-    return set().union(*(public(m, of, False) for of, m in modules.items()), *(public(c, of, True) for of, c in classes.items()))
+    return set().union(
+        *(public(m, of, False) for of, m in modules.items()), *(public(c, of, True) for of, c in classes.items())
+    )
 
 
 def here(name):

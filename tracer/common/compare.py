@@ -11,7 +11,8 @@ TOLERANCE = {8: 1e-9, 4: 1e-4, 2: 2e-2, 1: 0.5}  # by bytes of a real number, re
 def kinds_differ(x, y):
     """How the Python type, dtype or shape of two leaves differs, in words; None where they do not.
 
-    A Python number and NumPy's scalar of it are taken for one: where data chooses between them, the program has NumPy's.
+    A Python number and NumPy's scalar of it are taken for one: where data chooses between them, the program has
+    NumPy's.
     """
     x, y = (PYTHON[type(v)](v) if type(v) in PYTHON else v for v in (x, y))
     if type(x) is not type(y):

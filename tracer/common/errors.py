@@ -12,7 +12,21 @@ import numpy as np
 
 from ...ir.source import Source
 
-SPELLED = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, np.dtype, range, slice, type(Ellipsis))
+SPELLED = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    np.ndarray,
+    np.generic,
+    np.dtype,
+    range,
+    slice,
+    type(Ellipsis),
+)
 BRACKETS: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")"), set: ("{", "}"), dict: ("{", "}")}
 HOME = __name__.partition(".")[0]
 
@@ -28,7 +42,11 @@ def _shown(x: Any, most: int) -> str:
     if kind in SPELLED or issubclass(kind, np.generic) or kind.__module__.partition(".")[0] == HOME:
         return repr(x)
     if kind in (list, tuple, set, dict) and len(x) <= most:
-        inside = [f"{shown(k, most)}: {shown(v, most)}" for k, v in x.items()] if kind is dict else [shown(v, most) for v in x]
+        inside = (
+            [f"{shown(k, most)}: {shown(v, most)}" for k, v in x.items()]
+            if kind is dict
+            else [shown(v, most) for v in x]
+        )
         first, last = BRACKETS[kind]
         return f"{first}{', '.join(inside)}{',' if kind is tuple and len(x) == 1 else ''}{last}"
     if isinstance(x, type):
@@ -83,7 +101,8 @@ class RuleError(DerivativeError, NotImplementedError):
 
 
 class CheckError(WengertError, AssertionError):
-    """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a `rule`. The message says where."""
+    """Two things that are to be one differ: compiled and plain Python under `jit(check=True)`, or the sides of a
+    `rule`. The message says where."""
 
 
 class Fallback(UserWarning):
@@ -94,7 +113,9 @@ def message(situation: str, source: Source | None = None, instead: str | None = 
     """One screen: the situation, the user's file, line and text, and the spelling that works."""
     lines = [situation]
     if source is not None:
-        lines.append(f"  at {os.path.relpath(source.file) if os.path.isabs(source.file) else source.file}:{source.line}")
+        lines.append(
+            f"  at {os.path.relpath(source.file) if os.path.isabs(source.file) else source.file}:{source.line}"
+        )
         text = linecache.getline(source.file, source.line).strip()
         if text:
             lines.append(f"    {text}")

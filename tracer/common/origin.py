@@ -7,7 +7,9 @@ from .frames import internal
 
 STDLIB = tuple({sysconfig.get_path(k) + os.sep for k in ("stdlib", "platstdlib")})
 SITE = tuple({sysconfig.get_path(k) + os.sep for k in ("purelib", "platlib")})
-LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in ("numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest"))
+LIBRARIES = tuple(os.path.join(site, name) for site in SITE for name in (
+    "numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "pytest", "_pytest",
+))
 HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class made in Python
 _users = {}  # file -> bool
 
@@ -28,5 +30,6 @@ def is_user_file(file):
 
 
 def is_builtin(kind):
-    """Whether a type is Python's own. Classes made by `exec` in a namespace without a name say so too, but they live on the heap."""
+    """Whether a type is Python's own. Classes made by `exec` in a namespace without a name say so too, but they live on
+    the heap."""
     return kind.__module__ == "builtins" and not kind.__flags__ & HEAP

@@ -1,7 +1,8 @@
-"""A line on the terminal while a call waits for the compiler longer than a second: what is done, how large the program is, how long it has taken.
+"""A line on the terminal while a call waits for the compiler longer than a second: what is done, how large the program
+is, how long it has taken.
 
-Written to stderr if that is a terminal, and wiped when the program is there, before it runs; WENGERT_PROGRESS=0 turns it off. Elsewhere nothing
-is written, and no thread is begun.
+Written to stderr if that is a terminal, and wiped when the program is there, before it runs; WENGERT_PROGRESS=0 turns
+it off. Elsewhere nothing is written, and no thread is begun.
 """
 
 import contextlib
@@ -41,7 +42,9 @@ class ProgressLine:
     def text(self):
         count = self.count() if callable(self.count) else self.count
         size = f", {count} equation{'s' * (count != 1)}" if count is not None else ""
-        return f"{self.name}: {self.phase}{size}, {time.perf_counter() - self.begun:.1f} s"[: shutil.get_terminal_size().columns - 1]
+        return f"{self.name}: {self.phase}{size}, {time.perf_counter() - self.begun:.1f} s"[
+            : shutil.get_terminal_size().columns - 1
+        ]
 
     def hide(self):
         """Wipe it, until there is another phase."""
@@ -59,7 +62,10 @@ class ProgressLine:
 
 def wanted():
     """Whether there is a terminal to write to."""
-    off = os.environ.get("WENGERT_PROGRESS", "").lower() in ("0", "off", "no", "false") or os.environ.get("TERM") == "dumb"
+    off = (
+        os.environ.get("WENGERT_PROGRESS", "").lower() in ("0", "off", "no", "false")
+        or os.environ.get("TERM") == "dumb"
+    )
     try:
         return not off and sys.stderr is not None and sys.stderr.isatty()
     except ValueError:  # closed

@@ -19,7 +19,8 @@ def path_text(path):
 
 
 def map(function, tree, *others):
-    """The containers of `tree` around what `function` gives for its leaves and those of the others, dicts in the order of `tree`."""
+    """The containers of `tree` around what `function` gives for its leaves and those of the others, dicts in the order
+    of `tree`."""
     return _reorder(tree_util.tree_map(function, tree, *others), key_order(tree))
 
 
@@ -38,7 +39,8 @@ def unflatten(tree, leaves, order=None):
 
 
 def key_order(x):
-    """The insertion orders of the dicts in x, or None where sorting the keys changes nothing: jax sorts them, NumPy programs do not."""
+    """The insertion orders of the dicts in x, or None where sorting the keys changes nothing: jax sorts them, NumPy
+    programs do not."""
     if type(x) in DICTS:
         inside = {k: key_order(v) for k, v in x.items()}
         try:

@@ -17,7 +17,8 @@ class NameLine(NamedTuple):
 
 
 class Names(NamedTuple):
-    """loads: [(kind, name, Line, attributes read straight from it)]; stores: the globals and outer cells assigned to."""
+    """loads: [(kind, name, Line, attributes read straight from it)]; stores: the globals and outer cells assigned
+    to."""
 
     loads: tuple
     stores: tuple
@@ -36,7 +37,9 @@ def names(code):
             if ins.opname in SILENT:
                 continue
             if ins.opname in GLOBALS or ins.opname in CELLS and name in outer:
-                last = loads.setdefault(("global" if ins.opname in GLOBALS else "cell", name), (NameLine(sub.co_filename, line), {}))[1]
+                last = loads.setdefault(
+                    ("global" if ins.opname in GLOBALS else "cell", name), (NameLine(sub.co_filename, line), {})
+                )[1]
                 continue
             if ins.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
                 last = last.setdefault(name, {})
@@ -53,5 +56,6 @@ def codes(code):
     """A code object and those of the functions in it."""
     yield code
     for const in code.co_consts:
-        if isinstance(const, types.CodeType) and const.co_name != "__annotate__":  # which is not run for what the function does
+        # which is not run for what the function does
+        if isinstance(const, types.CodeType) and const.co_name != "__annotate__":
             yield from codes(const)

@@ -56,7 +56,8 @@ def covered(shape, extents, axes=None):
 
 
 def harmless(x, fill, axes=None):
-    """The value of a Bounded, `fill` in place of its junk: so that neither it nor a derivative there can spoil anything."""
+    """The value of a Bounded, `fill` in place of its junk: so that neither it nor a derivative there can spoil
+    anything."""
     value, mask = x.array.value, valid(x, axes)
     if mask is True:
         return value
@@ -83,8 +84,14 @@ def broadcastable(have, want, error=None):
     if same is not True:
         one = either(compare("eq", have, 1), compare("eq", want, 1))
         text = "an axis whose length the data decides has one element here, to be repeated along another"
-        require(either(same, negated(one)), UnsupportedError, message(text, locate(), "Write x[0] where one element is meant."))
-        agree(have, want, "operands could not be broadcast together: their lengths, which the data decides, differ", error)
+        require(
+            either(same, negated(one)),
+            UnsupportedError,
+            message(text, locate(), "Write x[0] where one element is meant."),
+        )
+        agree(
+            have, want, "operands could not be broadcast together: their lengths, which the data decides, differ", error
+        )
 
 
 # -- moving ----------------------------------------------------------------------------------------
@@ -116,7 +123,8 @@ def compacted(x, axis, mask):
 
 
 def placed(x, axis, extent, target, size):
-    """The value x, whose elements along an axis lie as `extent` says, with them as `target` says on an axis of `size`."""
+    """The value x, whose elements along an axis lie as `extent` says, with them as `target` says on an axis of
+    `size`."""
     n = x.type.shape[axis]
     if identical(extent, target) and n == size:
         return x
@@ -204,7 +212,11 @@ def met(operands, fill=None, error=None):
     own = [list(extents) for _, extents in described]
     extents = []
     for back in range(max(len(shape) for shape, _ in described), 0, -1):
-        entries = [(i, len(shape) - back, shape[-back], ext[-back]) for i, (shape, ext) in enumerate(described) if len(shape) >= back]
+        entries = [
+            (i, len(shape) - back, shape[-back], ext[-back])
+            for i, (shape, ext) in enumerate(described)
+            if len(shape) >= back
+        ]
         if all(extent is None for *_, extent in entries):
             extents.append(None)
             continue

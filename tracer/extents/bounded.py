@@ -1,4 +1,5 @@
-"""`Bounded`: an array of static shape of which only a part, that the running program decides, is the array the user sees.
+"""`Bounded`: an array of static shape of which only a part, that the running program decides, is the array the user
+sees.
 
 Along an axis the part is a `Span` (a window, in the coordinates of the array it was cut from, so that
 cutting costs nothing) or what a mask has `Chosen`. What lies outside is junk: it may be NaN, it is never
@@ -103,14 +104,20 @@ class BoundedArray(Traced):
         return self.size * self.itemsize
 
     def __len__(self):
-        raise ConcretizationError(message(f"{self!r} has a length known only when the program runs", locate(), "Write x.shape[0]."))
+        raise ConcretizationError(
+            message(f"{self!r} has a length known only when the program runs", locate(), "Write x.shape[0].")
+        )
 
     def __iter__(self):
-        text = f"{self!r} is iterated over outside a `for` statement, and its length is known only when the program runs"
+        text = (
+            f"{self!r} is iterated over outside a `for` statement, and its length is known only when the program runs"
+        )
         raise ConcretizationError(message(text, locate(), "Use np.sum(x) and its like, or a `for` statement."))
 
     def __bool__(self):
-        raise ValueError(message("the truth value of an array is ambiguous", locate(), "Use x.any(), x.all() or len(x) > 0."))
+        raise ValueError(
+            message("the truth value of an array is ambiguous", locate(), "Use x.any(), x.all() or len(x) > 0.")
+        )
 
     def __array__(self, dtype=None, copy=None):
         raise ConcretizationError(message(f"{self!r} became a plain ndarray", locate(), SPELLING))
@@ -152,13 +159,17 @@ def refused(name, x):
 
 
 def _flatten(x):
-    return (x.array, *(leaf for e in x.extents if e is not None for leaf in e.leaves)), tuple([e and e.kind for e in x.extents])
+    return (x.array, *(leaf for e in x.extents if e is not None for leaf in e.leaves)), tuple(
+        [e and e.kind for e in x.extents]
+    )
 
 
 def _unflatten(kinds, leaves):
     array, *rest = leaves
     rest = iter(rest)
-    extents = [None if k is None else {"span": SpanExtent, "chosen": MaskExtent}[k](next(rest), next(rest)) for k in kinds]
+    extents = [
+        None if k is None else {"span": SpanExtent, "chosen": MaskExtent}[k](next(rest), next(rest)) for k in kinds
+    ]
     if isinstance(array, Traced) or not hasattr(array, "shape"):
         return BoundedArray(array, extents)
     for axis, e in enumerate(extents):
@@ -166,7 +177,8 @@ def _unflatten(kinds, leaves):
         if isinstance(e, SpanExtent):
             array = array[*lead, int(e.start) : int(e.start) + int(e.length)]
         elif e is not None and isinstance(array, np.ndarray):
-            array = array.take(np.asarray(e.mask).nonzero()[0], axis)  # less than half of what NumPy takes for an index that is a mask
+            # less than half of what NumPy takes for an index that is a mask
+            array = array.take(np.asarray(e.mask).nonzero()[0], axis)
         elif e is not None:
             array = array[*lead, np.asarray(e.mask)]
     return array
@@ -176,11 +188,16 @@ pytree.register(BoundedArray, _flatten, _unflatten)
 
 
 def room_for(count):
-    """(room, extent) of an axis of this length, an integer that data decides: what is known to bound it, if that is little, else the
-    next power of two, taken by value; no extent where neither can be. So few traces do for all lengths."""
+    """(room, extent) of an axis of this length, an integer that data decides: what is known to bound it, if that is
+    little, else the next power of two, taken by value; no extent where neither can be. So few traces do for all
+    lengths."""
     low, high = interval(count) or (0, numbers.FAR)
     if high > LITTLE:
-        power = contents(OPS["reduce_sum"](cast_to(OPS["gt"](spread_to(count, (BITS,)), constant_of(2 ** np.arange(BITS))), INDEX), axes=(0,)))
+        power = contents(
+            OPS["reduce_sum"](
+                cast_to(OPS["gt"](spread_to(count, (BITS,)), constant_of(2 ** np.arange(BITS))), INDEX), axes=(0,)
+            )
+        )
         if power is None or power == BITS:
             return 0, None
         high = 2**power

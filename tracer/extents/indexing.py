@@ -1,4 +1,5 @@
-"""`x[key]` and `x[key] = v` where the key or the array has extents: masks select, arrays of indices gather and scatter."""
+"""`x[key]` and `x[key] = v` where the key or the array has extents: masks select, arrays of indices gather and
+scatter."""
 
 import numpy as np
 
@@ -92,7 +93,11 @@ def fitted(value, type, extents):
         if same is not True:
             if extent is not None:
                 repeated = "one element, whose number the data decides, is stored into several places"
-                require(either(same, negated(compare("eq", have, 1))), UnsupportedError, message(repeated, locate(), "Write x[0]."))
+                require(
+                    either(same, negated(compare("eq", have, 1))),
+                    UnsupportedError,
+                    message(repeated, locate(), "Write x[0]."),
+                )
             require(same, ShapeError if same is False else ValueError, message(text, locate()))
         v = moved(v, axis, extent, m, target)
     return spread_to(v, type.shape)
@@ -134,7 +139,9 @@ class Selection:
 
     def __init__(self, window, mask, axis):
         self.window, self.axis, depth = window, axis, mask.ndim
-        self.array, extents = (window.array, window.extents) if type(window) is BoundedArray else (window, (None,) * window.ndim)
+        self.array, extents = (
+            (window.array, window.extents) if type(window) is BoundedArray else (window, (None,) * window.ndim)
+        )
         self.shape = self.array.shape
         self.old = self.array.value
         places, here = self.shape[axis : axis + depth], extents[axis : axis + depth]
@@ -173,12 +180,17 @@ class Places:
 def places(mask):
     mask = mask if isinstance(mask, Traced) else np.asarray(mask)
     if isinstance(mask, Traced) and not mask.ndim:
-        raise UnsupportedError(message("a single bool, which the data decides, stands beside an array in one index", locate(), "Write an `if`."))
+        raise UnsupportedError(
+            message(
+                "a single bool, which the data decides, stands beside an array in one index", locate(), "Write an `if`."
+            )
+        )
     return [Places(i, n) for i, n in zip(np.nonzero(mask if mask.ndim else np.reshape(mask, 1)), mask.shape or (None,))]
 
 
 def partly(x, key):
-    """The slices and new axes of a key done -> (window, the rest of the key, one entry an axis), masks as the places where they hold."""
+    """The slices and new axes of a key done -> (window, the rest of the key, one entry an axis), masks as the places
+    where they hold."""
     key = [p for k in key for p in (places(k) if is_mask(k) else [k])]
     full = expanded(key, x.ndim + sum(type(k) is Places and k.n is None for k in key))
     window, rest, axis = [], [], 0
@@ -197,7 +209,8 @@ class Gather:
     """window[key] with integers and arrays of them in the key: as plain arrays, those of junk pointing at element 0."""
 
     def __init__(self, window, key):
-        self.array, extents = (window.array, window.extents) if type(window) is BoundedArray else (window, (None,) * window.ndim)
+        self.array, extents = (window.array, window.extents) if type(window) is BoundedArray else (window,
+            (None,) * window.ndim)
         where = [i for i, k in enumerate(key) if not isinstance(k, slice)]
         indices = [fresh(operand(int(k))) if isinstance(k, int | np.integer) else k for k in (key[i] for i in where)]
         for k in indices:
@@ -232,7 +245,9 @@ class Gather:
         if isinstance(extent, SpanExtent):
             index = OPS["add"](index, spread_to(operand(number(extent.start)), index.type.shape))
         elif n:
-            index = take_along(argsort(OPS["not"](extent.mask.value), 0), OPS["clamp"](*edges(index, n)), 0, mode="promise")
+            index = take_along(
+                argsort(OPS["not"](extent.mask.value), 0), OPS["clamp"](*edges(index, n)), 0, mode="promise"
+            )
         return bounded(OPS["clamp"](*edges(index, n)), 0, n - 1) if n else index
 
     def read(self):

@@ -1,4 +1,5 @@
-"""Integers of slices and lengths: a Python int where it is known, else an int64 scalar value; arithmetic that proves what it can.
+"""Integers of slices and lengths: a Python int where it is known, else an int64 scalar value; arithmetic that proves
+what it can.
 
 Every clip that an interval or an affine difference shows to be idle costs no equation, so that two
 lengths that are equal are mostly the same value.

@@ -1,4 +1,5 @@
-"""Basic keys with traced bounds, read exactly as NumPy reads them: negative bounds count from the end, then all are clipped.
+"""Basic keys with traced bounds, read exactly as NumPy reads them: negative bounds count from the end, then all are
+clipped.
 
 `x[i:j]` is the whole axis with a `Span`, or a window of static size where the slice names one
 (`x[i:i + 3]`); steps pick a `Chosen` part. All are views: what is written into them reaches the array.
@@ -43,7 +44,9 @@ def expanded(key, ndim):
     """The key with one entry for every axis, and one for every new one."""
     used = sum(k is not None and k is not Ellipsis for k in key)
     if used > ndim:
-        raise IndexError(message(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed", locate()))
+        raise IndexError(
+            message(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed", locate())
+        )
     if sum(k is Ellipsis for k in key) > 1:
         raise IndexError(message("an index can only have a single ellipsis ('...')", locate()))
     out = []
@@ -85,7 +88,13 @@ def wrapped(i, length):
     """An index in [-length, length) as one in [0, length), which is checked."""
     ok = both(compare("lt", i, length), compare("le", minus(0, length), i))
     require(ok, IndexError, message("index out of bounds for an axis whose length the data decides", locate()))
-    return plus(i, length) if between(i)[1] < 0 else choose(compare("lt", i, 0), plus(i, length), i) if between(i)[0] < 0 else i
+    return (
+        plus(i, length)
+        if between(i)[1] < 0
+        else choose(compare("lt", i, 0), plus(i, length), i)
+        if between(i)[0] < 0
+        else i
+    )
 
 
 def position(k, n, extent):
@@ -105,7 +114,9 @@ def bound(k, length, low, high, default):
     """A bound of a slice of an axis, wrapped once and clipped to [low, high]."""
     if k is None:
         return default
-    if not isinstance(k, int) and (not hasattr(k, "__index__") or isinstance(k, Traced) and (k.shape or k.dtype.kind not in "iu")):
+    if not isinstance(k, int) and (
+        not hasattr(k, "__index__") or isinstance(k, Traced) and (k.shape or k.dtype.kind not in "iu")
+    ):
         raise TypeError(message("slice indices must be integers or None or have an __index__ method", locate()))
     k = number(k)
     least_, most = between(k)
@@ -125,9 +136,18 @@ def sliced(k, n, extent):
     start, stop, step = (concrete(p) if isinstance(p, Traced) else p for p in (k.start, k.stop, k.step))
     if isinstance(step, Traced):
         text = "the step of a slice is traced, and the length with it"
-        raise ConcretizationError(message(text, locate(), "Steps must be known while tracing: pass them as int arguments."))
+        raise ConcretizationError(
+            message(text, locate(), "Steps must be known while tracing: pass them as int arguments.")
+        )
     step = 1 if step is None else step
-    if extent is None and not isinstance(start, Traced) and not isinstance(stop, Traced) or start is None and stop is None and step == 1:
+    if (
+        extent is None
+        and not isinstance(start, Traced)
+        and not isinstance(stop, Traced)
+        or start is None
+        and stop is None
+        and step == 1
+    ):
         return WHOLE, slice(start, stop, step) if extent is None else WHOLE, extent
     if step == 0:
         raise ValueError(message("slice step cannot be zero", locate()))
@@ -161,7 +181,8 @@ def flipped(extent, n):
 
 
 def cut_out(a, b, count, step, n, extent, size):
-    """Elements a, a + step, ... before b, `count` of them, of those that `extent` means -> (what to cut, the extent there)."""
+    """Elements a, a + step, ... before b, `count` of them, of those that `extent` means -> (what to cut, the extent
+    there)."""
     if isinstance(extent, MaskExtent) or step > 1 and (extent is not None or not isinstance(a, int)):
         return WHOLE, subset(a, b, count, step, n, extent)
     if step > 1:
@@ -172,7 +193,9 @@ def cut_out(a, b, count, step, n, extent, size):
         return WHOLE, SpanExtent(traced(start), traced(count))
     low = clipped(start, 0, n - size)
     cut = slice(low, low + size) if isinstance(low, int) else Moving(low, size)
-    return cut, None if isinstance(count, int) else SpanExtent(traced(bounded(minus(start, low), 0, size)), traced(count))
+    return cut, None if isinstance(count, int) else SpanExtent(
+        traced(bounded(minus(start, low), 0, size)), traced(count)
+    )
 
 
 def subset(a, b, count, step, n, extent):
@@ -183,7 +206,9 @@ def subset(a, b, count, step, n, extent):
     edge = lambda x: spread_to(operand(x), (n,))
     mask = OPS["and"](OPS["ge"](rank, edge(a)), OPS["lt"](rank, edge(b)))
     if step > 1:
-        mask = OPS["and"](mask, OPS["eq"](OPS["rem"](OPS["sub"](rank, edge(a)), filled(step, (n,), INDEX)), Lit(0, rank.type)))
+        mask = OPS["and"](
+            mask, OPS["eq"](OPS["rem"](OPS["sub"](rank, edge(a)), filled(step, (n,), INDEX)), Lit(0, rank.type))
+        )
     meant = inside(extent, n)
     return MaskExtent(Mask(mask if meant is True else OPS["and"](mask, meant)), traced(count))
 

@@ -1,7 +1,9 @@
-"""What holds for a while, around the code that asks for it: locks, streams, exceptions that NumPy is to raise. A trace is over when the program runs.
+"""What holds for a while, around the code that asks for it: locks, streams, exceptions that NumPy is to raise. A trace
+is over when the program runs.
 
-A lock that a trace takes is free again when the program runs, and a program raises nothing where NumPy's flags ask for it: both are refused.
-What is written to a stream from outside is written by the running program; a stream or lock that the function makes itself is its own affair.
+A lock that a trace takes is free again when the program runs, and a program raises nothing where NumPy's flags ask for
+it: both are refused. What is written to a stream from outside is written by the running program; a stream or lock that
+the function makes itself is its own affair.
 """
 
 import copy
@@ -18,16 +20,24 @@ from .purity import place_of
 
 STREAMS = ("stdout", "stderr")
 WRITING = {"write", "writelines", "flush"}
-TELLING = {"getvalue", "tell", "getbuffer", "readable", "writable", "seekable"}  # of a buffer in memory: what it holds, and where
+# of a buffer in memory: what it holds, and where
+TELLING = {"getvalue", "tell", "getbuffer", "readable", "writable", "seekable"}
 LOCKING = ("threading", "_thread", "multiprocessing.synchronize", "_multiprocessing")
-LOCKS = {"lock", "LockType", "RLock", "_RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier", "Event", "SemLock", "Lock"}
-MAKING = {"allocate_lock", "Lock", "lock", "RLock", "_RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier", "Event"}
+LOCKS = {
+    "lock", "LockType", "RLock", "_RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier", "Event", "SemLock",
+    "Lock",
+}
+MAKING = {
+    "allocate_lock", "Lock", "lock", "RLock", "_RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier",
+    "Event",
+}
 RAISING = {"raise", "call", "print", "log", "error"}  # what NumPy or `warnings` is to do that a program does not do
 TEST = "Test for it: `if (x == 0).any(): ...`, or leave that part outside of the compiled function."
 
 
 def read_stream(name):
-    """Note that the function reads sys.stdout or sys.stderr: the object found there stands for what is there at the call."""
+    """Note that the function reads sys.stdout or sys.stderr: the object found there stands for what is there at the
+    call."""
     current_trace().root.streams[id(getattr(sys, name))] = name
 
 
@@ -63,7 +73,8 @@ def makes(f):
 
 
 def is_lock(f):
-    """Whether `f` is a method of a lock, or of what is made of locks, that takes it, gives it back, or asks about it."""
+    """Whether `f` is a method of a lock, or of what is made of locks, that takes it, gives it back, or asks about
+    it."""
     module, name = place_of(f)
     kind, dot, method = name.partition(".")
     return module in LOCKING and bool(dot) and kind in LOCKS and not (kind == "Event" and method in ("is_set", "isSet"))
@@ -77,8 +88,13 @@ def of_lock(f, /, *args, **kwargs):
     name = place_of(f)[1]
     kind, _, method = name.partition(".")
     what = "`with` a" if method in ("__enter__", "__exit__") else f"{method}() of a"
-    text = f"{what} {kind}: that would be done while the function is traced, and once; the running program does not hold it"
-    raise UnsupportedError(message(text, locate(), "Put the `with`, or the call, around the call of the compiled function."))
+    text = (
+        f"{what} {kind}: that would be done while the function is traced, and once; the running program does not hold "
+        "it"
+    )
+    raise UnsupportedError(
+        message(text, locate(), "Put the `with`, or the call, around the call of the compiled function.")
+    )
 
 
 def raising(f, /, *args, **kwargs):
@@ -90,7 +106,10 @@ def raising(f, /, *args, **kwargs):
 
 
 def refuse_raising(what):
-    text = f"{what} asks for what a compiled program does not do: it raises, calls and prints nothing where NumPy's flags or warnings say so"
+    text = (
+        f"{what} asks for what a compiled program does not do: it raises, calls and prints nothing where NumPy's "
+        "flags or warnings say so"
+    )
     raise UnsupportedError(message(text, locate(), TEST))
 
 

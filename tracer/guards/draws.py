@@ -25,10 +25,14 @@ from ..values.storage import Storage, current_trace
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 LEGACY = np.random.rand.__self__
 MAKERS = (np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random)
-BITS = (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.SeedSequence)
+BITS = (
+    np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.SeedSequence,
+)
 # those that are not methods of the global generator
 FUNCTIONS = {np.random.seed: LEGACY.seed, np.random.sample: LEGACY.random_sample, np.random.ranf: LEGACY.random_sample}
-CLOCKS = [f"{n}{unit}" for n in ("time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime") for unit in ("", "_ns")]
+CLOCKS = [f"{n}{unit}" for n in (
+    "time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime",
+) for unit in ("", "_ns")]
 CLOCKS = {getattr(time, n) for n in CLOCKS if hasattr(time, n)}
 COMMON = frozenset(x for x in vars(builtins).values() if callable(x))  # that are called most; none of them draws
 LOOPS = ("loop", "map", "call", "external")  # of which equations say not how much they compute
@@ -64,7 +68,9 @@ def drawing(f):
 
 
 def refuse_state(name):
-    raise UnsupportedError(message(f"the state of a random generator is handled ({name}) in a traced function", locate(), "Do it outside."))
+    raise UnsupportedError(
+        message(f"the state of a random generator is handled ({name}) in a traced function", locate(), "Do it outside.")
+    )
 
 
 def draws():
@@ -96,7 +102,8 @@ class Draws:
 
     def __init__(self):
         self.list, self.taken = [], []  # every draw before the launch; [(Draw, Value)] of those the program takes
-        self.copies, self.made = {}, {}  # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it)
+        # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it)
+        self.copies, self.made = {}, {}
         self.late = False  # whether the program itself has drawn
         self.seeds = {}  # id(a bit generator or seed made in the trace) -> (it, what makes it anew)
         self.unseeded = {}  # id -> a seed that took its entropy from the system
@@ -132,7 +139,9 @@ class Draws:
     def anew(self, maker, args, kwargs):
         """A function that makes it again, of seeds that are made again."""
         if is_traced([*args, *kwargs.values()]):
-            raise UnsupportedError(message("a random generator is seeded with traced numbers", locate(), "Make it outside, and pass it."))
+            raise UnsupportedError(
+                message("a random generator is seeded with traced numbers", locate(), "Make it outside, and pass it.")
+            )
         plain, keyed = list(map(self.seed, args)), {k: self.seed(x) for k, x in kwargs.items()}
 
         def again():
@@ -152,8 +161,14 @@ class Draws:
 
     def before_launch(self, name):
         if self.late or not current_trace().once:
-            where = "inside a loop, branch or mapped function" if not self.late else "after numbers that the running program draws"
-            raise UnsupportedError(message(f"{name}() is called {where}", locate(), "Call it before, at the top of the function."))
+            where = (
+                "inside a loop, branch or mapped function"
+                if not self.late
+                else "after numbers that the running program draws"
+            )
+            raise UnsupportedError(
+                message(f"{name}() is called {where}", locate(), "Call it before, at the top of the function.")
+            )
 
     def append(self, source, function, args, kwargs):
         draw = Draw(len(self.list), source, function, args, kwargs)
@@ -165,7 +180,13 @@ class Draws:
         if name in STATEFUL or name.startswith("_"):
             refuse_state(name)
         if isinstance(generator, random.Random) and name in ("choice", "choices", "sample", "shuffle"):
-            raise UnsupportedError(message(f"random.{name}() picks objects", locate(), "Draw an index with random.randrange(n), and pick by it."))
+            raise UnsupportedError(
+                message(
+                    f"random.{name}() picks objects",
+                    locate(),
+                    "Draw an index with random.randrange(n), and pick by it.",
+                )
+            )
         if name == "shuffle" and not isinstance(args[0], TracedArray):
             advice = "Shuffle an array that is traced, or draw rng.permutation(n)."
             raise UnsupportedError(message(f"a {type(args[0]).__name__} is shuffled", locate(), advice))
@@ -178,7 +199,8 @@ class Draws:
         return self.draw(generator, name, args, kwargs)
 
     def clock(self, f, args):
-        """A clock, read where it stands: before the program where nothing is computed before it, behind all that is where it ends with that."""
+        """A clock, read where it stands: before the program where nothing is computed before it, behind all that is
+        where it ends with that."""
         trace = current_trace()
         around = [trace]
         while around[-1].parent is not None:
@@ -189,7 +211,9 @@ class Draws:
             refuse_clock(f, locate())
         self.late = True
         used = {x for e in trace.build.eqns for x in e.operands}
-        return self.drawn_late(None, f, args, {}, f(*args), [r for e in trace.build.eqns for r in e.results if r not in used])
+        return self.drawn_late(
+            None, f, args, {}, f(*args), [r for e in trace.build.eqns for r in e.results if r not in used]
+        )
 
     def finish(self, eqns):
         """Refuse a clock that the program reads before it computes more: that might as well be computed before."""
@@ -237,7 +261,10 @@ class Draws:
     def drawn_late(self, generator, function, args, kwargs, sample, behind=()):
         """A draw that the running program makes, when it has computed `behind`."""
         trace = current_trace()
-        note = f"{locate()}: {function if isinstance(function, str) else function.__name__}() is called by the running program, in order"
+        note = (
+            f"{locate()}: {function if isinstance(function, str) else function.__name__}() is called by the running "
+            "program, in order"
+        )
         if note not in trace.root.notes:
             trace.root.notes.append(note)
         if self.call is None:
@@ -293,8 +320,13 @@ def clocks(e):
 
 
 def refuse_clock(f, source):
-    text = f"{f.__name__}() is read in the midst of a computation: a compiled program has no such moment, what stands before it may run after it"
-    raise UnsupportedError(message(text, source, "Measure around the call, or read clocks before all that is computed, and behind it."))
+    text = (
+        f"{f.__name__}() is read in the midst of a computation: a compiled program has no such moment, what stands "
+        "before it may run after it"
+    )
+    raise UnsupportedError(
+        message(text, source, "Measure around the call, or read clocks before all that is computed, and behind it.")
+    )
 
 
 def computes_much(eqns):

@@ -1,7 +1,8 @@
 """How the tests of a call write the places they read: each is looked up once, and as the interpreter does it fastest.
 
-A global is an attribute of its module, which is found by the number of its entry in the module's dictionary; what a module holds that
-answers for more attributes than it has (`__getattr__`) is an item of that dictionary, for such a module's attributes are searched for.
+A global is an attribute of its module, which is found by the number of its entry in the module's dictionary; what a
+module holds that answers for more attributes than it has (`__getattr__`) is an item of that dictionary, for such a
+module's attributes are searched for.
 """
 
 import keyword
@@ -11,7 +12,13 @@ import types
 
 def plain(key):
     """Whether a module holds what it is asked for by a name, and no descriptor of its class answers."""
-    return type(key) is str and key.isascii() and key.isidentifier() and not keyword.iskeyword(key) and not hasattr(types.ModuleType, key)
+    return (
+        type(key) is str
+        and key.isascii()
+        and key.isidentifier()
+        and not keyword.iskeyword(key)
+        and not hasattr(types.ModuleType, key)
+    )
 
 
 class Lookups:
@@ -36,7 +43,13 @@ class Lookups:
             module = sys.modules.get(str(owner.get("__name__")))
             if type(module) is types.ModuleType and vars(module) is owner and "__getattr__" not in owner:
                 return f"{self.named(module)}.{key}"
-        if read.kind == "attribute" and type(owner) is types.ModuleType and plain(key) and "__getattr__" in vars(owner) and key in vars(owner):
+        if (
+            read.kind == "attribute"
+            and type(owner) is types.ModuleType
+            and plain(key)
+            and "__getattr__" in vars(owner)
+            and key in vars(owner)
+        ):
             return f"{self.named(vars(owner))}[{key!r}]"
         return read.text(self.named)
 
@@ -48,11 +61,14 @@ class Lookups:
         return f"({name} := {text})"
 
     def keywords(self, read):
-        """A test of what the dict of a function's keyword-only defaults holds, object by object; None where other objects are equal."""
+        """A test of what the dict of a function's keyword-only defaults holds, object by object; None where other
+        objects are equal."""
         parent, held = read.parent, read.parent and read.parent.value
         if parent is None or parent.key != "__kwdefaults__" or parent.how != "value" or type(held) is not dict:
             return None
         if read.get() != read.value or not all(type(k) is str for k in held):
             return None
         text = self.text(parent)
-        return " and ".join([f"len({text}) == {len(held)}", *(f"{text}[{k!r}] is {self.named(v)}" for k, v in held.items())])
+        return " and ".join(
+            [f"len({text}) == {len(held)}", *(f"{text}[{k!r}] is {self.named(v)}" for k, v in held.items())]
+        )

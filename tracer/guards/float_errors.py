@@ -1,8 +1,10 @@
-"""NumPy's floating-point errors where the caller asks to hear of them: `np.errstate(divide="raise")` around a call, or `np.seterr`.
+"""NumPy's floating-point errors where the caller asks to hear of them: `np.errstate(divide="raise")` around a call, or
+`np.seterr`.
 
-A program computes in the state in which NumPy goes on. Where the caller's state asks for more than a warning, calls run as plain Python, which
-says what NumPy says. `np.geterr` takes a microsecond. NumPy keeps the state in a context variable, which has none until `np.errstate` or
-`np.seterr` first sets it: that is found here by setting it, and asked for 30 ns.
+A program computes in the state in which NumPy goes on. Where the caller's state asks for more than a warning, calls run
+as plain Python, which says what NumPy says. `np.geterr` takes a microsecond. NumPy keeps the state in a context
+variable, which has none until `np.errstate` or `np.seterr` first sets it: that is found here by setting it, and asked
+for 30 ns.
 """
 
 import contextvars
@@ -39,7 +41,8 @@ class Known:
 
 
 def quiet():
-    """Whether the caller's state asks for warnings at most. Of a NumPy that keeps it elsewhere that is taken for granted."""
+    """Whether the caller's state asks for warnings at most. Of a NumPy that keeps it elsewhere that is taken for
+    granted."""
     state = get(None)
     if state is Known.state or state is None:
         return True
@@ -51,13 +54,19 @@ def quiet():
 
 def errstate_text():
     """What the caller's state asks for, in words."""
-    return TEXT.format(" and ".join(f"{found} ({error})" for error, found in np.geterr().items() if found not in SILENT))
+    return TEXT.format(
+        " and ".join(f"{found} ({error})" for error, found in np.geterr().items() if found not in SILENT)
+    )
 
 
 def possible(func, of_python):
-    """Whether NumPy may have floating-point errors to tell of where this is computed. of_python: values that Python's own operators made."""
+    """Whether NumPy may have floating-point errors to tell of where this is computed. of_python: values that Python's
+    own operators made."""
     return any(
-        any(possible(f, of_python) for f in e.regions()) if e.regions() else not of_python.issuperset(e.results[:1]) and risky(e) for e in func.eqns
+        any(possible(f, of_python) for f in e.regions())
+        if e.regions()
+        else not of_python.issuperset(e.results[:1]) and risky(e)
+        for e in func.eqns
     )
 
 
@@ -69,4 +78,6 @@ def risky(e):
         return True
     if e.op.name in ("abs", "sign") and e.operands[0].type.kind == "c":
         return True
-    return e.op.name in DIVIDING or e.op.name not in SAFE and any(x.type.kind in "fc" for x in (*e.operands, *e.results))
+    return (
+        e.op.name in DIVIDING or e.op.name not in SAFE and any(x.type.kind in "fc" for x in (*e.operands, *e.results))
+    )

@@ -1,4 +1,5 @@
-"""What a function can reach outside itself, found in its code and that of the user's functions it names: to be put back, or compared."""
+"""What a function can reach outside itself, found in its code and that of the user's functions it names: to be put
+back, or compared."""
 
 import functools
 import types
@@ -34,7 +35,11 @@ class Reach:
             [self.visit(f) for f in (x.fget, x.fset) if f is not None]
         elif isinstance(x, type):
             if not library(x):
-                [self.visit(v) for v in list(vars(x).values()) if isinstance(v, types.FunctionType | staticmethod | classmethod | property)]
+                [
+                    self.visit(v)
+                    for v in list(vars(x).values())
+                    if isinstance(v, types.FunctionType | staticmethod | classmethod | property)
+                ]
         elif not isinstance(x, types.ModuleType):
             self.objects.append(x)
             self.visit(type(x))
@@ -48,7 +53,9 @@ class Reach:
         chains = {(kind, name): chain for kind, name, _, chain in found.loads}
         for kind, name in {**chains, **dict.fromkeys(found.stores)}:
             if kind == "global" or name in cells:
-                slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
+                slot = (
+                    Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
+                )
                 self.follow(slot, chains.get((kind, name), {}))
 
     def follow(self, slot, chain):

@@ -39,7 +39,8 @@ class Read:
         self.kind, self.owner, self.key, self.name, self.parent = kind, owner, key, name, parent
         self.file, self.line = (source.file, source.line) if source is not None else ("", 0)
         self.how, self.other = "value", None
-        self.value, self.builtin = self.get(), MISSING  # builtin: what the name of a global that is missing means instead
+        # builtin: what the name of a global that is missing means instead
+        self.value, self.builtin = self.get(), MISSING
 
     @property
     def place(self):
@@ -85,7 +86,8 @@ class Read:
             holder[self.key] = value
 
     def text(self, named, holder=None):
-        """The place as a Python expression; `named(object)` gives an object a name in it. holder: the text of what it is in."""
+        """The place as a Python expression; `named(object)` gives an object a name in it. holder: the text of what it
+        is in."""
         holder = holder or (named(self.owner) if self.parent is None else self.parent.text(named))
         if self.kind == "attribute":
             return f"{holder}.{self.key}" if str(self.key).isidentifier() else f"getattr({holder}, {self.key!r})"
@@ -102,15 +104,21 @@ class Read:
     def test(self, named, quick=None):
         """Python text that is true while the guard holds, or None where there is nothing to test.
 
-        quick: a `Quick` that says how places are written; the test is then false too for a number that is equal, but another object.
+        quick: a `Quick` that says how places are written; the test is then false too for a number that is equal, but
+        another object.
         """
         value = self.value
         if self.how == "free":
             return None
         if value is MISSING:
             absent = self.parent is None and self.kind in ("item",)
-            same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""  # as any code finds it, at no cost
-            return f"{named(self.key)} not in {named(self.owner)}{same}" if absent else f"{named(self)}.get() is {named(MISSING)}"
+            # as any code finds it, at no cost
+            same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""
+            return (
+                f"{named(self.key)} not in {named(self.owner)}{same}"
+                if absent
+                else f"{named(self)}.get() is {named(MISSING)}"
+            )
         text = self.text(named) if quick is None else quick.text(self)
         if self.how == "same":
             return f"{text} is {self.other.text(named) if quick is None else quick.text(self.other)}"
@@ -119,7 +127,11 @@ class Read:
         if self.how != "value":
             read = text if quick is None else quick.kept(self, text)
             kind = f"type({read}) is {named(type(value))}"
-            return f"{kind} and -{LARGEST} <= {quick.text(self) if quick else text} < {LARGEST}" if type(value) is int else kind
+            return (
+                f"{kind} and -{LARGEST} <= {quick.text(self) if quick else text} < {LARGEST}"
+                if type(value) is int
+                else kind
+            )
         if self.kind == "contents":
             return self.test_contents(named, self.parent.text(named) if quick is None else quick.text(self.parent))
         if self.kind == "state":
@@ -144,7 +156,9 @@ class Read:
         """As explain() tells it."""
         value = self.value
         if self.how == "input":
-            what = f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else f"any {type(value).__name__}"
+            what = (
+                f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else f"any {type(value).__name__}"
+            )
         elif self.how == "same":
             what = f"the same object as {self.other.name}"
         elif self.kind == "contents":
@@ -162,7 +176,11 @@ class Read:
             return "missing"
         if self.kind == "state":
             return "otherwise" if now else "as found"
-        return f"{value!r:.40}" if isinstance(value, (*SCALARS, np.generic)) or self.kind == "contents" else f"this {type(value).__name__}"
+        return (
+            f"{value!r:.40}"
+            if isinstance(value, (*SCALARS, np.generic)) or self.kind == "contents"
+            else f"this {type(value).__name__}"
+        )
 
     def __str__(self):
         return f"{self.name} ({os.path.basename(self.file)}:{self.line})"
@@ -193,7 +211,11 @@ def alike(array, contents):
         return False
     if array.dtype.hasobject:
         return all(map(same, np.asarray(array).ravel().tolist(), np.asarray(contents).ravel().tolist()))
-    hidden = np.array_equal(np.ma.getmaskarray(array), np.ma.getmaskarray(contents)) if isinstance(array, np.ma.MaskedArray) else True
+    hidden = (
+        np.array_equal(np.ma.getmaskarray(array), np.ma.getmaskarray(contents))
+        if isinstance(array, np.ma.MaskedArray)
+        else True
+    )
     return hidden and np.asarray(array).tobytes() == np.asarray(contents).tobytes()
 
 
@@ -237,7 +259,8 @@ def remove(owner, key):
 
 
 def held(owner, key, otherwise):
-    """`owner.key`, or something else where it has none; `__getattr__` and `__getattribute__` of the user's are not asked."""
+    """`owner.key`, or something else where it has none; `__getattr__` and `__getattribute__` of the user's are not
+    asked."""
     kind = type(owner)
     if of_class(kind, "__getattr__") is MISSING and type(of_class(kind, "__getattribute__")) is not types.FunctionType:
         return getattr(owner, key, otherwise)
@@ -313,7 +336,8 @@ def refuse_large(container, name):
     """Refuse to guard a container item by item if there are too many."""
     if len(container) > LIMIT:
         raise UnsupportedError(
-            f"{name}, a {type(container).__name__} of {len(container)} items, is read from outside the function; guarding each at every call\n"
+            f"{name}, a {type(container).__name__} of {len(container)} items, is read from outside the function; "
+            "guarding each at every call\n"
             "  would be slow. Pass it as an argument, or hold the numbers in an array."
         )
 

@@ -1,7 +1,8 @@
 """Instances that a trace makes: what they consist of, and whether traced values hide in an object.
 
-An instance of a class in Python is its class and its attributes, if no base of the class keeps state in C. Such an instance can be made anew:
-at every call where a function returns it (`containers`), and where it is copied (`source.copying`).
+An instance of a class in Python is its class and its attributes, if no base of the class keeps state in C. Such an
+instance can be made anew: at every call where a function returns it (`containers`), and where it is copied
+(`source.copying`).
 """
 
 import copyreg
@@ -23,7 +24,11 @@ COPYING = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__get
 def is_plain(kind):
     """Whether instances of a class are their attributes and nothing else, and say so to `copy` and `pickle` too."""
     base = base_of(kind)
-    return base in BASES and kind not in copyreg.dispatch_table and all(getattr(kind, n, None) is getattr(base, n, None) for n in COPYING)
+    return (
+        base in BASES
+        and kind not in copyreg.dispatch_table
+        and all(getattr(kind, n, None) is getattr(base, n, None) for n in COPYING)
+    )
 
 
 def base_of(kind):
@@ -48,7 +53,8 @@ def set_attributes(x, found):
 
 
 def hidden(x):
-    """A traced value that can be reached from an object, or None. Classes, modules and the globals of functions are not looked through."""
+    """A traced value that can be reached from an object, or None. Classes, modules and the globals of functions are not
+    looked through."""
     todo, seen = [x], set()
     while todo and len(seen) < MANY:
         x = todo.pop()

@@ -2,10 +2,12 @@
 
 Meanwhile the program goes on: it rebinds globals, stores attributes, writes arrays. So such a trace
 
-- sees the globals and enclosing variables of each function as they were at one moment, through copies; what it notes of them
-  (`outside.Read`) is compared with the copy, so the guard tells exactly what the program was made of;
-- changes nothing outside itself, not even to put it back at its end: where any other trace would, `Shared` ends this one;
-- runs no code that it cannot see into: a profiler watches, as it does for programs kept on disk, and ends it before such a call.
+- sees the globals and enclosing variables of each function as they were at one moment, through copies; what it notes of
+  them (`outside.Read`) is compared with the copy, so the guard tells exactly what the program was made of;
+- changes nothing outside itself, not even to put it back at its end: where any other trace would, `Shared` ends this
+  one;
+- runs no code that it cannot see into: a profiler watches, as it does for programs kept on disk, and ends it before
+  such a call.
 
 What `Shared` has ended is traced by a caller on its own thread, as without all this.
 """
@@ -17,14 +19,17 @@ import types
 
 from .guard import MISSING
 
-_thread = threading.local()  # .beside: the trace made here; .answering: how many calls here are being answered without the compiler
+# .beside: the trace made here; .answering: how many calls here are being answered without the compiler
+_thread = threading.local()
 _busy = set()  # threads in which calls are being answered
-BITE, REST = 1e-3, 2e-3  # seconds that the trace takes from calls being answered at a time, and leaves to them in between
+# seconds that the trace takes from calls being answered at a time, and leaves to them in between
+BITE, REST = 1e-3, 2e-3
 AGAIN, HERE, DATA = "again", "here", "data"  # what helps: another try, the thread of a caller, the arguments of a call
 
 
 class Conflict(BaseException):
-    """The trace met what it must not touch beside the program. No error, and none of the user's `except` is to see it."""
+    """The trace met what it must not touch beside the program. No error, and none of the user's `except` is to see
+    it."""
 
     def __init__(self, text, remedy=HERE):
         super().__init__(text)
@@ -79,11 +84,14 @@ def seen_by(function):
     made = now()
     if made is None:
         return function.__globals__, function.__closure__
-    return made.space(function.__globals__), function.__closure__ and tuple([made.cell(c) for c in function.__closure__])
+    return made.space(function.__globals__), function.__closure__ and tuple(
+        [made.cell(c) for c in function.__closure__]
+    )
 
 
 def agree(kind, owner, key, value):
-    """End the trace if the program has exchanged what a name holds since the trace took its copy. value: as found now, or MISSING."""
+    """End the trace if the program has exchanged what a name holds since the trace took its copy. value: as found now,
+    or MISSING."""
     made = now()
     if made is None:
         return
@@ -136,7 +144,8 @@ def is_answering():
 
 
 def pace(until):
-    """When the thread may next be made to wait, having let calls go first if `until` is over: Python runs one thread at a time."""
+    """When the thread may next be made to wait, having let calls go first if `until` is over: Python runs one thread at
+    a time."""
     now = time.perf_counter()
     if now < until:
         return until
@@ -144,7 +153,8 @@ def pace(until):
         return now + BITE
     time.sleep(REST)
     rested = time.perf_counter()
-    return rested + max(BITE, (rested - now) * BITE / REST)  # where Python was long in coming back, calls have had that much more
+    # where Python was long in coming back, calls have had that much more
+    return rested + max(BITE, (rested - now) * BITE / REST)
 
 
 @contextlib.contextmanager

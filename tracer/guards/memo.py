@@ -1,4 +1,5 @@
-"""Functions behind functools.cache: what they have kept is asked for again at every call; of traced values they compute anew."""
+"""Functions behind functools.cache: what they have kept is asked for again at every call; of traced values they compute
+anew."""
 
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
@@ -23,13 +24,19 @@ def recalled(f, args, kwargs):
 
 
 def computed(f, run, args, kwargs):
-    """The answer to data: the body runs at every call, so it may do nothing else than answer, which Python has it do once for each value."""
+    """The answer to data: the body runs at every call, so it may do nothing else than answer, which Python has it do
+    once for each value."""
     outside = current_trace().root.outside
     before = outside_stores(outside)
     out = run(*args, **kwargs)
     after = outside_stores(outside)
-    if any(k not in before and not fresh or k in before and changed(before[k], now) for k, (now, fresh) in after.items()):
-        text = f"{f.__name__}() is behind a cache and stores outside itself, which Python does once for each value it is given; here it is data"
+    if any(
+        k not in before and not fresh or k in before and changed(before[k], now) for k, (now, fresh) in after.items()
+    ):
+        text = (
+            f"{f.__name__}() is behind a cache and stores outside itself, which Python does once for each value it is "
+            "given; here it is data"
+        )
         raise UnsupportedError(message(text, locate(), HINT))
     return out
 

@@ -1,7 +1,7 @@
 """What an object holds, one level deep: its attributes, items and bytes, found without running any code of its class.
 
-`parts` is what state is compared by (`world.state`) and walked along (`reliance`). Objects of the C library's that keep their
-state to themselves hold what they would be pickled as.
+`parts` is what state is compared by (`world.state`) and walked along (`reliance`). Objects of the C library's that keep
+their state to themselves hold what they would be pickled as.
 """
 
 import array
@@ -28,15 +28,50 @@ import numpy as np
 BUFFERS = (bytearray, memoryview, array.array)
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
-CODE = (types.BuiltinFunctionType, types.CodeType, types.MethodDescriptorType, types.MethodWrapperType, types.WrapperDescriptorType)
-CODE += (types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, property, staticmethod, classmethod, super)
-FIXED = (bool, int, float, complex, str, bytes, range, slice, type(None), type(Ellipsis), type(NotImplemented), type, types.ModuleType, *CODE)
-FIXED += (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, uuid.UUID, pathlib.PurePath)
-FIXED += (enum.Enum, re.Pattern, re.Match, np.dtype, types.GenericAlias, types.UnionType, string.Formatter, type(functools.cache(len)))
+CODE = (
+    types.BuiltinFunctionType, types.CodeType, types.MethodDescriptorType, types.MethodWrapperType,
+    types.WrapperDescriptorType,
+)
+CODE += (
+    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, property, staticmethod,
+    classmethod, super,
+)
+FIXED = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    range,
+    slice,
+    type(None),
+    type(Ellipsis),
+    type(NotImplemented),
+    type,
+    types.ModuleType,
+    *CODE,
+)
+FIXED += (
+    datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, decimal.Decimal, fractions.Fraction, uuid.UUID,
+    pathlib.PurePath,
+)
+FIXED += (
+    enum.Enum,
+    re.Pattern,
+    re.Match,
+    np.dtype,
+    types.GenericAlias,
+    types.UnionType,
+    string.Formatter,
+    type(functools.cache(len)),
+)
 NUMPYS = (np.ufunc, type(np.sum))  # classes of NumPy's functions
 FIXED += (operator.attrgetter, operator.itemgetter, operator.methodcaller, *NUMPYS)
-LABELS = {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__", "__signature__", "__wrapped__"}  # say nothing of what those do
-DRAWING = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)  # the draws of a program are its own affair
+# say nothing of what those do
+LABELS = {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__", "__signature__", "__wrapped__"}
+# the draws of a program are its own affair
+DRAWING = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 ADVANCED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, io.IOBase)
 EMPTY = types.CellType()
 
@@ -79,7 +114,12 @@ def is_advanced(x):
     """Whether an object is used up by being looked at."""
     if isinstance(x, io.StringIO | io.BytesIO):
         return False
-    return isinstance(x, ADVANCED) or type(type(x)) is type and type(x).__module__ in ("builtins", "itertools") and hasattr(x, "__next__")
+    return (
+        isinstance(x, ADVANCED)
+        or type(type(x)) is type
+        and type(x).__module__ in ("builtins", "itertools")
+        and hasattr(x, "__next__")
+    )
 
 
 @functools.lru_cache(1024)
@@ -126,7 +166,8 @@ def mapping(d):
 
 
 def builtin_contents(x):
-    """What an object holds beside attributes, because of the class in C that it is built on; None where there is no such class known."""
+    """What an object holds beside attributes, because of the class in C that it is built on; None where there is no
+    such class known."""
     if isinstance(x, dict):
         return [*mapping(x), *([x.default_factory] if isinstance(x, collections.defaultdict) else ())]
     for kind in (list, tuple, set, frozenset, collections.deque):

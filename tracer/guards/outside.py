@@ -44,18 +44,29 @@ FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # ar
 
 
 def expected(read):
-    """Whether a place is what a library's module holds under a name, or a part of a function: guarded, though hardly anyone exchanges it."""
+    """Whether a place is what a library's module holds under a name, or a part of a function: guarded, though hardly
+    anyone exchanges it."""
     held = read.parent if read.kind == "state" and read.parent is not None else read
     if isinstance(held.owner, types.FunctionType) and held.key in PARTS:
         return True
-    return isinstance(read.owner, types.ModuleType) and read.kind == "attribute" and library(read.owner) and not isinstance(read.value, list | dict)
+    return (
+        isinstance(read.owner, types.ModuleType)
+        and read.kind == "attribute"
+        and library(read.owner)
+        and not isinstance(read.value, list | dict)
+    )
 
 
 def changing(value):
     """Whether a value could be taken in at every call instead of being relied on."""
     if type(value) is int:
         return small(value)
-    return type(value) in NUMBERS or isinstance(value, np.generic) and value.dtype.name in SHORT and value.dtype.kind in "iufc"
+    return (
+        type(value) in NUMBERS
+        or isinstance(value, np.generic)
+        and value.dtype.name in SHORT
+        and value.dtype.kind in "iufc"
+    )
 
 
 class Outside(Stores, Reliance):
@@ -83,7 +94,8 @@ class Outside(Stores, Reliance):
         self.draws = Draws()
         self.identified = False  # whether it was asked which list or dict one is
         self.stray = Unhooked(self)  # sees what runs without hooks
-        self.asked, self.acted = 0, None  # how many calls have asked the world; what the program calls that acts on it, last
+        # how many calls have asked the world; what the program calls that acts on it, last
+        self.asked, self.acted = 0, None
         super().__init__()
 
     # -- reading -----------------------------------------------------------------------------------
@@ -111,7 +123,9 @@ class Outside(Stores, Reliance):
                 self.names.setdefault(id(value), (value, read.name))
         elif kind in SEEN_THROUGH:
             first = self.containers.setdefault(id(value), (value, read))[1]
-            read.how, read.other = ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
+            read.how, read.other = (
+                ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
+            )
         elif kind not in SCALARS:
             self.names.setdefault(id(value), (value, read.name))
             self.stray.meet(value if isinstance(value, type) else kind)
@@ -150,7 +164,9 @@ class Outside(Stores, Reliance):
             read = self.paths[id(array)]
             read.how = "input" if read.how == "free" else read.how
             value = self.take(read, type_of(array))
-            storage = Storage(value, current_trace().root, self.arguments + len(self.inputs) - 1, not array.flags.writeable)
+            storage = Storage(
+                value, current_trace().root, self.arguments + len(self.inputs) - 1, not array.flags.writeable
+            )
             found = self.arrays[id(array)] = TracedArray(storage)
         return found
 
@@ -170,7 +186,10 @@ class Outside(Stores, Reliance):
         try:
             return self.copied(container)
         except RecursionError:
-            text = f"{self.containers[id(container)][1].name:.100}, a {type(container).__name__} from outside, is nested too deeply"
+            text = (
+                f"{self.containers[id(container)][1].name:.100}, a {type(container).__name__} from outside, is nested "
+                "too deeply"
+            )
             raise UnsupportedError(message(text, locate(), "Hold its items in one list, or in an array.")) from None
 
     def copied(self, container):
@@ -220,7 +239,9 @@ class Outside(Stores, Reliance):
             self.assigned.add(slot)
             self.heap.setdefault(slot, slot.get())
         for kind, name, line, chain in found.loads:
-            slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
+            slot = (
+                Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
+            )
             value = slot.get() if slot.owner is not None else UNBOUND
             isolation.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
             if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
@@ -240,7 +261,8 @@ class Outside(Stores, Reliance):
                 self.follow(read, chain)
 
     def builtin(self, read, line):
-        """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the user's own there."""
+        """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the
+        user's own there."""
         if read.key in BUILTINS:
             read.builtin = getattr(builtins, read.key)
             return read
@@ -253,10 +275,16 @@ class Outside(Stores, Reliance):
         self.as_found(value, read.name)
         if read.how == "free":
             if value.size > RELIED_ON:
-                text = f"{read.name}, an array of shape {value.shape}, is read by a generator or a function without source, which is not captured"
-                raise UnsupportedError(message(text, locate(), "Pass it as an argument, or read it in a function that is captured."))
+                text = (
+                    f"{read.name}, an array of shape {value.shape}, is read by a generator or a function without "
+                    "source, which is not captured"
+                )
+                raise UnsupportedError(
+                    message(text, locate(), "Pass it as an argument, or read it in a function that is captured.")
+                )
             read.how, read.other = "contents", value.copy()
-        elif isinstance(value, np.ndarray) and read.how in ("input", "same"):  # the program takes it in, and this has read it while tracing
+        elif isinstance(value, np.ndarray) and read.how in ("input", "same"):
+            # the program takes it in, and this has read it while tracing
             self.rely(value)
         if type(value) in SEEN_THROUGH and len(value) <= FEW:
             self.read("contents", None, None, f"the contents of {read.name}", parent=read)
@@ -284,8 +312,15 @@ class Outside(Stores, Reliance):
         if made is not None and made() is owner or Slot("attribute", owner, key, "") in self.heap:
             return getattr(owner, key)
         name = f"{self.called(owner)}.{key}"
-        fixed = next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), MISSING) if not isinstance(owner, type | types.ModuleType) else MISSING
-        if isinstance(fixed, types.FunctionType | classmethod) and type(value := getattr(owner, key)) is types.MethodType:
+        fixed = (
+            next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), MISSING)
+            if not isinstance(owner, type | types.ModuleType)
+            else MISSING
+        )
+        if (
+            isinstance(fixed, types.FunctionType | classmethod)
+            and type(value := getattr(owner, key)) is types.MethodType
+        ):
             self.bound(owner, key, fixed)
             return value
         value = getattr(owner, key, MISSING)
@@ -299,7 +334,12 @@ class Outside(Stores, Reliance):
     def noted_function(self, module, key):
         """A function of a module that is as it was when it was noted, or None."""
         known = self.reads.get(("attribute", id(module), key))
-        same = known is not None and type(known.value) in FUNCTIONS and known.how == "value" and vars(module).get(key) is known.value
+        same = (
+            known is not None
+            and type(known.value) in FUNCTIONS
+            and known.how == "value"
+            and vars(module).get(key) is known.value
+        )
         return known.value if same else None
 
     def bound(self, owner, key, fixed):
@@ -311,22 +351,37 @@ class Outside(Stores, Reliance):
             self.read("attribute", None, "__self__", f"the class of {self.called(owner)}", parent=bound)
 
     def own_state(self, owner, key):
-        """Whether what a library's module or object holds under a name may be exchanged: it is then guarded like any other."""
+        """Whether what a library's module or object holds under a name may be exchanged: it is then guarded like any
+        other."""
         if isinstance(owner, types.ModuleType):
             return owner.__name__.partition(".")[0] not in OURS and key not in REBOUND and key in vars(owner)
-        return self.knows(owner) and not isinstance(owner, type) and isinstance(held := getattr(owner, "__dict__", None), dict) and key in held
+        return (
+            self.knows(owner)
+            and not isinstance(owner, type)
+            and isinstance(held := getattr(owner, "__dict__", None), dict)
+            and key in held
+        )
 
     def knows(self, x):
         """Whether an object was met outside."""
         return self.names.get(id(x), (self,))[0] is x
 
     def held(self, owner, key):
-        """A tuple or dict that a function or a partial holds, noted: default arguments, and arguments given beforehand."""
-        return self.enter(self.read("attribute", owner, key, f"{getattr(owner, '__name__', type(owner).__name__)}.{key}"), True)
+        """A tuple or dict that a function or a partial holds, noted: default arguments, and arguments given
+        beforehand."""
+        return self.enter(
+            self.read("attribute", owner, key, f"{getattr(owner, '__name__', type(owner).__name__)}.{key}"), True
+        )
 
     def called(self, owner):
         found = self.names.get(id(owner))
-        return found[1] if found else owner.__name__ if isinstance(owner, type | types.ModuleType) else type(owner).__name__
+        return (
+            found[1]
+            if found
+            else owner.__name__
+            if isinstance(owner, type | types.ModuleType)
+            else type(owner).__name__
+        )
 
     def method(self, owner, key):
         if key in ADDING and id(owner) not in self.mirrors and not inside():
@@ -370,14 +425,25 @@ class Outside(Stores, Reliance):
         """Refuse to give out an object that holds traced values and that no call could make anew."""
         if isinstance(x, (Traced, Original, np.ndarray, np.generic, *SCALARS)) or self.knows(x) or hidden(x) is None:
             return
-        text = f"the function returns or stores a {type(x).__name__} with traced values in it, which no call could make anew"
+        text = (
+            f"the function returns or stores a {type(x).__name__} with traced values in it, which no call could make "
+            "anew"
+        )
         raise UnsupportedError(message(text, None, "Return the values, and make it of them outside."))
 
     def check_state(self, x):
-        """Refuse to give out an object made in the trace whose state every call would find as the call before has left it."""
+        """Refuse to give out an object made in the trace whose state every call would find as the call before has left
+        it."""
         if not self.knows(x) and (is_advanced(x) or isinstance(x, (io.IOBase, *LOCKS))):
-            text = f"the function returns or stores a {type(x).__name__} that it has made, which would be one and the same for all calls"
-            hint = "Return what it gives, as a list, and make it of that outside." if hasattr(x, "__next__") else "Make it outside."
+            text = (
+                f"the function returns or stores a {type(x).__name__} that it has made, which would be one and the "
+                "same for all calls"
+            )
+            hint = (
+                "Return what it gives, as a list, and make it of that outside."
+                if hasattr(x, "__next__")
+                else "Make it outside."
+            )
             raise UnsupportedError(message(text, None, hint))
 
     def finish(self):
@@ -387,11 +453,14 @@ class Outside(Stores, Reliance):
 
     def worth_promoting(self):
         """The places of numbers that were relied on though the function itself changes them."""
-        return [r.place for r in self.reads.values() if r.how == "value" and r.place in self.written and changing(r.value)]
+        return [
+            r.place for r in self.reads.values() if r.how == "value" and r.place in self.written and changing(r.value)
+        ]
 
 
 def gathered(inputs, env=None, number=None):
     """What a program takes in beside its arguments, now; `env` are the draws, `number` is the call's."""
-    return [x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, Draw) else number if x is None else x for x in inputs]
-
-
+    return [
+        x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, Draw) else number if x is None else x
+        for x in inputs
+    ]

@@ -1,6 +1,8 @@
-"""NumPy's functions that somebody has replaced: a trace computes with what stands in NumPy's namespace, and would run the replacement as its own.
+"""NumPy's functions that somebody has replaced: a trace computes with what stands in NumPy's namespace, and would run
+the replacement as its own.
 
-So where one is another than when this package was imported, calls that have no program run as plain Python, until it is put back.
+So where one is another than when this package was imported, calls that have no program run as plain Python, until it is
+put back.
 """
 
 import operator
@@ -15,13 +17,18 @@ KINDS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type, type(np.
 
 
 def snapshot(module, names, short=""):
-    """The functions of a module: (its namespace, their names, they, what comes before the names as users write them)."""
+    """The functions of a module: (its namespace, their names, they, what comes before the names as users write
+    them)."""
     space = vars(module)
     names = [n for n in names if isinstance(space.get(n), KINDS) and n not in TABLES_OF_NUMPY]
     return space, names, [space[n] for n in names], short
 
 
-HELD = [snapshot(np, np.__all__, "np."), snapshot(np.linalg, np.linalg.__all__, "np.linalg."), snapshot(np.fft, np.fft.__all__, "np.fft.")]
+HELD = [
+    snapshot(np, np.__all__, "np."),
+    snapshot(np.linalg, np.linalg.__all__, "np.linalg."),
+    snapshot(np.fft, np.fft.__all__, "np.fft."),
+]
 
 
 class Replaced(UnsupportedError):
@@ -33,4 +40,7 @@ def refuse_patched():
     for space, names, functions, short in HELD:
         if not all(map(operator.is_, map(space.get, names), functions)):
             found = ", ".join(short + n for n, f in zip(names, functions) if space.get(n) is not f)
-            raise Replaced(f"{found} was replaced by another function, and what is traced computes with NumPy's own. Put it back before the call.")
+            raise Replaced(
+                f"{found} was replaced by another function, and what is traced computes with NumPy's own. Put it back "
+                "before the call."
+            )

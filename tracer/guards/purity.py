@@ -1,9 +1,10 @@
 """What of Python, NumPy, SciPy and other libraries a trace may run as it is: a positive list, by module and name.
 
-A trace runs once, for all later calls. So what captured source calls without hooks must give the same for the same arguments, and
-leave the world alone. Each family here does, for the reason that stands beside it; of some modules single functions read the world
-(READS: asked again at every call), tell the time (CLOCKS), change the world (ACTS: called again at every call, in order), or do what no
-program can repeat (REFUSED). What no table names is refused too: nobody knows what it does.
+A trace runs once, for all later calls. So what captured source calls without hooks must give the same for the same
+arguments, and leave the world alone. Each family here does, for the reason that stands beside it; of some modules
+single functions read the world (READS: asked again at every call), tell the time (CLOCKS), change the world (ACTS:
+called again at every call, in order), or do what no program can repeat (REFUSED). What no table names is refused too:
+nobody knows what it does.
 """
 
 import functools
@@ -17,24 +18,43 @@ PURE, READS, CLOCK, ACTS, REFUSED, UNKNOWN = "pure", "reads", "clock", "acts", "
 
 # -- pure: families, with what makes them so -------------------------------------------------------
 
-NUMBERS = "builtins math cmath operator _operator numbers fractions decimal _decimal _pydecimal statistics _statistics"  # of their arguments
-STEPS = "itertools functools _functools heapq _heapq bisect _bisect graphlib"  # call what they are given, which is asked about itself
-HOLDERS = "collections _collections collections.abc _collections_abc types typing dataclasses enum abc _abc copy copyreg array weakref"
-HOLDERS += " _weakref _weakrefset contextlib contextvars _contextvars string.templatelib reprlib"  # make objects, and work on those they are given
-TEXT = "re _sre re._parser re._compiler string _string textwrap difflib unicodedata html html.entities urllib.parse fnmatch shlex keyword token"
-TEXT += " json json.decoder json.encoder json.scanner _json ast _ast csv _csv pprint binascii base64 zlib struct _struct stringprep"
-TEXT += " pickle _pickle hashlib _hashlib hmac _md5 _sha1 _sha2 _sha3 _blake2 _codecs codecs encodings"  # of their characters and bytes
-DATES = "datetime _datetime _pydatetime calendar _strptime zoneinfo uuid ipaddress colorsys"  # but for those below, of the numbers they are given
+# of their arguments
+NUMBERS = "builtins math cmath operator _operator numbers fractions decimal _decimal _pydecimal statistics _statistics"
+# call what they are given, which is asked about itself
+STEPS = "itertools functools _functools heapq _heapq bisect _bisect graphlib"
+HOLDERS = (
+    "collections _collections collections.abc _collections_abc types typing dataclasses enum abc _abc copy copyreg "
+    "array weakref"
+)
+# make objects, and work on those they are given
+HOLDERS += " _weakref _weakrefset contextlib contextvars _contextvars string.templatelib reprlib"
+TEXT = (
+    "re _sre re._parser re._compiler string _string textwrap difflib unicodedata html html.entities urllib.parse "
+    "fnmatch shlex keyword token"
+)
+TEXT += (
+    " json json.decoder json.encoder json.scanner _json ast _ast csv _csv pprint binascii base64 zlib struct _struct "
+    "stringprep"
+)
+# of their characters and bytes
+TEXT += " pickle _pickle hashlib _hashlib hmac _md5 _sha1 _sha2 _sha3 _blake2 _codecs codecs encodings"
+# but for those below, of the numbers they are given
+DATES = "datetime _datetime _pydatetime calendar _strptime zoneinfo uuid ipaddress colorsys"
 TOLD = "inspect traceback linecache errno stat tokenize"  # tell of the objects they are given, which stay as they are
-# Python's `with`: compiled code gives none of NumPy's warnings, asks no errstate, and is one thread's while it is traced
+# Python's `with`: compiled code gives none of NumPy's warnings, asks no errstate, and is one thread's while it is
+# traced
 AROUND = "warnings _warnings _py_warnings threading _thread _threading_local"
-MEMORY = "io _io _pyio"  # StringIO and BytesIO that the function makes itself; files are opened by `open`, which is refused
-PATHS = "posixpath ntpath genericpath os.path pathlib pathlib._local pathlib._abc pathlib.types"  # names as text, but for what asks the file system
+# StringIO and BytesIO that the function makes itself; files are opened by `open`, which is refused
+MEMORY = "io _io _pyio"
+# names as text, but for what asks the file system
+PATHS = "posixpath ntpath genericpath os.path pathlib pathlib._local pathlib._abc pathlib.types"
 MODULES = {*" ".join((NUMBERS, STEPS, HOLDERS, TEXT, DATES, TOLD, AROUND, MEMORY, PATHS)).split()}
 # numbers in, numbers out; jax's functions are pure by its own rules, and keys are values there
 PACKAGES = ("numpy", "ml_dtypes", "jax", "jaxlib", "opt_einsum", "importlib", "zipimport")
 PACKAGES += tuple(
-    f"scipy.{n}" for n in "special linalg fft fftpack signal ndimage interpolate integrate optimize spatial sparse stats cluster constants".split()
+    f"scipy.{n}"
+    for n in "special linalg fft fftpack signal ndimage interpolate integrate optimize spatial sparse stats cluster "
+             "constants".split()
 )
 PACKAGES += ("scipy._lib", "scipy.differentiate", "wengert")
 # of modules that are not pure as a whole
@@ -42,7 +62,8 @@ NAMES = {
     "os": "fspath fsencode fsdecode strerror path",
     "posix": "fspath strerror",
     "time": "mktime strptime struct_time",
-    "sys": "intern getsizeof exc_info exception is_finalizing getdefaultencoding getfilesystemencoding getrefcount audit",
+    "sys": "intern getsizeof exc_info exception is_finalizing getdefaultencoding getfilesystemencoding getrefcount "
+           "audit",
     "logging": "getLogger getLevelName Formatter LogRecord makeLogRecord Logger.getChild Manager.getLogger",
     "random": "Random",
     "locale": "normalize",
@@ -52,20 +73,30 @@ NAMES = {module: set(names.split()) for module, names in NAMES.items()}
 
 # -- what is not -----------------------------------------------------------------------------------
 
-PATH = "exists is_file is_dir is_symlink is_mount stat lstat read_text read_bytes resolve absolute expanduser samefile owner group cwd home readlink"
-OS_PATH = "exists lexists isfile isdir islink ismount getsize getmtime getatime getctime samefile realpath abspath relpath expanduser expandvars"
+PATH = (
+    "exists is_file is_dir is_symlink is_mount stat lstat read_text read_bytes resolve absolute expanduser samefile "
+    "owner group cwd home readlink"
+)
+OS_PATH = (
+    "exists lexists isfile isdir islink ismount getsize getmtime getatime getctime samefile realpath abspath relpath "
+    "expanduser expandvars"
+)
 _READS = {
-    "numpy": "load loadtxt genfromtxt fromfile fromregex geterr getbufsize geterrcall get_printoptions array2string array_repr array_str "
+    "numpy": "load loadtxt genfromtxt fromfile fromregex geterr getbufsize geterrcall get_printoptions array2string "
+             "array_repr array_str "
     "format_float_positional",
-    "os": "getcwd listdir stat lstat access cpu_count getpid getppid getlogin getuid getgid environb get_exec_path getloadavg readlink",
+    "os": "getcwd listdir stat lstat access cpu_count getpid getppid getlogin getuid getgid environb get_exec_path "
+          "getloadavg readlink",
     "posix": "getcwd listdir stat lstat access cpu_count getuid getgid readlink getpid getppid getlogin getloadavg",
     "sys": "getrecursionlimit getswitchinterval gettrace getprofile",
     "glob": "glob",
     "contextvars": "ContextVar.get",
     "_contextvars": "ContextVar.get",
     "decimal": "getcontext",
-    "locale": "getlocale localeconv getpreferredencoding getdefaultlocale setlocale strcoll strxfrm currency format_string str atof",
-    "platform": "system node release version machine processor platform uname architecture python_version python_version_tuple "
+    "locale": "getlocale localeconv getpreferredencoding getdefaultlocale setlocale strcoll strxfrm currency "
+              "format_string str atof",
+    "platform": "system node release version machine processor platform uname architecture python_version "
+                "python_version_tuple "
     "python_implementation python_build python_compiler libc_ver freedesktop_os_release",
     "gc": "isenabled get_count get_threshold",
     "shutil": "which disk_usage get_terminal_size",
@@ -80,7 +111,8 @@ _READS = {
     **dict.fromkeys(("pathlib", "pathlib._local"), " ".join(f"Path.{n}" for n in PATH.split())),
 }
 _CLOCKS = {
-    "time": "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time process_time_ns thread_time thread_time_ns "
+    "time": "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time process_time_ns "
+            "thread_time thread_time_ns "
     "clock_gettime clock_gettime_ns",
 }
 _REFUSED = {
@@ -108,7 +140,10 @@ _REFUSED = {
     "importlib": "reload",
     "traceback": "print_exc print_exception print_stack print_tb format_stack extract_stack",
 }
-_WRITES = "makedirs mkdir remove unlink rmdir rename replace chmod utime truncate symlink link removedirs renames sync putenv unsetenv chdir"
+_WRITES = (
+    "makedirs mkdir remove unlink rmdir rename replace chmod utime truncate symlink link removedirs renames sync "
+    "putenv unsetenv chdir"
+)
 _ACTS = {
     "numpy": "save savez savez_compressed savetxt ndarray.tofile ndarray.dump set_printoptions setbufsize",
     "time": "sleep",
@@ -118,20 +153,33 @@ _ACTS = {
     "warnings": "warn warn_explicit",
     "_warnings": "warn warn_explicit",
     "logging": "basicConfig disable debug info warning warn error critical fatal log "
-    + " ".join(f"Logger.{n}" for n in "debug info warning warn error critical fatal log setLevel addHandler removeHandler".split()),
+    + " ".join(
+        f"Logger.{n}"
+        for n in "debug info warning warn error critical fatal log setLevel addHandler removeHandler".split()
+    ),
     "gc": "collect enable disable freeze",
     "sys": "setrecursionlimit setswitchinterval",
-    "_io": " ".join(f"{c}.{n}" for c in ("TextIOWrapper", "BufferedWriter", "BufferedRandom", "FileIO") for n in ("write", "flush", "close"))
+    "_io": " ".join(
+        f"{c}.{n}"
+        for c in ("TextIOWrapper", "BufferedWriter", "BufferedRandom", "FileIO")
+        for n in ("write", "flush", "close")
+    )
     + " _IOBase.writelines _IOBase.flush TextIOWrapper.writelines",
-    **dict.fromkeys(("pathlib", "pathlib._local"), "Path.write_text Path.write_bytes Path.mkdir Path.unlink Path.rmdir Path.touch Path.chmod"),
+    **dict.fromkeys(
+        ("pathlib", "pathlib._local"),
+        "Path.write_text Path.write_bytes Path.mkdir Path.unlink Path.rmdir Path.touch Path.chmod",
+    ),
 }
 # those whose result is a number that the program then has; all others give None, or what nobody needs
 COUNTS = {"collect", "setbufsize", "write", "write_text", "write_bytes"}
 TABLES = {READS: _READS, CLOCK: _CLOCKS, REFUSED: _REFUSED, ACTS: _ACTS}
 TABLES = {verdict: {m: set(names.split()) for m, names in table.items()} for verdict, table in TABLES.items()}
 ENTROPY = {"secrets"}
-FORBIDDEN_PACKAGES = ("numpy.random", "numpy.testing", "numpy.f2py", "numpy.distutils", "scipy.stats._qmc", "scipy.stats.sampling")
-DRAWING = {"rvs", "resample", "random_correlation", "bootstrap", "permutation_test", "monte_carlo_test"}  # of SciPy: take numbers from np.random
+FORBIDDEN_PACKAGES = (
+    "numpy.random", "numpy.testing", "numpy.f2py", "numpy.distutils", "scipy.stats._qmc", "scipy.stats.sampling",
+)
+# of SciPy: take numbers from np.random
+DRAWING = {"rvs", "resample", "random_correlation", "bootstrap", "permutation_test", "monte_carlo_test"}
 
 
 def place_of(f):
@@ -163,7 +211,12 @@ def place_of(f):
     return getattr(f, "__module__", None) or kind.__module__, name
 
 
-DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType)
+DESCRIPTORS = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+)
 
 
 def home(kind, name):
@@ -188,7 +241,11 @@ def listed(module, name):
     top = module.partition(".")[0]
     if top == "numpy" and module != "numpy":
         short = TABLES_OF_NUMPY.get(name)
-        if short and getattr(np, name.partition(".")[0], None) is not None and not module.startswith(FORBIDDEN_PACKAGES):
+        if (
+            short
+            and getattr(np, name.partition(".")[0], None) is not None
+            and not module.startswith(FORBIDDEN_PACKAGES)
+        ):
             return short
     if module in ENTROPY or module.startswith(FORBIDDEN_PACKAGES):
         return REFUSED

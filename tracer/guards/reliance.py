@@ -1,7 +1,8 @@
 """What code without hooks is given: it may find anything that can be reached from there, so all of that is relied on.
 
-A trace notes what captured code reads. Functions of libraries and of C, and the user's own code without source, read unseen. An
-object from outside that is handed to such code is relied on as a whole: it, and what it holds, down to what never changes.
+A trace notes what captured code reads. Functions of libraries and of C, and the user's own code without source, read
+unseen. An object from outside that is handed to such code is relied on as a whole: it, and what it holds, down to what
+never changes.
 """
 
 import sys
@@ -23,9 +24,11 @@ OURS = ("wengert", "jax", "jaxlib")
 OPEN = (types.SimpleNamespace,)  # classes of the standard library that hold the user's own state
 LIBRARIES = {"numpy", "scipy", "jax", "jaxlib", "ml_dtypes", "wengert", *sys.stdlib_module_names} - {"__main__"}
 PLAIN = (list, tuple, dict, set, frozenset)  # of which the trace sees copies, or which it has made itself
-SIMPLE = frozenset((bool, int, float, complex, str, bytes, type(None), TracedArray, TracedScalar))  # of which nothing need be asked: fixed, or traced
+# of which nothing need be asked: fixed, or traced
+SIMPLE = frozenset((bool, int, float, complex, str, bytes, type(None), TracedArray, TracedScalar))
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function
-BY_NAME = frozenset("getattr hasattr vars dir __dict__ attrgetter methodcaller getattr_static getmembers".split())  # read what code does not name
+# read what code does not name
+BY_NAME = frozenset("getattr hasattr vars dir __dict__ attrgetter methodcaller getattr_static getmembers".split())
 ADVICE = "Read what it needs in a function that is captured, or pass it as an argument."
 
 
@@ -54,11 +57,20 @@ class Reliance:
         todo, seen, found = [(x, False) for x in given], set(), []
         while todo:
             x, outside = todo.pop()
-            if type(x) in SIMPLE or id(x) in seen or is_fixed(x) or isinstance(x, Traced) or type(x).__module__.partition(".")[0] in OURS:
+            if (
+                type(x) in SIMPLE
+                or id(x) in seen
+                or is_fixed(x)
+                or isinstance(x, Traced)
+                or type(x).__module__.partition(".")[0] in OURS
+            ):
                 continue
             seen.add(id(x))
             if len(seen) > MOST:
-                text = f"more than {MOST} objects can be reached from a {type(given[0]).__name__} that code without hooks is given"
+                text = (
+                    f"more than {MOST} objects can be reached from a {type(given[0]).__name__} that code without "
+                    "hooks is given"
+                )
                 raise UnsupportedError(message(text, locate(), ADVICE))
             read, held = self._held(x, outside)
             found += [read] if read is not None else []
@@ -66,9 +78,16 @@ class Reliance:
         return found
 
     def _held(self, x, outside):
-        """-> (the Read of what an object holds, the objects that it holds). outside: whether an object from outside holds it."""
+        """-> (the Read of what an object holds, the objects that it holds). outside: whether an object from outside
+        holds it."""
         kind = type(x)
-        if not outside and (kind is np.ndarray and id(x) not in self.paths and not x.dtype.hasobject or kind in PLAIN and not self.outer(x)):
+        if not outside and (
+            kind is np.ndarray
+            and id(x) not in self.paths
+            and not x.dtype.hasobject
+            or kind in PLAIN
+            and not self.outer(x)
+        ):
             return None, [] if kind is np.ndarray else flattened(x)
         self.as_found(x, self.called(x))
         known = self.whole.get(id(x))
@@ -83,7 +102,10 @@ class Reliance:
         except UnknownContents as error:
             if not outside:
                 return None, []
-            text = f"{self.called(x)}, a {kind.__name__} from outside, is given to code that is not captured, and what it holds cannot be compared"
+            text = (
+                f"{self.called(x)}, a {kind.__name__} from outside, is given to code that is not captured, and what "
+                "it holds cannot be compared"
+            )
             raise UnsupportedError(message(f"{text} ({error})", locate(), ADVICE)) from None
         inner = [v for v in held if not is_fixed(v)]
         if outside and any(isinstance(v, Traced) for v in held) and not self.has_made(x):
@@ -100,10 +122,14 @@ class Reliance:
         return read, inner
 
     def _attributes(self, x):
-        """Rely one by one on the attributes of an object from outside, some of which the trace has stored or takes in -> what they hold."""
+        """Rely one by one on the attributes of an object from outside, some of which the trace has stored or takes in
+        -> what they hold."""
         name, held = self.called(x), getattr(x, "__dict__", None)
         if type(held) is not dict:
-            text = f"{name}, a {type(x).__name__} from outside in which the trace has stored, is given to code that is not captured"
+            text = (
+                f"{name}, a {type(x).__name__} from outside in which the trace has stored, is given to code that is "
+                "not captured"
+            )
             raise UnsupportedError(message(text, locate(), ADVICE))
         self.read("contents", None, None, f"the names in {name}", parent=self.read("attribute", x, "__dict__", name))
         known = {k: v for k, v in held.items() if not isinstance(v, Traced)}
@@ -114,13 +140,20 @@ class Reliance:
     def _frame(self, x, outside):
         """What a generator or another iterator holds, which is not from outside."""
         if outside:
-            text = f"{self.called(x)}, a {type(x).__name__} from outside, is another after every use; traced, it would be used once"
+            text = (
+                f"{self.called(x)}, a {type(x).__name__} from outside, is another after every use; traced, it would "
+                "be used once"
+            )
             raise UnsupportedError(message(text, locate(), "Make a list of it outside, and pass that."))
         frame = getattr(x, "gi_frame", None)
         return [] if frame is None or internal(frame.f_code) else list(frame.f_locals.values())
 
     def _refuse_large(self, x, held):
-        if isinstance(x, np.ndarray) and x.size > LARGEST or any(type(v) is bytes and len(v) > 8 * LARGEST for v in held):
+        if (
+            isinstance(x, np.ndarray)
+            and x.size > LARGEST
+            or any(type(v) is bytes and len(v) > 8 * LARGEST for v in held)
+        ):
             size = f"of shape {x.shape}" if isinstance(x, np.ndarray) else f"of {len(x)} items"
             what = f"{self.called(x)}, a {type(x).__name__} {size}"
             text = f"{what}, is read by code that is not captured, and too large to be compared at every call"
@@ -143,7 +176,13 @@ class Reliance:
             read = self.read("attribute", f, name, f"{self.called(f)}.{name}")
             read.how, read.other = "value", None
         if any(map(is_fixed, f.keywords.values())):
-            self.read("state", None, None, f"what {self.called(f)} is given by name", parent=self.read("attribute", f, "keywords", "keywords"))
+            self.read(
+                "state",
+                None,
+                None,
+                f"what {self.called(f)} is given by name",
+                parent=self.read("attribute", f, "keywords", "keywords"),
+            )
 
     def noted(self, owner, key):
         """Whether what an attribute is has to be relied on, be it that of a library's."""
@@ -151,7 +190,12 @@ class Reliance:
             return not library(owner)
         if isinstance(owner, types.FunctionType):
             return not internal(owner.__code__) and not key.startswith("__")
-        return not library(kind := type(owner)) or self.knows(owner) and not is_fixed(owner) and kind.__module__.partition(".")[0] not in OURS
+        return (
+            not library(kind := type(owner))
+            or self.knows(owner)
+            and not is_fixed(owner)
+            and kind.__module__.partition(".")[0] not in OURS
+        )
 
     def outer(self, x):
         """Whether a container is one met outside, not the trace's copy of it."""
@@ -196,7 +240,8 @@ class Reliance:
                 self.classed(kind, code)
 
     def firm(self, read):
-        """Rely on a number that captured code may take in at every call: what has no hooks is to find the number itself."""
+        """Rely on a number that captured code may take in at every call: what has no hooks is to find the number
+        itself."""
         if read.how == "input" and not isinstance(read.value, np.ndarray):
             if isinstance(read.get(), Traced):  # then the trace is made again, where it is relied on
                 text = f"{read.name}, a number that keeps changing, is read by code that is not captured"
@@ -204,7 +249,8 @@ class Reliance:
             read.how, read.other = "value", None
 
     def classed(self, kind, code):
-        """Rely on the attributes of a class that code without hooks may have read of an instance, and on the method that this is."""
+        """Rely on the attributes of a class that code without hooks may have read of an instance, and on the method
+        that this is."""
         named = code.co_names if BY_NAME.isdisjoint(code.co_names) else None
         for c in kind.__mro__:
             if of_user(c):
@@ -219,11 +265,14 @@ class Reliance:
 
 def is_method_of(kind, code):
     """Whether a class, or a base of it, holds a function of this code."""
-    return any(f.__code__ is code for c in kind.__mro__ if of_user(c) for value in vars(c).values() for f in functions(value))
+    return any(
+        f.__code__ is code for c in kind.__mro__ if of_user(c) for value in vars(c).values() for f in functions(value)
+    )
 
 
 def functions(value):
-    """The Python functions that a class attribute runs: itself, or those of a property, a class method or another descriptor."""
+    """The Python functions that a class attribute runs: itself, or those of a property, a class method or another
+    descriptor."""
     if isinstance(value, types.FunctionType):
         return [value]
     held = [getattr(value, name, None) for name in ("fget", "fset", "fdel", "func", "__func__", "__wrapped__")]

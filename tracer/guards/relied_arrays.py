@@ -1,7 +1,9 @@
-"""Outside arrays whose elements the trace knows: those of dtypes that no program takes in, and small ones that decide what is traced.
+"""Outside arrays whose elements the trace knows: those of dtypes that no program takes in, and small ones that decide
+what is traced.
 
-Python and NumPy work on them while tracing, stores included. So what they held is kept and put back after the trace; where they hold
-something else in the end, every call stores that: what is guarded by its contents ends with the same contents each time.
+Python and NumPy work on them while tracing, stores included. So what they held is kept and put back after the trace;
+where they hold something else in the end, every call stores that: what is guarded by its contents ends with the same
+contents each time.
 """
 
 import numpy as np
@@ -35,9 +37,15 @@ class ReliedArrays:
         """What the array held when the trace met it first."""
         if id(array) not in self.met:
             if array.size > RELIED_ON:
-                what = f"of dtype {array.dtype}" if type(array) is np.ndarray else f"a {type(array).__name__}, a subclass of ndarray,"
+                what = (
+                    f"of dtype {array.dtype}"
+                    if type(array) is np.ndarray
+                    else f"a {type(array).__name__}, a subclass of ndarray,"
+                )
                 text = f"the array {read.name} {what} has {array.size} elements, too many to be compared at every call"
-                raise UnsupportedError(message(text, locate(), "Make an array of numbers of it outside: np.asarray(x, float)."))
+                raise UnsupportedError(
+                    message(text, locate(), "Make an array of numbers of it outside: np.asarray(x, float).")
+                )
             self.met[id(array)] = array, array.copy(), read
         return self.met[id(array)][1]
 
@@ -63,7 +71,10 @@ class ReliedArrays:
             if found is not None and base is array:
                 return Original(found[2])
             if found is not None:
-                text = f"a view of {found[2].name} is returned or stored, an array outside that is compared by its elements at every call"
+                text = (
+                    f"a view of {found[2].name} is returned or stored, an array outside that is compared by its "
+                    "elements at every call"
+                )
                 raise UnsupportedError(message(text, None, "Return a copy: x[1:].copy()."))
             base = base.base
         return array

@@ -1,7 +1,8 @@
-"""Calls that ask the world: made again at every call of the program, before it, and compared with what they gave the trace.
+"""Calls that ask the world: made again at every call of the program, before it, and compared with what they gave the
+trace.
 
-What such a call gives as an array is an input of the program. All else is relied on: compared part by part where each call makes
-it anew (`portrait`), and like any other outside place where it is an object that was there.
+What such a call gives as an array is an input of the program. All else is relied on: compared part by part where each
+call makes it anew (`portrait`), and like any other outside place where it is an object that was there.
 """
 
 import copy
@@ -17,7 +18,10 @@ import numpy as np
 from .guard import MISSING, SCALARS, Read, Same, snapshot
 
 RAISED = (OSError, ValueError, LookupError)  # what asking may end in: that is an answer too
-COMPARED = (pathlib.PurePath, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, fractions.Fraction, decimal.Decimal, uuid.UUID)
+COMPARED = (
+    pathlib.PurePath, datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo, fractions.Fraction,
+    decimal.Decimal, uuid.UUID,
+)
 COMPARED += (np.dtype, range, slice, types.MappingProxyType)
 DEEPEST = 8
 
@@ -38,7 +42,12 @@ class Asked(Read):
         owner = getattr(function, "__self__", function)
         self.function, self.args, self.kwargs, self.fresh = function, kept(args), kept(kwargs), fresh
         self.again, self.seen, self.error = self.get, None, None
-        key = getattr(function, "__name__", ""), snapshot(tuple(args)), tuple((k, snapshot(v)) for k, v in sorted(kwargs.items())), number
+        key = (
+            getattr(function, "__name__", ""),
+            snapshot(tuple(args)),
+            tuple((k, snapshot(v)) for k, v in sorted(kwargs.items())),
+            number,
+        )
         super().__init__("call", owner, key, name, source)
         if type(self.value) is Failed:
             self.error, self.value = self.value.error, self.value if fresh else MISSING
@@ -109,4 +118,7 @@ def portrait(x, depth=0):
 def context():
     """What decides the digits of decimal numbers, in words."""
     c = decimal.getcontext()
-    return f"{c.prec} {c.rounding} {c.Emin} {c.Emax} {c.capitals} {c.clamp} {[k.__name__ for k, on in c.traps.items() if on]}"
+    return (
+        f"{c.prec} {c.rounding} {c.Emin} {c.Emax} {c.capitals} {c.clamp} "
+        f"{[k.__name__ for k, on in c.traps.items() if on]}"
+    )

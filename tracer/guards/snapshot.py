@@ -1,4 +1,5 @@
-"""What mutable objects hold, to be put back or compared: arrays, containers, attributes, and the states of random generators."""
+"""What mutable objects hold, to be put back or compared: arrays, containers, attributes, and the states of random
+generators."""
 
 import collections
 import random
@@ -9,11 +10,25 @@ import numpy as np
 from ..common.compare import difference, kinds_differ
 from ..common.errors import shown
 
-ATOMS = (int, float, complex, str, bytes, type(None), types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type, np.generic, range)
+ATOMS = (
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    types.ModuleType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    type,
+    np.generic,
+    range,
+)
 
 
 class Snapshot:
-    """What `slots` hold, and everything that can be reached from `roots` through containers and the attributes of users' objects."""
+    """What `slots` hold, and everything that can be reached from `roots` through containers and the attributes of
+    users' objects."""
 
     def __init__(self, roots, slots=()):
         self.slots = [(slot, slot.get()) for slot in slots]
@@ -46,7 +61,12 @@ class Snapshot:
                 todo += x
             elif isinstance(x, types.MethodType):
                 todo.append(x.__self__)
-            elif hasattr(x, "__dict__") and type(x).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib"):
+            elif hasattr(x, "__dict__") and type(x).__module__.partition(".")[0] not in (
+                "builtins",
+                "numpy",
+                "jax",
+                "jaxlib",
+            ):
                 self.held[id(x)] = x, None
                 todo.append(vars(x))
 
@@ -115,8 +135,15 @@ class Snapshot:
 
 
 def _leaf(x, y, existing):
-    if x is not y and isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and (id(x) in existing or id(y) in existing):
+    if (
+        x is not y
+        and isinstance(x, np.ndarray)
+        and isinstance(y, np.ndarray)
+        and (id(x) in existing or id(y) in existing)
+    ):
         return "is another array than plain Python leaves there"
-    if isinstance(x, np.ndarray | int | float | complex | np.generic) or isinstance(y, np.ndarray | int | float | complex | np.generic):
+    if isinstance(x, np.ndarray | int | float | complex | np.generic) or isinstance(
+        y, np.ndarray | int | float | complex | np.generic
+    ):
         return kinds_differ(x, y) or difference(x, y)
     return None

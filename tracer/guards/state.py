@@ -73,7 +73,8 @@ class Slot:
 
 TRANSPARENT = set()  # code of hooks whose own exceptions are the user's: `d[k]` raises KeyError here
 CONTAINERS = (list, dict, set, collections.deque)
-SEEN_THROUGH = (list, dict, tuple, set, collections.deque, collections.OrderedDict, collections.defaultdict)  # from outside: by a copy
+# from outside: by a copy
+SEEN_THROUGH = (list, dict, tuple, set, collections.deque, collections.OrderedDict, collections.defaultdict)
 
 
 def items(container):
@@ -86,7 +87,11 @@ def differs(container, had):
     if len(now) != len(had):
         return True
     pairs = zip(now, had)
-    return any(a is not c or b is not d for (a, b), (c, d) in pairs) if isinstance(container, dict) else any(a is not b for a, b in pairs)
+    return (
+        any(a is not c or b is not d for (a, b), (c, d) in pairs)
+        if isinstance(container, dict)
+        else any(a is not b for a, b in pairs)
+    )
 
 
 def restore(container, held):
@@ -95,7 +100,8 @@ def restore(container, held):
 
 
 class RegionEffects:
-    """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need be.
+    """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need
+    be.
 
     choice: the body is one side of a choice.
     """
@@ -140,7 +146,8 @@ def own_cells(cells):
 
 
 def note_rebound(f):
-    """Remember what the variables outside a function hold that a call of it may assign, in every region that is run and did not make them."""
+    """Remember what the variables outside a function hold that a call of it may assign, in every region that is run and
+    did not make them."""
     stores = names(f.__code__).stores
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or ())) if stores else {}
     for kind, name in stores:
@@ -153,7 +160,8 @@ def note_rebound(f):
 
 
 def note(slot):
-    """Remember the value a slot has before it is stored to, in every region that did not make its owner, and in the trace."""
+    """Remember the value a slot has before it is stored to, in every region that did not make its owner, and in the
+    trace."""
     trace = current_trace()
     if trace is not None:
         trace.root.outside.store(slot)
@@ -183,7 +191,8 @@ def refuse_change(owner, what, hint=None):
 
 
 def before_change(owner, what, hint=None):
-    """Before a container gets other items: refused where no region could undo it; at the top of the trace what it holds is kept."""
+    """Before a container gets other items: refused where no region could undo it; at the top of the trace what it holds
+    is kept."""
     if inside():
         refuse_change(owner, what, hint)
     elif isinstance(owner, CONTAINERS):

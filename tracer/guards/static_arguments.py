@@ -1,8 +1,8 @@
 """Arguments that are not traced: what a program may take for granted of them, and how they are told apart.
 
-What never changes is part of the key of a signature by its value. An object that may change is part of it by identity: what the function
-reads of it is guarded, as of any object outside. Objects that are equal by a method of their class stand for each other as long
-as they hold the same, and as nobody could tell.
+What never changes is part of the key of a signature by its value. An object that may change is part of it by identity:
+what the function reads of it is guarded, as of any object outside. Objects that are equal by a method of their class
+stand for each other as long as they hold the same, and as nobody could tell.
 """
 
 import array
@@ -16,10 +16,13 @@ MEMORY = (bytearray, memoryview, array.array)
 
 
 def is_memory(kind):
-    """Whether objects of a class are memory of another library's, which hands it out as arrays: they can be neither traced nor compared."""
+    """Whether objects of a class are memory of another library's, which hands it out as arrays: they can be neither
+    traced nor compared."""
     if issubclass(kind, MEMORY):
         return True
-    return any("__dlpack__" in vars(c) or "__array_interface__" in vars(c) or "__buffer__" in vars(c) for c in kind.__mro__)
+    return any(
+        "__dlpack__" in vars(c) or "__array_interface__" in vars(c) or "__buffer__" in vars(c) for c in kind.__mro__
+    )
 
 
 class Alike:
@@ -38,7 +41,12 @@ class Alike:
             return False
         if self.object is other.object:
             return True
-        return not (self.alone or other.alone) and type(self.object) is type(other.object) and bool(self.object == other.object) and same(self, other)
+        return (
+            not (self.alone or other.alone)
+            and type(self.object) is type(other.object)
+            and bool(self.object == other.object)
+            and same(self, other)
+        )
 
 
 def same(a, b):

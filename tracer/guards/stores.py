@@ -1,4 +1,5 @@
-"""What one trace stores outside: the values there were are kept, and put back after it; the new ones are stored again at every call."""
+"""What one trace stores outside: the values there were are kept, and put back after it; the new ones are stored again
+at every call."""
 
 import numpy as np
 
@@ -36,7 +37,9 @@ class Stores:
             stored = had is not None and differ(had, items(made)) or any(c is x for c, _, _ in self.calls)
         if stored:
             text = f"{name} is read by code that is not captured, after the function has stored into it"
-            raise UnsupportedError(message(text, locate(), "Store into it after that, or read it in a function that is captured."))
+            raise UnsupportedError(
+                message(text, locate(), "Store into it after that, or read it in a function that is captured.")
+            )
 
     def taken(self):
         """[(an outside array that the program takes in, what stands for it)]"""
@@ -60,8 +63,15 @@ class Stores:
     def copies_since(self, known):
         """[(copy, its items as made)] of those that are not among these."""
         known = {id(x) for x, _ in known}
-        found = [(made, had) for _, made, had, _ in self.mirrors.values() if had is not None and len(had) <= LIMIT and id(made) not in known]
-        return [(made, list(zip(had[::2], had[1::2], strict=True)) if isinstance(made, dict) else had) for made, had in found]
+        found = [
+            (made, had)
+            for _, made, had, _ in self.mirrors.values()
+            if had is not None and len(had) <= LIMIT and id(made) not in known
+        ]
+        return [
+            (made, list(zip(had[::2], had[1::2], strict=True)) if isinstance(made, dict) else had)
+            for made, had in found
+        ]
 
     def store(self, slot):
         """Before a store: keep the value there was, and inside a region let the trace see it as it sees any other."""
@@ -75,7 +85,9 @@ class Stores:
         self.heap[slot] = slot.get()
         if inside():
             name = f"{parent[1].name}[{shown(slot.key)}]" if parent else f"{self.called(slot.owner)}.{slot.key}"
-            read = self.read(slot.kind, slot.owner if parent is None else None, slot.key, name, parent=parent and parent[1])
+            read = self.read(
+                slot.kind, slot.owner if parent is None else None, slot.key, name, parent=parent and parent[1]
+            )
             self.entered[slot] = self.enter(read) if read.value is not MISSING else UNBOUND
             slot.set(self.entered[slot])
 
@@ -100,7 +112,9 @@ class Stores:
             if after is UNBOUND and before is UNBOUND:
                 continue
             if after is UNBOUND:
-                raise UnsupportedError(message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead."))
+                raise UnsupportedError(
+                    message(f"{slot.name}, which lives outside the function, is deleted", None, "Store None instead.")
+                )
             out.append((self.place(slot), after))
         self.written = {place.place for place, _ in out}
         for _, made, had, read in self.mirrors.values():

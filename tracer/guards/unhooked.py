@@ -1,9 +1,11 @@
-"""Functions of the user's that Python runs without hooks while tracing: each is seen when it begins, and held to what a trace may do unseen.
+"""Functions of the user's that Python runs without hooks while tracing: each is seen when it begins, and held to what a
+trace may do unseen.
 
-C calls such functions on its own account: special methods of objects in containers, descriptors, bodies of generators and classes, what
-`sorted` compares. No list of the ways in would be whole. So once a trace has met a class, generator or function that Python may run so, a
-profiler sees whatever begins: what a function without hooks names outside is relied on, and so is all that it is given; what it calls must
-be pure; what it was given it must leave as it was. All else is refused. Traces that meet none are not looked at: it takes thrice their time.
+C calls such functions on its own account: special methods of objects in containers, descriptors, bodies of generators
+and classes, what `sorted` compares. No list of the ways in would be whole. So once a trace has met a class, generator
+or function that Python may run so, a profiler sees whatever begins: what a function without hooks names outside is
+relied on, and so is all that it is given; what it calls must be pure; what it was given it must leave as it was. All
+else is refused. Traces that meet none are not looked at: it takes thrice their time.
 """
 
 import contextlib
@@ -32,7 +34,10 @@ NUMPY = os.path.dirname(np.__file__) + os.sep
 SPOKEN = {print}  # pure only by the stand-ins that captured code calls
 SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 # are called by hooks, or by a statement that says so
-ASKED = {"__init__", "__new__", "__call__", "__post_init__", "__init_subclass__", "__set_name__", "__prepare__", "__mro_entries__"}
+ASKED = {
+    "__init__", "__new__", "__call__", "__post_init__", "__init_subclass__", "__set_name__", "__prepare__",
+    "__mro_entries__",
+}
 ADVICE = "Call it in a function that is captured, or outside, and pass what it gives as an argument."
 _kinds = {}  # code -> OURS, LIBRARY or STRAY
 
@@ -60,7 +65,9 @@ def is_generated(frame):
 def runs(value):
     """Whether what a class holds under a name is code of the user's that Python runs by itself."""
     if isinstance(value, property):
-        return any(isinstance(f, types.FunctionType) and is_user(f.__code__) for f in (value.fget, value.fset, value.fdel))
+        return any(
+            isinstance(f, types.FunctionType) and is_user(f.__code__) for f in (value.fget, value.fset, value.fdel)
+        )
     if isinstance(value, functools.cached_property):
         return True
     return of_user(type(value)) and any(hasattr(type(value), n) for n in ("__get__", "__set__", "__delete__"))
@@ -74,8 +81,17 @@ def is_slotted(kind):
         if of_user(c):
             for name, value in vars(c).items():
                 if name.startswith("_") and name.endswith("_"):  # of an Enum they are spelt so
-                    f = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) or hasattr(value, "__func__") else None
-                    if name not in ASKED and type(f) is types.FunctionType and is_user(f.__code__) and f.__code__.co_filename != "<string>":
+                    f = (
+                        inspect.unwrap(getattr(value, "__func__", value))
+                        if callable(value) or hasattr(value, "__func__")
+                        else None
+                    )
+                    if (
+                        name not in ASKED
+                        and type(f) is types.FunctionType
+                        and is_user(f.__code__)
+                        and f.__code__.co_filename != "<string>"
+                    ):
                         return True
                 elif runs(value):
                     return True
@@ -154,7 +170,8 @@ class Unhooked:
         if event == "call":
             if kind is STRAY and not is_generated(frame):
                 if any(getattr(f, "__code__", None) is code for f in gc.callbacks):
-                    self.aside = frame  # until it returns: the collector may run anywhere, and its callbacks are no part of the program
+                    # until it returns: the collector may run anywhere, and its callbacks are no part of the program
+                    self.aside = frame
                     return
                 self.enter(frame)
             elif frame.f_back is not None and self.known.get(id(frame.f_back.f_code), (0, 0))[1] is STRAY:
@@ -175,7 +192,11 @@ class Unhooked:
             if not self.noted(frame, kind, name):
                 self.refuse(f"assigns {name}, a variable outside")
         if self.comparing is not None:
-            key = id(code), id(frame.f_globals), *(id(v) if n in code.co_freevars else type(v) for n, v in local.items())
+            key = (
+                id(code),
+                id(frame.f_globals),
+                *(id(v) if n in code.co_freevars else type(v) for n, v in local.items()),
+            )
             self.comparing.setdefault(key, (code, frame.f_globals, local))
             return
         try:

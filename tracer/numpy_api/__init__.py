@@ -7,15 +7,49 @@
 # ruff: noqa: I001, the names fill lines
 
 from . import operators  # first: others replace some of its operators
-from . import creation, dtypes, einsum, fft, joining, linalg, memory, norms, padding, polynomials, numbers, powers, products
+from . import (
+    creation,
+    dtypes,
+    einsum,
+    fft,
+    joining,
+    linalg,
+    memory,
+    norms,
+    padding,
+    polynomials,
+    numbers,
+    powers,
+    products,
+)
 from . import refused, selecting, shaping
-from . import differences, elementwise, histograms, histograms_nd, logic, masked, quantiles, reductions, sorting, ufunc_methods, ufuncs
+from . import (
+    differences,
+    elementwise,
+    histograms,
+    histograms_nd,
+    logic,
+    masked,
+    quantiles,
+    reductions,
+    sorting,
+    ufunc_methods,
+    ufuncs,
+)
 from .registry import HANDLERS, METHODS
-from .extents import functions as extents, making as extents_making, products as extents_products, reductions as extents_reductions, sets
+from .extents import (
+    functions as extents,
+    making as extents_making,
+    products as extents_products,
+    reductions as extents_reductions,
+    sets,
+)
 
 __all__ = [
-    "HANDLERS", "METHODS", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms", "padding", "polynomials",
+    "HANDLERS", "METHODS", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms", "padding",
+    "polynomials",
     "numbers", "operators", "powers", "products", "refused", "selecting", "shaping",
-    "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_making", "extents_products", "extents_reductions", "sets",
+    "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_making", "extents_products",
+    "extents_reductions", "sets",
     "logic", "masked", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
 ]  # fmt: skip

@@ -88,9 +88,15 @@ def last(x, axes):
 
 
 def taken(out, dtype, name):
-    """`out` of a function that fills a buffer of its own dtype: NumPy asks that `out` may be cast to that, and then casts back."""
+    """`out` of a function that fills a buffer of its own dtype: NumPy asks that `out` may be cast to that, and then
+    casts back."""
     if isinstance(out, TracedArray) and not np.can_cast(out.dtype, dtype, "safe"):
-        raise TypeError(message(f"np.{name}: cannot cast array data from {out.dtype!r} to {dtype!r} according to the rule 'safe'", locate()))
+        raise TypeError(
+            message(
+                f"np.{name}: cannot cast array data from {out.dtype!r} to {dtype!r} according to the rule 'safe'",
+                locate(),
+            )
+        )
     return out
 
 
@@ -100,5 +106,7 @@ def give(value, out=None, name="result", casting="unsafe", array=False):
     if out is None:
         return fresh(value) if array else wrap(value)
     if isinstance(out, TracedArray) and out.shape != value.type.shape:
-        raise ShapeError(message(f"output parameter of np.{name} has shape {out.shape}, the result has {value.type.shape}", locate()))
+        raise ShapeError(
+            message(f"output parameter of np.{name} has shape {out.shape}, the result has {value.type.shape}", locate())
+        )
     return write_out(name, out, value, casting=casting)

@@ -6,7 +6,9 @@ from ..common.errors import ShapeError, message
 from ..common.frames import locate
 from .steps import arranged, diagonals
 
-dot_general, reduce_or, reduce_sum, mul, and_ = (OPS[n] for n in ("dot_general", "reduce_or", "reduce_sum", "mul", "and"))
+dot_general, reduce_or, reduce_sum, mul, and_ = (OPS[n] for n in (
+    "dot_general", "reduce_or", "reduce_sum", "mul", "and",
+))
 
 
 def summed(x, labels, gone):
@@ -45,7 +47,10 @@ def stretched(x, xs, y, ys):
         if m == n:
             continue
         if m != 1 and n != 1:
-            text = f"a product of arrays of shapes {x.type.shape} and {y.type.shape}: sizes {m} and {n} of a common axis differ"
+            text = (
+                f"a product of arrays of shapes {x.type.shape} and {y.type.shape}: sizes {m} and {n} of a common axis "
+                "differ"
+            )
             raise ShapeError(message(text, locate()))
         if m == 1:
             xs = [other for other in xs if other != label]
@@ -64,7 +69,8 @@ def arranged_without(x, labels, label):
 
 
 def contract_all(operands, out, path):
-    """The product of many labelled operands, by pairs in the order of np.einsum_path's `path`, summed over labels not in `out`."""
+    """The product of many labelled operands, by pairs in the order of np.einsum_path's `path`, summed over labels not
+    in `out`."""
     operands = [diagonals(x, labels) for x, labels in operands]
     for group in path:
         chosen = [operands[i] for i in group]

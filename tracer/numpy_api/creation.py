@@ -18,7 +18,9 @@ from .registry import implements
 from .shaping import apart, broadcast_arrays, diagonal, moveaxis, ndim, ravel
 from .ufunc_calls import weak_kind
 
-cumprod, ge, pad, rounded, select, sub, add = (OPS[n] for n in ("cumprod", "ge", "pad", "rounded", "select", "sub", "add"))
+cumprod, ge, pad, rounded, select, sub, add = (OPS[n] for n in (
+    "cumprod", "ge", "pad", "rounded", "select", "sub", "add",
+))
 
 # -- after a template ------------------------------------------------------------------------------
 

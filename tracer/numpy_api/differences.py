@@ -32,7 +32,11 @@ def diff(a, n=1, axis=-1, prepend=NOTHING, append=NOTHING):
     axis = axis_of(axis, a.ndim)
     one = tuple(1 if d == axis else m for d, m in enumerate(a.shape))
     whole = lambda x: x if x.shape else np.broadcast_to(x, one)
-    parts = [*([] if prepend is NOTHING else [whole(traced(prepend))]), a, *([] if append is NOTHING else [whole(traced(append))])]
+    parts = [
+        *([] if prepend is NOTHING else [whole(traced(prepend))]),
+        a,
+        *([] if append is NOTHING else [whole(traced(append))]),
+    ]
     a = np.concatenate(parts, axis) if len(parts) > 1 else a
     step = np.not_equal if a.dtype.kind == "b" else np.subtract
     for _ in range(n):
@@ -50,7 +54,9 @@ def ediff1d(ary, to_end=None, to_begin=None):
             continue
         extra = traced(extra)
         if not np.can_cast(extra.dtype, a.dtype, "same_kind"):
-            raise TypeError(message(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.", locate()))
+            raise TypeError(
+                message(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.", locate())
+            )
         extra = np.ravel(fresh(cast_to(extra.value, a.dtype)))
         parts = [extra, *parts] if name == "to_begin" else [*parts, extra]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
@@ -68,7 +74,8 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     if x is not None:
         if x.ndim == 1:
             d = np.reshape(d, tuple(d.shape[0] if k == axis else 1 for k in range(y.ndim)))
-    return np.sum(d * (y[window(y.ndim, axis, 1, None)] + y[window(y.ndim, axis, None, -1)]) / 2.0, asked)  # x may have more axes
+    # x may have more axes
+    return np.sum(d * (y[window(y.ndim, axis, 1, None)] + y[window(y.ndim, axis, None, -1)]) / 2.0, asked)
 
 
 # -- gradient --------------------------------------------------------------------------------------
@@ -91,7 +98,9 @@ def spacings(f, axes, varargs):
         if distances.ndim != 1:
             raise ValueError(message("distances must be either scalars or 1d", locate()))
         if distances.shape[0] != f.shape[axis]:
-            raise ValueError(message("when 1d, distances must match the length of the corresponding dimension", locate()))
+            raise ValueError(
+                message("when 1d, distances must match the length of the corresponding dimension", locate())
+            )
         distances = distances.astype(np.float64) if distances.dtype.kind in "iu" else distances
         step = np.diff(distances)
         even = not is_traced(step) and (step == step[0]).all()
@@ -117,7 +126,10 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 def slope_along(f, axis, h, edge_order):
     n = f.shape[axis]
     if n < edge_order + 1:
-        situation = "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+        situation = (
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
+            "required."
+        )
         raise ValueError(message(situation, locate()))
     part = lambda start, stop: f[window(f.ndim, axis, start, stop)]
     column = lambda x: np.reshape(x, tuple(-1 if d == axis else 1 for d in range(f.ndim)))
@@ -173,7 +185,9 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     for name, x in (("m", m), ("y", y)):
         if x is not None and x.ndim > 2:
             raise ValueError(message(f"{name} has more than 2 dimensions", locate()))
-    dtype = np.dtype(dtype) if dtype is not None else np.result_type(m.dtype, np.float64, *([] if y is None else [y.dtype]))
+    dtype = (
+        np.dtype(dtype) if dtype is not None else np.result_type(m.dtype, np.float64, *([] if y is None else [y.dtype]))
+    )
     flat_m = m.ndim == 1
     X = rows(m, dtype, rowvar, lambda x: not flat_m)
     if X.shape[0] == 0:
@@ -185,7 +199,11 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     ddof = (0 if bias else 1) if ddof is None else ddof
     w = None
     if fweights is not None:
-        must(np.equal(fweights, np.rint(fweights)) if dtype_of(fweights).kind == "f" else True, TypeError, "fweights must be integer")
+        must(
+            np.equal(fweights, np.rint(fweights)) if dtype_of(fweights).kind == "f" else True,
+            TypeError,
+            "fweights must be integer",
+        )
         w = observation_weights(fweights, X.shape[1], "fweights")
     if aweights is not None:
         wa = observation_weights(aweights, X.shape[1], "aweights")

@@ -44,7 +44,9 @@ def common_type(*arrays):
 def min_scalar_type(a, /):
     a = a if isinstance(a, Traced) else handle(a)
     if not a.ndim and a.dtype.kind != "b":
-        raise UnsupportedError(message("np.min_scalar_type of a traced number depends on the number", locate(), "Use x.dtype."))
+        raise UnsupportedError(
+            message("np.min_scalar_type of a traced number depends on the number", locate(), "Use x.dtype.")
+        )
     return a.dtype
 
 
@@ -59,13 +61,18 @@ def real_if_close(a, tol=100):
     real = decide(close)
     if real is None:  # complex, then, which the program checks
         text = "np.real_if_close of a complex array is real here, in a place where data cannot choose a dtype"
-        current_trace().check((~close).value, UnsupportedError, message(text, locate(), "Use x.real where the imaginary part is known to vanish."))
+        current_trace().check(
+            (~close).value,
+            UnsupportedError,
+            message(text, locate(), "Use x.real where the imaginary part is known to vanish."),
+        )
     return x.real if real else x
 
 
 # -- bits ------------------------------------------------------------------------------------------
 
-ORDER = {"big": 7 - np.arange(8, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}  # place of each bit in its byte
+# place of each bit in its byte
+ORDER = {"big": 7 - np.arange(8, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}
 
 
 @implements(np.unpackbits)

@@ -15,7 +15,8 @@ from .ufunc_calls import write_out
 
 
 def parsed(operands):
-    """(labels of every operand, labels of the result, arrays), the ellipsis replaced by labels -1, -2, ... from the right."""
+    """(labels of every operand, labels of the result, arrays), the ellipsis replaced by labels -1, -2, ... from the
+    right."""
     if isinstance(operands[0], str):
         text, arrays = operands[0].replace(" ", ""), [handle(x) for x in operands[1:]]
         inputs, arrow, output = text.partition("->")
@@ -30,8 +31,13 @@ def parsed(operands):
     widest = range(-max(ranks, default=0), 0)
     if result is None:
         every = [label for t in terms for label in t if label is not Ellipsis]
-        result = [Ellipsis] * any(Ellipsis in t for t in terms) + sorted(label for label in set(every) if every.count(label) == 1)
-    terms = [[other for label in t for other in (widest[len(widest) - k :] if label is Ellipsis else (label,))] for t, k in zip(terms, ranks)]
+        result = [Ellipsis] * any(Ellipsis in t for t in terms) + sorted(
+            label for label in set(every) if every.count(label) == 1
+        )
+    terms = [
+        [other for label in t for other in (widest[len(widest) - k :] if label is Ellipsis else (label,))]
+        for t, k in zip(terms, ranks)
+    ]
     return terms, [other for label in result for other in (widest if label is Ellipsis else (label,))], arrays
 
 
@@ -48,7 +54,9 @@ def known_list(x):
         return x
     if x.known() is None:
         text = "np.einsum takes subscripts from an array that is known only when the program runs"
-        raise ConcretizationError(message(text, locate(), "Write them as a list of ints, or as text: np.einsum('ij,jk->ik', x, y)."))
+        raise ConcretizationError(
+            message(text, locate(), "Write them as a list of ints, or as text: np.einsum('ij,jk->ik', x, y).")
+        )
     return x.known().tolist()
 
 
@@ -70,7 +78,8 @@ def checked_path(operands, arrays, optimize):
 
 
 def trial(operands, arrays, path, out, **options):
-    """What NumPy gives, or says, for small arrays: where its last product is a matmul, that has casts and kinds of its own."""
+    """What NumPy gives, or says, for small arrays: where its last product is a matmul, that has casts and kinds of its
+    own."""
     small = [np.ones([min(n, 2) for n in x.shape], x.dtype) for x in arrays]
     if out is not None:
         options["out"] = np.zeros([min(n, 2) for n in np.shape(out)], out.dtype)
@@ -87,7 +96,8 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     if not others and out is None and dtype is None and set(labels) == set(result) and isinstance(x, TracedArray):
         return x.window(Labelled(numbered(labels, labels), numbered(result, labels)))
     like = trial(operands, arrays, path, out, dtype=dtype, casting=casting) if optimize else like
-    common = [*arrays, out] if out is not None and (not others or not optimize) else arrays  # one iterator over all, in one dtype
+    # one iterator over all, in one dtype
+    common = [*arrays, out] if out is not None and (not others or not optimize) else arrays
     made = np.result_type(*[x.dtype for x in common]) if dtype is None else np.dtype(dtype)
     value = contract_all([(cast_to(x.value, made), labels) for x, labels in zip(arrays, terms)], result, path[1:])
     if out is not None:

@@ -33,13 +33,16 @@ def factor(norm, n, inverse, dtype):
 
 
 def factor_of_halves(lengths, kind, norm):
-    """`factor` for float16: NumPy's is rounded to float16 for the axis it begins with, and to float32 for the others."""
+    """`factor` for float16: NumPy's is rounded to float16 for the axis it begins with, and to float32 for the
+    others."""
     inverse = kind in ("ifft", "irfft")
     factor(norm, 1.0, inverse, np.dtype("f4"))
     norm, scale = INVERSE[norm] if inverse else norm, float(np.prod(lengths)) if inverse else 1.0
     for i, n in enumerate(lengths if kind == "irfft" else lengths[::-1]):
         dtype = np.float32 if i else np.float16
-        scale *= float({"ortho": np.reciprocal(np.sqrt(n, dtype=dtype)), "forward": np.reciprocal(n, dtype=dtype)}.get(norm, 1))
+        scale *= float(
+            {"ortho": np.reciprocal(np.sqrt(n, dtype=dtype)), "forward": np.reciprocal(n, dtype=dtype)}.get(norm, 1)
+        )
     return scale
 
 
@@ -57,7 +60,9 @@ def transform(a, kind, lengths, axes, norm, out=None):
     if real == np.float16:
         scale, real = factor_of_halves(lengths, kind, norm), real if len(axes) == 1 else np.dtype(np.float32)
     last = range(-len(axes), 0)
-    value = cut_or_padded(moveaxis(x, axes, last).value, [*lengths[:-1], lengths[-1] // 2 + 1] if kind == "irfft" else lengths)
+    value = cut_or_padded(
+        moveaxis(x, axes, last).value, [*lengths[:-1], lengths[-1] // 2 + 1] if kind == "irfft" else lengths
+    )
     value = cast_to(value, work)
     if value.type.size:
         value = fft_op(value, kind=kind, lengths=tuple(lengths))
@@ -95,7 +100,9 @@ def along_one(kind):
     return run
 
 
-fft, ifft, rfft, irfft = (implements(getattr(np.fft, kind))(along_one(kind)) for kind in ("fft", "ifft", "rfft", "irfft"))
+fft, ifft, rfft, irfft = (
+    implements(getattr(np.fft, kind))(along_one(kind)) for kind in ("fft", "ifft", "rfft", "irfft")
+)
 
 
 def heeds(function):
@@ -160,13 +167,21 @@ def every_step_fits(out, x, kind, lengths, axes):
     for n, d in list(zip(lengths, axes))[::-1]:
         shape[d] = n // 2 + 1 if kind == "rfft" and d == axes[-1] else n
         if tuple(shape) != out.shape:
-            raise ValueError(message(f"np.fft.{kind}n(out=...) of shape {out.shape} cannot hold a step of shape {tuple(shape)}", locate()))
+            raise ValueError(
+                message(
+                    f"np.fft.{kind}n(out=...) of shape {out.shape} cannot hold a step of shape {tuple(shape)}", locate()
+                )
+            )
 
 
 def lengths_and_axes(x, s, axes, inverse_real):
     if axes is None:
         if s is not None:
-            warnings.warn("`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0).", DeprecationWarning, stacklevel=3)
+            warnings.warn(
+                "`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0).",
+                DeprecationWarning,
+                stacklevel=3,
+            )
         axes = range(-len(s if s is not None else x.shape), 0)
     lengths = list(np.take(x.shape, axes) if s is None else s)
     if len(lengths) != len(axes):

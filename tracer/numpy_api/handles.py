@@ -74,7 +74,9 @@ def cut(x, axis, start, stop, step=1):
     if (start, stop, step) == (0, n, 1):
         return x
     if isinstance(x, Lit):
-        return Lit(x.value, x.type.like(len(range(start, stop, step)) if d == axis else m for d, m in enumerate(x.type.shape)))
+        return Lit(
+            x.value, x.type.like(len(range(start, stop, step)) if d == axis else m for d, m in enumerate(x.type.shape))
+        )
     low, high, steps = [0] * x.type.ndim, list(x.type.shape), [1] * x.type.ndim
     low[axis], high[axis], steps[axis] = start, max(start, stop), step
     return slice_(x, start=tuple(low), stop=tuple(high), stride=tuple(steps))

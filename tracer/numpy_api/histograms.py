@@ -69,7 +69,9 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         situation = f"bins={bins!r} chooses a number of bins that depends on data"
         raise UnsupportedError(message(situation, locate(), "Give the number of bins, or their edges."))
     if isinstance(bins, Traced) and bins.shape == ():
-        raise UnsupportedError(message("a traced number of bins", locate(), "Give the number as a Python int, which is static."))
+        raise UnsupportedError(
+            message("a traced number of bins", locate(), "Give the number as a Python int, which is static.")
+        )
     a = bytes_of(a)
     if weights is not None and np.shape(weights) != a.shape:
         raise ValueError(message("weights should have the same shape as a.", locate()))
@@ -86,7 +88,11 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
     if n < 1:
         raise ValueError(message("`bins` must be positive, when an integer", locate()))
     if a.dtype.kind == "c" and a.size:
-        raise UnsupportedError(message("bins between complex numbers, which are in no order", locate(), "Count their parts, or give the edges."))
+        raise UnsupportedError(
+            message(
+                "bins between complex numbers, which are in no order", locate(), "Count their parts, or give the edges."
+            )
+        )
     first, last = outer_edges(a, range)
     known = [x if not isinstance(x, Traced) else 0.0 if x.weak else x.dtype for x in (first, last)]
     dtype = np.result_type(*known, a.dtype)
@@ -112,14 +118,17 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
         if weights.type.shape != a.shape:
             raise ValueError(message("weights should have the same shape as a.", locate()))
         weights = cast_to(flat(weights), np.dtype(np.complex128) if dtype.kind == "c" else DOUBLE)
-        if dtype.kind == "b" and np.ndim(bins) and a.size:  # NumPy adds up in their dtype what it has summed as integers
+        # NumPy adds up in their dtype what it has summed as integers
+        if dtype.kind == "b" and np.ndim(bins) and a.size:
             raise casting_error("add", PLACE, dtype, "same_kind")
     edges = histogram_bin_edges(a, bins, range)
     limits, x = value_of(edges), flat(a.value)
     n = limits.type.shape[0] - 1
     both = limits.type.dtype if np.ndim(bins) == 0 else np.promote_types(a.dtype, limits.type.dtype)
     limits, x = cast_to(limits, both), cast_to(x, both)
-    first, last = (spread_to(reshape_to(value_of(part), ()), x.type.shape) for part in (fresh(limits)[:1], fresh(limits)[n:]))
+    first, last = (
+        spread_to(reshape_to(value_of(part), ()), x.type.shape) for part in (fresh(limits)[:1], fresh(limits)[n:])
+    )
     inside = e.and_(UFUNCS[np.greater_equal](x, first), UFUNCS[np.less_equal](x, last))
     if np.ndim(bins) == 0 and both.kind == "f":
         place = even_places(limits, x, first, last, n)
@@ -134,7 +143,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 
 def even_places(limits, x, first, last, n):
-    """The bins of numbers between `first` and `last`, n of one width: computed, then moved by one where an edge says so, as NumPy does."""
+    """The bins of numbers between `first` and `last`, n of one width: computed, then moved by one where an edge says
+    so, as NumPy does."""
     share = e.div(e.sub(x, first), e.sub(last, first))
     scaled = e.mul(share, Lit(n, share.type))
     place = cast_to(e.clamp(Lit(0, scaled.type), scaled, Lit(n - 1, scaled.type)), PLACE)
@@ -145,7 +155,8 @@ def even_places(limits, x, first, last, n):
 
 @implements(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
-    """How often each number occurs. The length is `minlength` where that is given and x traced: a greater element raises at run time."""
+    """How often each number occurs. The length is `minlength` where that is given and x traced: a greater element
+    raises at run time."""
     if minlength is None or operator.index(minlength) < 0:
         raise (TypeError if minlength is None else ValueError)(message("'minlength' must not be negative", locate()))
     places, extent = traced(x), None
@@ -158,7 +169,10 @@ def bincount(x, /, weights=None, minlength=0):
             if extent is None:
                 hint = "Give a bound: np.bincount(x, minlength=n), with all of x below n."
                 raise UnsupportedError(message("the length of np.bincount(x) depends on data", locate(), hint))
-        situation = f"np.bincount(x, minlength={length}) met an element of {length} or more; captured results have minlength elements"
+        situation = (
+            f"np.bincount(x, minlength={length}) met an element of {length} or more; captured results have minlength "
+            "elements"
+        )
         must(places < length, UnsupportedError, situation)
     elif places.size:
         verdict(np.bincount, np.asarray(x))
@@ -168,7 +182,13 @@ def bincount(x, /, weights=None, minlength=0):
         if weights.type.shape != places.shape:
             raise ValueError(message("The weights and list don't have the same length.", locate()))
         if weights.type.kind == "c":
-            raise TypeError(message(f"Cannot cast array data from {weights.type.dtype!r} to dtype('float64') according to the rule 'safe'", locate()))
+            raise TypeError(
+                message(
+                    f"Cannot cast array data from {weights.type.dtype!r} to dtype('float64') according to the rule "
+                    "'safe'",
+                    locate(),
+                )
+            )
         weights = cast_to(weights, DOUBLE)
     return made(fresh(counts(cast_to(places.value, PLACE), length, weights if places.size else None)), [extent])
 
@@ -181,8 +201,10 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """The broken line through (xp, fp), at x; xp rises."""
     number = isinstance(x, complex) or weak_kind(x) is complex
     x, xp, fp = traced(x), traced(xp), traced(fp)
-    x, xp = (x, xp) if period is None else (traced(v.astype(DOUBLE)) for v in (x, xp))  # where NumPy drops imaginary parts unasked
-    sample = sample_of(x)[()] if type(x) is TracedScalar else sample_of(x)  # NumPy tells complex numbers, its own and arrays of them apart
+    # where NumPy drops imaginary parts unasked
+    x, xp = (x, xp) if period is None else (traced(v.astype(DOUBLE)) for v in (x, xp))
+    # NumPy tells complex numbers, its own and arrays of them apart
+    sample = sample_of(x)[()] if type(x) is TracedScalar else sample_of(x)
     verdict(np.interp, 1j if number and period is None else sample, sample_of(xp), sample_of(fp))
     if xp.shape != fp.shape:
         raise ValueError(message("fp and xp are not of the same length.", locate()))
@@ -203,7 +225,10 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     x0, y0, x1, y1 = (fresh(at(v, i)) for i in (lower, e.minimum(lower + 1, Lit(n - 1, lower.type))) for v in (xp, fp))
     run = np.where(x1 == x0, 1.0, x1 - x0)
     if dtype.kind == "c":  # an infinity in one part says nothing of the other
-        parts = (interpolated(x, x0, x1, (p1 - p0) * (1.0 / run), p0, p1) for p0, p1 in ((y0.real, y1.real), (y0.imag, y1.imag)))
+        parts = (
+            interpolated(x, x0, x1, (p1 - p0) * (1.0 / run), p0, p1)
+            for p0, p1 in ((y0.real, y1.real), (y0.imag, y1.imag))
+        )
         line = fresh(e.make_complex(*(p.value for p in parts)))
     else:
         line = interpolated(x, x0, x1, (y1 - y0) / run, y0, y1)
@@ -213,7 +238,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 
 def interpolated(x, x0, x1, slope, y0, y1):
-    """The line from (x0, y0) to (x1, y1), at x between them; exact at its ends, and from the other end where an infinity makes NaN of it."""
+    """The line from (x0, y0) to (x1, y1), at x between them; exact at its ends, and from the other end where an
+    infinity makes NaN of it."""
     line = slope * (x - x0) + y0
     line = np.where(np.isnan(line), slope * (x - x1) + y1, line)
     return np.where((np.isnan(line) & (y0 == y1)) | (x == x0), y0, np.where(x == x1, y1, line))

@@ -30,7 +30,12 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     place = value_of(np.ravel_multi_index(places, shape), INDEX)
     weights = weights if place.type.size else None  # nobody looks at them then
     if weights is not None and not np.can_cast(dtype_of(weights), float, "safe"):
-        raise TypeError(message(f"Cannot cast array data from {dtype_of(weights)!r} to dtype('float64') according to the rule 'safe'", locate()))
+        raise TypeError(
+            message(
+                f"Cannot cast array data from {dtype_of(weights)!r} to dtype('float64') according to the rule 'safe'",
+                locate(),
+            )
+        )
     weights = None if weights is None else value_of(weights, float)
     if weights is not None and weights.type.shape != place.type.shape:
         raise ValueError("The weights and list don't have the same length.")

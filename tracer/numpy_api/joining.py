@@ -23,7 +23,10 @@ from .shaping import moveaxis, ravel
 from .ufunc_calls import weak_kind
 
 add, rem, sub = OPS["add"], OPS["rem"], OPS["sub"]
-normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple
+normalize_axis_index, normalize_axis_tuple = (
+    np.lib.array_utils.normalize_axis_index,
+    np.lib.array_utils.normalize_axis_tuple,
+)
 
 # -- joined ----------------------------------------------------------------------------------------
 
@@ -38,10 +41,15 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     if out is not None and dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     common = result_dtype(keys) if dtype is None else np.dtype(dtype)
-    values = [value_of(x) if is_traced(x) or not w else constant_of(np.asarray(x).astype(common)) for x, w in zip(arrays, weak)]
+    values = [
+        value_of(x) if is_traced(x) or not w else constant_of(np.asarray(x).astype(common))
+        for x, w in zip(arrays, weak)
+    ]
     for v, w in zip(values, weak):
         if not w and not np.can_cast(v.type.dtype, common, casting):
-            raise TypeError(f"Cannot cast array data from {v.type.dtype!r} to {common!r} according to the rule {casting!r}")
+            raise TypeError(
+                f"Cannot cast array data from {v.type.dtype!r} to {common!r} according to the rule {casting!r}"
+            )
     values = [cast_to(v, common) for v in values]
     if axis is None:
         values, axis = [reshape_to(v, (v.type.size,)) for v in values], 0
@@ -58,8 +66,13 @@ def joinable(shapes, axis):
     axis = normalize_axis_index(operator.index(axis), rank)
     for k, shape in enumerate(shapes):
         if len(shape) != rank or any(n != m for d, (n, m) in enumerate(zip(shape, shapes[0])) if d != axis):
-            text = f"arrays of shapes {shapes[0]} and {shape} (the first and number {k + 1}) cannot be joined along axis {axis}"
-            raise ShapeError(message(text, locate(), "All other axes must have equal lengths, and the number of axes must be one."))
+            text = (
+                f"arrays of shapes {shapes[0]} and {shape} (the first and number {k + 1}) cannot be joined along axis "
+                f"{axis}"
+            )
+            raise ShapeError(
+                message(text, locate(), "All other axes must have equal lengths, and the number of axes must be one.")
+            )
     return axis
 
 
@@ -69,7 +82,11 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if not arrays:
         raise ValueError("need at least one array to stack")
     if len({x.shape for x in arrays}) != 1:
-        raise ShapeError(message(f"all input arrays must have the same shape, not {', '.join(str(x.shape) for x in arrays)}", locate()))
+        raise ShapeError(
+            message(
+                f"all input arrays must have the same shape, not {', '.join(str(x.shape) for x in arrays)}", locate()
+            )
+        )
     axis = normalize_axis_index(operator.index(axis), arrays[0].ndim + 1)
     return concatenate([np.expand_dims(x, axis) for x in arrays], axis, out, dtype=dtype, casting=casting)
 
@@ -119,7 +136,10 @@ def block(arrays):
             raise ValueError(f"List at {path} cannot be empty")
         depths = [depth(y, f"{path}[{i}]") for i, y in enumerate(x)]
         if len(set(depths)) != 1:
-            text = f"First element was at depth {depths[0] + 1}, but there is an element at depth {max(depths[1:]) + 1} ({path})"
+            text = (
+                f"First element was at depth {depths[0] + 1}, but there is an element at depth {max(depths[1:]) + 1} "
+                f"({path})"
+            )
             raise ValueError(f"List depths are mismatched. {text}")
         return depths[0] + 1
 
@@ -211,13 +231,15 @@ def insert(arr, obj, values, axis=None):
         order = np.concatenate([np.arange(index), np.arange(n, n + count), np.arange(index, n)])
     else:
         order = np.insert(np.arange(n), obj, np.arange(n, n + count))
-        new = new.ravel() if x.ndim == 1 and not count and new.shape[-1:] == (0,) else new  # nothing, in any number of rows
+        # nothing, in any number of rows
+        new = new.ravel() if x.ndim == 1 and not count and new.shape[-1:] == (0,) else new
     new = fitted(new.value, tuple(count if d == axis else m for d, m in enumerate(x.shape)))
     return fresh(picked(joined([x.value, new], axis), order, axis))
 
 
 def into(values, dtype):
-    """What np.insert makes of values by `np.array(values, dtype=dtype)`, which takes no complex number of Python's for a real one."""
+    """What np.insert makes of values by `np.array(values, dtype=dtype)`, which takes no complex number of Python's for
+    a real one."""
     if weak_kind(values) is complex and dtype.kind not in "bc":
         raise TypeError(message("a Python complex is no real number", locate()))
     by_itself = dtype.kind in "iu" and (weak_kind(values) is float or isinstance(values, list | tuple))
@@ -230,7 +252,11 @@ def inserted(x, places, values, axis):
     if places.dtype.kind in "fc":
         verdict(np.insert, np.zeros(n), np.ones(places.shape, places.dtype), 0.0)  # raises as NumPy does
     if places.dtype.kind not in "iu" or rank > 1:
-        raise UnsupportedError(message(f"np.insert takes a traced {places.type} for its places", locate(), "Give them as a row of integers."))
+        raise UnsupportedError(
+            message(
+                f"np.insert takes a traced {places.type} for its places", locate(), "Give them as a row of integers."
+            )
+        )
     if not places.size:
         return insert(x, np.zeros(0, int), values, axis)
     places = located(np.ravel(places), n + 1, n)
@@ -276,7 +302,8 @@ def delete(arr, obj, axis=None):
 
 
 def without_some(x, obj, axis):
-    """np.delete of traced places: of one the length is known, of several, or those where a mask holds, it is bounded."""
+    """np.delete of traced places: of one the length is known, of several, or those where a mask holds, it is
+    bounded."""
     n = x.shape[axis]
     if obj.dtype.kind == "b":
         if obj.shape != (n,):
@@ -335,7 +362,9 @@ def repeated(x, counts, axis):
     room, extent = room_for(ends[-1].value) if n else (0, None)
     if n and extent is None:
         text = "np.repeat of traced counts has a length that depends on data, and that nothing bounds"
-        raise ConcretizationError(message(text, locate(), "With a known total: x[np.searchsorted(np.cumsum(counts), np.arange(n), 'right')]."))
+        raise ConcretizationError(
+            message(text, locate(), "With a known total: x[np.searchsorted(np.cumsum(counts), np.arange(n), 'right')].")
+        )
     out = np.take(x, np.searchsorted(ends, np.arange(room), "right"), axis, mode="clip") if n else x
     return made(out, [extent if d == axis else None for d in range(x.ndim)])
 
@@ -360,7 +389,8 @@ def roll(a, shift, axis=None):
         if n and dynamic:
             if s.dtype.kind == "f":
                 overflow.from_float(s.value)
-            s = value_of(np.remainder(s, s.dtype.type(n)) if s.dtype == np.uint64 else s, INDEX)  # of which int64 does not hold all
+            # of which int64 does not hold all
+            s = value_of(np.remainder(s, s.dtype.type(n)) if s.dtype == np.uint64 else s, INDEX)
             value = take_along(value, turned(s, n), d, mode="promise")
         elif n:
             value = picked(value, np.roll(np.arange(n), int(s)), d)

@@ -2,8 +2,8 @@
 
 Single precision is computed in single precision (NumPy computes in double and rounds). A singular matrix, or one
 that is not positive definite, raises LinAlgError when the program runs. Where NumPy's result dtype or shape depends
-on the data, this call's data decides (see `assume`); where it cannot, in loops and in functions that are differentiated, `eig` of a
-real matrix is complex, and `lstsq` gives its residuals whatever the rank is.
+on the data, this call's data decides (see `assume`); where it cannot, in loops and in functions that are
+differentiated, `eig` of a real matrix is complex, and `lstsq` gives its residuals whatever the rank is.
 """
 
 
@@ -96,7 +96,10 @@ def solve(a, b):
     vector = y.type.ndim == 1
     right = fresh(y)[:, None].value if vector else y
     if y.type.ndim < 1 or right.type.shape[-2] != n:
-        text = f"solve: Input operand 1 has a mismatch in its core dimension 0: matrices {x.type.shape}, right-hand sides {y.type.shape}"
+        text = (
+            f"solve: Input operand 1 has a mismatch in its core dimension 0: matrices {x.type.shape}, right-hand "
+            f"sides {y.type.shape}"
+        )
         raise ValueError(message(text, locate()))
     lead = broadcast_shapes([x.type.shape[:-2], right.type.shape[:-2]])
     columns = right.type.shape[-1]
@@ -167,7 +170,12 @@ def lstsq(a, b, rcond=None):
     rcond = np.finfo(np.float64).eps * max(m, n) if rcond is None else rcond
     if not m or not n:
         zeros = np.zeros_like(columns, shape=(n, columns.shape[1]))
-        return zeros[:, 0] if vector else zeros, squares(columns) if m > n else np.zeros(0, real), np.int32(0), np.zeros(0, real)
+        return (
+            zeros[:, 0] if vector else zeros,
+            squares(columns) if m > n else np.zeros(0, real),
+            np.int32(0),
+            np.zeros(0, real),
+        )
     u, s, vt = svd(x, full_matrices=False)
     large = s > rcond * s[0]
     factors = np.where(large, 1 / np.where(large, s, 1), 0)
@@ -248,7 +256,9 @@ def qr(a, mode="reduced"):
     if mode not in ("reduced", "complete", "r"):
         if mode != "raw":
             raise ValueError(f"Unrecognized mode '{mode}'")
-        raise UnsupportedError(message("np.linalg.qr(mode='raw') is not captured", locate(), "Use mode='reduced' or 'complete'."))
+        raise UnsupportedError(
+            message("np.linalg.qr(mode='raw') is not captured", locate(), "Use mode='reduced' or 'complete'.")
+        )
     x = matrices(a, square=False)
     *lead, m, n = x.type.shape
     k = m if mode == "complete" else min(m, n)
@@ -325,7 +335,8 @@ def eigvalsh(a, UPLO="L"):
     return fresh(w)
 
 
-AS_DATA_HAVE_IT = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"  # since NumPy 2.5 eigenvalues are complex, whatever they are
+# since NumPy 2.5 eigenvalues are complex, whatever they are
+AS_DATA_HAVE_IT = np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
 
 
 def without_elements(x):

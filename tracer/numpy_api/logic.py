@@ -84,7 +84,11 @@ def infinite(positive):
         try:
             negative = np.signbit(x)
         except TypeError:
-            raise TypeError(message(f"This operation is not supported for {dtype_of(x)} values because it would be ambiguous.", locate())) from None
+            raise TypeError(
+                message(
+                    f"This operation is not supported for {dtype_of(x)} values because it would be ambiguous.", locate()
+                )
+            ) from None
         return apply_ufunc(np.logical_and, (np.isinf(x), ~negative if positive else negative), out=out)
 
     return run
@@ -126,8 +130,13 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     if kind not in (None, "sort", "table"):
         raise ValueError(message(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.", locate()))
     if kind == "table" and not {dtype_of(element).kind, dtype_of(test_elements).kind} <= set("biu"):
-        raise ValueError(message("The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind.",
-            locate()))
+        raise ValueError(
+            message(
+                "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for "
+                "kind.",
+                locate(),
+            )
+        )
     x, tests = traced(element), fresh(flat(value_of(test_elements)))
     dtype = np.result_type(x.dtype, tests.dtype)
     if tests.size == 0:
@@ -154,7 +163,8 @@ def wrapped_as(x, dtype):
 
 
 def where_wraps():
-    """Whether np.where casts a Python int beyond the dtype; since NumPy 2.5 it raises OverflowError, as operators do."""
+    """Whether np.where casts a Python int beyond the dtype; since NumPy 2.5 it raises OverflowError, as operators
+    do."""
     try:
         return np.where(True, np.uint8(0), 256).dtype == np.uint8
     except OverflowError:
@@ -197,14 +207,17 @@ def select(condlist, choicelist, default=0):
     shape = broadcast_shapes([*(c.type.shape for c in conditions), *(shape_of(v) for v, _ in reads)])
     if 0 in shape and type(default) is int:
         reads[-1] = 0, int  # nobody asks whether it fits
-    *choices, result = [spread_to(as_choice(v, k, dtype, i == len(choicelist)), shape) for i, (v, k) in enumerate(reads)]
+    *choices, result = [
+        spread_to(as_choice(v, k, dtype, i == len(choicelist)), shape) for i, (v, k) in enumerate(reads)
+    ]
     for c, choice in zip(conditions[::-1], choices[::-1]):
         result = e.select(spread_to(c, shape), choice, result)
     return fresh(result)
 
 
 def as_choice(x, key, dtype, default):
-    """A choice in the dtype of all. NumPy has made arrays of Python numbers by then: objects beyond 64 bits. Only the default is cast unasked."""
+    """A choice in the dtype of all. NumPy has made arrays of Python numbers by then: objects beyond 64 bits. Only the
+    default is cast unasked."""
     if isinstance(x, Value | Lit | PythonInt):
         if not default and key is int:
             verdict(np.copyto, np.zeros((), dtype), np.zeros((), int))
@@ -217,10 +230,17 @@ def as_choice(x, key, dtype, default):
 
 @implements(np.piecewise)
 def piecewise(x, condlist, funclist, *args, **kw):
-    """Values, or functions of elements, chosen by conditions; each function is computed on all of x, so it must be elementwise."""
+    """Values, or functions of elements, chosen by conditions; each function is computed on all of x, so it must be
+    elementwise."""
     x = traced(x)
-    if not isinstance(condlist, list | tuple) or not isinstance(condlist[0], list | tuple | np.ndarray | TracedArray) and x.ndim:
-        condlist = [condlist] if not (isinstance(condlist, TracedArray | np.ndarray) and condlist.ndim > 1) else list(condlist)
+    if (
+        not isinstance(condlist, list | tuple)
+        or not isinstance(condlist[0], list | tuple | np.ndarray | TracedArray)
+        and x.ndim
+    ):
+        condlist = (
+            [condlist] if not (isinstance(condlist, TracedArray | np.ndarray) and condlist.ndim > 1) else list(condlist)
+        )
     conditions = [spread_to(cast_to(value_of(c), BOOL), x.shape) for c in condlist]
     if len(conditions) == len(funclist) - 1:
         some = conditions[0]
@@ -254,7 +274,8 @@ def check_elementwise(value, start):
         if depends(v, start) and "elementwise" not in v.eqn.op.traits:
             raise UnsupportedError(
                 message(
-                    f"np.piecewise with a function that is not elementwise ({v.eqn.op.name}): which elements it is given depends on data",
+                    f"np.piecewise with a function that is not elementwise ({v.eqn.op.name}): which elements it is "
+                    "given depends on data",
                     locate(),
                     "Write np.where(condition, value, other).",
                 )
@@ -283,7 +304,9 @@ def choose(a, choices, out=None, mode="raise"):
     dtype = result_dtype([k for _, k in reads])
     shape = broadcast_shapes([a.shape, *(shape_of(v) for v, _ in reads)])
     index = fresh(spread_to(choice_index(a.value, len(reads), mode if np.prod(shape) else "clip"), shape))
-    stacked = concatenate(*[reshape_to(operand_as(wrapped_as(v, dtype), dtype, shape), (1, *shape)) for v, _ in reads], axis=0)
+    stacked = concatenate(
+        *[reshape_to(operand_as(wrapped_as(v, dtype), dtype, shape), (1, *shape)) for v, _ in reads], axis=0
+    )
     value = reshape_to(take_along_axis(stacked, reshape_to(index.value, (1, *shape)), 0, mode="promise"), shape)
     return give(value, out, "choose")
 
@@ -291,10 +314,19 @@ def choose(a, choices, out=None, mode="raise"):
 def choice_index(index, n, mode):
     """Choices as int64 below n: checked, wrapped or clipped."""
     if index.type.kind not in "iub":
-        raise TypeError(message(f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'", locate()))
+        raise TypeError(
+            message(
+                f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'",
+                locate(),
+            )
+        )
     index = cast_to(index, np.dtype(np.int64))
     if mode == "raise":
-        current_trace().check(everywhere(e.and_(e.ge(index, 0), e.lt(index, n))), ValueError, message("invalid entry in choice array", locate()))
+        current_trace().check(
+            everywhere(e.and_(e.ge(index, 0), e.lt(index, n))),
+            ValueError,
+            message("invalid entry in choice array", locate()),
+        )
     if mode == "wrap":
         return value_of(np.remainder(fresh(index), n))
     return e.clamp(Lit(0, index.type), index, Lit(n - 1, index.type))
@@ -305,9 +337,17 @@ def clip(a, a_min=NOTHING, a_max=NOTHING, out=None, *, min=NOTHING, max=NOTHING,
     if a_min is NOTHING and a_max is NOTHING:
         a_min, a_max = given(min), given(max)
     elif a_min is NOTHING or a_max is NOTHING:
-        raise TypeError(message(f"clip() missing 1 required positional argument: '{'a_min' if a_min is NOTHING else 'a_max'}'", locate()))
+        raise TypeError(
+            message(
+                f"clip() missing 1 required positional argument: '{'a_min' if a_min is NOTHING else 'a_max'}'", locate()
+            )
+        )
     elif min is not NOTHING or max is not NOTHING:
-        raise ValueError(message("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.", locate()))
+        raise ValueError(
+            message(
+                "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.", locate()
+            )
+        )
     return clip_method(a, a_min, a_max, out, **kwargs)
 
 

@@ -22,7 +22,10 @@ from .ufunc_calls import weak_kind
 
 def target_of(dst, name):
     if not isinstance(dst, TracedArray):
-        hint = "An array that receives traced values must be traced: pass it as an argument, or make it with np.zeros_like(x)."
+        hint = (
+            "An array that receives traced values must be traced: pass it as an argument, or make it with "
+            "np.zeros_like(x)."
+        )
         raise UnsupportedError(message(f"np.{name} into an array that is not traced", locate(), hint))
     return dst
 
@@ -37,7 +40,9 @@ def copyto(dst, src, casting="same_kind", where=True):
         allowed = casting == "unsafe" or WIDTH[np.dtype(key).kind] <= WIDTH[dst.dtype.kind]
         allowed = allowed and (casting != "equiv" or np.dtype(key) == dst.dtype)
     if not allowed:
-        raise TypeError(message(f"Cannot cast array data from {key} to {dst.dtype!r} according to the rule {casting!r}", locate()))
+        raise TypeError(
+            message(f"Cannot cast array data from {key} to {dst.dtype!r} according to the rule {casting!r}", locate())
+        )
     new = spread_into(operand_as(source, dst.dtype), dst.shape)
     if where is not True:
         new = e.select(mask_of(where, dst.shape), new, dst.value)
@@ -46,7 +51,12 @@ def copyto(dst, src, casting="same_kind", where=True):
 
 def spread_into(x, shape):
     if broadcast_shapes([x.type.shape, shape]) != shape:
-        raise ShapeError(message(f"could not broadcast input array from shape {x.type.shape} into shape {shape}".replace(", ", ","), locate()))
+        raise ShapeError(
+            message(
+                f"could not broadcast input array from shape {x.type.shape} into shape {shape}".replace(", ", ","),
+                locate(),
+            )
+        )
     return spread_to(x, shape)
 
 
@@ -76,7 +86,9 @@ def place(arr, mask, vals):
         raise ValueError(message("place: mask and data must be the same size", locate()))
     hit = flat(cast_to(value_of(mask), BOOL))
     if not new.type.size:
-        current_trace().check(e.not_(r.reduce_or(hit, axes=(0,))), ValueError, message("Cannot insert from an empty array!", locate()))
+        current_trace().check(
+            e.not_(r.reduce_or(hit, axes=(0,))), ValueError, message("Cannot insert from an empty array!", locate())
+        )
         return
     if new.type.size > 1:
         rank = r.cumsum(cast_to(hit, np.dtype(np.int64)), axis=0) - 1
@@ -92,7 +104,9 @@ def elements(values, dtype):
         return reshape_to(cast_to(value_of(values), dtype), (1,))
     have = getattr(values, "dtype", dtype)
     if not np.can_cast(have, dtype, "safe") and getattr(values, "weak", None) is None:
-        raise TypeError(message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate()))
+        raise TypeError(
+            message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate())
+        )
     return flat(stored(values, dtype) if isinstance(values, list | tuple) else cast_to(value_of(values), dtype))
 
 

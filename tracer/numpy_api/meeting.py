@@ -1,4 +1,5 @@
-"""Operations on numbers of which data decides the kind (`mixed`), where all the kinds they may have mean the same computation."""
+"""Operations on numbers of which data decides the kind (`mixed`), where all the kinds they may have mean the same
+computation."""
 
 import itertools
 
@@ -14,11 +15,13 @@ from ..values.promote import COMPARISONS, PYTHON_NUMBERS, broadcast_shapes, loop
 from .ufunc_calls import weak_kind, weak_result
 
 MANY = 8  # so many combinations of kinds are computed apart at most
-RAISING = (np.true_divide, np.floor_divide, np.remainder, np.power, np.left_shift, np.right_shift)  # Python raises where NumPy goes on
+# Python raises where NumPy goes on
+RAISING = (np.true_divide, np.floor_divide, np.remainder, np.power, np.left_shift, np.right_shift)
 
 
 class KindPlan:
-    """One combination of kinds. python: whether Python computes; wants: the operands' dtypes; result: the spec of what it gives."""
+    """One combination of kinds. python: whether Python computes; wants: the operands' dtypes; result: the spec of what
+    it gives."""
 
     def __init__(self, ufunc, specs, python):
         keys = [s[1] for s in specs]
@@ -26,7 +29,10 @@ class KindPlan:
         if self.python:
             kind = weak_result(keys, ufunc)
             work = WEAK_DTYPES[max([*keys, kind] if kind is not bool else keys, key=PYTHON_NUMBERS.index)]
-            self.wants, self.result = (WEAK_DTYPES[int] if work.kind == "b" and kind is int else work,) * len(keys), ("weak", kind)
+            self.wants, self.result = (
+                (WEAK_DTYPES[int] if work.kind == "b" and kind is int else work,) * len(keys),
+                ("weak", kind),
+            )
             return
         keys = [WEAK_DTYPES[bool] if k is bool else k for k in keys]
         self.wants, gives = loop(ufunc, tuple(keys))
@@ -41,7 +47,9 @@ def plans(ufunc, inputs, python):
     for m in mixed_in(inputs):
         if tags.setdefault(m.tag, m.kinds) != m.kinds:
             return None
-    if np.prod([len(k) for k in tags.values()]) > MANY or any(type(x) in (list, tuple) and has_mixed(x) for x in inputs):
+    if np.prod([len(k) for k in tags.values()]) > MANY or any(
+        type(x) in (list, tuple) and has_mixed(x) for x in inputs
+    ):
         return None
     reads = [(None, None) if type(x) is Mixed else read(x) for x in inputs]
     own = [None if type(x) is Mixed else spec_of(x, key) for x, (_, key) in zip(inputs, reads)]
@@ -73,7 +81,8 @@ def simple(ufunc, specs, python):
 
 
 def same(ufunc, inputs, python):
-    """(the tags' kinds, the inputs as operands of one dtype each whatever their kinds, the plans); None where the kinds want different ones."""
+    """(the tags' kinds, the inputs as operands of one dtype each whatever their kinds, the plans); None where the kinds
+    want different ones."""
     made = plans(ufunc, inputs, python)
     if made is None:
         return None
@@ -83,10 +92,17 @@ def same(ufunc, inputs, python):
     if any(p.wants != wants for p in found.values()) or ints and not all(p.python for p in found.values()):
         return None
     for x, want in zip(inputs, wants):
-        if type(x) is Mixed and want != x.type.dtype and (want.kind in "iu" or ("weak", int) in x.kinds and want.itemsize < 8):
+        if (
+            type(x) is Mixed
+            and want != x.type.dtype
+            and (want.kind in "iu" or ("weak", int) in x.kinds and want.itemsize < 8)
+        ):
             return None  # a Python int has to fit
     shape = broadcast_shapes([() if type(x) is Mixed else shape_of(v) for x, (v, _) in zip(inputs, reads)])
-    values = [operand_as(cast_to(bring(x._value), want) if type(x) is Mixed else v, want, shape) for x, (v, _), want in zip(inputs, reads, wants)]
+    values = [
+        operand_as(cast_to(bring(x._value), want) if type(x) is Mixed else v, want, shape)
+        for x, (v, _), want in zip(inputs, reads, wants)
+    ]
     return tags, values, found
 
 
@@ -106,7 +122,13 @@ def meet(ufunc, inputs, python):
         return Traced.apart(Traced.operators if python else ufunc, (ufunc, *inputs) if python else inputs)
     tags, values, found = made
     ways = {p.python for p in found.values()}
-    where = None if ways == {True} else of(tags, [kinds for kinds, p in found.items() if p.python]) if True in ways and ufunc in RAISING else False
+    where = (
+        None
+        if ways == {True}
+        else of(tags, [kinds for kinds, p in found.items() if p.python])
+        if True in ways and ufunc in RAISING
+        else False
+    )
     checked_where(where, lambda: exceptional.before(ufunc, [bring(v) for v in values]))
     value = rule_of(ufunc)(*values)
     checked_where(where, lambda: exceptional.after(ufunc, [bring(v) for v in values], bring(value)))
@@ -145,19 +167,23 @@ def retagged(tags, found):
 
 
 def firm(ufunc, inputs):
-    """The inputs with each Mixed number as the NumPy scalar that it comes to in this ufunc; None where that is not one."""
+    """The inputs with each Mixed number as the NumPy scalar that it comes to in this ufunc; None where that is not
+    one."""
     made = same(ufunc, inputs, False)
     if made is None or len({p.result for p in made[2].values()}) > 1:
         return None
     _, values, found = made
     plan = next(iter(found.values()))
-    firm = [TracedScalar(cast_to(bring(x._value), want)) if type(x) is Mixed else x for x, want in zip(inputs, plan.wants)]
+    firm = [
+        TracedScalar(cast_to(bring(x._value), want)) if type(x) is Mixed else x for x, want in zip(inputs, plan.wants)
+    ]
     wants, gives = loop(ufunc, tuple([read(x)[1] for x in firm]))
     return firm if (wants, ("strong", gives[0])) == (plan.wants, plan.result) else None
 
 
 def firmed_arguments(args, kwargs):
-    """Arguments of a NumPy function, each Mixed number a NumPy scalar where promotion makes of it the same with all the others."""
+    """Arguments of a NumPy function, each Mixed number a NumPy scalar where promotion makes of it the same with all the
+    others."""
     others = [dtype for x in (*args, *kwargs.values()) for dtype in dtypes(x)]
     change = lambda m: firmed(m, others)
     return replaced(args, change), dict(zip(kwargs, replaced(kwargs.values(), change)))

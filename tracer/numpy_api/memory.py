@@ -119,7 +119,8 @@ class Flat:
         line, key = self._line(), flat_index(key, self.base.size)
         single = isinstance(key, int | np.integer | TracedScalar)
         if not single and (isinstance(value, np.generic) or type(value) is TracedScalar and value.weak is None):
-            value = fresh(stored(value, self.base.dtype, whole=False))  # cast like the elements of arrays, whatever it is
+            # cast like the elements of arrays, whatever it is
+            value = fresh(stored(value, self.base.dtype, whole=False))
         values = ravel(fresh(stored(value, self.base.dtype)) if isinstance(value, list | tuple) else value)
         if single and self.base.dtype.kind != "b" and getattr(value, "ndim", 0):
             raise ValueError(message("Error setting single item of array.", locate()))
@@ -154,7 +155,13 @@ def flat_index(key, size):
     if isinstance(key, np.ndarray | TracedArray) and key.dtype == bool and key.ndim == 1 and len(key) != size:
         raise IndexError(message(misfit(len(key), size, 0, "flat iterator"), locate()))
     if not isinstance(key, Traced) and np.asarray(key).dtype.kind == "f" and np.size(key):
-        raise UnsupportedError(message("floats as indices of x.flat, which NumPy is to take no longer, are not captured", locate(), "Use integers."))
+        raise UnsupportedError(
+            message(
+                "floats as indices of x.flat, which NumPy is to take no longer, are not captured",
+                locate(),
+                "Use integers.",
+            )
+        )
     return key
 
 

@@ -1,4 +1,5 @@
-"""np.linalg's sizes of vectors and matrices: norms, condition, rank. At zero the derivative of a 2-norm is 0, one of its subgradients."""
+"""np.linalg's sizes of vectors and matrices: norms, condition, rank. At zero the derivative of a 2-norm is 0, one of
+its subgradients."""
 
 import numpy as np
 
@@ -9,7 +10,10 @@ from .linalg import LinAlgError, dense, identity, matrices, svd
 from .registry import implements
 from .shaping import moveaxis
 
-normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple
+normalize_axis_index, normalize_axis_tuple = (
+    np.lib.array_utils.normalize_axis_index,
+    np.lib.array_utils.normalize_axis_tuple,
+)
 
 
 def squared(x):
@@ -91,7 +95,9 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         return norm(x, ord, axis)
     axes = normalize_axis_tuple(range(x.ndim) if axis is None else axis, x.ndim)
     rest = [d for d in range(x.ndim) if d not in axes]
-    flat = np.transpose(x, (*axes, *rest)).reshape((int(np.prod([x.shape[d] for d in axes], dtype=object)), *[x.shape[d] for d in rest]))
+    flat = np.transpose(x, (*axes, *rest)).reshape(
+        (int(np.prod([x.shape[d] for d in axes], dtype=object)), *[x.shape[d] for d in rest])
+    )
     total = norm(flat, ord, 0)
     return total.reshape([1 if d in axes else n for d, n in enumerate(x.shape)]) if keepdims else total
 

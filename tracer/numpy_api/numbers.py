@@ -22,7 +22,9 @@ def python_number(x):
     kind = KINDS[x.type.kind]
     if x.type.dtype == np.uint64:
         fits = OPS["le"](x.value, Lit(2**63 - 1, x.value.type))
-        current_trace().check(everywhere(fits), IntegerOverflow, message("a Python int of the compiled program exceeds 64 bits", locate()))
+        current_trace().check(
+            everywhere(fits), IntegerOverflow, message("a Python int of the compiled program exceeds 64 bits", locate())
+        )
     return TracedScalar(cast_to(reshape_to(x.value, ()), WEAK_DTYPES[kind]), kind)
 
 
@@ -48,7 +50,11 @@ def tolist(x):
     if not x.shape:
         return python_number(x)
     if x.size > LISTED:
-        raise UnsupportedError(message(f"tolist() of an array of {x.size} elements would trace each by itself", locate(), "Keep it an array."))
+        raise UnsupportedError(
+            message(
+                f"tolist() of an array of {x.size} elements would trace each by itself", locate(), "Keep it an array."
+            )
+        )
     return [tolist(row) for row in x]
 
 

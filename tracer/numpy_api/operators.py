@@ -1,4 +1,5 @@
-"""Python's operators on traced values: the ufuncs, and for a traced Python number what Python makes of lists, strings and None."""
+"""Python's operators on traced values: the ufuncs, and for a traced Python number what Python makes of lists, strings
+and None."""
 
 import numpy as np
 
@@ -11,10 +12,18 @@ from .ufunc_calls import apply_ufunc, operate, weak_kind
 
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
     "lshift": np.left_shift, "rshift": np.right_shift,
 }  # fmt: skip
-COMPARE = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+COMPARE = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
 UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 OPERANDS = {TracedArray, TracedScalar, BoundedArray, np.ndarray, float, int, complex, bool}
 
@@ -65,7 +74,11 @@ def squares(power):
         if modulus is not None:
             hint = "Multiply in a loop, and take the remainder as you go."
             raise UnsupportedError(message("pow() of a traced number with a modulus is not captured", locate(), hint))
-        return operate(np.square, x) if type(n) is int and n == 2 and type(x) is TracedArray and x.dtype == bool else power(x, n)
+        return (
+            operate(np.square, x)
+            if type(n) is int and n == 2 and type(x) is TracedArray and x.dtype == bool
+            else power(x, n)
+        )
 
     return raised
 
@@ -82,25 +95,34 @@ def incomparable(x, other, name):
     """`x == other` for a traced Python number and something that is no number: never equal, and not ordered."""
     if name in ("eq", "ne"):
         return name == "ne"
-    raise TypeError(message(f"{name!r} is not supported between a {x.weak.__name__} and a {type(other).__name__}", locate()))
+    raise TypeError(
+        message(f"{name!r} is not supported between a {x.weak.__name__} and a {type(other).__name__}", locate())
+    )
 
 
 def takes(x, other, name, swapped=False):
-    """What Python itself makes of an operator between a traced scalar and a sequence, string or other object; NotImplemented where NumPy decides."""
+    """What Python itself makes of an operator between a traced scalar and a sequence, string or other object;
+    NotImplemented where NumPy decides."""
     if answers(type(other), "__array_ufunc__"):
         ufunc = (BINARY | COMPARE)[name]
         return type(other).__array_ufunc__(other, ufunc, "__call__", *((other, x) if swapped else (x, other)))
     text = isinstance(other, str | bytes)
     if name in ("eq", "ne") and (text and not weak_kind(x) or type(x) is TracedArray and other is None):
         return wrap(filled(name == "ne", x.shape, bool))  # equal nowhere
-    if not isinstance(x, TracedScalar) or isinstance(other, np.generic | int | float | complex) or hasattr(other, "__array__"):
+    if (
+        not isinstance(x, TracedScalar)
+        or isinstance(other, np.generic | int | float | complex)
+        or hasattr(other, "__array__")
+    ):
         return NotImplemented
     if name == "mul" and isinstance(other, list | tuple | str | bytes):
         return sequence_times(x, other)
     if name in ("eq", "ne", "lt", "le", "gt", "ge") and (x.weak or not isinstance(other, list | tuple)):
         return incomparable(x, other, name) if x.weak else name == "ne" if name in ("eq", "ne") else NotImplemented
     if x.weak and isinstance(other, list | tuple | str | bytes | dict | set):
-        raise TypeError(message(f"unsupported operand types for {name}: {x.weak.__name__} and {type(other).__name__}", locate()))
+        raise TypeError(
+            message(f"unsupported operand types for {name}: {x.weak.__name__} and {type(other).__name__}", locate())
+        )
     return NotImplemented
 
 

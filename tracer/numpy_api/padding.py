@@ -25,7 +25,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
     x = handle(array)
     widths = pairs_of_widths(pad_width, x.ndim)
     if callable(mode):
-        raise UnsupportedError(message("np.pad with a function as its mode is not captured: it writes element by element", locate()))
+        raise UnsupportedError(
+            message("np.pad with a function as its mode is not captured: it writes element by element", locate())
+        )
     if mode not in KEYWORDS:
         raise ValueError(f"mode '{mode}' is not supported")
     if unknown := set(kwargs) - set(KEYWORDS[mode]):
@@ -37,7 +39,10 @@ def pad(array, pad_width, mode="constant", **kwargs):
         return fresh(with_constants(x.value, widths, kwargs.get("constant_values", 0)))
     if not x.size:
         return fresh(with_constants(x.value, widths, 0))
-    extra = pairs(kwargs.get("end_values" if mode == "linear_ramp" else "stat_length", 0 if mode == "linear_ramp" else None), x.ndim)
+    extra = pairs(
+        kwargs.get("end_values" if mode == "linear_ramp" else "stat_length", 0 if mode == "linear_ramp" else None),
+        x.ndim,
+    )
     value = x.value
     for axis, (low, high) in enumerate(widths):
         n = value.type.shape[axis]
@@ -83,12 +88,18 @@ def with_constants(x, widths, values):
     dtype = x.type.dtype
     if ndim(values) == 0:
         low, high = zip(*widths) if widths else ((), ())
-        return OPS["pad"](x, margin(values, dtype), low=low, high=high, interior=(0,) * x.type.ndim) if any(low + high) else x
+        return (
+            OPS["pad"](x, margin(values, dtype), low=low, high=high, interior=(0,) * x.type.ndim)
+            if any(low + high)
+            else x
+        )
     for axis, (width, value) in enumerate(zip(widths, pairs(values, x.type.ndim))):
         for side in (0, 1):
             low, high = ([width[side] if (d, s) == (axis, side) else 0 for d in range(x.type.ndim)] for s in (0, 1))
             if width[side]:
-                x = OPS["pad"](x, margin(value[side], dtype), low=tuple(low), high=tuple(high), interior=(0,) * x.type.ndim)
+                x = OPS["pad"](
+                    x, margin(value[side], dtype), low=tuple(low), high=tuple(high), interior=(0,) * x.type.ndim
+                )
     return x
 
 
@@ -100,8 +111,13 @@ def margin(value, dtype):
 def with_ramps(x, axis, width, ends):
     """Straight lines from the end values to the edges."""
     n, dtype = x.type.shape[axis], x.type.dtype
-    edges = [reshape_to(cut(x, axis, k, k + 1), [m for d, m in enumerate(x.type.shape) if d != axis]) for k in (0, n - 1)]
-    ramps = [np.linspace(end, fresh(edge), count, endpoint=False, dtype=dtype, axis=axis).value for end, edge, count in zip(ends, edges, width)]
+    edges = [
+        reshape_to(cut(x, axis, k, k + 1), [m for d, m in enumerate(x.type.shape) if d != axis]) for k in (0, n - 1)
+    ]
+    ramps = [
+        np.linspace(end, fresh(edge), count, endpoint=False, dtype=dtype, axis=axis).value
+        for end, edge, count in zip(ends, edges, width)
+    ]
     right = run_of(ramps[1], axis, width[1] - 1, width[1], -1) if width[1] else ramps[1]
     return joined([ramps[0], x, right], axis)
 
@@ -121,7 +137,8 @@ def with_statistics(x, axis, width, lengths, function):
 
 
 def reflected_oddly(x, axis, low, high, with_edge):
-    """Mirrored in position and in value about the edges, again and again where the margins are longer than the array."""
+    """Mirrored in position and in value about the edges, again and again where the margins are longer than the
+    array."""
     period = x.type.shape[axis] - (not with_edge)
     while low or high:
         n = x.type.shape[axis]

@@ -1,6 +1,7 @@
 """Polynomials by their coefficients, the highest power first.
 
-Where NumPy drops zeros of a traced polynomial, how many there are is taken by value; where nothing can be, that there are none is checked.
+Where NumPy drops zeros of a traced polynomial, how many there are is taken by value; where nothing can be, that there
+are none is checked.
 """
 
 import operator
@@ -60,7 +61,9 @@ def holds(test, name):
     truth = decide(test)
     if truth is None:
         text = f"{name} drops zeros among its coefficients, and is where data cannot choose how many"
-        current_trace().check(test.value, UnsupportedError, message(text, locate(), "Call it outside of loops and derivatives."))
+        current_trace().check(
+            test.value, UnsupportedError, message(text, locate(), "Call it outside of loops and derivatives.")
+        )
     return truth is not False
 
 
@@ -130,7 +133,9 @@ def order(m, what):
 def polyder(p, m=1):
     p, m = handle(p), order(m, "Order of derivative must be positive (see polyint)")
     if p.ndim != 1 and (m or not p.ndim):
-        raise (ValueError if p.ndim else TypeError)(message(f"the coefficients of a polynomial have one axis, these {p.ndim}", locate()))
+        raise (ValueError if p.ndim else TypeError)(
+            message(f"the coefficients of a polynomial have one axis, these {p.ndim}", locate())
+        )
     for _ in range(m):
         p = p[:-1] * np.arange(len(p) - 1, 0, -1)
     return p

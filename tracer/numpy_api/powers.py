@@ -58,7 +58,8 @@ def multi_dot(arrays, *, out=None):
 
 
 def chain_order(sizes):
-    """Where to split each chain of matrices so that the products cost least.  [Cormen et al., Introduction to Algorithms]"""
+    """Where to split each chain of matrices so that the products cost least.  [Cormen et al., Introduction to
+    Algorithms]"""
     n = len(sizes) - 1
     cost, split = {(i, i): 0 for i in range(n)}, {}
     for length in range(1, n):

@@ -55,14 +55,17 @@ CORES = {
 
 
 def product_ufunc(
-    ufunc, x, y, out=None, *, axes=None, axis=None, keepdims=False, dtype=None, casting="same_kind", order="K", subok=True, signature=None
+    ufunc, x, y, out=None, *, axes=None, axis=None, keepdims=False, dtype=None, casting="same_kind", order="K",
+    subok=True, signature=None
 ):  # fmt: skip
     """One of CORES with NumPy's keywords."""
     if mentioned((x, y, out)) is not None:
         return BoundedArray.ufunc_handler(ufunc, "__call__", (x, y), {"out": out} if out is not None else {})
     out = out[0] if isinstance(out, tuple) else out
     if signature is not None:
-        raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
+        raise UnsupportedError(
+            message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead.")
+        )
     (x, kx), (y, ky) = read(x), read(y)
     wants, _ = loop(ufunc, (kx, ky), dtype, casting)
     x, y = operand_as(x, wants[0]), operand_as(y, wants[1])
@@ -80,7 +83,12 @@ def product_ufunc(
         value = moveaxis(fresh(value), range(-len(axes[2]), 0), axes[2]).value
     core = len(CORES[ufunc][2]) - (sum(short) if ufunc is np.matmul else 0)
     if core and out is not None and out.shape[-core:] != value.type.shape[-core:] and out.ndim >= core:
-        raise ValueError(message(f"{ufunc.__name__}: the last axes of out are {out.shape[-core:]}, not {value.type.shape[-core:]}", locate()))
+        raise ValueError(
+            message(
+                f"{ufunc.__name__}: the last axes of out are {out.shape[-core:]}, not {value.type.shape[-core:]}",
+                locate(),
+            )
+        )
     return give(value, out, ufunc.__name__)
 
 
@@ -91,7 +99,9 @@ def short_of(ufunc, x, y):
         least = 1 if ufunc is np.matmul else len(core)
         if v.type.ndim < least:
             text = f"Input operand {which} does not have enough dimensions (has {v.type.ndim}"
-            raise ValueError(f"{ufunc.__name__}: {text}, gufunc core with signature {ufunc.signature} requires {least})")
+            raise ValueError(
+                f"{ufunc.__name__}: {text}, gufunc core with signature {ufunc.signature} requires {least})"
+            )
         vectors[which] = v.type.ndim < len(core)
     return vectors
 
@@ -105,7 +115,10 @@ def core_product(ufunc, x, y):
     sizes = dict(zip(in_x, x.type.shape[x.type.ndim - len(in_x) :]))
     for place, (c, n) in enumerate(zip(in_y, y.type.shape[y.type.ndim - len(in_y) :])):
         if sizes.get(c, n) != n:
-            text = f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension {place}, with gufunc signature {ufunc.signature}"
+            text = (
+                f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension {place}, with gufunc "
+                f"signature {ufunc.signature}"
+            )
             hint = f"The operands have shapes {x.type.shape} and {y.type.shape}."
             raise ShapeError(message(f"{text} (size {n} is different from {sizes[c]})", locate(), hint))
     x = conjugate(x) if conjugated else x
@@ -148,7 +161,8 @@ def dot(a, b, out=None):
     x, y = promoted(a, b)
     m, n = x.type.ndim, y.type.ndim
     if not m or not n:
-        if m + n in (1, 2) and x.type.dtype.char in "fdFD" and max(x.type.size, y.type.size) > 1:  # BLAS adds nothing at all of a factor that is zero
+        # BLAS adds nothing at all of a factor that is zero
+        if m + n in (1, 2) and x.type.dtype.char in "fdFD" and max(x.type.size, y.type.size) > 1:
             x, y = (without_infinities(x, y), y) if m else (x, without_infinities(y, x))
         return acceptable(np.multiply(fresh(x), fresh(y)).value, out)
     at = max(n - 2, 0)
@@ -173,7 +187,10 @@ def acceptable(value, out):
 
 
 def misaligned(x, y, i, j):
-    text = f"shapes {x.type.shape} and {y.type.shape} not aligned: {x.type.shape[i]} (dim {i}) != {y.type.shape[j]} (dim {j})"
+    text = (
+        f"shapes {x.type.shape} and {y.type.shape} not aligned: {x.type.shape[i]} (dim {i}) != {y.type.shape[j]} (dim "
+        f"{j})"
+    )
     return ShapeError(message(text.replace(", ", ","), locate()))
 
 
@@ -182,7 +199,9 @@ def along_axes(x, y, axes_x, axes_y):
     xs, ys = [f"x{d}" for d in range(x.type.ndim)], [f"y{d}" for d in range(y.type.ndim)]
     for i, j in zip(axes_x, axes_y):
         ys[j] = xs[i]
-    out = [label for d, label in enumerate(xs) if d not in axes_x] + [label for d, label in enumerate(ys) if d not in axes_y]
+    out = [label for d, label in enumerate(xs) if d not in axes_x] + [
+        label for d, label in enumerate(ys) if d not in axes_y
+    ]
     return contract(x, xs, y, ys, out)
 
 
@@ -190,7 +209,13 @@ def along_axes(x, y, axes_x, axes_y):
 def vdot(a, b, /):
     x, y = (reshape_to(v, (v.type.size,)) for v in promoted(a, b))
     if x.type.shape != y.type.shape:
-        raise ShapeError(message(f"cannot reshape array of size {x.type.size} into shape {y.type.shape}: np.vdot takes arrays of one size", locate()))
+        raise ShapeError(
+            message(
+                f"cannot reshape array of size {x.type.size} into shape {y.type.shape}: np.vdot takes arrays of one "
+                "size",
+                locate(),
+            )
+        )
     return wrap(along_axes(conjugate(x), y, [0], [0]))
 
 
@@ -229,7 +254,12 @@ def tensordot(a, b, axes=2):
     if len(set(axes_x)) != len(axes_x) or len(set(axes_y)) != len(axes_y):
         raise ValueError("duplicate axes are not allowed in tensordot")
     if len(axes_x) != len(axes_y) or any(x.type.shape[i] != y.type.shape[j] for i, j in zip(axes_x, axes_y)):
-        raise ShapeError(message(f"shape-mismatch for sum: {x.type.shape} over axes {axes_x}, {y.type.shape} over axes {axes_y}", locate()))
+        raise ShapeError(
+            message(
+                f"shape-mismatch for sum: {x.type.shape} over axes {axes_x}, {y.type.shape} over axes {axes_y}",
+                locate(),
+            )
+        )
     return fresh(along_axes(x, y, [i % x.type.ndim for i in axes_x], [j % y.type.ndim for j in axes_y]))
 
 
@@ -261,7 +291,10 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     verdict(np.cross, np.ones(x.shape[-1]), np.ones(y.shape[-1]))  # NumPy 2.5 takes vectors of three alone
     flat = x.shape[-1] == 2, y.shape[-1] == 2
     if any(flat):
-        text = "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. (deprecated in NumPy 2.0)"
+        text = (
+            "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. (deprecated "
+            "in NumPy 2.0)"
+        )
         warnings.warn(text, DeprecationWarning, stacklevel=2)
     (x0, x1), (y0, y1) = ((v[..., 0], v[..., 1]) for v in (x, y))
     last = x0 * y1 - x1 * y0
@@ -293,9 +326,15 @@ def linalg_cross(x1, x2, /, *, axis=-1):
 def correlate(a, v, mode="valid"):
     x, w = (fresh(value) for value in promoted(a, v))
     if x.ndim != 1 or w.ndim != 1:
-        raise ValueError("object of too small depth for desired array" if 0 in (x.ndim, w.ndim) else "object too deep for desired array")
+        raise ValueError(
+            "object of too small depth for desired array"
+            if 0 in (x.ndim, w.ndim)
+            else "object too deep for desired array"
+        )
     if not x.size or not w.size:
-        raise ValueError("first array argument cannot be empty" if not x.size else "second array argument cannot be empty")
+        raise ValueError(
+            "first array argument cannot be empty" if not x.size else "second array argument cannot be empty"
+        )
     w = conjugate(w.value)
     if w.type.size > x.size:  # sum x[n + k] w[n] is sum w[n - k] x[n]
         return fresh(reverse(slid(w, x.value, mode), axes=(0,)))
@@ -330,7 +369,10 @@ def slid(x, w, mode):
         out = cut_off(x, w, margins)
     else:  # zeros around x are as good, and much faster, where nothing of w is infinite or NaN
         finite = OPS["reduce_and"](is_finite(w), axes=(0,))
-        ways = [region(lambda x, w, way=way: way(x, w, margins), [x.type, w.type], way.__name__, ["x", "w"]) for way in (cut_off, padded)]
+        ways = [
+            region(lambda x, w, way=way: way(x, w, margins), [x.type, w.type], way.__name__, ["x", "w"])
+            for way in (cut_off, padded)
+        ]
         out, = control.cond(finite, x, w, branches=tuple(ways))
     return OPS["ne"](out, Lit(0, out.type)) if dtype.kind == "b" else out
 
@@ -338,7 +380,14 @@ def slid(x, w, mode):
 def padded(x, w, margins):
     """`slid` with zeros before and after x."""
     axes, rows = (0, 1, 2), [reshape_to(v, (1, 1, v.type.size)) for v in (x, w)]
-    out = conv_general(*rows, strides=(1,), padding=(margins,), lhs_dilation=(1,), rhs_dilation=(1,), dimension_numbers=(axes, axes, axes))
+    out = conv_general(
+        *rows,
+        strides=(1,),
+        padding=(margins,),
+        lhs_dilation=(1,),
+        rhs_dilation=(1,),
+        dimension_numbers=(axes, axes, axes),
+    )
     return reshape_to(out, (out.type.size,))
 
 
@@ -358,7 +407,8 @@ def cut_off(x, w, margins):
 def overhang(x, w, count):
     """sum over n >= count - k of x[k + n - count] w[n], for k < count: what lies before x is left out.
 
-    Row k of a table of as many rows is x moved by k; rows one longer than their period, one after another, move so by themselves.
+    Row k of a table of as many rows is x moved by k; rows one longer than their period, one after another, move so by
+    themselves.
     """
     n = w.type.size
     period = count + n - 1

@@ -47,7 +47,10 @@ CONTINUOUS = {
     "median_unbiased": continuous_method(1 / 3, 1 / 3),
     "normal_unbiased": continuous_method(3 / 8, 3 / 8),
     "averaged_inverted_cdf": lambda n, q: (n * q - 1, lambda v, f: np.where(f == 0, 0.5, 1.0)),
-    "midpoint": lambda n, q: (0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)), lambda v, f: np.where(v % 1 == 0, 0.0, 0.5)),
+    "midpoint": lambda n, q: (
+        0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+        lambda v, f: np.where(v % 1 == 0, 0.0, 0.5),
+    ),
 }  # virtual index, and what becomes of its fraction
 DISCRETE = {
     "inverted_cdf": stepping(0.0, lambda f, whole: f == 0),
@@ -94,14 +97,20 @@ def weighted(x, weights, q):
     rows, w = sorted_along(x, x.type.ndim - 1, w.value)
     share = np.cumsum(fresh(w), -1)
     share = share / share[..., -1:]
-    trace.check(everywhere(e.not_(is_nan(share.value))), ValueError, message("Weights included NaN, inf or were all zero.", locate()))
+    trace.check(
+        everywhere(e.not_(is_nan(share.value))),
+        ValueError,
+        message("Weights included NaN, inf or were all zero.", locate()),
+    )
     share = np.where(share == 0, -1.0, share).astype(q.dtype)
     index = np.minimum(np.sum(share[..., None, :] < q[:, None], axis=-1), x.type.shape[-1] - 1)
     return rows, nth(rows, index)
 
 
 def quantiles(function, percent, ignore_nan=False):
-    unit, words = (100, "Percentiles must be in the range [0, 100]") if percent else (1, "Quantiles must be in the range [0, 1]")
+    unit, words = (
+        (100, "Percentiles must be in the range [0, 100]") if percent else (1, "Quantiles must be in the range [0, 1]")
+    )
 
     def run(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None):
         a, keepdims, known = traced(a), given(keepdims, False), not is_traced(q)
@@ -126,15 +135,21 @@ def quantiles(function, percent, ignore_nan=False):
             x = sorted_along(x, x.type.ndim - 1)
             value = read_quantiles(x, numbers_of(x) if ignoring else x.type.shape[-1], q, method, like.dtype)
         if x.type.inexact:
-            end = cut(x, x.type.ndim - 1, 0, 1) if ignoring else cut(x, x.type.ndim - 1, x.type.shape[-1] - 1, x.type.shape[-1])
+            end = (
+                cut(x, x.type.ndim - 1, 0, 1)
+                if ignoring
+                else cut(x, x.type.ndim - 1, x.type.shape[-1] - 1, x.type.shape[-1])
+            )
             end = spread_to(cast_to(end, value.type.dtype), value.type.shape)
             value = e.select(is_nan(end), end, value)
         value = transpose(value, perm=(value.type.ndim - 1, *range(value.type.ndim - 1)))
         value = reshape_to(cast_to(value, like.dtype), (*shape, *without(a.shape, axes, keepdims)))
         array = weights is not None or bool(keepdims)
-        if array and not keepdims and out is None and not value.type.shape and x.type.inexact:  # NumPy's is a scalar if NaN, else an array
+        # NumPy's is a scalar if NaN, else an array
+        if array and not keepdims and out is None and not value.type.shape and x.type.inexact:
             array = not decide(wrap(is_nan(reshape_to(end, ()))))
-        if ignore_nan and out is not None and out.shape == value.type.shape == ():  # stored as a number, which among integers must be finite
+        # stored as a number, which among integers must be finite
+        if ignore_nan and out is not None and out.shape == value.type.shape == ():
             out[...] = wrap(value)
             return out
         return give(value, out, function.__name__, array=array)
@@ -147,7 +162,9 @@ def checked_quantiles(q, function):
     if is_traced(q):
         return traced(q) if isinstance(q, list | tuple) else q
     if np.asarray(q).dtype.kind == "O":
-        raise UnsupportedError(message(f"{function.__name__} of q = {q!r:.40}, which is no number of NumPy's", locate(), "Write float(q)."))
+        raise UnsupportedError(
+            message(f"{function.__name__} of q = {q!r:.40}, which is no number of NumPy's", locate(), "Write float(q).")
+        )
     return q
 
 
@@ -159,7 +176,8 @@ def trial_of(q, unit):
 
 
 def shares(q, unit, linear):
-    """q, in hundredths if that is its unit, as shares of 1; whole ones may stay as they are where the method is linear."""
+    """q, in hundredths if that is its unit, as shares of 1; whole ones may stay as they are where the method is
+    linear."""
     if unit != 1:
         return q / unit
     return q if linear or q.dtype.kind == "f" else q.astype(np.float64)
@@ -173,7 +191,11 @@ def numbers_of(x):
 
 def is_whole(q):
     """Whether q has an integer dtype, or bool."""
-    return (q.weak is int if type(q) is TracedScalar and q.weak else q.dtype.kind in "biu") if is_traced(q) else np.asarray(q).dtype.kind in "biu"
+    return (
+        (q.weak is int if type(q) is TracedScalar and q.weak else q.dtype.kind in "biu")
+        if is_traced(q)
+        else np.asarray(q).dtype.kind in "biu"
+    )
 
 
 quantile = implements(np.quantile)(quantiles(np.quantile, False))
@@ -194,7 +216,9 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     end, n = x.type.ndim - 1, x.type.shape[-1]
     shape = without(a.shape, axes, keepdims)
     if not n:
-        return give(Lit(complex(np.nan, np.nan) if like.dtype.kind == "c" else np.nan, like_of(like, shape)), out, "median")
+        return give(
+            Lit(complex(np.nan, np.nan) if like.dtype.kind == "c" else np.nan, like_of(like, shape)), out, "median"
+        )
     x = sorted_along(x, end)
     middle = value_of(mean(fresh(cut(x, end, (n - 1) // 2, n // 2 + 1)), -1))
     if x.type.inexact:
@@ -224,4 +248,6 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     n = r.reduce_sum(cast_to(e.not_(is_nan(x)), PLACE), axes=(end,))
     n = fresh(reshape_to(n, (*n.type.shape, 1)))
     pair = np.concatenate([fresh(nth(x, np.maximum(n - 1, 0) // 2)), fresh(nth(x, n // 2))], axis=end)
-    return give(reshape_to(value_of(mean(pair, -1)), without(a.shape, axes, keepdims)), out, "nanmedian", array=bool(keepdims))
+    return give(
+        reshape_to(value_of(mean(pair, -1)), without(a.shape, axes, keepdims)), out, "nanmedian", array=bool(keepdims)
+    )

@@ -60,7 +60,8 @@ def all(a, axis=None, out=None, keepdims=False, *, where=True):
 def ptp(a, axis=None, out=None, keepdims=False):
     if out is None:
         return np.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
-    return np.subtract(max(a, axis, out, keepdims), min(a, axis, keepdims=keepdims), out)  # in this order: `out` may be memory of a
+    # in this order: `out` may be memory of a
+    return np.subtract(max(a, axis, out, keepdims), min(a, axis, keepdims=keepdims), out)
 
 
 @implements(np.count_nonzero)
@@ -135,7 +136,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
         total = reduce(np.add, a, axis, work, keepdims=True, where=where)
         mean = fresh(divided(total.value, count_of(a, axis, True, where)))
     gap = np.subtract(a, mean).value
-    squares = fresh(gap * gap if a.dtype.kind in "iuf" else squared(gap))  # NumPy squares as the array's own kind asks, though a mean be complex
+    # NumPy squares as the array's own kind asks, though a mean be complex
+    squares = fresh(gap * gap if a.dtype.kind in "iuf" else squared(gap))
     if dtype is None and a.dtype.kind == "f":
         work = None
     total = reduce(np.add, squares, axis, work, out, keepdims, where=where)
@@ -146,7 +148,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=Tru
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=NOTHING, correction=NOTHING):
     """The square root of the variance; its gradient is infinite where the variance of several numbers is 0."""
     z = var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-    alone = given(where, True) is True and given(mean) is None and dtype is out is None  # each is its own mean: 0 or NaN, and so is the root
+    # each is its own mean: 0 or NaN, and so is the root
+    alone = given(where, True) is True and given(mean) is None and dtype is out is None
     alone = alone and z.size == traced(a).size
     return z if alone else root(z, out)
 
@@ -190,7 +193,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         w = weights_of(weights, a, axes)
         dtype = np.result_type(a.dtype, w.dtype, *(["f8"] if a.dtype.kind in "biu" else []))
         total = sum(w, axes, dtype, keepdims=keepdims)
-        current_trace().check(everywhere(e.ne(total.value, 0)), ZeroDivisionError, message("Weights sum to zero, can't be normalized", locate()))
+        current_trace().check(
+            everywhere(e.ne(total.value, 0)),
+            ZeroDivisionError,
+            message("Weights sum to zero, can't be normalized", locate()),
+        )
         result = sum(np.multiply(a, w, dtype=dtype), axes, keepdims=keepdims) / total
     if not returned:
         return result
@@ -219,7 +226,9 @@ def rank(x, axis, function):
     ufunc, sign = (np.maximum, 1) if function is np.argmax else (np.minimum, -1)
     best = reshape_to(fold(ufunc, x, (axis,)), without(x.type.shape, (axis,), True))
     missing, hit = is_nan(x), e.eq(x, spread_to(best, x.type.shape))
-    level = lambda c, n: e.select(c, Lit(sign * n, missing.type.like(dtype=np.int8)), Lit(0, missing.type.like(dtype=np.int8)))
+    level = lambda c, n: e.select(
+        c, Lit(sign * n, missing.type.like(dtype=np.int8)), Lit(0, missing.type.like(dtype=np.int8))
+    )
     return level(missing, 2) + level(hit, 1)
 
 
@@ -248,7 +257,9 @@ def cumulative_along(ufunc, x, axis, dtype, out, include_initial):
     x = x if x.shape else fresh(reshape_to(x.value, (1,)))
     if axis is None:
         if x.ndim > 1:
-            raise ValueError(message("For arrays which have more than one dimension ``axis`` argument is required.", locate()))
+            raise ValueError(
+                message("For arrays which have more than one dimension ``axis`` argument is required.", locate())
+            )
         axis = 0
     asked, axis = axis, only_axis("accumulate", axis, x.ndim)
     if include_initial:
@@ -334,7 +345,10 @@ nanargmin = implements(np.nanargmin)(nan_position(argmin, np.inf))
 
 
 def check_inexact(dtype, out):
-    for what, given_ in (("dtype", None if dtype is None else np.dtype(dtype)), ("out", None if out is None else out.dtype)):
+    for what, given_ in (
+        ("dtype", None if dtype is None else np.dtype(dtype)),
+        ("out", None if out is None else out.dtype),
+    ):
         if given_ is not None and given_.kind not in "fc":
             raise TypeError(message(f"If a is inexact, then {what} must be inexact", locate()))
 

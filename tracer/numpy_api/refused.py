@@ -1,4 +1,5 @@
-"""What is not captured, why, and what to write instead: results whose length depends on data, and uses of the numbers themselves."""
+"""What is not captured, why, and what to write instead: results whose length depends on data, and uses of the numbers
+themselves."""
 
 import numpy as np
 
@@ -6,7 +7,10 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .registry import HANDLERS, METHODS
 
-SAVED, SHOWN = "Return the array, and save it outside the compiled function.", "Return the array, and print it outside the compiled function."
+SAVED, SHOWN = (
+    "Return the array, and save it outside the compiled function.",
+    "Return the array, and print it outside the compiled function.",
+)
 DATES = "Dates have no place in a program: convert them to numbers."
 
 # fmt: off
@@ -19,7 +23,10 @@ OUTSIDE = {
 
 
 BYTES = {
-    ("byteswap", "getfield", "setfield"): ("is about the bytes of numbers", "x.view(dtype) sees them as other numbers."),
+    ("byteswap", "getfield", "setfield"): (
+        "is about the bytes of numbers",
+        "x.view(dtype) sees them as other numbers.",
+    ),
 }
 
 
@@ -44,8 +51,15 @@ def _refuse():
         HANDLERS.update({getattr(np, n): refusal(f"np.{n}", "needs the numbers themselves", instead) for n in names})
     METHODS["to_device"] = to_device
     METHODS.update({n: refusal(f"ndarray.{n}", *why) for names, why in BYTES.items() for n in names})
-    METHODS["resize"] = refusal("ndarray.resize", "changes the size of memory in place", "Write x = np.resize(x, shape).")
-    METHODS.update({n: refusal(f"ndarray.{n}", "needs the numbers themselves", SAVED) for n in ("tobytes", "tofile", "dump", "dumps")})
+    METHODS["resize"] = refusal(
+        "ndarray.resize", "changes the size of memory in place", "Write x = np.resize(x, shape)."
+    )
+    METHODS.update(
+        {
+            n: refusal(f"ndarray.{n}", "needs the numbers themselves", SAVED)
+            for n in ("tobytes", "tofile", "dump", "dumps")
+        }
+    )
 
 
 _refuse()

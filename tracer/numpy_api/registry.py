@@ -11,7 +11,10 @@ from ..values.promote import UFUNCS, unknown
 from .ufunc_calls import apply_ufunc, call_ufunc
 
 HANDLERS = {}  # NumPy function -> handler with the same signature
-THROUGH_METHODS = {getattr(np, n) for n in "all amax amin any argmax argmin around choose clip max mean min prod round std sum take var".split()}
+THROUGH_METHODS = {
+    getattr(np, n)
+    for n in "all amax amin any argmax argmin around choose clip max mean min prod round std sum take var".split()
+}
 METHODS = {}  # ndarray method name -> handler taking the array first
 
 
@@ -68,7 +71,9 @@ def method_of(self, name):
     if type(self) is Mixed:
         if handler is None:
             self.fail()
-        return lambda *args, **kwargs: Traced.apart(lambda x, *xs, **given: getattr(x, name)(*xs, **given), (self, *args), kwargs)
+        return lambda *args, **kwargs: Traced.apart(
+            lambda x, *xs, **given: getattr(x, name)(*xs, **given), (self, *args), kwargs
+        )
     shown = np.ndarray if type(self) is not TracedScalar else self.weak or self.type.dtype.type
     if handler is not None and hasattr(shown, name):
         return lambda *args, **kwargs: as_method((self,), handler(self, *args, **kwargs))

@@ -1,7 +1,9 @@
-"""Where SciPy's functions find their handlers, by module and name: SciPy is never imported here, only found where the user has it.
+"""Where SciPy's functions find their handlers, by module and name: SciPy is never imported here, only found where the
+user has it.
 
-A handler takes what the SciPy function takes and stands in for it where an argument is traced. SciPy's own functions are met at calls
-in captured source (`find`); its ufuncs come through NumPy's protocol too, and have rules like NumPy's (`promote.UFUNCS`).
+A handler takes what the SciPy function takes and stands in for it where an argument is traced. SciPy's own functions
+are met at calls in captured source (`find`); its ufuncs come through NumPy's protocol too, and have rules like NumPy's
+(`promote.UFUNCS`).
 """
 
 import functools
@@ -24,7 +26,8 @@ _found, _methods, _seen = {}, {}, set()
 
 
 def captures(module, *names, always=False):
-    """Decorator: the handler of `module`.name for each name, its own if none is given. always: whatever the arguments, as one is a function."""
+    """Decorator: the handler of `module`.name for each name, its own if none is given. always: whatever the arguments,
+    as one is a function."""
 
     def register(handler):
         if always:
@@ -37,7 +40,8 @@ def captures(module, *names, always=False):
 
 
 def scipy_rule(*names, module="scipy.special", double=False):
-    """Decorator: the rule of ufuncs, a function of traced arrays of one shape. double: it computes in float64, as SciPy does."""
+    """Decorator: the rule of ufuncs, a function of traced arrays of one shape. double: it computes in float64, as SciPy
+    does."""
 
     def register(function):
         def run(*values):
@@ -67,7 +71,11 @@ def refresh():
             if isinstance(real := getattr(loaded, name, None), np.ufunc):
                 UFUNCS.setdefault(real, run)
         if module == "scipy.stats":
-            _methods.update((id(d), (d, table)) for name, table in DISTRIBUTIONS.items() if (d := getattr(loaded, name, None)) is not None)
+            _methods.update(
+                (id(d), (d, table))
+                for name, table in DISTRIBUTIONS.items()
+                if (d := getattr(loaded, name, None)) is not None
+            )
 
 
 LATER.append(refresh)
@@ -86,7 +94,11 @@ def find_method(method):
     """What to call in place of a method of one of SciPy's distributions, frozen ones too, or None."""
     owner, args, kwargs = method.__self__, (), {}
     if hasattr(owner, "dist") and hasattr(owner, "kwds"):
-        owner, args, kwargs = next((d for d, _ in _methods.values() if type(d) is type(owner.dist)), None), owner.args, owner.kwds
+        owner, args, kwargs = (
+            next((d for d, _ in _methods.values() if type(d) is type(owner.dist)), None),
+            owner.args,
+            owner.kwds,
+        )
     refresh()
     known = _methods.get(id(owner))
     if known is None or method.__name__ not in known[1]:
@@ -110,7 +122,10 @@ def traced(items):
     return any(isinstance(x, Traced) or is_traced(x) for x in items)
 
 
-def refuse(what, hint="Apply it to arrays that do not depend on traced arguments, or write it with functions that are captured."):
+def refuse(
+    what,
+    hint="Apply it to arrays that do not depend on traced arguments, or write it with functions that are captured.",
+):
     raise UnsupportedError(message(f"{what} is not captured on traced values", locate(), hint))
 
 

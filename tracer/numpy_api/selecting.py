@@ -59,7 +59,9 @@ def gathered(out, dtype):
 def positions(index, n, mode, axis=0):
     """Traced indices made to lie in [0, n): checked, wrapped around or clipped."""
     if index.type.kind not in "iub":
-        raise TypeError(f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'")
+        raise TypeError(
+            f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'"
+        )
     index = cast_to(index, INDEX)
     shape = index.type.shape
     if not n and index.type.size:
@@ -83,8 +85,15 @@ def put(a, ind, v, mode="raise"):
         raise TypeError(message(f"argument 1 must be numpy.ndarray, not {shown}", locate()))
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
-    index = positions(value_of(ind), a.size, mode) if is_traced(ind) else constant_of(np.take(np.arange(a.size), ind, mode=mode))
-    values, places = ravel(fresh(stored(v, a.dtype)) if isinstance(v, list | tuple) else v), fresh(reshape_to(index, (index.type.size,)))
+    index = (
+        positions(value_of(ind), a.size, mode)
+        if is_traced(ind)
+        else constant_of(np.take(np.arange(a.size), ind, mode=mode))
+    )
+    values, places = (
+        ravel(fresh(stored(v, a.dtype)) if isinstance(v, list | tuple) else v),
+        fresh(reshape_to(index, (index.type.size,))),
+    )
     if weak_kind(v) is not None:
         Flat(a)[places] = v
     elif index.type.size and values.size:
@@ -106,7 +115,8 @@ def not_traced(name, x):
         message(
             f"{name} was given a {type(x).__name__} that is not traced to write into",
             locate(),
-            "An array that receives traced results must be traced: pass it as an argument, or make it with np.zeros_like(x).",
+            "An array that receives traced results must be traced: pass it as an argument, or make it with "
+            "np.zeros_like(x).",
         )
     )
 
@@ -134,7 +144,9 @@ def put_along_axis(arr, indices, values, axis):
     broadcast_shapes([shape, index.type.shape])
     new = stored(values, x.dtype)
     if broadcast_shapes([new.type.shape, shape], "values and indices") != shape:
-        raise ValueError(message(f"shape mismatch: values of shape {new.type.shape} for indices of shape {shape}", locate()))
+        raise ValueError(
+            message(f"shape mismatch: values of shape {new.type.shape} for indices of shape {shape}", locate())
+        )
     new = spread_to(new, shape)
     x.write(put_along(x.value, spread_to(index, shape), new, axis, mode="promise"))
 
@@ -161,7 +173,13 @@ def aligned(arr, indices, axis):
 def common(a, b):
     """The shape two of them broadcast to; NumPy calls it an IndexError where there is none."""
     if any(n != m and 1 not in (n, m) for n, m in zip(a, b)):
-        raise IndexError(message(f"shape mismatch: indexing arrays could not be broadcast together, their other axes have shapes {a} {b}", locate()))
+        raise IndexError(
+            message(
+                f"shape mismatch: indexing arrays could not be broadcast together, their other axes have shapes {a} "
+                f"{b}",
+                locate(),
+            )
+        )
     return broadcast_shapes([a, b])
 
 
@@ -181,13 +199,24 @@ def compress(condition, a, axis=None, out=None):
     x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
     gathered(out, x.dtype)
     if out is not None and drop(out.shape, axis) != drop(x.shape, axis):
-        raise ValueError(message(f"output array does not match result of ndarray.take: it has shape {out.shape}, of {x.shape}", locate()))
+        raise ValueError(
+            message(
+                f"output array does not match result of ndarray.take: it has shape {out.shape}, of {x.shape}", locate()
+            )
+        )
     keep, n, before = handle(np.not_equal(condition, 0)), x.shape[axis], (slice(None),) * axis
     if keep.shape[0] > n and n and not x.size:
-        text = "np.compress of an array without elements, by a condition longer than its axis: NumPy counts what is True beyond the end"
+        text = (
+            "np.compress of an array without elements, by a condition longer than its axis: NumPy counts what is True "
+            "beyond the end"
+        )
         raise UnsupportedError(message(text, locate(), "Give a condition of the axis's length."))
     if keep.shape[0] > n:  # what lies beyond the end may be there, but not be asked for
-        current_trace().check(np.logical_not(np.any(keep[n:])).value, IndexError, message(f"condition is true beyond {n}, the axis's size", locate()))
+        current_trace().check(
+            np.logical_not(np.any(keep[n:])).value,
+            IndexError,
+            message(f"condition is true beyond {n}, the axis's size", locate()),
+        )
     found = x[(*before, slice(0, keep.shape[0]))][(*before, keep[:n])]
     if out is not None:
         out[...] = found.astype(out.dtype)

@@ -45,7 +45,8 @@ def reshape(a, /, shape, order="C", *, copy=None):
 
 
 def apart(x, out):
-    """Note that `out` is a copy of x, which another order of x's memory would have made a view: writes to either tell."""
+    """Note that `out` is a copy of x, which another order of x's memory would have made a view: writes to either
+    tell."""
     current_trace().rely_on_layout(x.storage, out.storage, row=True)
     current_trace().rely_on_layout(x.storage, x.storage)
 
@@ -264,7 +265,9 @@ def unstack(x, /, *, axis=0):
 @implements(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
     if writeable:
-        raise UnsupportedError(message("sliding_window_view(writeable=True) is not captured: its windows overlap in memory", locate()))
+        raise UnsupportedError(
+            message("sliding_window_view(writeable=True) is not captured: its windows overlap in memory", locate())
+        )
     return handle(x).window(Windows(window_shape, axis))
 
 
@@ -290,12 +293,16 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if not np.can_cast(x.dtype, dtype, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {dtype!r} according to the rule {casting!r}")
     if x.dtype.kind == "c" and dtype.kind not in "cb":
-        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=2)
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=2
+        )
     if type(x) is TracedScalar:
         return TracedScalar(cast_to(x.value, dtype))
     if not copy and x.dtype == dtype:
         return x
-    return laid_out(cast_to(x.value, dtype), np.empty_like(x.shadow, dtype, order), x if order in ("K", "k", "A", "a") else None)
+    return laid_out(
+        cast_to(x.value, dtype), np.empty_like(x.shadow, dtype, order), x if order in ("K", "k", "A", "a") else None
+    )
 
 
 @implements(np.astype)

@@ -1,4 +1,5 @@
-"""Sorting and searching. Where NumPy was not asked to keep ties in order, they may come out in another one: XLA keeps it.
+"""Sorting and searching. Where NumPy was not asked to keep ties in order, they may come out in another one: XLA keeps
+it.
 
 NaN is last; complex numbers are ordered by real, then imaginary part, those with a NaN behind the others.
 """
@@ -80,7 +81,8 @@ def sorted_values(a, axis, kind, order, stable, descending):
 
 
 def opposed(x):
-    """Its elements made others that sort the opposite way, equal ones as equal, NaNs last: what `descending=` (since NumPy 2.5) asks for."""
+    """Its elements made others that sort the opposite way, equal ones as equal, NaNs last: what `descending=` (since
+    NumPy 2.5) asks for."""
     return e.neg(x) if x.type.kind in "fc" else e.not_(x)
 
 
@@ -147,7 +149,11 @@ def lexsort(keys, axis=-1):
 def sort_complex(a):
     a = traced(a)
     found = sort(a).value
-    return fresh(found if a.dtype.kind == "c" else cast_to(found, np.dtype(np.complex64 if a.dtype.char in "bhBH" else np.complex128)))
+    return fresh(
+        found
+        if a.dtype.kind == "c"
+        else cast_to(found, np.dtype(np.complex64 if a.dtype.char in "bhBH" else np.complex128))
+    )
 
 
 # -- searching -------------------------------------------------------------------------------------
@@ -160,7 +166,8 @@ def before(x, y):
 
 
 def places_in(a, v, side="left"):
-    """How many elements of the sorted a, a value with one axis, come before each of v; for side "right" those equal to it too."""
+    """How many elements of the sorted a, a value with one axis, come before each of v; for side "right" those equal to
+    it too."""
     n, shape = a.type.shape[0], v.type.shape
     ahead = before if side == "left" else lambda x, y: e.not_(before(y, x))
     if n <= COMPARED:
@@ -198,10 +205,21 @@ def digitize(x, bins, right=False):
         return searchsorted(bins, x, side)
     bins = traced(bins)
     if bins.dtype.kind == "c":
-        raise TypeError(message(f"Cannot cast array data from {bins.dtype!r} to dtype('float64') according to the rule 'safe'", locate()))
+        raise TypeError(
+            message(
+                f"Cannot cast array data from {bins.dtype!r} to dtype('float64') according to the rule 'safe'", locate()
+            )
+        )
     if bins.ndim != 1:
-        raise ValueError(message("object of too small depth for desired array" if not bins.ndim else "object too deep for desired array", locate()))
+        raise ValueError(
+            message(
+                "object of too small depth for desired array" if not bins.ndim else "object too deep for desired array",
+                locate(),
+            )
+        )
     rising, falling = everywhere((bins[1:] >= bins[:-1]).value), everywhere((bins[1:] <= bins[:-1]).value)
-    current_trace().check(e.or_(rising, falling), ValueError, message("bins must be monotonically increasing or decreasing", locate()))
+    current_trace().check(
+        e.or_(rising, falling), ValueError, message("bins must be monotonically increasing or decreasing", locate())
+    )
     up, down = searchsorted(bins, x, side), len(bins) - searchsorted(bins[::-1], x, side)
     return wrap(e.select(spread_to(rising, up.shape), up.value, down.value))

@@ -11,7 +11,9 @@ from ..common.frames import locate
 from ..values.views import Diagonal
 
 add, and_, eq, select, transpose = (OPS[n] for n in ("add", "and", "eq", "select", "transpose"))
-bitcast, concatenate, slice_, real, imag, make_complex = (OPS[n] for n in ("bitcast", "concatenate", "slice", "real", "imag", "make_complex"))
+bitcast, concatenate, slice_, real, imag, make_complex = (OPS[n] for n in (
+    "bitcast", "concatenate", "slice", "real", "imag", "make_complex",
+))
 
 
 class Bits:
@@ -22,7 +24,8 @@ class Bits:
 
     @staticmethod
     def possible(a, b):
-        """Whether the bits of dtype `a` are read as `b` by ops: floats, integers and bool of one width, complex as its parts."""
+        """Whether the bits of dtype `a` are read as `b` by ops: floats, integers and bool of one width, complex as its
+        parts."""
         if a.kind == "c" or b.kind == "c":
             return {a.kind, b.kind} == {"c", "f"} and 2 * min(a.itemsize, b.itemsize) == max(a.itemsize, b.itemsize)
         return a.itemsize == b.itemsize
@@ -73,7 +76,11 @@ class Windows:
     def get(self, x):
         shape, axis = self.args
         shape = tuple(shape) if np.iterable(shape) else (shape,)
-        axes = range(x.type.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.type.ndim, allow_duplicate=True)
+        axes = (
+            range(x.type.ndim)
+            if axis is None
+            else np.lib.array_utils.normalize_axis_tuple(axis, x.type.ndim, allow_duplicate=True)
+        )
         for d, k in zip(axes, shape, strict=True):
             count = x.type.shape[d] - k + 1
             places = add(counted((count, k), 0, INDEX), counted((count, k), 1, INDEX))
@@ -101,7 +108,9 @@ class Labelled:
     def put(self, x, new):
         first = [self.labels.index(label) for label in self.out]
         if any(x.type.shape[d] != n for d, n in zip(first, new.type.shape)):
-            raise UnsupportedError(message("writing through a diagonal of axes of unequal lengths is not captured", locate()))
+            raise UnsupportedError(
+                message("writing through a diagonal of axes of unequal lengths is not captured", locate())
+            )
         order = sorted(range(len(first)), key=first.__getitem__)
         new = transpose(new, perm=tuple(order))
         spread = OPS["broadcast"](new, shape=x.type.shape, dims=tuple(sorted(first)))

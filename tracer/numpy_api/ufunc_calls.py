@@ -39,7 +39,8 @@ _plans = {}  # (ufunc, operand types) -> what `call_ufunc` does
 
 
 def _plan(ufunc, types):
-    """(rule, operand dtypes or None where nothing is to convert, shape, result dtype) for one-result ufuncs; None: ask each time."""
+    """(rule, operand dtypes or None where nothing is to convert, shape, result dtype) for one-result ufuncs; None: ask
+    each time."""
     rule = rule_of(ufunc)
     if rule is None or ufunc.nout != 1 or (ufunc in COMPARISONS | CONNECTIVES and int in types):
         return None
@@ -86,12 +87,18 @@ def call_ufunc(ufunc, *inputs):
     return laid_as(out[0], inputs) if len(out) == 1 else tuple(laid_as(v, inputs) for v in out)
 
 
-def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True, signature=None):
+def apply_ufunc(
+    ufunc, inputs, *, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True, signature=None
+):
     """`ufunc(*inputs, **kwargs)` with NumPy's keywords."""
     if signature is not None:
-        raise UnsupportedError(message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead."))
+        raise UnsupportedError(
+            message(f"np.{ufunc.__name__}(signature=...) is not captured", locate(), "Give dtype=... instead.")
+        )
     if mentioned((*inputs, out, where)) is not None:
-        return BoundedArray.ufunc_handler(ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting})
+        return BoundedArray.ufunc_handler(
+            ufunc, "__call__", inputs, {"out": out, "where": where, "dtype": dtype, "casting": casting}
+        )
     if has_mixed(inputs):
         given = {"out": out, "where": where, "dtype": dtype, "casting": casting}
         plain = Traced.firm(ufunc, inputs) if dtype is None and casting == "same_kind" else None
@@ -107,7 +114,9 @@ def apply_ufunc(ufunc, inputs, *, out=None, where=True, dtype=None, casting="sam
         values = spread_to_outputs(ufunc, values, [t for t in outs if t is not None])
     laid = lambda v: laid_as(v, inputs) if order in ("K", "k") else wrap(v)
     results = [
-        laid(value if where is True else zero_outside(value, where)) if target is None else write_out(ufunc.__name__, target, value, where, casting)
+        laid(value if where is True else zero_outside(value, where))
+        if target is None
+        else write_out(ufunc.__name__, target, value, where, casting)
         for value, target in zip(values, outs, strict=True)
     ]
     return results[0] if len(results) == 1 else tuple(results)
@@ -128,7 +137,11 @@ def spread_to_outputs(ufunc, values, targets):
         raise ShapeError(message(f"np.{ufunc.__name__}: an output has not the broadcast shape {shape}", locate()))
     values = [spread_to(v, shape) for v in values]
     if any(np.shares_memory(a.shadow, b.shadow) for a, b in itertools.combinations(targets, 2)):
-        raise UnsupportedError(message(f"np.{ufunc.__name__} writes two results into one memory", locate(), "Give them memory of their own."))
+        raise UnsupportedError(
+            message(
+                f"np.{ufunc.__name__} writes two results into one memory", locate(), "Give them memory of their own."
+            )
+        )
     return values
 
 
@@ -140,7 +153,8 @@ def zero_outside(value, where):
 
 
 def casting_error(name, have, want, casting):
-    """NumPy's own exception for an output that may not be cast, its class being private, with the user's line as a note."""
+    """NumPy's own exception for an output that may not be cast, its class being private, with the user's line as a
+    note."""
     ufunc = getattr(np, name, None)
     try:
         if isinstance(ufunc, np.ufunc):
@@ -148,7 +162,9 @@ def casting_error(name, have, want, casting):
     except TypeError as error:
         error.add_note(message("while tracing", locate()))
         return error.with_traceback(None)
-    return TypeError(message(f"Cannot cast output of np.{name} from {have!r} to {want!r} with casting rule {casting!r}", locate()))
+    return TypeError(
+        message(f"Cannot cast output of np.{name} from {have!r} to {want!r} with casting rule {casting!r}", locate())
+    )
 
 
 def write_out(name, target, value, where=True, casting="same_kind"):
@@ -158,14 +174,20 @@ def write_out(name, target, value, where=True, casting="same_kind"):
             message(
                 f"np.{name}(out=...) was given an array that is not traced",
                 locate(),
-                "An array that receives traced results must be traced: pass it as an argument, or make it with np.zeros_like(x).",
+                "An array that receives traced results must be traced: pass it as an argument, or make it with "
+                "np.zeros_like(x).",
             )
         )
     if not np.can_cast(value.type.dtype, target.dtype, casting):
         raise casting_error(name, value.type.dtype, target.dtype, casting)
     new = cast_to(value, target.dtype)
     if broadcast_shapes([new.type.shape, target.shape]) != target.shape:
-        raise ShapeError(message(f"non-broadcastable output operand with shape {target.shape} for a result of shape {new.type.shape}", locate()))
+        raise ShapeError(
+            message(
+                f"non-broadcastable output operand with shape {target.shape} for a result of shape {new.type.shape}",
+                locate(),
+            )
+        )
     new = spread_to(new, target.shape)
     if where is not True:
         new = OPS["select"](mask_of(where, target.shape), new, target.value)
@@ -177,7 +199,9 @@ def weak_result(kinds, ufunc):
     """The Python type of `a op b` for two Python numbers."""
     if ufunc in ORDERS and complex in kinds:
         first, second = (kind.__name__ for kind in kinds)
-        raise TypeError(message(f"{ORDERS[ufunc]!r} not supported between instances of {first!r} and {second!r}", locate()))
+        raise TypeError(
+            message(f"{ORDERS[ufunc]!r} not supported between instances of {first!r} and {second!r}", locate())
+        )
     if ufunc in COMPARISONS:
         return bool
     widest = max(kinds, key=PYTHON_NUMBERS.index)
@@ -208,7 +232,8 @@ def _beyond(ufunc, kinds, inputs, python):
 
 
 WHOLE = {np.floor_divide: "//", np.remainder: "%", np.divmod: "divmod()"}  # not of Python's complex numbers
-BITS = {np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^", np.left_shift: "<<", np.right_shift: ">>"}  # nor of its floats
+# nor of its floats
+BITS = {np.bitwise_and: "&", np.bitwise_or: "|", np.bitwise_xor: "^", np.left_shift: "<<", np.right_shift: ">>"}
 
 
 def refuse_undefined(ufunc, kinds):
@@ -225,9 +250,19 @@ def operate(ufunc, *inputs):
     """A Python operator on traced values."""
     kinds = [weak_kind(x) for x in inputs]
     if None in kinds:
-        if kinds[0] is complex and ufunc not in ORDERS and type(inputs[1]) is TracedScalar and inputs[1].dtype == np.float64:
-            return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))  # complex.__mul__ and its like take it for the float that it is
-        return call_ufunc(ufunc, *inputs) if Mixed not in map(type, inputs) or mentioned(inputs) else Traced.meet(ufunc, inputs, True)
+        if (
+            kinds[0] is complex
+            and ufunc not in ORDERS
+            and type(inputs[1]) is TracedScalar
+            and inputs[1].dtype == np.float64
+        ):
+            # complex.__mul__ and its like take it for the float that it is
+            return operate(ufunc, inputs[0], TracedScalar(inputs[1].value, float))
+        return (
+            call_ufunc(ufunc, *inputs)
+            if Mixed not in map(type, inputs) or mentioned(inputs)
+            else Traced.meet(ufunc, inputs, True)
+        )
     python = weak_result(kinds, ufunc)
     refuse_undefined(ufunc, kinds)
     work = WEAK_DTYPES[max([*kinds, python] if python is not bool else kinds, key=PYTHON_NUMBERS.index)]

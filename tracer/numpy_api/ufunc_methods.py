@@ -1,4 +1,5 @@
-"""ufunc.reduce, accumulate, reduceat, outer and at: by the op made for it, else by pairs, else one element after another."""
+"""ufunc.reduce, accumulate, reduceat, outer and at: by the op made for it, else by pairs, else one element after
+another."""
 
 import numpy as np
 
@@ -145,7 +146,13 @@ def in_turn(ufunc, x, mask=None, start=None):
     skip = 0 if start is not None else 1
     if ufunc is np.power:
         check_exponents(cut(x if mask is None else e.select(mask, x, Lit(1, x.type)), x.type.ndim - 1, skip, n))
-    first = spread_to(start, lead) if start is not None else reshape_to(every_other(x, 0, 1), lead) if n else Lit(0, x.type.like(lead))
+    first = (
+        spread_to(start, lead)
+        if start is not None
+        else reshape_to(every_other(x, 0, 1), lead)
+        if n
+        else Lit(0, x.type.like(lead))
+    )
     if n <= skip:
         return first
 
@@ -214,7 +221,11 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     axes = axes_of(axis, a.ndim) if a.ndim else ()  # NumPy, just asked, lets a scalar have axis 0 here
     mask = None if where is True else mask_of(fresh(where), x.type.shape)
     start = None if initial is NOTHING or initial is None else stored(initial, like)
-    return give(reshape_to(fold(ufunc, x, axes, mask, start, initial is None), without(a.shape, axes, keepdims)), out, ufunc.__name__)
+    return give(
+        reshape_to(fold(ufunc, x, axes, mask, start, initial is None), without(a.shape, axes, keepdims)),
+        out,
+        ufunc.__name__,
+    )
 
 
 def only_axis(method, axis, ndim):
@@ -256,8 +267,12 @@ def at(ufunc, a, indices, *operands):
     mask = whole_mask(a, key)
     if mask is not None:
         if any(traced(b).shape for b in operands):
-            situation = f"np.{ufunc.__name__}.at under a traced mask: which operand belongs to which element depends on data"
-            raise UnsupportedError(message(situation, locate(), "Give one number, or operands of the array's shape under np.where."))
+            situation = (
+                f"np.{ufunc.__name__}.at under a traced mask: which operand belongs to which element depends on data"
+            )
+            raise UnsupportedError(
+                message(situation, locate(), "Give one number, or operands of the array's shape under np.where.")
+            )
         where = fresh(reshape_to(mask.value, (*mask.shape, *(1 for _ in a.shape[mask.ndim :]))))
         apply_ufunc(ufunc, (a, *operands), out=a, where=where, casting="unsafe")
         return
@@ -272,7 +287,8 @@ def at(ufunc, a, indices, *operands):
     wants, gives = loop_of(ufunc, (a.dtype, *(k for _, k in reads)))
     work = wants[0]
     updates = [fitted(operand_as(b, want), shape) for (b, _), want in zip(reads, wants[1:])]
-    rounds = work == a.dtype or work.kind == a.dtype.kind and work.kind in "fc"  # then one rounding at the end is as good as one for each
+    # then one rounding at the end is as good as one for each
+    rounds = work == a.dtype or work.kind == a.dtype.kind and work.kind in "fc"
     ordered = SCATTERED.get(ufunc) in ("min", "max")
     if ufunc in SCATTERED and work == gives[0] and rounds and work.kind in ("iuf" if ordered else "iufc"):
         new = e.neg(updates[0]) if ufunc is np.subtract else updates[0]

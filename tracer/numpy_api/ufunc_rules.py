@@ -33,14 +33,18 @@ def in_single(rule):
         if all(x.type.dtype != np.float16 for x in xs):
             return rule(*xs)
         out = rule(*[cast_to(x, SINGLE) if x.type.dtype == np.float16 else x for x in xs])
-        halved = [cast_to(z, np.dtype(np.float16)) if z.type.kind == "f" else z for z in (out if isinstance(out, tuple) else (out,))]
+        halved = [
+            cast_to(z, np.dtype(np.float16)) if z.type.kind == "f" else z
+            for z in (out if isinstance(out, tuple) else (out,))
+        ]
         return tuple(halved) if isinstance(out, tuple) else halved[0]
 
     return run
 
 
 def by_kind(**rules):
-    """The rule for the kind of the last operand: keywords b, i, u, f, c, or a group of them such as `iu`; `rest` for the others."""
+    """The rule for the kind of the last operand: keywords b, i, u, f, c, or a group of them such as `iu`; `rest` for
+    the others."""
     table = {k: rule for kinds, rule in rules.items() if kinds != "rest" for k in kinds}
 
     def run(*xs):
@@ -127,7 +131,9 @@ def sign_complex(x):
     """x / |x|; towards the part that is infinite, NaN where both are."""
     re, im = e.real(x), e.imag(x)
     far = [e.eq(e.abs(v), np.inf) for v in (re, im)]
-    near = [e.select(own, e.copysign(1.0, v), e.select(other, 0.0, v)) for v, own, other in ((re, *far), (im, *far[::-1]))]
+    near = [
+        e.select(own, e.copysign(1.0, v), e.select(other, 0.0, v)) for v, own, other in ((re, *far), (im, *far[::-1]))
+    ]
     return e.select(e.and_(*far), complex(np.nan, np.nan), e.sign(e.make_complex(*near)))
 
 
@@ -152,7 +158,8 @@ def reciprocal_integers(x):
 NEGATIVE = "Integers to negative integer powers are not allowed."
 
 
-COMPUTED = contextvars.ContextVar("COMPUTED", default=None)  # () -> a mask of the places where NumPy computes, or True: of all
+# () -> a mask of the places where NumPy computes, or True: of all
+COMPUTED = contextvars.ContextVar("COMPUTED", default=None)
 
 
 @contextlib.contextmanager
@@ -242,7 +249,8 @@ def ldexp(x, n):
     n = e.clamp(Lit(-limit, n.type), n, Lit(limit, n.type))
     third = e.quotient(n, Lit(3, n.type))
     by = lambda k: t.exp2(cast_to(k, x.type.dtype))
-    return e.rounded(e.rounded(x * by(third)) * by(third)) * by(n - third - third)  # not one product of constants, which may be infinite
+    # not one product of constants, which may be infinite
+    return e.rounded(e.rounded(x * by(third)) * by(third)) * by(n - third - third)
 
 
 @in_single
@@ -277,7 +285,8 @@ def logaddexp2(x, y):
     first = e.ge(x, y)  # put in order by selection, which has all derivatives where x = y
     high, low = e.select(first, x, y), e.select(first, y, x)
     level = e.eq(x, y)
-    gap = e.select(e.and_(level, e.eq(e.abs(x), np.inf)), Lit(0, x.type), low - high)  # infinities that are equal have none
+    # infinities that are equal have none
+    gap = e.select(e.and_(level, e.eq(e.abs(x), np.inf)), Lit(0, x.type), low - high)
     more = t.log1p(t.exp2(gap)) * LOG2E
     bits = e.bitcast(more, dtype=np.dtype(f"u{x.type.dtype.itemsize}"))  # a number with no derivative
     missing = 1 - e.bitcast(bits, dtype=x.type.dtype)  # where x = y it is 1 to the last digit
@@ -302,11 +311,15 @@ def heaviside(x, h):
 
 
 def is_nan(x):
-    return by_kind(f=lambda x: e.ne(x, x), c=lambda x: e.or_(is_nan(e.real(x)), is_nan(e.imag(x))), rest=always(False))(x)
+    return by_kind(f=lambda x: e.ne(x, x), c=lambda x: e.or_(is_nan(e.real(x)), is_nan(e.imag(x))), rest=always(False))(
+        x
+    )
 
 
 def is_inf(x):
-    return by_kind(f=lambda x: e.eq(e.abs(x), np.inf), c=lambda x: e.or_(is_inf(e.real(x)), is_inf(e.imag(x))), rest=always(False))(x)
+    return by_kind(
+        f=lambda x: e.eq(e.abs(x), np.inf), c=lambda x: e.or_(is_inf(e.real(x)), is_inf(e.imag(x))), rest=always(False)
+    )(x)
 
 
 def comparison(op, where_less, where_greater):

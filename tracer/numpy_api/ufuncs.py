@@ -46,9 +46,11 @@ from .ufunc_rules import (
 
 # fmt: off
 FLOAT_ONLY = {  # ufunc of floating numbers -> op
-    np.sqrt: e.sqrt, np.cbrt: e.cbrt, np.exp: t.exp, np.exp2: t.exp2, np.expm1: t.expm1, np.log: t.log, np.log1p: t.log1p,
+    np.sqrt: e.sqrt, np.cbrt: e.cbrt, np.exp: t.exp, np.exp2: t.exp2, np.expm1: t.expm1, np.log: t.log,
+    np.log1p: t.log1p,
     np.log2: log_to(2, t.log2), np.log10: log_to(10, t.log10),
-    np.sin: t.sin, np.cos: t.cos, np.tan: t.tan, np.arcsin: t.asin, np.arccos: t.acos, np.arctan: t.atan, np.arctan2: t.atan2,
+    np.sin: t.sin, np.cos: t.cos, np.tan: t.tan, np.arcsin: t.asin, np.arccos: t.acos, np.arctan: t.atan,
+    np.arctan2: t.atan2,
     np.sinh: t.sinh, np.cosh: t.cosh, np.tanh: t.tanh, np.arcsinh: t.asinh, np.arccosh: t.acosh, np.arctanh: t.atanh,
     np.logaddexp: t.logaddexp, np.hypot: t.hypot, np.float_power: float_power, np.true_divide: e.div,
 }

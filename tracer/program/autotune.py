@@ -1,7 +1,8 @@
-"""Programs that XLA could not make faster: new ones that are cheap beside their native loops run as NumPy before XLA has compiled them.
+"""Programs that XLA could not make faster: new ones that are cheap beside their native loops run as NumPy before XLA
+has compiled them.
 
-A launch through XLA costs LAUNCH at least, and runs loops as the same machine code. Where what is left beside the loops takes less than
-that, or little of the whole, there is nothing to gain, and the time to compile is saved as well.
+A launch through XLA costs LAUNCH at least, and runs loops as the same machine code. Where what is left beside the loops
+takes less than that, or little of the whole, there is nothing to gain, and the time to compile is saved as well.
 """
 
 import time

@@ -22,7 +22,9 @@ from .clock import ENOUGH, LONG, clocked, turns
 from .trace_tree import SelectedResults
 
 LOOP = OPS["loop"]
-CHOICE = None  # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can be
+# "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can
+# be
+CHOICE = None
 LONGEST = 256  # equations
 BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time,
 AHEAD = 0.9  # and XLA: nothing is to be slower than NumPy because it was timed once
@@ -68,7 +70,13 @@ def asked(entry):
 
 def eligible(entry, here, version):
     """Whether a new version may run as NumPy."""
-    if version.equations is not None or asked(entry) == "xla" or not entry.numpy or entry.compiled.device is not None or not dispatch.on_host():
+    if (
+        version.equations is not None
+        or asked(entry) == "xla"
+        or not entry.numpy
+        or entry.compiled.device is not None
+        or not dispatch.on_host()
+    ):
         return False
     with as_asked(entry):
         return may_be_numpy(version)
@@ -109,9 +117,11 @@ def settle(entry, here, version, everything):
 
 
 def quickest(entry, version, everything, most):
-    """(seconds of a run, seconds of it in nests, results, the function) of the quicker form of a version as NumPy, which it keeps.
+    """(seconds of a run, seconds of it in nests, results, the function) of the quicker form of a version as NumPy,
+    which it keeps.
 
-    None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls take long.
+    None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls
+    take long.
     """
     found = None
     if traffic(version.decided) <= most:
@@ -142,7 +152,10 @@ def estimated(func):
             written += sum(map(nbytes, e.results))
         elif views(e):
             written -= nbytes(e.results[0])
-    return CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP) + written / BANDWIDTH
+    return (
+        CALL * sum(OF_MATRICES if e.op in TEXTS else 1 for e in equations(func) if e.op is not LOOP)
+        + written / BANDWIDTH
+    )
 
 
 def in_nests(entry, version):
@@ -169,21 +182,27 @@ def switch_to_numpy(entry, here, version, run=None):
         return
     version.engine = "NumPy"
     here.straight += [version.straight] if version.straight is not None else []
-    if version.tree is not None:  # a call that goes another way fails one of the checks, and the tree knows who it is for
+    # a call that goes another way fails one of the checks, and the tree knows who it is for
+    if version.tree is not None:
         return
     known = isinstance(here.call, BackendChoice)
-    found = [*(here.call.found if known else ()), run or (written if version.straight is None else later)(entry, version)]
+    found = [
+        *(here.call.found if known else ()),
+        run or (written if version.straight is None else later)(entry, version),
+    ]
     here.call = BackendChoice(here.call.program if known else here.call, found)
 
 
 def later(entry, version):
-    """The raw form of a version, written when it is first called: where there is one function for the whole call, hardly ever."""
+    """The raw form of a version, written when it is first called: where there is one function for the whole call,
+    hardly ever."""
     made = functools.cache(lambda: written(entry, version))
     return lambda *leaves: made()(*leaves)
 
 
 def written(entry, version, form=numpy_call.raw, timed=False):
-    """A version as NumPy, in one form or the other, with machine code where the user leaves it be; timed: as what its compilation takes."""
+    """A version as NumPy, in one form or the other, with machine code where the user leaves it be; timed: as what its
+    compilation takes."""
     start = time.perf_counter()
     with as_asked(entry):
         made = form(version, [entry.types[i] for i in entry.dynamic])
@@ -200,7 +219,8 @@ def as_asked(entry):
 
 
 def may_be_numpy(version):
-    """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses nothing."""
+    """Whether a program has no loops but nests, acts on nothing, and needs little more memory as NumPy, which fuses
+    nothing."""
     func = version.decided
     eqns = list(equations(func))
     if version.effects or version.captured.outside.draws or len(eqns) > LONGEST:

@@ -2,8 +2,9 @@
 
     0 <= i[argmax(~(0 <= i < 8))] < 8   ->   all(0 <= i < 8)
 
-A call in which one has failed is run again through XLA, before anything is returned or written, and that tells which. Whether a
-system can be solved NumPy finds out when it solves it, and whether an index is in range when it takes rows by it.
+A call in which one has failed is run again through XLA, before anything is returned or written, and that tells which.
+Whether a system can be solved NumPy finds out when it solves it, and whether an index is in range when it takes rows by
+it.
 """
 
 import functools
@@ -21,7 +22,9 @@ from ..values.status import BITS, STATUS
 
 TRUTH = Tensor((), np.dtype(bool))
 NO, YES = Lit(False, TRUTH), Lit(True, TRUTH)
-AND, OR, NOT, SELECT, EQ, NE, ADD, MUL = (OPS[name] for name in ("and", "or", "not", "select", "eq", "ne", "add", "mul"))
+AND, OR, NOT, SELECT, EQ, NE, ADD, MUL = (OPS[name] for name in (
+    "and", "or", "not", "select", "eq", "ne", "add", "mul",
+))
 ALL, SLICE, RESHAPE, LU, SOLVE = (OPS[name] for name in ("reduce_and", "slice", "reshape", "lu", "solve"))
 FEW = 64  # equations that a condition on an index has, and more
 GE, LT, AT, FIRST = (OPS[name] for name in ("ge", "lt", "dynamic_slice", "argmax"))
@@ -30,8 +33,8 @@ GE, LT, AT, FIRST = (OPS[name] for name in ("ge", "lt", "dynamic_slice", "argmax
 def decided(func, least=0):
     """`func`, whose last result is the status, with whether that is not 0 instead.
 
-    Systems of `least` equations and more that are asked whether they can be solved are left to NumPy, which says so itself; and if
-    that is all of them, rows by indices that are asked whether they are in range.
+    Systems of `least` equations and more that are asked whether they can be solved are left to NumPy, which says so
+    itself; and if that is all of them, rows by indices that are asked whether they are in range.
     """
     build, known, whole = Builder(func.name), regular(func, least), everywhere(func)
     rows = refused(func, whole) if not least else {}
@@ -71,7 +74,11 @@ def without_0(eqn, least):
         return None
     *batch, n, _ = factors[0].type.shape
     cut = diagonal[0].eqn.attrs
-    pivots = flat[0].type.shape == (*batch, n * n) and not any(cut["start"]) and cut["stride"] == (*(1 for _ in batch), n + 1)
+    pivots = (
+        flat[0].type.shape == (*batch, n * n)
+        and not any(cut["start"])
+        and cut["stride"] == (*(1 for _ in batch), n + 1)
+    )
     return factors[0].eqn.operands[0] if n >= least and pivots and diagonal[0].type.shape == (*batch, n) else None
 
 
@@ -123,7 +130,11 @@ def same_test(test, each, element, vector):
         if made_by(x, RESHAPE):
             (x,) = x.eqn.operands
         if x is element or isinstance(x, Lit) or isinstance(y, Lit):
-            if y is not vector if x is element else not (isinstance(x, Lit) and isinstance(y, Lit) and x.value == y.value):
+            if (
+                y is not vector
+                if x is element
+                else not (isinstance(x, Lit) and isinstance(y, Lit) and x.value == y.value)
+            ):
                 return False
             continue
         a, b = x.eqn, y.eqn
@@ -161,7 +172,9 @@ def flat(x):
 def other_than_0(status):
     """Whether a number is not 0, as an operand."""
     found = {}
-    for x in operands_first([status], lambda x: () if lowest(x) else made_by(x, SELECT)[1:] if made_by(x, SELECT) else ()):
+    for x in operands_first(
+        [status], lambda x: () if lowest(x) else made_by(x, SELECT)[1:] if made_by(x, SELECT) else ()
+    ):
         if lowest(x):
             found[x] = YES
         elif isinstance(x, Lit):
@@ -214,7 +227,13 @@ def plain(x):
 
 def says_0(x, number):
     """Whether x is that a number is 0."""
-    return isinstance(x, Value) and x.eqn is not None and x.eqn.op is EQ and number in x.eqn.operands and Lit(0, number.type) in x.eqn.operands
+    return (
+        isinstance(x, Value)
+        and x.eqn is not None
+        and x.eqn.op is EQ
+        and number in x.eqn.operands
+        and Lit(0, number.type) in x.eqn.operands
+    )
 
 
 def lowest(x):
@@ -230,4 +249,8 @@ def lowest(x):
 
 def multiple(x):
     """Whether a number has low bits of 0."""
-    return x.eqn is not None and x.eqn.op is MUL and any(isinstance(y, Lit) and int(y.value) % (1 << BITS) == 0 for y in x.eqn.operands)
+    return (
+        x.eqn is not None
+        and x.eqn.op is MUL
+        and any(isinstance(y, Lit) and int(y.value) % (1 << BITS) == 0 for y in x.eqn.operands)
+    )

@@ -12,7 +12,8 @@ LONG = 0.5  # seconds of a first run after which there is no second: threads of 
 
 
 def turns(forms, times):
-    """Seconds of each of some functions that take turns so often: of the runs in the middle, for threads of XLA's are not always awake."""
+    """Seconds of each of some functions that take turns so often: of the runs in the middle, for threads of XLA's are
+    not always awake."""
     found, begun = [[] for _ in forms], time.perf_counter()
     for _ in range(times):
         for f, spent in zip(forms, found, strict=True):
@@ -37,7 +38,10 @@ def clocked(run, everything):
 
         return call
 
-    space = {name: timed(x) if type(x) is types.BuiltinFunctionType and x.__name__ == "nest" else x for name, x in run.call.__globals__.items()}
+    space = {
+        name: timed(x) if type(x) is types.BuiltinFunctionType and x.__name__ == "nest" else x
+        for name, x in run.call.__globals__.items()
+    }
     call, found, begun = types.FunctionType(run.call.__code__, space), [], time.perf_counter()
     with np.errstate(all="ignore"):
         while len(found) < RUNS and time.perf_counter() - begun < (LONG if len(found) < 2 else SHORT):

@@ -1,6 +1,8 @@
-"""What a function returns, as generated Python over the raw results of its program: what `Version.finish` does, where that only reads.
+"""What a function returns, as generated Python over the raw results of its program: what `Version.finish` does, where
+that only reads.
 
-Whether a check has failed is waited for, and is not asked again of the very arrays of the call before: jax arrays never change.
+Whether a check has failed is waited for, and is not asked again of the very arrays of the call before: jax arrays never
+change.
 
     p = passed[0]
     if not (p[0]() is a1):
@@ -26,16 +28,24 @@ NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
 def returned(version, entry, names, constant, otherwise, raising=False):
     """Lines that end in `return`, None where a call does more than make a result.
 
-    names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a check that failed;
-    raising: whether the program has raised by then if one has, and gives no status.
+    names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a
+    check that failed; raising: whether the program has raised by then if one has, and gives no status.
     """
     captured = version.captured
-    if version.effects or version.tree is not None or captured.writes or captured.stores or captured.given is not None or captured.outside.draws:
+    if (
+        version.effects
+        or version.tree is not None
+        or captured.writes
+        or captured.stores
+        or captured.given is not None
+        or captured.outside.draws
+    ):
         return None
     if captured.relied or any(out.how in ("chosen", "unsure") for out in captured.outs):
         return None
     places = [version.places[i] for i in captured.layout]
-    if any(p >= len(names) or issubclass(entry.types[entry.dynamic[p]], np.ndarray) for p in places):  # whose order in memory is to be seen
+    # whose order in memory is to be seen
+    if any(p >= len(names) or issubclass(entry.types[entry.dynamic[p]], np.ndarray) for p in places):
         return None
     several = len(version.func.results) - raising > 1
     lines, held = [], {}
@@ -78,21 +88,33 @@ def returned(version, entry, names, constant, otherwise, raising=False):
         return None
     checked = []
     if captured.checks and not raising:
-        read = ["try:", f"    failed, = word({raw(-1)})", "except UNREADABLE:", f"    failed = settled({raw(-1)})", f"if failed: {otherwise}"]
+        read = [
+            "try:",
+            f"    failed, = word({raw(-1)})",
+            "except UNREADABLE:",
+            f"    failed = settled({raw(-1)})",
+            f"if failed: {otherwise}",
+        ]
         checked = memoised_check(version, entry, names, constant, read)
     return [*checked, *lines, f"return {rebuild_text(captured.rebuild, texts, lambda x, _: constant(x))}"]
 
 
 def memoised_check(version, entry, names, constant, ask):
-    """Lines around those that `ask`, and leave if a check has failed: they pass them by where what decides is the same as when it last passed."""
+    """Lines around those that `ask`, and leave if a check has failed: they pass them by where what decides is the same
+    as when it last passed."""
     places = decisive(version)
-    if len(entry.current.versions) > 1 or not all(p < len(names) for p in places):  # others check other things, or the outside decides
+    # others check other things, or the outside decides
+    if len(entry.current.versions) > 1 or not all(p < len(names) for p in places):
         return ask
     types = [entry.types[entry.dynamic[p]] for p in places]
-    if not any(map(dispatch.is_device_type, types)) or not all(dispatch.is_device_type(t) or issubclass(t, NUMBERS) for t in types):
+    if not any(map(dispatch.is_device_type, types)) or not all(
+        dispatch.is_device_type(t) or issubclass(t, NUMBERS) for t in types
+    ):
         return ask
     arrays = [dispatch.is_device_type(t) for t in types]
-    same = " and ".join(f"p[{k}]() is {names[p]}" if a else f"p[{k}] is {names[p]}" for k, (p, a) in enumerate(zip(places, arrays)))
+    same = " and ".join(
+        f"p[{k}]() is {names[p]}" if a else f"p[{k}] is {names[p]}" for k, (p, a) in enumerate(zip(places, arrays))
+    )
     now = ", ".join(f"{constant(weakref.ref)}({names[p]})" if a else names[p] for p, a in zip(places, arrays))
     passed = constant([[nothing] * len(places)])
     return [f"p = {passed}[0]", f"if not ({same}):", *("    " + line for line in ask), f"    {passed}[0] = ({now},)"]

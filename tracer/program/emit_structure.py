@@ -12,7 +12,8 @@ class LeafPlace:
 
 
 def places(args, leaves):
-    """`args` with a Place for each of its leaves, None where a container is not a tuple, list or dict of Python's own, or nested too deeply.
+    """`args` with a Place for each of its leaves, None where a container is not a tuple, list or dict of Python's own,
+    or nested too deeply.
 
     Leaves are in the order of pytrees, to which keys of dicts are sorted.
     """
@@ -49,7 +50,14 @@ def structure_tests(text, x, constant, leaf):
     kind = type(x).__name__
     if type(x) is dict:
         tests = [f"type({text}) is {kind} and [*{text}] == {constant(list(x), 'keys')}"]
-        return [*tests, *(t for k, y in x.items() for t in structure_tests(f"{text}[{written_key(k, constant)}]", y, constant, leaf))]
+        return [
+            *tests,
+            *(
+                t
+                for k, y in x.items()
+                for t in structure_tests(f"{text}[{written_key(k, constant)}]", y, constant, leaf)
+            ),
+        ]
     tests = [f"type({text}) is {kind} and len({text}) == {len(x)}"]
     return [*tests, *(t for n, y in enumerate(x) for t in structure_tests(f"{text}[{n}]", y, constant, leaf))]
 

@@ -1,4 +1,5 @@
-"""A version as one generated function: it asks for the types that are left to ask, computes with NumPy, and makes the result.
+"""A version as one generated function: it asks for the types that are left to ask, computes with NumPy, and makes the
+result.
 
     def call(a0, a1):
         if not (a0.shape == s0 and (a0.dtype is d0 or a0.dtype == d0)): return MISS
@@ -26,7 +27,8 @@ PLAIN = {float: float, complex: complex, int: int, bool: bool}
 
 
 class NumPyCall:
-    """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is silent, `call` is."""
+    """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is
+    silent, `call` is."""
 
     def __init__(self, call, silent=False, function=None):
         self.call, self.again, self.silent, self.function = call, np.errstate(all="ignore")(call), silent, function
@@ -44,7 +46,8 @@ class NumPyCall:
 
 
     def inlined(self, suffix, given, space):
-        """The lines of one that is silent, for a place where `given` are its arguments; what they name is put into `space`.
+        """The lines of one that is silent, for a place where `given` are its arguments; what they name is put into
+        `space`.
 
         None where it may say MISS of more than types.
         """
@@ -56,7 +59,12 @@ class NumPyCall:
         if any(map(says_miss, ast.walk(function))):
             return None
         names = {a.arg: text for a, text in zip(function.args.args, given, strict=True)}
-        nodes = [n for part in (*function.body, *([tests] if tests else [])) for n in ast.walk(part) if isinstance(n, ast.Name)]
+        nodes = [
+            n
+            for part in (*function.body, *([tests] if tests else []))
+            for n in ast.walk(part)
+            if isinstance(n, ast.Name)
+        ]
         for n in nodes:
             name = names.setdefault(n.id, n.id + suffix if n.id in objects or not hasattr(builtins, n.id) else n.id)
             space |= {name: objects[n.id]} if n.id in objects else {}
@@ -70,7 +78,8 @@ def says_miss(node):
 
 
 def raw(version, types):
-    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other types or a check fails."""
+    """The results of the program alone, as arrays of their own, as one or as a tuple; MISS where leaves are of other
+    types or a check fails."""
     lines, checked = _CallLines(version, types), bool(version.captured.checks)
     if checked:
         lines.refuse()
@@ -80,12 +89,14 @@ def raw(version, types):
 
 
 def finished(version, types):
-    """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than compute."""
+    """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than
+    compute."""
     captured = version.captured
     if captured.stores or captured.given is not None or captured.relied or version.unsure:
         return None
     lines = _CallLines(version, types, () if captured.checks else captured.writes)
-    if lines.program.raises and lines.program.overwritten:  # NumPy may refuse what no check asks: nothing is to be written by then
+    # NumPy may refuse what no check asks: nothing is to be written by then
+    if lines.program.raises and lines.program.overwritten:
         lines = _CallLines(version, types)
     for k in captured.layout:
         a = lines.leaves[k]
@@ -102,8 +113,8 @@ def finished(version, types):
 class _CallLines:
     """The generated function of one version, being written.
 
-    types: of the leaves where they are known, None where anything may come; overwritable: leaves that may be changed at once, not only
-    when all is computed, since nothing can fail.
+    types: of the leaves where they are known, None where anything may come; overwritable: leaves that may be changed at
+    once, not only when all is computed, since nothing can fail.
     """
 
     def __init__(self, version, types, overwritable=()):
@@ -111,7 +122,15 @@ class _CallLines:
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
         self.leaves = [self.names[place] for place in version.places]
-        self.space = {"MISS": MISS, "ndarray": np.ndarray, "follow": follow, "writeable": writeable, "copied": np.array, "fits": fits, "alone": alone}
+        self.space = {
+            "MISS": MISS,
+            "ndarray": np.ndarray,
+            "follow": follow,
+            "writeable": writeable,
+            "copied": np.array,
+            "fits": fits,
+            "alone": alone,
+        }
         self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
@@ -131,8 +150,13 @@ class _CallLines:
         """What is held of a leaf; its tests."""
         a, type = f"a{place}", p.type
         self.space |= {f"s{place}": type.shape, f"d{place}": type.dtype, f"n{place}": type.dtype.type}
-        shape = f"{a}.ndim == 1 and len({a}) == {type.shape[0]}" if known is np.ndarray and len(type.shape) == 1 else f"{a}.shape == s{place}"
-        exact = f"{shape} and ({a}.dtype is d{place} or {a}.dtype == d{place})"  # no tuple is made of the length of a vector; dtypes may be copies
+        shape = (
+            f"{a}.ndim == 1 and len({a}) == {type.shape[0]}"
+            if known is np.ndarray and len(type.shape) == 1
+            else f"{a}.shape == s{place}"
+        )
+        # no tuple is made of the length of a vector; dtypes may be copies
+        exact = f"{shape} and ({a}.dtype is d{place} or {a}.dtype == d{place})"
         if known is np.ndarray:
             self.tests.append(exact)
             return LazyOperand(a, type.shape, frozenset([ZERO]))
@@ -163,16 +187,32 @@ class _CallLines:
         if (i, ()) not in self.made:
             held, value = self.results[i]
             text = self.program.whole(held, value.type)
-            if not (value.type.shape and text == held.text and held.new and not self.shared[i] and text not in self.program.overwritten):
+            if not (
+                value.type.shape
+                and text == held.text
+                and held.new
+                and not self.shared[i]
+                and text not in self.program.overwritten
+            ):
                 fresh = text != held.text and text.startswith("np.full(")
                 others = "".join(f"{o}, " for o in (*self.leaves, *self.arrays(but=i)))
-                text = text if fresh else f"alone({text}, ({others}))" if value.type.size > LARGE and not self.shared[i] else f"copied({text})"
+                text = (
+                    text
+                    if fresh
+                    else f"alone({text}, ({others}))"
+                    if value.type.size > LARGE and not self.shared[i]
+                    else f"copied({text})"
+                )
             self.name((i, ()), text)
         return self.made[i, ()]
 
     def arrays(self, but):
         """Names of the other results, which may be the same array."""
-        return [h.text for j, (h, value) in enumerate(self.results) if j != but and value.type.shape and h.shape == value.type.shape]
+        return [
+            h.text
+            for j, (h, value) in enumerate(self.results)
+            if j != but and value.type.shape and h.shape == value.type.shape
+        ]
 
     def name(self, key, text):
         self.made[key] = self.program.fresh("out")
@@ -185,7 +225,9 @@ class _CallLines:
             return name + {"object": "", "copy": ".copy()", "outside": ".get()"}[out.how]
         if out.how == "chosen":
             texts, which = [self.leaf(part) for part in out.object], self.number(out.index)
-            return "(" + "".join(f"{text} if {which} == {n} else " for n, text in enumerate(texts[:-1])) + f"{texts[-1]})"
+            return (
+                "(" + "".join(f"{text} if {which} == {n} else " for n, text in enumerate(texts[:-1])) + f"{texts[-1]})"
+            )
         if out.how == "argument":
             if out.chain and (out, ()) not in self.made:
                 self.name((out, ()), self.followed(self.leaves[out.index], out.chain))
@@ -204,11 +246,18 @@ class _CallLines:
             return held.text if held.kinds == {NUMPY} else f"np.{value.type.dtype.name}({held.text})"
         if out.kind not in PLAIN:
             return None
-        return held.text if held.kinds == {PYTHON} and type_of_python(value.type) is out.kind else f"{out.kind.__name__}({held.text})"
+        return (
+            held.text
+            if held.kinds == {PYTHON} and type_of_python(value.type) is out.kind
+            else f"{out.kind.__name__}({held.text})"
+        )
 
     def written(self, captured, result):
-        """What the program changes is written last, when all else has been computed; arrays that overlap are left to others."""
-        arrays = [(a, t) for a, t in zip(self.leaves, self.types, strict=True) if t is None or issubclass(t, np.ndarray)]
+        """What the program changes is written last, when all else has been computed; arrays that overlap are left to
+        others."""
+        arrays = [
+            (a, t) for a, t in zip(self.leaves, self.types, strict=True) if t is None or issubclass(t, np.ndarray)
+        ]
         for k in captured.writes:
             mine = self.leaves[k]
             self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
@@ -224,7 +273,11 @@ class _CallLines:
         self.fixed = {*names.values(), end}
         self.body += [*(f"{names[k]} = {text}" for k, text in new.items()), f"{end} = {result}"]
         for k, text in new.items():
-            elsewhere = f"if {names[k]} is not {self.leaves[k]}: " if self.program.overwritten.get(text) == self.leaves[k] else ""
+            elsewhere = (
+                f"if {names[k]} is not {self.leaves[k]}: "
+                if self.program.overwritten.get(text) == self.leaves[k]
+                else ""
+            )
             self.body.append(f"{elsewhere}{self.leaves[k]}[...] = {names[k]}")
         return end
 
@@ -237,7 +290,12 @@ class _CallLines:
         lines = [f"if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
         body = [*self.body, f"return {result}"]
         if self.program.raises:
-            body = ["try:", *("    " + line for line in body), f"except ({', '.join(self.program.raises)},):", "    return MISS"]
+            body = [
+                "try:",
+                *("    " + line for line in body),
+                f"except ({', '.join(self.program.raises)},):",
+                "    return MISS",
+            ]
         head = f"def call({', '.join([*self.names, '*rest'])}):"
         call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
         return NumPyCall(call, self.program.silent, self.program.function)

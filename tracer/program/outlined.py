@@ -1,4 +1,5 @@
-"""Long programs that say the same many times, as lists of alike layers do: run in pieces, of which alike ones are compiled once."""
+"""Long programs that say the same many times, as lists of alike layers do: run in pieces, of which alike ones are
+compiled once."""
 
 from ...autodiff.remat import work
 from ...autodiff.split import sources
@@ -17,10 +18,17 @@ ENOUGH = 1 << 22  # operations a piece, from which calling it costs little besid
 
 
 def settle(entry, here, version):
-    """Run a new version in pieces from now on, if that saves much of what XLA would compile, on the CPU: it may round other pieces otherwise."""
+    """Run a new version in pieces from now on, if that saves much of what XLA would compile, on the CPU: it may round
+    other pieces otherwise."""
     if forked.Process.forked:
         return
-    special = entry.compiled.exact or version.engine or version.tree is not None or version.effects or isinstance(here.call, Trees)
+    special = (
+        entry.compiled.exact
+        or version.engine
+        or version.tree is not None
+        or version.effects
+        or isinstance(here.call, Trees)
+    )
     if special or entry.compiled.device is not None or not dispatch.on_host():
         return
     with collector.waiting():

@@ -21,14 +21,17 @@ class Specialisation:
     def __init__(self, captured, func, types, reason, trace_seconds, pass_seconds, assumed=()):
         self.assumed, self.path = assumed, tuple(a.step for a in assumed)  # choices made by value
         self.tree = self.program = None  # the Tree it belongs to then, and its own program
-        self.engine, self.times = None, None  # "NumPy" where it runs as that; seconds as NumPy and through XLA, where they were timed
+        # "NumPy" where it runs as that; seconds as NumPy and through XLA, where they were timed
+        self.engine, self.times = None, None
         self.tried = 0.0  # seconds as NumPy before there was any other form
         self.inside = None  # of those as NumPy, the seconds in native loops, where XLA was not tried
         self.captured, self.func, self.types, self.reason = captured, func, types, reason
         self.trace_seconds, self.pass_seconds, self.first_seconds = trace_seconds, pass_seconds, None
         self.compile_seconds = None  # after those, until it could run
-        self.watch = self.kept = None  # what ran while it was traced, where that was asked for; what explain() says of its file
-        self.equations = self.file = None  # how many were traced, and the file it is from, where another process has made the trace
+        # what ran while it was traced, where that was asked for; what explain() says of its file
+        self.watch = self.kept = None
+        # how many were traced, and the file it is from, where another process has made the trace
+        self.equations = self.file = None
         self.rules = ()  # those of the user's that were in force
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs
@@ -47,7 +50,9 @@ class Specialisation:
         params, seen = set(func.params), set()
         # which results are an argument, or another result
         self.shared = [r in params or r in seen or bool(seen.add(r)) for r in func.results]
-        self.unsure = any(part.how == "unsure" for out in outs for part in (out, *(out.object if out.how == "chosen" else ())))
+        self.unsure = any(
+            part.how == "unsure" for out in outs for part in (out, *(out.object if out.how == "chosen" else ()))
+        )
         self.endures = hosted.endures(func)  # whether calls are waited for with signals heard
         self.bytes = sum(r.type.size * r.type.dtype.itemsize for r in func.results)
 
@@ -79,17 +84,25 @@ class Specialisation:
         results = raw if isinstance(raw, tuple) else (raw,)
         status = self.status(raw)
         if any(relied_property(leaves, i, what) != answer for i, what, answer in captured.relied):
-            return again("an array is read-only, a view of another or shares memory with one, which the program asks, and was not taken to be")
+            return again(
+                "an array is read-only, a view of another or shares memory with one, which the program asks, and was "
+                "not taken to be"
+            )
         if status:
             raise failure(captured.checks, status)[1]
         if not all(leaves[i].flags.writeable for i in captured.writes):
             return again("an argument that is written is read-only")
         if captured.writes and overlapping(leaves, captured):
             return again("an argument that is written shares memory with another array")
-        if any(isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned) for x in map(leaves.__getitem__, captured.layout)):
+        if any(
+            isinstance(x, np.ndarray) and not (x.flags.c_contiguous and x.flags.aligned)
+            for x in map(leaves.__getitem__, captured.layout)
+        ):
             return again("an argument is not in row-major order, which decides what is a view of it")
         values = [self.own(r, i) if numpy else r for i, r in enumerate(results[: captured.values])]
-        if self.unsure and ambiguous(captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))):
+        if self.unsure and ambiguous(
+            captured.outs, values, leaves, dict(zip(captured.writes, results[captured.values :]))
+        ):
             return again("which of several arrays a result is cannot be told")
         for index, new in zip(captured.writes, results[captured.values :]):
             np.copyto(leaves[index], np.asarray(new))
@@ -146,11 +159,22 @@ def relied_property(leaves, i, what):
         return x is not leaves[what[1]]
     if not isinstance(x, np.ndarray):
         return what != "writeable"
-    return x.flags.writeable if what == "writeable" else x.base is None if what == "owner" else not np.may_share_memory(x, leaves[what[1]])
+    return (
+        x.flags.writeable
+        if what == "writeable"
+        else x.base is None
+        if what == "owner"
+        else not np.may_share_memory(x, leaves[what[1]])
+    )
 
 
 def overlapping(leaves, captured):
-    """Whether an array about to be written shares memory with another array the program read, or elements of it with each other."""
+    """Whether an array about to be written shares memory with another array the program read, or elements of it with
+    each other."""
     if not all(apart(leaves[i]) for i in captured.writes):
         return True
-    return any(i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x) for i in captured.writes for j, x in enumerate(leaves))
+    return any(
+        i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x)
+        for i in captured.writes
+        for j, x in enumerate(leaves)
+    )

@@ -1,4 +1,5 @@
-"""The traces made while the outside values were as their guard remembers, and the program that jax.jit dispatches among them."""
+"""The traces made while the outside values were as their guard remembers, and the program that jax.jit dispatches among
+them."""
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from .trace_tree import Tree, Trees, Untraced
 
 
 class SpecialisationSet:
-    """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches among them."""
+    """The traces that are valid while `guard` holds and `rules` are in force, and the program that jax.jit dispatches
+    among them."""
 
     def __init__(self, compiled, rules=()):
         self.rules, self.options = rules, {"native": compiled.native, "exact": compiled.exact}
@@ -40,7 +42,8 @@ class SpecialisationSet:
         return gathered(self.inputs, env, number)
 
     def holds(self):
-        """Whether all is as it was when the traces were made. The generated function in front asks the guard alone: rules recall it."""
+        """Whether all is as it was when the traces were made. The generated function in front asks the guard alone:
+        rules recall it."""
         return self.rules == rules.in_force() and self.guard.holds()
 
     def serves(self, types):
@@ -80,7 +83,9 @@ class SpecialisationSet:
         """One more trace of a tree: each has a program of its own, and the data of a call says which is right."""
         version.tree = tree or Tree()
         version.tree.add(version)
-        version.program = dispatch.program(lambda types: (version.func, version.places), version.captured.func.name, **self.options)
+        version.program = dispatch.program(
+            lambda types: (version.func, version.places), version.captured.func.name, **self.options
+        )
         if not isinstance(self.call, Trees):
             self.call = Trees(trap.with_status(self.call), self.version_of)
 
@@ -99,7 +104,9 @@ class SpecialisationSet:
             self.grow(version, tree)
         self.versions = [v for v in self.versions if v.tree is None or v.tree.holds(v)]
         self.versions.append(version)
-        self.apart += [read for read in outer_reads(version.captured) if read.place not in {r.place for r in self.apart}]
+        self.apart += [
+            read for read in outer_reads(version.captured) if read.place not in {r.place for r in self.apart}
+        ]
         self.straight = [v.straight for v in self.versions if v.straight is not None]
         self.draws = version.captured.outside.draws or None
         for place, read in version.captured.outside.reads.items():

@@ -60,8 +60,14 @@ class Tree:
             for t in v.assumed:
                 counts.setdefault(str(t), [set(), t])[0].add((v.path, t.truth))
         _, often = max(counts.values(), key=lambda c: len({truth for _, truth in c[0]}) * 1000 + len(c[0]))
-        text = f"data took {MOST} different ways through this function, each a trace of its own; this decision keeps changing"
-        hint = "Let both sides give values of one structure, type and shape, so that they are captured together;\nor write np.where(test, a, b)."
+        text = (
+            f"data took {MOST} different ways through this function, each a trace of its own; this decision keeps "
+            "changing"
+        )
+        hint = (
+            "Let both sides give values of one structure, type and shape, so that they are captured together;\nor "
+            "write np.where(test, a, b)."
+        )
         return UnsupportedError(message(text, often.source, hint))
 
     def launch(self, leaves, types, first):

@@ -1,7 +1,8 @@
-"""Programs of jax arrays that raise where a check has failed, and return no status: a result and a read less at each call.
+"""Programs of jax arrays that raise where a check has failed, and return no status: a result and a read less at each
+call.
 
-A call that raises is made again by the program with the status, which is compiled then, and says which check it was. It is for small programs
-only: where XLA takes long to compile, an error should not wait for that.
+A call that raises is made again by the program with the status, which is compiled then, and says which check it was. It
+is for small programs only: where XLA takes long to compile, an error should not wait for that.
 """
 
 from ...backends import native
@@ -58,5 +59,12 @@ def with_status(call):
 
 def eligible(version):
     """Whether a version has checks, and does nothing but give results."""
-    special = version.tree is not None or version.effects or version.captured.outside.draws or version.engine or version.chain or version.endures
+    special = (
+        version.tree is not None
+        or version.effects
+        or version.captured.outside.draws
+        or version.engine
+        or version.chain
+        or version.endures
+    )
     return bool(version.captured.checks) and not special and version.func.count() <= MOST

@@ -16,10 +16,11 @@ LOST = -1  # a window of the loop's own beyond those
 class Tags:
     """windows: number -> (memory, chain); 0 is memory of the loop's own that no other place shows.
 
-    Of memory of the loop's own that several places may show after it (`Births`), the number says in which trip it was made: STEP is added
-    for the first trip, twice STEP for the second. To what a name alone held before the loop nothing is added: its window is of the placeholder.
-    A view of what the same place held, which no other place ever takes (`folds`), has the number of an earlier such view that shows the same
-    elements in the same order: `a = a[::-1]` has two windows, however many objects it makes, and one of those is there at a time.
+    Of memory of the loop's own that several places may show after it (`Births`), the number says in which trip it was
+    made: STEP is added for the first trip, twice STEP for the second. To what a name alone held before the loop nothing
+    is added: its window is of the placeholder. A view of what the same place held, which no other place ever takes
+    (`folds`), has the number of an earlier such view that shows the same elements in the same order: `a = a[::-1]` has
+    two windows, however many objects it makes, and one of those is there at a time.
     """
 
     def __init__(self, emission):
@@ -27,7 +28,10 @@ class Tags:
         self.run, self.roll = emission.run, emission.roll
         self.windows, self.numbers, self.rows, self.unknown, self.lost, self.grown = {}, {}, {}, set(), set(), {}
         self.firsts = {m: self.initial(slot, n) for slot, n, m in self.sharing.carried}
-        self.ends = {m: self.leaving.choices(self.roll.carried[slot].leaves(self.run.after(slot))[n]) for slot, n, m in self.sharing.carried}
+        self.ends = {
+            m: self.leaving.choices(self.roll.carried[slot].leaves(self.run.after(slot))[n])
+            for slot, n, m in self.sharing.carried
+        }
         self.folds = self.solitary(emission.births.members)
         self.may = {m: {number for _, number in first} - {0} for m, first in self.firsts.items()}
         settled = None
@@ -64,7 +68,12 @@ class Tags:
 
     def common(self, xs, ys):
         """The pairs of numbers of the loop's own that are of one memory."""
-        return [(k, n) for k in sorted(self.own(xs)) for n in sorted(self.own(ys)) if self.windows[k][0] is self.windows[n][0]]
+        return [
+            (k, n)
+            for k in sorted(self.own(xs))
+            for n in sorted(self.own(ys))
+            if self.windows[k][0] is self.windows[n][0]
+        ]
 
     def window(self, birth):
         """The number of the window, of one with the trip in which it was made."""
@@ -82,7 +91,8 @@ class Tags:
         return found
 
     def composed(self, number, chain, base):
-        """The number of the view that `chain` leads to, from the window of a number, which the placeholder `base` stands for."""
+        """The number of the view that `chain` leads to, from the window of a number, which the placeholder `base`
+        stands for."""
         if not chain:
             return number
         memory, steps = self.windows[number]
@@ -124,7 +134,8 @@ class Tags:
 
     def result(self, choices):
         """The number at the end of a trip, in the body."""
-        rows = {base: self.carried(base) for _, base, _ in choices if self.may.get(base)}  # their first values belong outside
+        # their first values belong outside
+        rows = {base: self.carried(base) for _, base, _ in choices if self.may.get(base)}
         with self.run.trace:
             bring = current_trace().bring
             value = None
@@ -138,7 +149,11 @@ class Tags:
                             if n < OWN:
                                 x = select_whole(OPS["eq"](held, Lit(n, COUNTER)), Lit(to, COUNTER), x)
                             elif to:
-                                x = select_whole(OPS["eq"](self.window(held), Lit(n, COUNTER)), OPS["add"](held, Lit(to - n, COUNTER)), x)
+                                x = select_whole(
+                                    OPS["eq"](self.window(held), Lit(n, COUNTER)),
+                                    OPS["add"](held, Lit(to - n, COUNTER)),
+                                    x,
+                                )
                 else:
                     n = max(self.number(base, chain), 0)
                     x = Lit(n, COUNTER)

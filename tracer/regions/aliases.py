@@ -8,11 +8,14 @@ from ..values.storage import memories
 def exclusive(xs, i, ys, j):
     """Whether data that choose the i-th of `xs` choose another than the j-th of `ys`."""
     p, q = xs[i][0], ys[j][0]
-    return p is not q and (p is not None and any(p is t for t, _, _ in ys) or q is not None and any(q is t for t, _, _ in xs))
+    return p is not q and (
+        p is not None and any(p is t for t, _, _ in ys) or q is not None and any(q is t for t, _, _ in xs)
+    )
 
 
 class LoopAliases:
-    """pairs: placeholders (p, q) that may stand for one memory of the loop's own when a trip begins. ends: placeholder -> choices after a trip."""
+    """pairs: placeholders (p, q) that may stand for one memory of the loop's own when a trip begins. ends: placeholder
+    -> choices after a trip."""
 
     def __init__(self, ends, owns):
         self.ends, self.owns, self.pairs = ends, owns, set()

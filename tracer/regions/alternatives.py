@@ -1,4 +1,5 @@
-"""What is computed for each kind that a number may have (`mixed`), where the kinds do not mean the same: a choice by its tag, like any other."""
+"""What is computed for each kind that a number may have (`mixed`), where the kinds do not mean the same: a choice by
+its tag, like any other."""
 
 import functools
 
@@ -69,7 +70,15 @@ def said(x):
     return TracedScalar(bring(x._value), words.pop())
 
 
-WORDS = {bool: bool, int: int, float: float, complex: complex, np.dtype(bool): bool, np.dtype(float): float, np.dtype(complex): complex}
+WORDS = {
+    bool: bool,
+    int: int,
+    float: float,
+    complex: complex,
+    np.dtype(bool): bool,
+    np.dtype(float): float,
+    np.dtype(complex): complex,
+}
 WORDS |= {np.dtype(name): int for name in ("i1", "i2", "i4", "i8")}
 
 
@@ -88,5 +97,7 @@ SAYING = {REPLACED[print], REPLACED[str], printing.text}
 def register():
     """Have the functions that go by the kind of a number, and the operations of `meeting`, take Mixed numbers apart."""
     for f, stand_in in list(REPLACED.items()):
-        if f not in WHOLE and (getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)):
+        if f not in WHOLE and (
+            getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, type) and issubclass(f, np.generic)
+        ):
             REPLACED[f] = parted(stand_in)

@@ -1,7 +1,8 @@
 """Arrays that may show one memory of a loop's own after it, whichever trip made that memory.
 
-`Aliases` finds who may be one with whom. Where no place of the program says so (two names that an earlier trip bound to one array), the
-loop carries for each of them which trip made what it shows, its birth (`Tags`); after the loop those of equal births are one memory.
+`Aliases` finds who may be one with whom. Where no place of the program says so (two names that an earlier trip bound to
+one array), the loop carries for each of them which trip made what it shows, its birth (`Tags`); after the loop those of
+equal births are one memory.
 """
 
 import itertools
@@ -16,7 +17,8 @@ from .escape import handle, new
 
 
 class Member:
-    """An array that a place holds after a loop. memory: its placeholder, if it is carried; others: the outside memories it may be.
+    """An array that a place holds after a loop. memory: its placeholder, if it is carried; others: the outside memories
+    it may be.
 
     near: the members that may show memory with it; kin: the group of all that follow from these.
     """
@@ -44,7 +46,8 @@ def pairs_of(aliases, members):
 
 
 class Births:
-    """members: (placeholder or None, id of the array) -> Member. numbered: memories, and placeholders whose first memory, that have births."""
+    """members: (placeholder or None, id of the array) -> Member. numbered: memories, and placeholders whose first
+    memory, that have births."""
 
     def __init__(self, emission, members):
         self.emission, self.members = emission, members
@@ -61,7 +64,9 @@ class Births:
         self.numbered = set()
         for kin in self.linked:
             reached = [aliases.reached(m.choices) for m in kin]
-            self.numbered |= {b for n, found in enumerate(reached) for b in found if any(b in other for other in reached[n + 1 :])}
+            self.numbered |= {
+                b for n, found in enumerate(reached) for b in found if any(b in other for other in reached[n + 1 :])
+            }
         self.told = {m for kin in self.linked for m in kin}
 
     def plan(self, member, name, at):
@@ -84,14 +89,20 @@ class Births:
                 m.windows = [(k, leaving.memory(memory, None), leaving.chain(chain)) for k, memory, chain in m.windows]
             if any(map(self.vague, kin)) or sum(m.row is None for m in kin) > 1:
                 names = " and ".join(sorted({m.name for m in kin}))
-                raise self.emission.roll.refused(f"{names} may show parts of one array after it, as data decide, and no number tells of which")
+                raise self.emission.roll.refused(
+                    f"{names} may show parts of one array after it, as data decide, and no number tells of which"
+                )
 
     def vague(self, m):
         """Whether numbers do not say what part an array is of what those before it in its group show."""
         tags = self.emission.tags
         if m.row is None:
             return any(chain and self.emission.run.owns(s) for _, s, chain in m.choices)
-        return LOST in m.may or m.memory in tags.lost or any(k != n and tags.windows[k][1] for b in m.before for k, n in tags.common(b.may, m.may))
+        return (
+            LOST in m.may
+            or m.memory in tags.lost
+            or any(k != n and tags.windows[k][1] for b in m.before for k, n in tags.common(b.may, m.may))
+        )
 
     def made(self, m, out):
         if m.array is None:
@@ -119,7 +130,9 @@ class Births:
         tags, found = self.emission.tags, []
         common = tags.common(b.may, m.may)
         if any(k == n for k, n in common):
-            found.append((OPS["and"](OPS["eq"](b.birth, m.birth), OPS["ge"](tags.window(m.birth), Lit(OWN, COUNTER))), ()))
+            found.append(
+                (OPS["and"](OPS["eq"](b.birth, m.birth), OPS["ge"](tags.window(m.birth), Lit(OWN, COUNTER))), ())
+            )
         for k, n in common:
             if k != n:
                 later = OPS["eq"](OPS["add"](b.birth, Lit(n - k, COUNTER)), m.birth)

@@ -1,4 +1,5 @@
-"""`if`, and every other choice: taken as Python does where the test is known, captured as a `cond` where data decides."""
+"""`if`, and every other choice: taken as Python does where the test is known, captured as a `cond` where data
+decides."""
 
 import types
 
@@ -24,7 +25,8 @@ ASKED = types.CellType()  # how the truth of an object is asked for; filled by `
 
 
 def decided(test):
-    """Whether a test holds, as a bool; None where only the running program knows, and the choice is not made by value."""
+    """Whether a test holds, as a bool; None where only the running program knows, and the choice is not made by
+    value."""
     if not isinstance(test, Traced):
         if type(test) is bool:
             return test
@@ -54,7 +56,8 @@ def branch(test, body, orelse, rest, number):
 
 
 def run_rest(code, rest, number, live=None):
-    """What comes after a statement that ended with `code`: its rest, as far as control gets there; `live` after that."""
+    """What comes after a statement that ended with `code`: its rest, as far as control gets there; `live` after
+    that."""
     if code is None:
         return rest() if rest is not None else None
     if rest is None or completion.FALLS not in code.may:
@@ -88,7 +91,9 @@ def checked_completion(code, site):
 def refuse_globals(site):
     if site.shared:
         name = sorted(site.shared)[0]
-        raise UnsupportedError(message(f"the global {name} is assigned where data decides", locate(), "Return it, and assign it outside."))
+        raise UnsupportedError(
+            message(f"the global {name} is assigned where data decides", locate(), "Return it, and assign it outside.")
+        )
 
 
 def watched(named):
@@ -97,7 +102,8 @@ def watched(named):
 
 
 def choose(test, body, orelse, slots=(), live=(), straight=False):
-    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be, and the `slots` it binds.
+    """`body() if test else orelse()`: an expression, whose value is merged as a variable's would be, and the `slots` it
+    binds.
 
     straight: numbers that are cheap and harmless to compute are computed both ways, without a branch.
     """
@@ -107,7 +113,9 @@ def choose(test, body, orelse, slots=(), live=(), straight=False):
     a, b = (lambda side=side: Completion(completion.RETURNS, {completion.RETURNS}, side()) for side in (body, orelse))
     named = cells(body, orelse)
     with capturing(test):
-        return either_way(test, a, b, slots, live, watched(named), simple=ANY if straight else None if slots else TRUTHS).value
+        return either_way(
+            test, a, b, slots, live, watched(named), simple=ANY if straight else None if slots else TRUTHS
+        ).value
 
 
 # -- both ways -------------------------------------------------------------------------------------
@@ -193,14 +201,18 @@ TRUTHS, ANY = ("b",), tuple("biufc")  # of what dtypes numbers are that may be c
 
 
 def _logical(condition, a, b, kinds):
-    """Two numbers that are cheap and harmless to compute: `and`, `or`, or a choice without branches; None for all else."""
+    """Two numbers that are cheap and harmless to compute: `and`, `or`, or a choice without branches; None for all
+    else."""
     code_a, code_b = a.code, b.code
     a.code = b.code = None
     fine = a.trifling and b.trifling
     a.code, b.code = code_a, code_b
     x, y = code_a.value, code_b.value
     specs = merge.spec(x), merge.spec(y)
-    if not fine or any(s[0] not in merge.SCALARS or any(merge.type_of(p).kind not in kinds for p in merge.part_specs(s)[:1]) for s in specs):
+    if not fine or any(
+        s[0] not in merge.SCALARS or any(merge.type_of(p).kind not in kinds for p in merge.part_specs(s)[:1])
+        for s in specs
+    ):
         return None
     s = merge.join(*specs, x, y)
     if s is None or merge.int_beyond_float(x, s) or merge.int_beyond_float(y, s):
@@ -213,7 +225,9 @@ def _logical(condition, a, b, kinds):
         func = closed(run, found, lifted)
         values.append(current_trace().build.inline(func, [current_trace().bring(o) for o in lifted]))
     value, *tag = [_either(condition, x, y) for x, y in zip(*values)]
-    return Completion(completion.RETURNS, {completion.RETURNS}, merge.mixed(value, *tag, s) if tag else merge.made(value, s))
+    return Completion(
+        completion.RETURNS, {completion.RETURNS}, merge.mixed(value, *tag, s) if tag else merge.made(value, s)
+    )
 
 
 def _either(condition, x, y):
@@ -221,4 +235,8 @@ def _either(condition, x, y):
         return OPS["and"](condition, x)
     if x.type.kind == "b" and (isinstance(x, Lit) and x.value or x is condition):
         return OPS["or"](condition, y)
-    return x if x is y or isinstance(x, Lit) and isinstance(y, Lit) and x.value == y.value else OPS["select"](condition, x, y)
+    return (
+        x
+        if x is y or isinstance(x, Lit) and isinstance(y, Lit) and x.value == y.value
+        else OPS["select"](condition, x, y)
+    )

@@ -55,7 +55,8 @@ LENIENT = converts(np.ones(1))  # before NumPy 2.4 an array of one element was a
 
 
 def is_one(x):
-    """Whether x is a traced number, or an array that Python may take for one; TypeError as NumPy raises it for other traced arrays."""
+    """Whether x is a traced number, or an array that Python may take for one; TypeError as NumPy raises it for other
+    traced arrays."""
     if not isinstance(x, Traced):
         return False
     if x.type.shape and not (LENIENT and x.type.size == 1):
@@ -142,7 +143,11 @@ def real_of(imag):
         return imag if not isinstance(imag, np.generic) else builtins.complex(imag)
     if isinstance(imag, np.complexfloating):
         return builtins.float(imag.real)
-    return fresh(OPS["real"](scalar_operand(imag))) if isinstance(imag, TracedScalar) and imag.dtype == np.complex64 else imag
+    return (
+        fresh(OPS["real"](scalar_operand(imag)))
+        if isinstance(imag, TracedScalar) and imag.dtype == np.complex64
+        else imag
+    )
 
 
 def is_complex(x):
@@ -157,7 +162,11 @@ def _scalar_type(real):
             return real(*args, **kwargs)
         if isinstance(args[0], list | tuple):
             return call_function(np.asarray, (args[0],), {"dtype": real})
-        made = args[0].astype(real) if isinstance(args[0], TracedArray) else TracedScalar(scalar_of(args[0], np.dtype(real)))
+        made = (
+            args[0].astype(real)
+            if isinstance(args[0], TracedArray)
+            else TracedScalar(scalar_of(args[0], np.dtype(real)))
+        )
         return TracedScalar(made.value) if not made.shape else made
 
     return stand_in
@@ -185,7 +194,11 @@ def _extreme(real, better):
         if len(args) == 1 and isinstance(args[0], TracedArray):
             if kwargs or args[0].shape[0] > FEW:
                 raise UnsupportedError(
-                    message(f"{real.__name__}() of a traced array of {args[0].shape} goes element by element", locate(), f"Use x.{real.__name__}().")
+                    message(
+                        f"{real.__name__}() of a traced array of {args[0].shape} goes element by element",
+                        locate(),
+                        f"Use x.{real.__name__}().",
+                    )
                 )
             items = tuple(args[0])
         elif len(args) == 1 and not isinstance(args[0], np.ndarray | str):
@@ -240,7 +253,11 @@ def isinstance_(x, kinds, /):
 def type_(*args, **kwargs):
     if len(args) == 1 and builtins.type(args[0]) is Poison:
         args[0].fail()
-    return builtins.type(sample(args[0])) if len(args) == 1 and isinstance(args[0], Traced) else builtins.type(*args, **kwargs)
+    return (
+        builtins.type(sample(args[0]))
+        if len(args) == 1 and isinstance(args[0], Traced)
+        else builtins.type(*args, **kwargs)
+    )
 
 
 @replaces(len)
@@ -256,10 +273,14 @@ def isscalar(element):
 # -- math ------------------------------------------------------------------------------------------
 
 MATH = {
-    "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "exp2": np.exp2, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh,
-    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2, "fabs": np.fabs,
-    "copysign": np.copysign, "degrees": np.degrees, "radians": np.radians, "fmod": np.fmod, "cbrt": np.cbrt, "pow": np.float_power,
+    "sqrt": np.sqrt, "exp": np.exp, "expm1": np.expm1, "exp2": np.exp2, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh,
+    "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2,
+    "fabs": np.fabs,
+    "copysign": np.copysign, "degrees": np.degrees, "radians": np.radians, "fmod": np.fmod, "cbrt": np.cbrt,
+    "pow": np.float_power,
     "nextafter": np.nextafter,
 }  # fmt: skip
 TESTS = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
@@ -290,7 +311,8 @@ def _math(real, ufunc):
 
 
 def judge(name, operands, out):
-    """What CPython raises: a domain error for NaN out of numbers, and for infinity out of finite ones unless that is the range's fault."""
+    """What CPython raises: a domain error for NaN out of numbers, and for infinity out of finite ones unless that is
+    the range's fault."""
     known, finite = Lit(True, TRUTH), Lit(True, TRUTH)
     for x in operands:
         known, finite = OPS["and"](known, OPS["eq"](x, x)), OPS["and"](finite, OPS["is_finite"](x))
@@ -330,12 +352,20 @@ def isclose(a, b, *, rel_tol=1e-09, abs_tol=0.0):
 
 @replaces(math.hypot)
 def hypot(*xs):
-    return math.hypot(*xs) if not builtins.any(map(is_one, xs)) else float_(functools.reduce(np.hypot, fresh_floats(xs), 0.0))
+    return (
+        math.hypot(*xs)
+        if not builtins.any(map(is_one, xs))
+        else float_(functools.reduce(np.hypot, fresh_floats(xs), 0.0))
+    )
 
 
 @replaces(math.dist)
 def dist(p, q):
-    return math.dist(p, q) if not builtins.any(map(is_one, (*p, *q))) else hypot(*[a - b for a, b in builtins.zip(p, q, strict=True)])
+    return (
+        math.dist(p, q)
+        if not builtins.any(map(is_one, (*p, *q)))
+        else hypot(*[a - b for a, b in builtins.zip(p, q, strict=True)])
+    )
 
 
 @replaces(math.fsum)
@@ -354,7 +384,9 @@ def _math_test(real, ufunc):
 
 def _math_whole(real, ufunc):
     name = f"__{real.__name__}__"
-    lacks = lambda x: real is math.trunc and (isinstance(x, TracedArray) or not x.weak and not hasattr(x.dtype.type, name))
+    lacks = lambda x: (
+        real is math.trunc and (isinstance(x, TracedArray) or not x.weak and not hasattr(x.dtype.type, name))
+    )
 
     def stand_in(x):
         if isinstance(x, Traced) and lacks(x):

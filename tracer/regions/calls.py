@@ -40,7 +40,8 @@ from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_
 from .special import looked_up
 from .user_functions import live, user
 
-PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Traced, np.ndarray, np.generic)  # whose methods are of what they hold
+# whose methods are of what they hold
+PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Traced, np.ndarray, np.generic)
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 NUMPYS = (type(np.sum), np.ufunc)
 ENVIRONMENT = type(os.environ)
@@ -96,7 +97,11 @@ def _bound_method(f):
 def _slot(f):
     """A special method of a builtin class, bound or not."""
     bound = [f.__self__] if type(f) is types.MethodWrapperType else []
-    if f.__name__ in STORES and current_trace() is not None and not (bound and isinstance(bound[0], types.FunctionType)):
+    if (
+        f.__name__ in STORES
+        and current_trace() is not None
+        and not (bound and isinstance(bound[0], types.FunctionType))
+    ):
         return functools.partial(STORES[f.__name__], *bound)  # but for functions, whose name is their own affair
     if bound and f.__name__ == "__call__" and isinstance(bound[0], type):
         return instance_call(bound[0])
@@ -112,7 +117,11 @@ def _partial(f):
     args, keywords = (live(f, "args"), live(f, "keywords")) if outside else (f.args, f.keywords)
     if outside:
         trace.root.outside.partial(f)
-    return f if inner is f.func and args is f.args and keywords is f.keywords else functools.partial(inner, *args, **keywords)
+    return (
+        f
+        if inner is f.func and args is f.args and keywords is f.keywords
+        else functools.partial(inner, *args, **keywords)
+    )
 
 
 def object_setattr(owner, key, value):
@@ -129,7 +138,8 @@ STORES = {"__setattr__": object_setattr, "__delattr__": object_delattr}
 
 
 def libraries(f, found):
-    """What stands for a library's function while tracing: `found`, or where that is the function itself, what `foreign` allows."""
+    """What stands for a library's function while tracing: `found`, or where that is the function itself, what `foreign`
+    allows."""
     return foreign(f) if found is f and current_trace() is not None else found
 
 
@@ -179,11 +189,19 @@ def _getter(get):
 
 
 def listed(f, *args, **kwargs):
-    """A NumPy function, or a method of a ufunc, of lists of traced numbers, which its own dispatch does not look into."""
-    if any(type(a) in (list, tuple) and is_traced(a) and not any(answers(type(i), "__array_function__") for i in a) for a in args):
+    """A NumPy function, or a method of a ufunc, of lists of traced numbers, which its own dispatch does not look
+    into."""
+    if any(
+        type(a) in (list, tuple) and is_traced(a) and not any(answers(type(i), "__array_function__") for i in a)
+        for a in args
+    ):
         if isinstance(f, types.BuiltinFunctionType):
             return call_ufunc_method(f.__self__, f.__name__, args, kwargs)
-        return call_ufunc_method(f, "__call__", args, kwargs) if isinstance(f, np.ufunc) else call_function(f, args, kwargs)
+        return (
+            call_ufunc_method(f, "__call__", args, kwargs)
+            if isinstance(f, np.ufunc)
+            else call_function(f, args, kwargs)
+        )
     if any(type(a) is types.FunctionType for a in args):  # which NumPy calls
         args = tuple(map(hooked, args))
     return f(*args, **kwargs)
@@ -294,14 +312,22 @@ def getenv(key, default=None):
 
 
 def changes_environment(*args, **kwargs):
-    raise UnsupportedError(message("os.environ is walked through or changed in a traced function", locate(), "Read the variables one by one."))
+    raise UnsupportedError(
+        message(
+            "os.environ is walked through or changed in a traced function", locate(), "Read the variables one by one."
+        )
+    )
 
 
 @replaces(next)
 def next_(iterator, *default):
     trace = current_trace()
     if trace is not None and (inside() or id(iterator) in trace.root.outside.names):
-        raise CannotRoll(message("next() takes another item each time it is called; traced, it would be called once", locate(), ADVICE))
+        raise CannotRoll(
+            message(
+                "next() takes another item each time it is called; traced, it would be called once", locate(), ADVICE
+            )
+        )
     return builtins.next(iterator, *default)
 
 
@@ -314,7 +340,9 @@ def getattr_(owner, name, *default):
         if lacks(owner, name):
             return builtins.getattr(sample(owner), name, *default)
         if default and not builtins.hasattr(owner, name):
-            raise UnsupportedError(message(f"{type(sample(owner)).__name__}.{name} is not captured on traced values", locate()))
+            raise UnsupportedError(
+                message(f"{type(sample(owner)).__name__}.{name} is not captured on traced values", locate())
+            )
         return builtins.getattr(owner, name, *default)
     try:
         return CELL.cell_contents.attribute(owner, name)
@@ -342,7 +370,9 @@ def delattr_(owner, name):
 
 
 for _f in (functools.reduce, builtins.map, builtins.filter):
-    REPLACED[_f] = functools.partial(lambda real, f, *args: real(CELL.cell_contents.call(f) if f is not None else f, *args), _f)
+    REPLACED[_f] = functools.partial(
+        lambda real, f, *args: real(CELL.cell_contents.call(f) if f is not None else f, *args), _f
+    )
 
 RULES = {  # the kind of what is called -> what to call in its place
     types.MethodType: _bound_method,
@@ -356,5 +386,7 @@ RULES = {  # the kind of what is called -> what to call in its place
     CACHED: lambda f: functools.partial(_uncached, f) if Builder.building() is not None else _instance(f),
     operator.attrgetter: _getter(_attributes),
     operator.itemgetter: _getter(_items),
-    operator.methodcaller: lambda f: functools.partial(_method_called, f) if current_trace() is not None else _instance(f),
+    operator.methodcaller: lambda f: (
+        functools.partial(_method_called, f) if current_trace() is not None else _instance(f)
+    ),
 }

@@ -1,4 +1,5 @@
-"""Classes, called: what stands for `type.__call__`, so that the user's `__new__`, `__init__` and `__post_init__` get hooks."""
+"""Classes, called: what stands for `type.__call__`, so that the user's `__new__`, `__init__` and `__post_init__` get
+hooks."""
 
 import collections
 import functools
@@ -38,7 +39,12 @@ def instance_call(f):
     if sourced(f.__new__) and current_trace() is not None:
         return functools.partial(_new, f)
     run = of_class(type(f), "__call__")
-    if (run is type.__call__ or sourced(run)) and f.__new__ is object.__new__ and type(init) is types.FunctionType and is_user(init.__code__):
+    if (
+        (run is type.__call__ or sourced(run))
+        and f.__new__ is object.__new__
+        and type(init) is types.FunctionType
+        and is_user(init.__code__)
+    ):
         return functools.partial(_construct, f, init)
     if is_foreign(f.__module__ or "") and not issubclass(f, np.generic) and (found := foreign(f)) is not f:
         return found

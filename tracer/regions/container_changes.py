@@ -14,7 +14,8 @@ LEAVING = {"builtins", "math", "cmath", "time"}  # modules of C whose functions 
 
 
 def compared(f, name, /, *args, **kwargs):
-    """A call of a function of C which may change the containers that it is given, as those of `heapq` and `operator` do."""
+    """A call of a function of C which may change the containers that it is given, as those of `heapq` and `operator`
+    do."""
     held = [(x, items(x)) for x in args if isinstance(x, CONTAINERS)]
     out = f(*args, **kwargs)
     for x, had in held:
@@ -34,7 +35,8 @@ def given_container(f, found, /, *args, **kwargs):
 
 
 def updating(owner):
-    """`owner.update` where that is the `__dict__` of an outside object: stores of attributes; None for all other dicts."""
+    """`owner.update` where that is the `__dict__` of an outside object: stores of attributes; None for all other
+    dicts."""
     trace = current_trace()
     if trace is None or trace.root.outside.instance_of(owner) is None:
         return None
@@ -47,7 +49,8 @@ def updating(owner):
 
 
 def before_change(owner, name):
-    """Refuse that a container gets other items where that would not happen at every call; where it may, keep what it holds."""
+    """Refuse that a container gets other items where that would not happen at every call; where it may, keep what it
+    holds."""
     if type(owner) not in SEEN_THROUGH and current_trace() is not None and current_trace().root.outside.knows(owner):
         text = f"{name}() changes a {type(owner).__name__} from outside, which would happen once, and not at every call"
         raise UnsupportedError(message(text, locate(), "Use a plain list, dict, set or deque; or do it outside."))

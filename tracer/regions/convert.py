@@ -22,8 +22,14 @@ def convert(function):
     space, closure = seen_by(function)
     cells = dict(zip(code.co_freevars, closure or ()))
     cells[HOOK] = CELL
-    twin = types.FunctionType(made, space, function.__name__, function.__defaults__, tuple([cells[n] for n in made.co_freevars]))
-    twin.__kwdefaults__, twin.__qualname__, twin.__module__ = function.__kwdefaults__, function.__qualname__, function.__module__
+    twin = types.FunctionType(
+        made, space, function.__name__, function.__defaults__, tuple([cells[n] for n in made.co_freevars])
+    )
+    twin.__kwdefaults__, twin.__qualname__, twin.__module__ = (
+        function.__kwdefaults__,
+        function.__qualname__,
+        function.__module__,
+    )
     twin.__doc__ = function.__doc__
     annotate(twin, function)
     twin.__dict__.update(function.__dict__)

@@ -1,7 +1,8 @@
-"""`copy.copy`, `copy.deepcopy` and `dataclasses.replace` while tracing: what is copied is read as all else is, and the copy is the trace's own.
+"""`copy.copy`, `copy.deepcopy` and `dataclasses.replace` while tracing: what is copied is read as all else is, and the
+copy is the trace's own.
 
-Instances are copied by their attributes where those are all that they are (`made.is_plain`); a class's own `__copy__` and `__deepcopy__` are
-called with hooks. What else there is, is copied by `copy` itself, and belongs to the trace.
+Instances are copied by their attributes where those are all that they are (`made.is_plain`); a class's own `__copy__`
+and `__deepcopy__` are called with hooks. What else there is, is copied by `copy` itself, and belongs to the trace.
 """
 
 import copy
@@ -23,7 +24,21 @@ from ..values.storage import current_trace
 from .builtins import REPLACED
 from .convert import CELL
 
-ATOMS = (type(None), bool, int, float, complex, str, bytes, type, range, property, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+ATOMS = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type,
+    range,
+    property,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+)
 ATOMS += (np.generic, np.dtype, np.ufunc, type(Ellipsis), type(NotImplemented))
 
 
@@ -31,7 +46,9 @@ def in_trace(real):
     """Register what stands for `real` while tracing."""
 
     def register(stand_in):
-        REPLACED[real] = functools.wraps(real)(lambda *args, **kwargs: (real if current_trace() is None else stand_in)(*args, **kwargs))
+        REPLACED[real] = functools.wraps(real)(
+            lambda *args, **kwargs: (real if current_trace() is None else stand_in)(*args, **kwargs)
+        )
         return stand_in
 
     return register
@@ -43,14 +60,17 @@ def seen(x):
 
 
 def held(x):
-    """The attributes of an instance as the trace reads them; which ones there are is relied on where it was met outside."""
+    """The attributes of an instance as the trace reads them; which ones there are is relied on where it was met
+    outside."""
     outside, found = current_trace().root.outside, attributes(x)
     if outside.has_made(x):
         return found
     slots = {name: Slot("attribute", x, name, name) for name in found}
     if hasattr(x, "__dict__") and not any(s in outside.heap for s in slots.values()):
         name = f"{outside.called(x)}.__dict__"
-        outside.read("contents", None, None, f"the names in {name}", parent=outside.read("attribute", x, "__dict__", name))
+        outside.read(
+            "contents", None, None, f"the names in {name}", parent=outside.read("attribute", x, "__dict__", name)
+        )
     return {name: CELL.cell_contents.attribute(x, name) for name in found}
 
 
@@ -74,9 +94,13 @@ def other(x, real, *args):
     outside = current_trace().root.outside
     if not library(kind) and not isinstance(x, type) and outside.knows(x):
         text = f"a {kind.__name__} from outside is copied, of which attributes are not all there is"
-        raise UnsupportedError(message(text, locate(), f"Give {kind.__name__} a __copy__ or __deepcopy__ method, or copy it outside."))
+        raise UnsupportedError(
+            message(text, locate(), f"Give {kind.__name__} a __copy__ or __deepcopy__ method, or copy it outside.")
+        )
     if is_traced(x):
-        raise UnsupportedError(message(f"a {kind.__name__} with traced values in it is copied", locate(), "Copy its parts."))
+        raise UnsupportedError(
+            message(f"a {kind.__name__} with traced values in it is copied", locate(), "Copy its parts.")
+        )
     return own(real(x, *args))
 
 
@@ -159,7 +183,11 @@ def replaced(x, /, **changes):
         return dataclasses.replace(x, **changes)  # which raises
     if any(not f.init and f.name in changes for f in dataclasses.fields(x)):
         return dataclasses.replace(x, **changes)
-    same = {f.name: CELL.cell_contents.attribute(x, f.name) for f in dataclasses.fields(x) if f.init and f.name not in changes}
+    same = {
+        f.name: CELL.cell_contents.attribute(x, f.name)
+        for f in dataclasses.fields(x)
+        if f.init and f.name not in changes
+    }
     return CELL.cell_contents.call(type(x))(**same, **changes)
 
 

@@ -1,4 +1,5 @@
-"""Arrays made while tracing: NumPy's functions of creation give traced arrays, into which traced values can be stored."""
+"""Arrays made while tracing: NumPy's functions of creation give traced arrays, into which traced values can be
+stored."""
 
 import array
 import types
@@ -27,15 +28,26 @@ def lifted(made):
     """A plain array that was just made, as a traced one, so that traced values can be stored into it."""
     if isinstance(made, tuple | list):
         return type(made)(map(lifted, made))
-    if type(made) is not np.ndarray or made.dtype.name not in SHORT or not made.dtype.isnative or not made.flags.writeable:
+    if (
+        type(made) is not np.ndarray
+        or made.dtype.name not in SHORT
+        or not made.dtype.isnative
+        or not made.flags.writeable
+    ):
         return made
-    value = constant_of(made) if made.size <= 1 or made.strides == (0,) * made.ndim or uniform(made) else current_trace().constant(made)
+    value = (
+        constant_of(made)
+        if made.size <= 1 or made.strides == (0,) * made.ndim or uniform(made)
+        else current_trace().constant(made)
+    )
     return fresh(value) if made.flags.c_contiguous else laid_out(value, np.empty_like(made))
 
 
 def uniform(array):
     first = array.flat[0]
-    return bool((array == first).all()) and (first != 0 or not np.signbit(array).any() if array.dtype.kind == "f" else array.dtype.kind in "iub")
+    return bool((array == first).all()) and (
+        first != 0 or not np.signbit(array).any() if array.dtype.kind == "f" else array.dtype.kind in "iub"
+    )
 
 
 def with_inputs(x):
@@ -46,9 +58,14 @@ def with_inputs(x):
 
 
 def memory_of(x):
-    """An object that has or makes an array, as that array, which is read again at every call; anything else as it is."""
+    """An object that has or makes an array, as that array, which is read again at every call; anything else as it
+    is."""
     kind = type(x)
-    if kind in (list, tuple, str, bytes) or isinstance(x, Traced | np.ndarray | np.generic | int | float | complex | type) or is_device_array(x):
+    if (
+        kind in (list, tuple, str, bytes)
+        or isinstance(x, Traced | np.ndarray | np.generic | int | float | complex | type)
+        or is_device_array(x)
+    ):
         return x
     looked_up(kind, "__array__")
     make = getattr(kind, "__array__", None)
@@ -99,7 +116,9 @@ def _conversion(real):
     return stand_in
 
 
-for _f in (np.ones, np.full, np.linspace, np.logspace, np.geomspace, np.full_like, np.zeros_like, np.ones_like, np.empty_like):
+for _f in (
+    np.ones, np.full, np.linspace, np.logspace, np.geomspace, np.full_like, np.zeros_like, np.ones_like, np.empty_like,
+):
     REPLACED[_f] = _creation(_f)
 
 
@@ -119,7 +138,10 @@ def size(x):
         return found
     if is_traced(x):
         text = "a shape depends on data: how large the array is would be known only when the program runs"
-        hint = "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x));\nor pass the size as an int, which is static."
+        hint = (
+            "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x));\nor pass the size as "
+            "an int, which is static."
+        )
         raise ConcretizationError(message(text, locate(), hint))
     return x
 
@@ -159,7 +181,11 @@ def empty(*args, **kwargs):
 
 @replaces(np.ndarray)
 def ndarray(*args, **kwargs):
-    return empty(*args, **kwargs) if not {"buffer", "offset", "strides"} & kwargs.keys() and len(args) < 3 else np.ndarray(*args, **kwargs)
+    return (
+        empty(*args, **kwargs)
+        if not {"buffer", "offset", "strides"} & kwargs.keys() and len(args) < 3
+        else np.ndarray(*args, **kwargs)
+    )
 
 
 @replaces(np.arange)

@@ -1,4 +1,5 @@
-"""`functools.singledispatch` on traced values: the implementation for the class that the value has in Python, with hooks."""
+"""`functools.singledispatch` on traced values: the implementation for the class that the value has in Python, with
+hooks."""
 
 import functools
 
@@ -15,12 +16,14 @@ class _Sample:
 
 
 FUNCTION = functools.singledispatch(_Sample.__init__).__code__
-METHOD = getattr(_Sample().method, "__code__", None)  # before Python 3.14; since, a bound method of single dispatch is an object of its own class
+# before Python 3.14; since, a bound method of single dispatch is an object of its own class
+METHOD = getattr(_Sample().method, "__code__", None)
 BOUND = None if METHOD else type(_Sample().method)
 
 
 def dispatched(f):
-    """What is called in place of a function of single dispatch, or of such a method, while tracing; None for any other."""
+    """What is called in place of a function of single dispatch, or of such a method, while tracing; None for any
+    other."""
     if current_trace() is None:
         return None
     if type(f) is BOUND:

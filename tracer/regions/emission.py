@@ -31,7 +31,8 @@ def also(a, b):
 
 
 class Emission:
-    """What becomes of the last pass of a `Roll`: rows of (parameter, initial value, result), and plans for the places."""
+    """What becomes of the last pass of a `Roll`: rows of (parameter, initial value, result), and plans for the
+    places."""
 
     def __init__(self, roll, run):
         self.roll, self.run = roll, run
@@ -59,10 +60,15 @@ class Emission:
             for n, (s, value, x) in enumerate(zip(c.specs, c.values, firsts)):
                 if value in self.params or value in idle:
                     continue  # shared with a leaf before it, or asked by nobody
-                self.row(value, merge.operand(x, s), self.result(lasts[n], s), slot.name if slot.kind == "cell" else None)
+                self.row(
+                    value, merge.operand(x, s), self.result(lasts[n], s), slot.name if slot.kind == "cell" else None
+                )
         for slot, after in finals:
             self.plans.append((slot, self.final(slot, after)))
-        stores = [(s, self.row(p, current_trace().bring(s.value), run.written(s), roll.hint_of(s))) for s, p in roll.phis.items()]
+        stores = [
+            (s, self.row(p, current_trace().bring(s.value), run.written(s), roll.hint_of(s)))
+            for s, p in roll.phis.items()
+        ]
         going = self.going()
         code = self.code()
         self.births.finish()
@@ -120,11 +126,13 @@ class Emission:
         return self.sharing.visible(slot, n)
 
     def others(self, x, memory, before):
-        """The memories from before the loop that an array may be after it, if the trips do not all end on the same ones."""
+        """The memories from before the loop that an array may be after it, if the trips do not all end on the same
+        ones."""
         bases, sharing = memories(x.storage), self.sharing
         kept = [b for b in bases if b in sharing.stands]
         others = list(dict.fromkeys([*before, *(s for b in kept for s in sharing.stands[b])]))
-        if kept or before or memory is not None and not self.roll.surely:  # it may be what it was before the loop: then any array from outside
+        # it may be what it was before the loop: then any array from outside
+        if kept or before or memory is not None and not self.roll.surely:
             others += [b for b in bases if not self.run.owns(b) and b not in others]
         return others
 
@@ -166,7 +174,8 @@ class Emission:
             return lambda out: x
         if slot in roll.carried:
             value, last = roll.carried[slot].values[n], merge.spec(x)
-            kind = last if roll.surely and last[0] != "object" and merge.type_of(last) is merge.type_of(s) else s  # of the last trip
+            # of the last trip
+            kind = last if roll.surely and last[0] != "object" and merge.type_of(last) is merge.type_of(s) else s
             return lambda out: self.number(slot, n, out[self.params.index(value)], kind)
         at = self.row(self.fresh(s), merge.absent(s), self.result(x, s), slot.name)
         return lambda out: merge.made(out[at], s)
@@ -188,7 +197,8 @@ class Emission:
         return lambda out: merge.mixed(wide(out), tagged(), s, roll.where)
 
     def idle(self):
-        """The tags of numbers that a trip gives one kind, and whose kind before it nobody asks: the loop need not carry them."""
+        """The tags of numbers that a trip gives one kind, and whose kind before it nobody asks: the loop need not carry
+        them."""
         run, roll = self.run, self.roll
         asked = {x for e in run.trace.build.eqns for x in e.operands}
         left = [*run.values.values(), *run.heap.values(), run.code.value if run.code is not None else None]
@@ -206,7 +216,11 @@ class Emission:
         """Whether there is a first trip, as an operand of the trace around the loop."""
         if self.roll.limit is None:
             return truth(self.roll.going).value
-        return OPS["gt"](self.roll.limit, Lit(0, COUNTER)) if isinstance(self.roll.limit, Value) else Lit(self.roll.limit.value > 0, TRUTH)
+        return (
+            OPS["gt"](self.roll.limit, Lit(0, COUNTER))
+            if isinstance(self.roll.limit, Value)
+            else Lit(self.roll.limit.value > 0, TRUTH)
+        )
 
     def rows(self, x, s, name=None):
         """The rows of what a leaf is carried as, one that nobody reads before the loop."""
@@ -216,20 +230,27 @@ class Emission:
     def number(self, slot, n, value, s):
         if s == induction.INT:
             c = self.roll.carried[slot]
-            induction.note_exit_value(c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root)
+            induction.note_exit_value(
+                c.shown[n], c.leaves(self.roll.first(slot, self.run))[n], value, current_trace().root
+            )
         return merge.made(value, s)
 
     def fresh(self, s):
         return Value(merge.type_of(s))
 
     def array(self, x, name, carried=None, memory=None):
-        """A plan for an array that a place holds after the last trip. carried: -> its row, if it goes from trip to trip."""
+        """A plan for an array that a place holds after the last trip. carried: -> its row, if it goes from trip to
+        trip."""
         member = self.births.members[memory, id(x)]
         plan = self.births.plan(member, name, carried)
         if plan is not None:
             return plan
         others, choices = member.others, member.choices
-        if not others and len(member.kin) == 1 and all(self.run.owns(b) and type(b) is Storage for b in memories(x.storage)):
+        if (
+            not others
+            and len(member.kin) == 1
+            and all(self.run.owns(b) and type(b) is Storage for b in memories(x.storage))
+        ):
             return self.own(x, name, carried)
         if not others:
             parts = self.leaving.parts(choices, name)
@@ -253,7 +274,10 @@ class Emission:
     def tagged(self, x, told, at):
         row, may = told
         windows = [(n, *self.tags.windows[n]) for n in sorted(may - self.tags.own(may) - {LOST})]
-        windows = [(Lit(n, COUNTER), self.leaving.memory(memory, None), self.leaving.chain(chain)) for n, memory, chain in windows]
+        windows = [
+            (Lit(n, COUNTER), self.leaving.memory(memory, None), self.leaving.chain(chain))
+            for n, memory, chain in windows
+        ]
 
         def plan(out):
             which = out[row]
@@ -332,19 +356,28 @@ class Emission:
     def ran(self, out):
         """A name that only the body binds is unbound where no trip came: checked if it turns out to be read."""
         roll = self.roll
-        new = [slot for slot, _ in self.plans if slot.kind == "cell" and roll.first(slot, self.run) is UNBOUND and slot.name in roll.site.middle]
+        new = [
+            slot
+            for slot, _ in self.plans
+            if slot.kind == "cell" and roll.first(slot, self.run) is UNBOUND and slot.name in roll.site.middle
+        ]
         needed = []
         for slot in new:
             read = ("read", roll.loop.number, slot.name)
             if on_demand(read):
                 reason = f"{slot.name} is bound only where the loop at {roll.where} runs a trip"
-                self.plans = [(s, (lambda out, read=read, reason=reason: Poison(reason, read)) if s is slot else plan) for s, plan in self.plans]
+                self.plans = [
+                    (s, (lambda out, read=read, reason=reason: Poison(reason, read)) if s is slot else plan)
+                    for s, plan in self.plans
+                ]
             else:
                 needed.append(slot.name)
         if not needed:
             return
         ok = self.begun()
-        text = f"cannot access local variable '{needed[0]}' where it is not associated with a value: the loop ran no trip"
+        text = (
+            f"cannot access local variable '{needed[0]}' where it is not associated with a value: the loop ran no trip"
+        )
         current_trace().check(ok, NoTrip, message(text, roll.where))
 
     def loop(self, going):

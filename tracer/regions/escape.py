@@ -12,7 +12,8 @@ MANY = 6  # so many arrays are told apart where data chose one of them
 
 
 class Leaving:
-    """What one run leaves behind. row(value, name) -> the number of the result that gives a value of the run's trace."""
+    """What one run leaves behind. row(value, name) -> the number of the result that gives a value of the run's
+    trace."""
 
     def __init__(self, run, row):
         self.run, self.row = run, row
@@ -52,7 +53,11 @@ class Leaving:
             def plan(out):
                 if not made:
                     others = [s(out) for s in sources]
-                    made.append(UnknownAlias(out[at], others) if others else Storage(out[at], current_trace(), None, storage.readonly))
+                    made.append(
+                        UnknownAlias(out[at], others)
+                        if others
+                        else Storage(out[at], current_trace(), None, storage.readonly)
+                    )
                     made[0].lies = both(made[0].lies, storage.lies)
                 return made[0]
 
@@ -67,7 +72,10 @@ class Leaving:
     def step(self, step):
         if not (isinstance(step, IndexView) and step.dynamic):
             return lambda out: step
-        axes = [(self.value(start) if isinstance(start, Value) else lambda out, start=start: start, n, stride) for start, n, stride in step.axes]
+        axes = [
+            (self.value(start) if isinstance(start, Value) else lambda out, start=start: start, n, stride)
+            for start, n, stride in step.axes
+        ]
         return lambda out: IndexView([(start(out), n, stride) for start, n, stride in axes], step.shape, step.key)
 
     def parts(self, choices, name=None):

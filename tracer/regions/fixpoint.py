@@ -72,9 +72,14 @@ class Carried:
         return [p for x, s in zip(pytree.leaves(value), self.whole) for p in merge.parts(x, s)]
 
     def placeholders(self, trace, name, shared):
-        fresh = [trace.param(merge.type_of(s), name) if k is None or k not in shared else shared[k] for s, k in zip(self.specs, self.shared)]
+        fresh = [
+            trace.param(merge.type_of(s), name) if k is None or k not in shared else shared[k]
+            for s, k in zip(self.specs, self.shared)
+        ]
         self.values = [v if k is None else shared.setdefault(k, v) for v, k in zip(fresh, self.shared)]
-        held = [self.array(n, v, trace) if s[0] == "array" else v for n, (v, s) in enumerate(zip(self.values, self.specs))]
+        held = [
+            self.array(n, v, trace) if s[0] == "array" else v for n, (v, s) in enumerate(zip(self.values, self.specs))
+        ]
         self.memory = [x.storage if isinstance(x, TracedArray) else None for x in held]
         trace.standing.update(m for m in self.memory if m is not None)
         leaves = merge.assembled(held, self.whole, lambda x, s: x if s[0] == "array" else merge.made(x, s))
@@ -88,7 +93,8 @@ class Carried:
         return TracedArray(storage, (), None, first.shadow)
 
     def differ(self, n, after):
-        """Note how an array that a trip leaves differs from the one before the loop -> whether more differs than was known."""
+        """Note how an array that a trip leaves differs from the one before the loop -> whether more differs than was
+        known."""
         first = self.firsts[n]
         if first is None or n in self.parted or not isinstance(after, TracedArray | np.ndarray):
             return False
@@ -99,7 +105,8 @@ class Carried:
 
 
 class Roll:
-    """loop: whose body this is; turn(counter) runs it. turns: how often, or `limit`, an operand, or while `going` and then `test()`."""
+    """loop: whose body this is; turn(counter) runs it. turns: how often, or `limit`, an operand, or while `going` and
+    then `test()`."""
 
     def __init__(self, loop, turn, turns=None, limit=None, going=True, test=None):
         self.loop, self.site, self.turn, self.test = loop, loop.site, turn, test
@@ -141,7 +148,14 @@ class Roll:
         """The loop whose first trip, if there is one, raises."""
         going = truth(self.going) if self.limit is None else TracedScalar(OPS["gt"](self.limit, Lit(0, COUNTER)), bool)
         with capturing(going):
-            return either_way(going, lambda: thrown(error), lambda: None, self.slots, self.site.middle | self.site.head, self.loop.held)
+            return either_way(
+                going,
+                lambda: thrown(error),
+                lambda: None,
+                self.slots,
+                self.site.middle | self.site.head,
+                self.loop.held,
+            )
 
     def emitted(self, run):
         emission = Emission(self, run)
@@ -183,7 +197,9 @@ class Roll:
 
         root = current_trace().root
         before = root.unproven
-        run = Run("body", self.step, [*self.slots, *(s for s in self.carried if s.kind != "cell")], prepare, self.loop.held)
+        run = Run(
+            "body", self.step, [*self.slots, *(s for s in self.carried if s.kind != "cell")], prepare, self.loop.held
+        )
         self.unproven = root.unproven - before
         return run
 
@@ -233,7 +249,11 @@ class Roll:
     def learn(self, run):
         """Compare a pass with what it assumed -> whether more is carried now, or other types."""
         more = False
-        for slot in [*self.slots, *(s for s in run.heap if s not in self.slots), *(s for s in self.carried if s.kind != "cell")]:
+        for slot in [
+            *self.slots,
+            *(s for s in run.heap if s not in self.slots),
+            *(s for s in self.carried if s.kind != "cell"),
+        ]:
             after = run.after(slot)
             if slot in self.carried:
                 more |= self.widen(slot, after, run)
@@ -296,7 +316,12 @@ class Roll:
         changed = False
         for n, y in enumerate(c.leaves(after) if specs == c.whole else ()):
             changed |= c.differ(n, y)
-            if c.specs[n][0] == "array" and n < len(c.memory or ()) and c.memory[n] is not None and c.memory[n].readonly == Lying(y).writeable:
+            if (
+                c.specs[n][0] == "array"
+                and n < len(c.memory or ())
+                and c.memory[n] is not None
+                and c.memory[n].readonly == Lying(y).writeable
+            ):
                 raise self.refused(f"{slot.name} may be written before a trip or after it, not both")
         if specs == c.whole:
             return changed

@@ -1,4 +1,5 @@
-"""What earlier visits of a trace to a loop found, so that loops within loops are not settled anew in every pass of those around them.
+"""What earlier visits of a trace to a loop found, so that loops within loops are not settled anew in every pass of
+those around them.
 
 A visit that captured the loop leaves what it carried, for the next to begin with; if that visit finds that
 any of it is not carried there, it begins again with nothing. A loop that several visits could not
@@ -60,7 +61,11 @@ def needed(roll, run):
 
 def stays(leaf, value, memory):
     """Whether a leaf is after a trip what it was before it: the placeholder."""
-    return leaf.storage is memory and not leaf.chain if isinstance(leaf, TracedArray) else getattr(leaf, "_value", None) is value
+    return (
+        leaf.storage is memory and not leaf.chain
+        if isinstance(leaf, TracedArray)
+        else getattr(leaf, "_value", None) is value
+    )
 
 
 def hopeless(loop):

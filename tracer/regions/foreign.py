@@ -1,7 +1,8 @@
-"""Calls of what has no hooks: functions of libraries and of C. What is known to be pure runs as it is, and nothing else does.
+"""Calls of what has no hooks: functions of libraries and of C. What is known to be pure runs as it is, and nothing else
+does.
 
-`purity` says what is known. What reads the world is asked at every call (`asked`), what acts on it acts at every call, in order, as
-`print` does; clocks are read where they stand (`draws`); the rest is refused, with the line.
+`purity` says what is known. What reads the world is asked at every call (`asked`), what acts on it acts at every call,
+in order, as `print` does; clocks are read where they stand (`draws`); the rest is refused, with the line.
 """
 
 import functools
@@ -18,7 +19,18 @@ from ..common.errors import ConcretizationError, UnsupportedError, message
 from ..common.frames import PART, internal, locate
 from ..common.origin import is_user
 from ..guards import isolation
-from ..guards.context_managers import ASKING, TELLING, WRITING, is_lock, is_own, keep, makes, of_lock, raising, stream_of
+from ..guards.context_managers import (
+    ASKING,
+    TELLING,
+    WRITING,
+    is_lock,
+    is_own,
+    keep,
+    makes,
+    of_lock,
+    raising,
+    stream_of,
+)
 from ..guards.purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
 from ..guards.reliance import of_user
 from ..guards.repeated_calls import Asked, Unlike
@@ -30,13 +42,19 @@ from .convert import CELL
 from .printing import Later, TracedText, open_, refuse_within, worded
 
 ADVICE = "Call it outside, and pass what it gives as an argument."
-THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}  # give an object that was there
-TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}  # how many arguments make a clock's function one of them alone
-CALLING = ("builtins", "itertools", "functools", "_functools", "heapq", "_heapq", "bisect", "_bisect", "re", "statistics", "contextlib")
+# give an object that was there
+THERE = {"ContextVar.get", "getcontext", "ReferenceType.__call__", "current_thread", "main_thread"}
+# how many arguments make a clock's function one of them alone
+TIMELESS = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
+CALLING = (
+    "builtins", "itertools", "functools", "_functools", "heapq", "_heapq", "bisect", "_bisect", "re", "statistics",
+    "contextlib",
+)
 CALLING += ("numpy", "scipy")
 NUMBERS = ("scipy", "re", "bisect", "_bisect")  # of those, they that call with plain numbers or text from C
 OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change in place
-APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")  # what of these is asked, no ACTS change
+# what of these is asked, no ACTS change
+APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")
 QUIET = ("logging", "warnings", "_warnings", "time", "gc")  # ACTS that change nothing that is asked
 BUFFERS = (io.StringIO, io.BytesIO)
 _verdicts = {}
@@ -48,12 +66,15 @@ def name_of(f):
     shown = getattr(f, "__module__", None) or module
     if isinstance(getattr(f, "__self__", None), types.ModuleType):
         shown = f.__self__.__name__
-    shown = {"posix": "os", "posixpath": "os.path", "genericpath": "os.path", "numpy": "np"}.get(shown.removeprefix("_"), shown.removeprefix("_"))
+    shown = {"posix": "os", "posixpath": "os.path", "genericpath": "os.path", "numpy": "np"}.get(
+        shown.removeprefix("_"), shown.removeprefix("_")
+    )
     return name if shown in ("builtins", "") else f"{shown}.{name}"
 
 
 def judged(f):
-    """The verdict on what is called, and whether to hand it hooked functions; one look-up for all that is of a module."""
+    """The verdict on what is called, and whether to hand it hooked functions; one look-up for all that is of a
+    module."""
     kind = type(f)
     if kind is types.FunctionType:
         key = f.__code__
@@ -87,7 +108,8 @@ def foreign(f):
 
 
 def holding(f):
-    """What calls a function or method of locks, buffers in memory, or the flags that ask for exceptions; None for all others."""
+    """What calls a function or method of locks, buffers in memory, or the flags that ask for exceptions; None for all
+    others."""
     if type(f) is types.FunctionType and f in ASKING:
         return raising
     if isinstance(getattr(f, "__self__", None), BUFFERS):
@@ -99,7 +121,10 @@ def of_buffer(f, /, *args, **kwargs):
     """A method of a StringIO or BytesIO: of one from outside at every call, of the function's own at once."""
     if is_own(f.__self__):
         if is_traced([*args, *kwargs.values()]) or any(isinstance(x, TracedText) for x in args):
-            text = "text of traced values is written to a buffer that the function makes, and is known only when the program runs"
+            text = (
+                "text of traced values is written to a buffer that the function makes, and is known only when the "
+                "program runs"
+            )
             raise UnsupportedError(message(text, locate(), "Print it, or pass the buffer as an argument."))
         return f(*args, **kwargs)
     if f.__name__ in WRITING:
@@ -118,7 +143,12 @@ def note_wrapped(f):
 def of_owner(f):
     """A pure function, its functions hooked; of an outside object that may change in place, asked at every call."""
     owner = f.__self__ if type(f) in (types.MethodType, types.BuiltinFunctionType) else f
-    unseen = isinstance(owner, types.GeneratorType) or isinstance(owner, np.ufunc) and owner.__name__.endswith("(vectorized)")  # code without hooks
+    # code without hooks
+    unseen = (
+        isinstance(owner, types.GeneratorType)
+        or isinstance(owner, np.ufunc)
+        and owner.__name__.endswith("(vectorized)")
+    )
     if unseen and current_trace().root.outside.knows(owner):
         return functools.partial(refused, f, REFUSED)
     if may_change(owner):
@@ -156,7 +186,8 @@ def calling(f, /, *args, **kwargs):
 
 
 def hooked(x):
-    """A function of the user's with hooks, and a method of an object as it is called in captured code; all else as it is."""
+    """A function of the user's with hooks, and a method of an object as it is called in captured code; all else as it
+    is."""
     bound = type(x) is types.BuiltinFunctionType and not isinstance(x.__self__, types.ModuleType | None)
     return CELL.cell_contents.call(x) if bound or is_users(x) else x
 
@@ -167,7 +198,8 @@ def is_users(x):
 
 
 def numeric(x, failed):
-    """Likewise, for what is called from C with plain numbers, and must give such: errors do not always come back from there."""
+    """Likewise, for what is called from C with plain numbers, and must give such: errors do not always come back from
+    there."""
     if not is_users(x):
         return x
     made = hooked(x)
@@ -177,7 +209,11 @@ def numeric(x, failed):
         out = made(*args, **kwargs)
         if (isinstance(out, TracedText) or is_traced(out)) and not is_traced([*args, *kwargs.values()]):
             text = f"{x.__name__}() is called by a library with plain numbers, and gives traced ones"
-            failed.append(ConcretizationError(message(text, locate(), "Pass it all that it needs as numbers, or call the library outside.")))
+            failed.append(
+                ConcretizationError(
+                    message(text, locate(), "Pass it all that it needs as numbers, or call the library outside.")
+                )
+            )
             raise failed[0]
         return out
 
@@ -188,8 +224,14 @@ def refused(f, found, /, *args, **kwargs):
     name = place_of(f)[1]
     if TIMELESS.get(name, 99) <= len(args):
         return f(*args, **kwargs) if name != "localtime" else ask(f, *args)
-    what = "gives another answer each time, or acts on the world" if found == REFUSED else "is not known to give the same each time, and no more"
-    raise UnsupportedError(message(f"{name_of(f)}() {what}; traced, it would be called once for all calls", locate(), ADVICE))
+    what = (
+        "gives another answer each time, or acts on the world"
+        if found == REFUSED
+        else "is not known to give the same each time, and no more"
+    )
+    raise UnsupportedError(
+        message(f"{name_of(f)}() {what}; traced, it would be called once for all calls", locate(), ADVICE)
+    )
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -203,11 +245,18 @@ def ask(f, /, *args, **kwargs):
     args = tuple([np.asarray(x) if isinstance(x, Traced) and x.known() is not None else x for x in args])
     given = [*args, *kwargs.values()]
     if is_traced(given) or any(isinstance(x, TracedText) for x in given):
-        raise UnsupportedError(message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE))
+        raise UnsupportedError(
+            message(f"{name}() reads the world outside, and what it is to read depends on data", locate(), ADVICE)
+        )
     if any(hasattr(x, "read") and not isinstance(x, type) for x in given):
-        raise UnsupportedError(message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE))
+        raise UnsupportedError(
+            message(f"{name}() reads an open file, and leaves it at another place", locate(), ADVICE)
+        )
     if outside.acted is not None and place_of(f)[0].partition(".")[0] not in APART:
-        text = f"{name}() is called after {outside.acted}, which may change what it gives: all that a program reads, it reads before it runs"
+        text = (
+            f"{name}() is called after {outside.acted}, which may change what it gives: all that a program reads, it "
+            "reads before it runs"
+        )
         raise UnsupportedError(message(text, locate(), "Call it first, or outside."))
     refuse_written(outside, getattr(f, "__self__", f), name)
     fresh = place_of(f)[1] not in THERE
@@ -220,7 +269,10 @@ def ask(f, /, *args, **kwargs):
     read = outside.reads[made.place] = made
     if read.error is not None:
         if inside():
-            text = f"{name}() raises {type(read.error).__name__} in a loop or branch that is captured as a whole: {read.error}"
+            text = (
+                f"{name}() raises {type(read.error).__name__} in a loop or branch that is captured as a whole: "
+                f"{read.error}"
+            )
             raise UnsupportedError(message(text, locate(), ADVICE))
         raise read.error
     if fresh and not isinstance(read.value, np.ndarray):
@@ -229,7 +281,10 @@ def ask(f, /, *args, **kwargs):
         return outside.enter(read) if read.how == "input" else read.value
     outside.meet(read)
     if fresh and read.how == "value":
-        text = f"{name}() gives {read.value.dtype} in shape {read.value.shape}, which is compared at every call, and is too large for that"
+        text = (
+            f"{name}() gives {read.value.dtype} in shape {read.value.shape}, which is compared at every call, and is "
+            "too large for that"
+        )
         raise UnsupportedError(message(text, locate(), ADVICE))
     return outside.enter(read)
 
@@ -243,7 +298,11 @@ def refuse_written(outside, owner, name):
     entered = {id(read.value): value for read, value in outside.inputs if read.owner is owner}
     written = any(i in entered and made.storage.value is not entered[i] for i, made in outside.arrays.items())
     if written or any(slot.owner is owner for slot in outside.heap):
-        raise UnsupportedError(message(f"{name}() is called after the function has changed the object it is of", locate(), "Call it first."))
+        raise UnsupportedError(
+            message(
+                f"{name}() is called after the function has changed the object it is of", locate(), "Call it first."
+            )
+        )
 
 
 # -- acting ----------------------------------------------------------------------------------------
@@ -285,7 +344,9 @@ def act(f, /, *args, **kwargs):
     counts = place[1].rpartition(".")[2] in COUNTS and (stream is None or isinstance(f.__self__, io.TextIOBase))
     later, kind = Later((list(args), kwargs)), int if counts else None
     results = () if kind is None else (Tensor((), WEAK_DTYPES[kind]),)
-    out = trace.act(Act(f if stream is None else writer(stream, f.__name__), later.plan, kind, spoken), later.operands, results)
+    out = trace.act(
+        Act(f if stream is None else writer(stream, f.__name__), later.plan, kind, spoken), later.operands, results
+    )
     return None if kind is None else TracedScalar(out[0], kind)
 
 
@@ -296,7 +357,12 @@ def writer(stream, name):
 
 def is_spoken(x):
     """Whether the text of an argument is the user's affair, whose class says it."""
-    return not isinstance(x, Traced | TracedText | BaseException) and type(x).__module__ not in ("builtins", "numpy", "pathlib", "logging")
+    return not isinstance(x, Traced | TracedText | BaseException) and type(x).__module__ not in (
+        "builtins",
+        "numpy",
+        "pathlib",
+        "logging",
+    )
 
 
 def caller(level):
@@ -349,7 +415,9 @@ def record(f, args, kwargs):
     level = args.pop(0) if name == "log" else {"warn": "WARNING", "fatal": "CRITICAL"}.get(name, name.upper())
     level = level if isinstance(level, int) else getattr(logging, level)
     if kwargs.get("exc_info") or kwargs.get("stack_info"):
-        raise UnsupportedError(message("a traced function logs the state of the interpreter", locate(), "Log the values alone."))
+        raise UnsupportedError(
+            message("a traced function logs the state of the interpreter", locate(), "Log the values alone.")
+        )
     file, line, space = caller(kwargs.get("stacklevel", 1))
     text, *values = args
     return functools.partial(log, logger, level, file, line), (text, tuple(values)), {"extra": kwargs.get("extra")}

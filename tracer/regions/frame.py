@@ -71,8 +71,14 @@ def hooked(function):
     if function.__closure__:
         made = made.replace(co_consts=(*made.co_consts, Hold(function.__closure__)))
         ITERATED[made] = iterated
-    twin = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-    twin.__kwdefaults__, twin.__qualname__, twin.__module__ = function.__kwdefaults__, function.__qualname__, function.__module__
+    twin = types.FunctionType(
+        made, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    twin.__kwdefaults__, twin.__qualname__, twin.__module__ = (
+        function.__kwdefaults__,
+        function.__qualname__,
+        function.__module__,
+    )
     twin.__dict__.update(function.__dict__)
     return twin
 
@@ -96,7 +102,9 @@ def patched(code):
             room = ends[last] - found[start].offset
             if len(load) <= room:
                 consts.append(Reader(names))
-                text[found[start].offset : ends[last]] = bytes(load) + bytes(code_units("NOP")) * ((room - len(load)) // 2)
+                text[found[start].offset : ends[last]] = bytes(load) + bytes(code_units("NOP")) * (
+                    (room - len(load)) // 2
+                )
             at = last
         at += 1
     consts = [patched(c) if isinstance(c, types.CodeType) else c for c in consts]
@@ -104,7 +112,8 @@ def patched(code):
 
 
 def called(found, at):
-    """(index of the last instruction, names) of the load of a global, or of attributes of one, that is called; else (at, None)."""
+    """(index of the last instruction, names) of the load of a global, or of attributes of one, that is called; else
+    (at, None)."""
     first = found[at]
     if first.opname != "LOAD_GLOBAL":
         return at, None
@@ -122,7 +131,12 @@ def called(found, at):
 
 def method(step):
     """Whether a load of an attribute is for a call."""
-    return step.opname == "LOAD_METHOD" or step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and bool(step.arg & 1)
+    return (
+        step.opname == "LOAD_METHOD"
+        or step.opname == "LOAD_ATTR"
+        and sys.version_info >= (3, 12)
+        and bool(step.arg & 1)
+    )
 
 
 def has_push_null(found, at, last):

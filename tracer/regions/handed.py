@@ -1,8 +1,10 @@
-"""Calls of code without hooks: what it is given from outside is relied on as a whole, and what it runs of the user's is seen.
+"""Calls of code without hooks: what it is given from outside is relied on as a whole, and what it runs of the user's is
+seen.
 
-`called` is what a call in captured code goes through. Captured functions note what they read themselves. Anything else, of C or of
-a library or without source, is watched while it runs: Python functions of the user's that it calls back read unseen, so the names
-they read outside are relied on; and where it changes an object from outside, the trace ends, for it would be changed once.
+`called` is what a call in captured code goes through. Captured functions note what they read themselves. Anything else,
+of C or of a library or without source, is watched while it runs: Python functions of the user's that it calls back read
+unseen, so the names they read outside are relied on; and where it changes an object from outside, the trace ends, for
+it would be changed once.
 """
 
 import array
@@ -30,11 +32,30 @@ from .foreign import calling
 
 HANDING = (listed, calling, made_by, compared, given_container)  # stand-ins that call what they are given with the same
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
-SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}  # tell nothing of what is in
+# tell nothing of what is in
+SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}
 SHALLOW |= {globals, locals, eval, exec, breakpoint, __import__, sys._getframe}  # or look at the frame that calls them
 FRAMES = ("warnings", "logging", "inspect", "traceback")  # modules whose functions look at it too
-HOLDING = {"append", "insert", "add", "appendleft", "setdefault", "pop", "popleft", "clear", "copy", "keys", "values", "items"}
-PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type, np.ndarray, types.FunctionType, types.ModuleType, slice, range))
+HOLDING = {
+    "append", "insert", "add", "appendleft", "setdefault", "pop", "popleft", "clear", "copy", "keys", "values", "items",
+}
+PLAIN = frozenset(
+    (
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        type(None),
+        type,
+        np.ndarray,
+        types.FunctionType,
+        types.ModuleType,
+        slice,
+        range,
+    )
+)
 FINE = PLAIN - {np.ndarray} | {TracedArray, TracedScalar, *(np.dtype(n).type for n in SHORT)}
 FREE = (types.ModuleType, type(None), str)  # what builtin functions are of that are nobody's
 
@@ -87,7 +108,11 @@ def handed(f, /, *args, **kwargs):
     if trace is None:
         return f(*args, **kwargs)
     real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
-    given = [x for x in (*args, *kwargs.values(), getattr(real, "__self__", None), real) if type(x) not in PLAIN and not isinstance(x, Traced)]
+    given = [
+        x
+        for x in (*args, *kwargs.values(), getattr(real, "__self__", None), real)
+        if type(x) not in PLAIN and not isinstance(x, Traced)
+    ]
     simple = trace.root.outside.is_simple
     given = [x for x in given if not isinstance(x, types.BuiltinFunctionType) and not simple(x) and not is_fixed(x)]
     given += [x for x in args if type(x) is np.ndarray and x.dtype.hasobject]
@@ -104,7 +129,8 @@ def relied(*objects):
 def rely_and_call(given, f, args, kwargs):
     """The call, with all that `given` leads to relied on.
 
-    What fills in what it has put off until then is called once more: what changes nothing then is the same at every call.
+    What fills in what it has put off until then is called once more: what changes nothing then is the same at every
+    call.
     """
     outside = current_trace().root.outside
     reads = outside.rely(*given)
@@ -127,13 +153,17 @@ def rely_and_call(given, f, args, kwargs):
     while type(f) is functools.partial:
         f = f.args[0] if f.func in HANDING else f.func
     name = getattr(f, "__name__", type(f).__name__)
-    text = f"{name}() changes {changed[0].name}, unseen by the tracer; traced, it would do so once, and not at every call"
+    text = (
+        f"{name}() changes {changed[0].name}, unseen by the tracer; traced, it would do so once, and not at every call"
+    )
     raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
 
 
 def kept(x):
     """A function that gives an object the items and attributes back that it has now."""
-    held = list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
+    held = (
+        list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
+    )
     held = x[:] if isinstance(x, bytearray | array.array) else held
     names = getattr(x, "__dict__", None)
     names = dict(names) if type(names) is dict else None

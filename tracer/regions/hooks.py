@@ -64,7 +64,8 @@ QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are take
 
 
 def attribute(owner, key, whole=True):
-    """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is wanted."""
+    """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is
+    wanted."""
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced) and key == "__class__":
         return type_(owner)
@@ -99,7 +100,8 @@ def fallback(get, owner, key):
 
 
 def above(owner, key, whole):
-    """`super().key`: what the classes after one hold under a name, each of which is relied on up to the one that does."""
+    """`super().key`: what the classes after one hold under a name, each of which is relied on up to the one that
+    does."""
     kind, x = owner.__self_class__, owner.__self__
     after = iter(kind.__mro__[kind.__mro__.index(owner.__thisclass__) + 1 :]) if kind is not None else iter(())
     for c in after:
@@ -107,9 +109,18 @@ def above(owner, key, whole):
         found = vars(c).get(key, MISSING)
         if found is MISSING:
             continue
-        if isinstance(found, property) and type(found.fget) is types.FunctionType and is_user(found.fget.__code__) and x is not kind:
+        if (
+            isinstance(found, property)
+            and type(found.fget) is types.FunctionType
+            and is_user(found.fget.__code__)
+            and x is not kind
+        ):
             return call(found.fget)(x)
-        return getattr(owner, key) if hasattr(type(found), "__get__") else current_trace().root.outside.attribute(c, key, whole)
+        return (
+            getattr(owner, key)
+            if hasattr(type(found), "__get__")
+            else current_trace().root.outside.attribute(c, key, whole)
+        )
     return getattr(owner, key)
 
 
@@ -156,7 +167,9 @@ def item_of(owner, key):
 
 def _known(key):
     parts = key if isinstance(key, tuple) else (key,)
-    return all(not isinstance(p, Traced) or p.known() is not None for p in parts) and not any(isinstance(p, slice) and traced_key(p) for p in parts)
+    return all(not isinstance(p, Traced) or p.known() is not None for p in parts) and not any(
+        isinstance(p, slice) and traced_key(p) for p in parts
+    )
 
 
 def _method(kind, name):
@@ -181,7 +194,11 @@ def set_item(value, owner, key):
     if kind is np.ndarray and id(owner) in outside.paths:
         outside.array(owner)[key] = value
         return
-    if kind is dict and (instance := outside.instance_of(owner)) is not None and not hasattr(of_class(type(instance), key), "__set__"):
+    if (
+        kind is dict
+        and (instance := outside.instance_of(owner)) is not None
+        and not hasattr(of_class(type(instance), key), "__set__")
+    ):
         store_attribute(instance, key, value)
         return
     if id(owner) in outside.containers:
@@ -191,9 +208,11 @@ def set_item(value, owner, key):
         if is_traced(value) or traced_key(key) and not _known(key) or state.inside():
             raise CannotRoll(
                 message(
-                    f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that the trace does not own",
+                    f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that "
+                    "the trace does not own",
                     locate(),
-                    "Pass the array as an argument, make it with np.zeros or np.empty inside the function, or work on a copy: a = a.copy().",
+                    "Pass the array as an argument, make it with np.zeros or np.empty inside the function, or work on "
+                    "a copy: a = a.copy().",
                 )
             )
         owner[key] = value
@@ -208,7 +227,8 @@ def set_item(value, owner, key):
 
 
 def set_attribute(value, owner, key):
-    """`owner.key = value`; a property's setter and the class's `__setattr__` are the user's functions like any other."""
+    """`owner.key = value`; a property's setter and the class's `__setattr__` are the user's functions like any
+    other."""
     kind = type(owner)
     if current_trace() is None:
         setattr(owner, key, value)
@@ -350,7 +370,9 @@ def asserted(test, *text):
     known = decided(test)
     if known is not None:
         return known
-    current_trace().check(truth(test).value, AssertionError, str(text[0]) if text else message("an assertion failed", locate()))
+    current_trace().check(
+        truth(test).value, AssertionError, str(text[0]) if text else message("an assertion failed", locate())
+    )
     return True
 
 
@@ -369,7 +391,9 @@ def choice(test, *parts):
     return choose(asked(test), *parts)
 
 
-state.TRANSPARENT |= {f.__code__ for f in (outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute)}
+state.TRANSPARENT |= {f.__code__ for f in (
+    outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute,
+)}
 state.TRANSPARENT |= {f.__code__ for f in (put, remove, fallback, above)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
@@ -377,8 +401,10 @@ alternatives.register()
 _stand_ins = (listed, percent, each, *HOOKS.values(), *(getattr(f, "__wrapped__", f) for f in REPLACED.values()))
 state.TRANSPARENT |= {f.__code__ for f in _stand_ins if type(f) is types.FunctionType}
 NAMESPACE = types.SimpleNamespace(
-    call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice, set_item=set_item,
-    set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute, both=both,
+    call=called, outer=outer, attribute=attribute, attribute_of=attribute_of, item=item, item_of=item_of, slice=slice,
+    set_item=set_item,
+    set_attribute=set_attribute, put=put, remove=remove, delete_item=delete_item, delete_attribute=delete_attribute,
+    both=both,
     either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,
     asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, owns=owns,
     text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,

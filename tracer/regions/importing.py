@@ -1,7 +1,7 @@
 """Import statements in a traced function: what they find is relied on, as what a name of a global is.
 
-An import is a look into `sys.modules`. The module found there is compared at every call; where there is none, the statement is
-tried again, which costs what it costs in Python.
+An import is a look into `sys.modules`. The module found there is compared at every call; where there is none, the
+statement is tried again, which costs what it costs in Python.
 """
 
 import builtins

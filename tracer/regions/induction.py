@@ -1,4 +1,5 @@
-"""What the Python ints that a loop carries can be: guessed before a pass, shown by it to hold, so that they need no check.
+"""What the Python ints that a loop carries can be: guessed before a pass, shown by it to hold, so that they need no
+check.
 
 A guess holds if a trip that starts within it ends within it. What a trip adds, times the trips there can
 be, is such a bound; so is what the trip gives whatever it starts from, like a remainder.

@@ -1,7 +1,7 @@
 """`isinstance` and `issubclass` in traced code: a class may change its bases, and a metaclass may answer what it likes.
 
-A check that the user has written is traced like any function. All others are asked again at every call, where a class of the
-user's is in question: of the object itself if it was there before, else of its class.
+A check that the user has written is traced like any function. All others are asked again at every call, where a class
+of the user's is in question: of the object itself if it was there before, else of its class.
 """
 
 import types
@@ -34,7 +34,12 @@ class Answer(Read):
 
 def rely_on_answer(function, *args):
     """Rely on an answer, which is given."""
-    made = Answer(function, args, f"{function.__name__}({', '.join(getattr(x, '__name__', type(x).__name__) for x in args)})", locate())
+    made = Answer(
+        function,
+        args,
+        f"{function.__name__}({', '.join(getattr(x, '__name__', type(x).__name__) for x in args)})",
+        locate(),
+    )
     current_trace().root.outside.reads.setdefault(made.place, made)
 
 

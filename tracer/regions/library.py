@@ -1,6 +1,8 @@
-"""NumPy's functions and classes that ask no protocol: those with a meaning on traced values get it here, the others say what to write.
+"""NumPy's functions and classes that ask no protocol: those with a meaning on traced values get it here, the others say
+what to write.
 
-`np.polynomial` and `np.emath` are Python functions of NumPy's: on traced values they are traced through, as the user's are.
+`np.polynomial` and `np.emath` are Python functions of NumPy's: on traced values they are traced through, as the user's
+are.
 """
 
 import copy
@@ -20,7 +22,8 @@ from .convert import convert
 from .foreign import ADVICE, hooked
 
 HOME = os.path.dirname(np.__file__)
-OWN = (os.path.join(HOME, "polynomial") + os.sep, os.path.join(HOME, "lib", "_scimath_impl.py"))  # files that are traced through
+# files that are traced through
+OWN = (os.path.join(HOME, "polynomial") + os.sep, os.path.join(HOME, "lib", "_scimath_impl.py"))
 
 
 def traced_through(code):
@@ -99,7 +102,9 @@ def require(a, dtype=None, requirements=None, *, like=None):
 def asarray_chkfinite(a, dtype=None, order=None):
     a = call_function(np.asarray, (a,), {"dtype": dtype, "order": order})
     if a.dtype.kind in "fc":
-        current_trace().check(np.all(np.isfinite(a)).value, ValueError, message("array must not contain infs or NaNs", locate()))
+        current_trace().check(
+            np.all(np.isfinite(a)).value, ValueError, message("array must not contain infs or NaNs", locate())
+        )
     return a
 
 
@@ -107,15 +112,31 @@ def asarray_chkfinite(a, dtype=None, order=None):
 
 MATRIX = "Use arrays: a @ b is their product, np.block joins them."
 MASKED = "Keep the mask beside the array: x.mean(where=~mask), np.where(mask, fill, x)."
-MASKS = [f for f in map(np.ma.__dict__.get, np.ma.__all__) if isinstance(f, type | types.FunctionType) and f.__module__.startswith("numpy.ma")]
-SERIES = [np.polynomial.Polynomial, np.polynomial.Chebyshev, np.polynomial.Legendre, np.polynomial.Laguerre, np.polynomial.Hermite]
-CHECKS = [np.format_float_positional, np.format_float_scientific, np.testing.assert_allclose, np.testing.assert_array_equal]
+MASKS = [
+    f
+    for f in map(np.ma.__dict__.get, np.ma.__all__)
+    if isinstance(f, type | types.FunctionType) and f.__module__.startswith("numpy.ma")
+]
+SERIES = [
+    np.polynomial.Polynomial, np.polynomial.Chebyshev, np.polynomial.Legendre, np.polynomial.Laguerre,
+    np.polynomial.Hermite,
+]
+CHECKS = [
+    np.format_float_positional,
+    np.format_float_scientific,
+    np.testing.assert_allclose,
+    np.testing.assert_array_equal,
+]
 STEPS = "Write `for v in x.flat`, `for i, v in np.ndenumerate(x)`, or `for i in np.ndindex(x.shape)`."
 # functions and classes, what they make, what to write instead
 ABSENT = [
     ((np.matrix, np.asmatrix, np.bmat), "matrices, whose operators mean other things", MATRIX),
     (MASKS, "masked arrays", MASKED),
-    ((np.rec.fromarrays, np.rec.array, np.rec.fromrecords), "records", "Keep the fields as arrays, in a dict or a tuple."),
+    (
+        (np.rec.fromarrays, np.rec.array, np.rec.fromrecords),
+        "records",
+        "Keep the fields as arrays, in a dict or a tuple.",
+    ),
     ((np.nditer, np.nested_iters), "iterators over memory", STEPS),
     ((np.longdouble, np.clongdouble), "extended precision, which no compiled program has", "Use np.float64."),
     ((np.timedelta64,), "dates", "Convert them to numbers."),
@@ -123,14 +144,20 @@ ABSENT = [
     ((np.poly1d,), "an object of coefficients", "np.polyval(p, x), np.polymul(p, q) take them as arrays."),
     (SERIES, "an object of coefficients", "np.polynomial.polynomial.polyval(x, c) and its like take them as arrays."),
     ((np.object_,), "Python objects", "Keep the number."),
-    ((np.lib.stride_tricks.as_strided,), "windows of memory without bounds", "np.lib.stride_tricks.sliding_window_view(x, shape) has windows."),
+    (
+        (np.lib.stride_tricks.as_strided,),
+        "windows of memory without bounds",
+        "np.lib.stride_tricks.sliding_window_view(x, shape) has windows.",
+    ),
     ((np.lib.array_utils.byte_bounds, np.ctypeslib.as_ctypes), "addresses", "A traced array has none."),
     (CHECKS, "something of the numbers themselves", "Do it outside the compiled function."),
 ]
 
 
 def absent(real, what, instead):
-    home = real.__module__.replace("numpy", "np", 1).replace("np.ma.core", "np.ma").replace("_impl", "").replace("._", ".")
+    home = (
+        real.__module__.replace("numpy", "np", 1).replace("np.ma.core", "np.ma").replace("_impl", "").replace("._", ".")
+    )
     name = f"{home}.{real.__name__}"
 
     def stand_in(*args, **kwargs):
@@ -147,7 +174,9 @@ REPLACED |= {f: absent(f, f"makes {what}", instead) for functions, what, instead
 @replaces(np.datetime64)
 def datetime64(*args, **kwargs):
     if args and args[0] in ("now", "today"):
-        text = f"np.datetime64({args[0]!r}) gives another answer each time; traced, it would be asked once for all calls"
+        text = (
+            f"np.datetime64({args[0]!r}) gives another answer each time; traced, it would be asked once for all calls"
+        )
         raise UnsupportedError(message(text, locate(), ADVICE))
     return DATES(*args, **kwargs)
 
@@ -166,5 +195,7 @@ def called(f):
     """What is called in place of an object of NumPy's that is a function: None for all others."""
     kind = type(f)
     if kind is np.vectorize:
-        return lambda *args, **kwargs: (HANDLERS[kind](f) if is_traced([*args, *kwargs.values()]) else with_hooks(f))(*args, **kwargs)
+        return lambda *args, **kwargs: (HANDLERS[kind](f) if is_traced([*args, *kwargs.values()]) else with_hooks(f))(
+            *args, **kwargs
+        )
     return absent(f, "makes masked arrays", MASKED) if kind.__module__ == "numpy.ma.core" else None

@@ -1,4 +1,5 @@
-"""A loop of a function without source, captured: one trip is a run of the function's own bytecode from the loop's head to its end.
+"""A loop of a function without source, captured: one trip is a run of the function's own bytecode from the loop's head
+to its end.
 
 The iterator that `for` asks for its first item runs the whole loop, through the same `For` as loops with
 source, on the variables of the frame that asks; then it writes them back and says that the loop is over.
@@ -22,7 +23,8 @@ from . import series
 from .loops import For
 
 VERSION = sys.version_info[:2]
-PAST = {(3, 11): 0, (3, 12): 2, (3, 13): 4, (3, 14): 4}.get(VERSION, 0)  # from where FOR_ITER jumps to where the loop is over
+# from where FOR_ITER jumps to where the loop is over
+PAST = {(3, 11): 0, (3, 12): 2, (3, 13): 4, (3, 14): 4}.get(VERSION, 0)
 ENDS = {"RETURN_VALUE", "RETURN_CONST"}
 STOPS = ENDS | {"RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 LEAVES = ("DELETE_FAST", "DELETE_DEREF", "YIELD_VALUE", "SEND", "LOAD_LOCALS", *ENDS)
@@ -46,7 +48,8 @@ def code_units(name, arg=0):
 
 
 class LoopFrame:
-    """One `for` in a code object: where its FOR_ITER is, the depth of the stack under its iterator, and what a trip may bind."""
+    """One `for` in a code object: where its FOR_ITER is, the depth of the stack under its iterator, and what a trip may
+    bind."""
 
     def __init__(self, code, start, over, depth, names, shared):
         self.code, self.start, self.over, self.depth = code, start, over, depth
@@ -63,7 +66,9 @@ class LoopFrame:
         none, enter, leave = range(len(consts) - 3, len(consts))
         lead = [*code_units("COPY_FREE_VARS", len(code.co_freevars))] if code.co_freevars else []
         lead += code_units("RESUME") + code_units("LOAD_CONST", none) * self.depth
-        lead += code_units("LOAD_CONST", enter) + code_units("UNARY_NEGATIVE") + code_units("JUMP_FORWARD", self.start // 2)
+        lead += (
+            code_units("LOAD_CONST", enter) + code_units("UNARY_NEGATIVE") + code_units("JUMP_FORWARD", self.start // 2)
+        )
         text = bytearray(code.co_code)
         end = bytes(code_units("LOAD_CONST", leave) + code_units("UNARY_NEGATIVE") + code_units("RETURN_VALUE"))
         text[self.over : self.over + len(end)] = end
@@ -71,8 +76,10 @@ class LoopFrame:
         table = b"".join(bytes([0x80 | 15 << 3 | min(8, units - k) - 1]) for k in range(0, units, 8))
         inside = [(a + units, b + units, c + units, d, last) for a, b, c, d, last in handlers(code) if d > self.depth]
         made = code.replace(
-            co_code=bytes(lead) + bytes(text), co_consts=consts, co_argcount=0, co_posonlyargcount=0, co_kwonlyargcount=0,
-            co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS), co_linetable=table + code.co_linetable,
+            co_code=bytes(lead) + bytes(text), co_consts=consts, co_argcount=0, co_posonlyargcount=0,
+            co_kwonlyargcount=0,
+            co_flags=code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
+            co_linetable=table + code.co_linetable,
             co_exceptiontable=encoded_table(inside), co_qualname=code.co_qualname.removesuffix(PART) + PART,
         )  # fmt: skip
         ITERATED[made] = ITERATED[code]
@@ -96,7 +103,8 @@ ENTER, LEAVE = Enter(), Leave()
 
 
 class Trip:
-    """The iterator of one trip: gives one item; asked for another, the trip is over. variables: before it, then after it."""
+    """The iterator of one trip: gives one item; asked for another, the trip is over. variables: before it, then after
+    it."""
 
     def __init__(self, item, variables):
         self.items, self.variables, self.fell = [item], variables, False
@@ -115,7 +123,8 @@ class Trip:
 
 
 class Frames:
-    """The iterator of a captured loop; an ordinary one where nothing is traced or the loop is not in a form to capture."""
+    """The iterator of a captured loop; an ordinary one where nothing is traced or the loop is not in a form to
+    capture."""
 
     def __init__(self, items, loop):
         self.items, self.loop, self.plain = items, loop, None
@@ -147,8 +156,12 @@ class Variables:
     def __init__(self, frame, names, loop):
         self.loop, self.space = loop, frame.f_globals
         code, values = loop.code, frame.f_locals
-        cells = {name: types.CellType(values[name]) if name in values else types.CellType() for name in code.co_varnames}
-        self.named = {name: Slot("cell", cell, "", name) for name, cell in (*cells.items(), *zip(code.co_freevars, loop.held))}
+        cells = {
+            name: types.CellType(values[name]) if name in values else types.CellType() for name in code.co_varnames
+        }
+        self.named = {
+            name: Slot("cell", cell, "", name) for name, cell in (*cells.items(), *zip(code.co_freevars, loop.held))
+        }
         self.own = list(cells)
         self.changed = [name for name in cells if name in names]
         write(frame, dict.fromkeys(self.changed, UNBOUND))  # nobody but the cells holds what the loop changes
@@ -198,7 +211,8 @@ def write(frame, values):
 
 
 def loop_after(frame, here=False):
-    """The Loop whose iterator is being made in a frame; None where that is not so, or the loop is not in a form to capture.
+    """The Loop whose iterator is being made in a frame; None where that is not so, or the loop is not in a form to
+    capture.
 
     here: the frame is at GET_ITER itself, and not at the call just before it.
     """
@@ -228,7 +242,10 @@ def _loop(code, found, order, place):
     if body is None:
         return None
     inside = [found[o] for o in body]
-    if any(i.opname in LEAVES or over <= i.offset < over + 10 or i.opname in PUTS and under(i, body[i.offset]) <= depth for i in inside):
+    if any(
+        i.opname in LEAVES or over <= i.offset < over + 10 or i.opname in PUTS and under(i, body[i.offset]) <= depth
+        for i in inside
+    ):
         return None
     bound = {n for i in inside if "STORE_FAST" in i.opname or i.opname == "STORE_DEREF" for n in stored_names(i)}
     shared = {i.argval for i in inside if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
@@ -260,7 +277,9 @@ def reach(code, found, order, start, depth, over=None):
             return None
         depths[at] = depth
         arg = i.arg if i.opcode >= dis.HAVE_ARGUMENT else None
-        todo += [(target * 2, kept + lasti + 1) for a, b, target, kept, lasti in table if a <= at // 2 < b and kept >= base]
+        todo += [
+            (target * 2, kept + lasti + 1) for a, b, target, kept, lasti in table if a <= at // 2 < b and kept >= base
+        ]
         if i.opname == "FOR_ITER":
             if at != start or over is None:
                 todo.append((i.argval + PAST, depth - 1))
@@ -272,7 +291,8 @@ def reach(code, found, order, start, depth, over=None):
 
 
 def handlers(code):
-    """The exception table: (first unit, unit after the last, handler, depth of the stack, whether the place is pushed)."""
+    """The exception table: (first unit, unit after the last, handler, depth of the stack, whether the place is
+    pushed)."""
     data, out = iter(code.co_exceptiontable), []
 
     def number():

@@ -81,7 +81,8 @@ class LoopCapture:
         self.held = watched(named)
 
     def ended(self, code, onward):
-        """(whether all is done, how it ended) after a trip that ended with `code`; where data decides, both ways are captured."""
+        """(whether all is done, how it ended) after a trip that ended with `code`; where data decides, both ways are
+        captured."""
         if code is None or not code.may - {FALLS, CONTINUES}:
             return False, None
         if not code.open:
@@ -152,7 +153,9 @@ def left(code):
     gone = frozenset(status.get(m, m) for m in may)
     if len(gone) == 1:
         return Completion(*gone, gone, code.value)
-    return Completion(pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value)
+    return Completion(
+        pick(code.status == BREAKS, LEFT, code.status) if BREAKS in may else code.status, gone, code.value
+    )
 
 
 class For(LoopCapture):
@@ -220,7 +223,11 @@ class For(LoopCapture):
             if stride == 1 or code is not None and not code.may & {FALLS, CONTINUES}:
                 return code
             second = lambda: self.trip(k + (first + 1))
-            return second() if code is None or not code.may - {FALLS, CONTINUES} else self.fork(code, second, leaving(code))
+            return (
+                second()
+                if code is None or not code.may - {FALLS, CONTINUES}
+                else self.fork(code, second, leaving(code))
+            )
 
         return Roll(self, turn, turns=turns, limit=limit).emit()
 
@@ -231,7 +238,10 @@ class For(LoopCapture):
         outer, root.copies = root.copies, root.copies * (self.count - k)
         try:
             if root.copies > FEW:
-                raise CannotRoll(f"this loop of {self.count} trips, in a loop whose trips are written out, cannot be captured: {reason}")
+                raise CannotRoll(
+                    f"this loop of {self.count} trips, in a loop whose trips are written out, cannot be captured: "
+                    f"{reason}"
+                )
             self.told(f"{self.count - k} trips are written out one by one", reason)
             return self.trips(k)
         finally:

@@ -68,7 +68,9 @@ def described(x):
 
 def type_of(s):
     """The IR type of a spec that has one."""
-    return Tensor(s[1], s[2]) if s[0] in ("array", "mask") else Tensor((), WEAK_DTYPES[s[1]] if s[0] == "weak" else s[1])
+    return (
+        Tensor(s[1], s[2]) if s[0] in ("array", "mask") else Tensor((), WEAK_DTYPES[s[1]] if s[0] == "weak" else s[1])
+    )
 
 
 def equal(x, y):
@@ -78,7 +80,12 @@ def equal(x, y):
     if type(x) is not type(y):
         return False
     if type(x) is TracedArray:
-        return x.storage is y.storage and x.type is y.type and len(x.chain) == len(y.chain) and all(a is b for a, b in zip(x.chain, y.chain))
+        return (
+            x.storage is y.storage
+            and x.type is y.type
+            and len(x.chain) == len(y.chain)
+            and all(a is b for a, b in zip(x.chain, y.chain))
+        )
     if isinstance(x, TracedScalar):
         return x._value is y._value and x.weak is y.weak and getattr(x, "tag", None) is getattr(y, "tag", None)
     if isinstance(x, (*PYTHON_NUMBERS, str, bytes)):
@@ -111,7 +118,8 @@ def join(a, b, x=None, y=None):
 
 
 def holding(sides):
-    """The dtype that holds numbers of several specs without loss, or None. An int among floats is checked by whoever makes it one."""
+    """The dtype that holds numbers of several specs without loss, or None. An int among floats is checked by whoever
+    makes it one."""
     given = [s[-1] for s, _ in sides if s[0] != "weak"]
     dtype = functools.reduce(np.promote_types, given) if given else None
     for s, x in sides:
@@ -129,7 +137,11 @@ def holding(sides):
 
 def exact(dtype, wide):
     """Whether all numbers of a dtype are numbers of another."""
-    return dtype == wide or np.can_cast(dtype, wide, "safe") and not (dtype.kind in "iu" and dtype.itemsize == 8 and wide.kind in "fc")
+    return (
+        dtype == wide
+        or np.can_cast(dtype, wide, "safe")
+        and not (dtype.kind in "iu" and dtype.itemsize == 8 and wide.kind in "fc")
+    )
 
 
 def fits(kind, dtype, number):
@@ -144,7 +156,8 @@ def fits(kind, dtype, number):
 
 
 def int_beyond_float(x, s, edge=WHOLE):
-    """Whether a leaf is a Python int that a float may not hold, as which the program carries it: what has to be checked."""
+    """Whether a leaf is a Python int that a float may not hold, as which the program carries it: what has to be
+    checked."""
     if s[0] != "mixed" or s[2].kind not in "fc" or spec(x) != ("weak", int) or type(x) is int:
         return False
     known = interval(x._value)
@@ -200,7 +213,13 @@ def operand(x, s):
 
 def made(value, s):
     """The traced object of spec `s` around a value."""
-    return fresh(value) if s[0] == "array" else Mask(value) if s[0] == "mask" else TracedScalar(value, s[1] if s[0] == "weak" else None)
+    return (
+        fresh(value)
+        if s[0] == "array"
+        else Mask(value)
+        if s[0] == "mask"
+        else TracedScalar(value, s[1] if s[0] == "weak" else None)
+    )
 
 
 def absent(s):
@@ -215,12 +234,16 @@ def pick(test, x, y):
         known = decide(test) if isinstance(test, TracedScalar) else test
         if known is not None:
             return x if known else y
-        raise UnsupportedError(message(f"data chooses between {spelled(spec(x))} and {spelled(spec(y))}, which are no one type", locate()))
+        raise UnsupportedError(
+            message(f"data chooses between {spelled(spec(x))} and {spelled(spec(y))}, which are no one type", locate())
+        )
     if not isinstance(test, TracedScalar):
         return x if test else y
     if both[0] != "mixed":
         return made(select(test.value, operand(x, both), operand(y, both)), both)
     for side, holds in ((x, test.value), (y, OPS["not"](test.value))):
         if int_beyond_float(side, both):
-            current_trace().check(OPS["or"](OPS["not"](holds), whole(side)), IntegerOverflow, message(TOO_LARGE, locate()))
+            current_trace().check(
+                OPS["or"](OPS["not"](holds), whole(side)), IntegerOverflow, message(TOO_LARGE, locate())
+            )
     return mixed(select(test.value, widened(x, both), widened(y, both)), select(test.value, tag_of(x), tag_of(y)), both)

@@ -1,7 +1,9 @@
-"""Objects in syntax: `if b`, `for x in b`, `*b`, `p, q = b`, `x in b`, `b[k]`. Their special methods get hooks; what has none is relied on.
+"""Objects in syntax: `if b`, `for x in b`, `*b`, `p, q = b`, `x in b`, `b[k]`. Their special methods get hooks; what
+has none is relied on.
 
-Python asks such objects from C, where no hook is. So the rewritten code asks here first. An object of a class of the user's answers by
-its own method, which is captured; of any other from outside, all that it holds is relied on (`handed`).
+Python asks such objects from C, where no hook is. So the rewritten code asks here first. An object of a class of the
+user's answers by its own method, which is captured; of any other from outside, all that it holds is relied on
+(`handed`).
 """
 
 import builtins
@@ -28,13 +30,35 @@ from .handed import called as plainly
 from .handed import handed, relied
 from .special import looked_up
 
-QUICK = frozenset((bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.bool_, TracedArray, TracedScalar, range))
+QUICK = frozenset(
+    (
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        tuple,
+        list,
+        dict,
+        set,
+        type(None),
+        np.ndarray,
+        np.bool_,
+        TracedArray,
+        TracedScalar,
+        range,
+    )
+)
 FIRST = {  # functions of C that ask their first argument for an answer
-    len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", abs: "__abs__", round: "__round__", hash: "__hash__",
-    reversed: "__reversed__", bytes: "__bytes__", divmod: "__divmod__", operator.index: "__index__", operator.length_hint: "__length_hint__",
+    len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", abs: "__abs__", round: "__round__",
+    hash: "__hash__",
+    reversed: "__reversed__", bytes: "__bytes__", divmod: "__divmod__", operator.index: "__index__",
+    operator.length_hint: "__length_hint__",
     math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__",
 }  # fmt: skip
-ITERATING = {list, tuple, set, frozenset, sum, sorted, any, all, enumerate, zip, iter}  # and nothing else, where that is what they are given
+# and nothing else, where that is what they are given
+ITERATING = {list, tuple, set, frozenset, sum, sorted, any, all, enumerate, zip, iter}
 LONE = {min, max}  # likewise, given one argument
 
 
@@ -171,7 +195,9 @@ ASKING = (type, types.BuiltinFunctionType)
 
 
 for _real in (map, filter, functools.reduce):
-    REPLACED[_real] = functools.partial(lambda real, stand_in, f, *rest: stand_in(f, *map(iterated, rest)), _real, REPLACED[_real])
+    REPLACED[_real] = functools.partial(
+        lambda real, stand_in, f, *rest: stand_in(f, *map(iterated, rest)), _real, REPLACED[_real]
+    )
 
 
 def answered(f, name, /, *args, **kwargs):
@@ -221,5 +247,10 @@ def refuse_store(owner, what):
     """Stores into objects from outside that no trace can make again at every call."""
     trace = current_trace()
     if trace is not None and trace.root.outside.knows(owner) and not is_fixed(owner):
-        text = f"{what} of {trace.root.outside.called(owner)}, a {type(owner).__name__} from outside, which would happen once, and not at every call"
-        raise UnsupportedError(message(text, locate(), "Use a list, a dict, an array or an object with attributes; or do it outside."))
+        text = (
+            f"{what} of {trace.root.outside.called(owner)}, a {type(owner).__name__} from outside, which would happen "
+            "once, and not at every call"
+        )
+        raise UnsupportedError(
+            message(text, locate(), "Use a list, a dict, an array or an object with attributes; or do it outside.")
+        )

@@ -1,4 +1,5 @@
-"""Operators: `a + b` is the operator itself, but the methods behind it, where a class of the user's has them, get hooks."""
+"""Operators: `a + b` is the operator itself, but the methods behind it, where a class of the user's has them, get
+hooks."""
 
 import contextlib
 import dis
@@ -29,8 +30,27 @@ from .sequences import contains
 from .special import looked_up
 
 SIMPLE = frozenset((str, bytes, range, np.ndarray, TracedArray, dict, set))  # whose members are compared by nobody else
-OWN = frozenset((int, float, complex, bool, str, bytes, tuple, list, dict, set, type(None), np.ndarray, np.float64, TracedArray, TracedScalar))
-REFUSALS = (ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError)  # about the tracing, not about the program
+OWN = frozenset(
+    (
+        int,
+        float,
+        complex,
+        bool,
+        str,
+        bytes,
+        tuple,
+        list,
+        dict,
+        set,
+        type(None),
+        np.ndarray,
+        np.float64,
+        TracedArray,
+        TracedScalar,
+    )
+)
+# about the tracing, not about the program
+REFUSALS = (ConcretizationError, DerivativeError, IntegerOverflow, LeakError, UnsupportedError)
 HOOKS = {}  # name of the operator in the syntax tree, "I" before it where it works in place -> what stands in for it
 
 
@@ -71,10 +91,13 @@ def at_once(plain, a, b):
 
 
 def yields(kind, other):
-    """Whether a value of a type leaves an operator to an object of a class of the user's: numbers and lists do, arrays where they are told."""
+    """Whether a value of a type leaves an operator to an object of a class of the user's: numbers and lists do, arrays
+    where they are told."""
     if is_builtin(kind) or kind is TracedScalar:
         return True
-    return kind is TracedArray and (getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0)
+    return kind is TracedArray and (
+        getattr(other, "__array_ufunc__", 0) is None or getattr(other, "__array_priority__", 0) > 0
+    )
 
 
 def is_same(x, y):
@@ -131,18 +154,28 @@ def missing(a, b):
 
 
 for _node, _name in {
-    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow", "MatMult": "matmul",
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
+    "MatMult": "matmul",
     "LShift": "lshift", "RShift": "rshift", "BitAnd": "and", "BitOr": "or", "BitXor": "xor",
 }.items():  # fmt: skip
     HOOKS[_node] = binary(getattr(operator, f"__{_name}__"), f"__{_name}__", f"__r{_name}__")
     HOOKS[f"I{_node}"] = inplace(getattr(operator, f"__i{_name}__"), f"__i{_name}__", HOOKS[_node])
-for _node, _pair in {"Lt": "lt gt", "LtE": "le ge", "Gt": "gt lt", "GtE": "ge le", "Eq": "eq eq", "NotEq": "ne ne"}.items():
+for _node, _pair in {
+    "Lt": "lt gt",
+    "LtE": "le ge",
+    "Gt": "gt lt",
+    "GtE": "ge le",
+    "Eq": "eq eq",
+    "NotEq": "ne ne",
+}.items():
     _name, _mirror = _pair.split()
     HOOKS[_node] = binary(getattr(operator, _name), f"__{_name}__", f"__{_mirror}__")
 for _node, _name in (("USub", "neg"), ("UAdd", "pos"), ("Invert", "invert")):
     HOOKS[_node] = unary(getattr(operator, _name), f"__{_name}__")
 for _name in ("Mod", "IMod"):  # of strings it is formatting
-    HOOKS[_name] = functools.partial(lambda numbers, a, b: handed(percent, a, b) if type(a) is str else numbers(a, b), HOOKS[_name])
+    HOOKS[_name] = functools.partial(
+        lambda numbers, a, b: handed(percent, a, b) if type(a) is str else numbers(a, b), HOOKS[_name]
+    )
 HOOKS |= {"In": contained, "NotIn": missing, "Is": is_same, "IsNot": is_other}
 
 
@@ -183,20 +216,30 @@ class Manager:
         return False if isinstance(error, REFUSALS) else left
 
 
-PLAINLY = {"COPY_FREE_VARS", "RETURN_GENERATOR", "POP_TOP", "RESUME", "LOAD_FAST", "LOAD_CONST", "STORE_FAST", "YIELD_VALUE", "RETURN_VALUE", "NOP"}
-PLAINLY |= {"RETURN_CONST", "BUILD_TUPLE", "RERAISE", "PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "CALL_INTRINSIC_1", "LOAD_FAST_LOAD_FAST", "CACHE"}
+PLAINLY = {
+    "COPY_FREE_VARS", "RETURN_GENERATOR", "POP_TOP", "RESUME", "LOAD_FAST", "LOAD_CONST", "STORE_FAST", "YIELD_VALUE",
+    "RETURN_VALUE", "NOP",
+}
+PLAINLY |= {
+    "RETURN_CONST", "BUILD_TUPLE", "RERAISE", "PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "CALL_INTRINSIC_1",
+    "LOAD_FAST_LOAD_FAST", "CACHE",
+}
 PLAINLY |= {"LOAD_FAST_BORROW", "NOT_TAKEN", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "LOAD_SMALL_INT"}
 
 
 def refuse_generator(real):
-    """Refuse a `with` over a generator of the user's, whose body has no hooks, unless that only reads and yields, or reaches the trace alone."""
+    """Refuse a `with` over a generator of the user's, whose body has no hooks, unless that only reads and yields, or
+    reaches the trace alone."""
     code = getattr(getattr(real, "gen", None), "gi_code", None)
     if type(real) is not GENERATOR or code is None or not is_user(code):
         return
     does, given = {i.opname for i in dis.get_instructions(code)}, real.gen.gi_frame.f_locals.values()
     if does <= PLAINLY | NAMING or not does & (NAMING | BEYOND) and all(map(of_trace, given)):
         return
-    text = f"the body of {code.co_name}, a @contextmanager, is a generator, which is not captured: traced, it would run once, and not at every call"
+    text = (
+        f"the body of {code.co_name}, a @contextmanager, is a generator, which is not captured: traced, it would run "
+        "once, and not at every call"
+    )
     hint = "Put the `with` around the call of the compiled function, or write a class with __enter__ and __exit__."
     raise UnsupportedError(message(text, locate(), hint))
 
@@ -219,11 +262,16 @@ def manager(real):
     kind = type(real)
     if current_trace() is not None:
         refuse_generator(real)
-    return Manager(real) if current_trace() is not None and hasattr(kind, "__enter__") and hasattr(kind, "__exit__") else real
+    return (
+        Manager(real)
+        if current_trace() is not None and hasattr(kind, "__enter__") and hasattr(kind, "__exit__")
+        else real
+    )
 
 
 class trying:
-    """A `try` whose handlers, `types()`, end what they catch: an exception that only the running program meets does not come to them."""
+    """A `try` whose handlers, `types()`, end what they catch: an exception that only the running program meets does not
+    come to them."""
 
     __slots__ = ("types", "root")
 

@@ -67,12 +67,17 @@ class Merger:
             return lambda out: bad
         (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
         if tree != other:
-            return self.unmerged(name, f"is {merge.described(x)} on one side and {merge.described(y)} on the other side of the choice")
+            return self.unmerged(
+                name, f"is {merge.described(x)} on one side and {merge.described(y)} on the other side of the choice"
+            )
         plans = []
         for p, q in zip(xs, ys):
             plan = self.leaf(p, q, name)
             if plan is None:
-                return self.unmerged(name, f"is {merge.described(p)} on one side and {merge.described(q)} on the other side of the choice")
+                return self.unmerged(
+                    name,
+                    f"is {merge.described(p)} on one side and {merge.described(q)} on the other side of the choice",
+                )
             plans.append(plan)
         return self.built(tree, plans, x, y, name)
 
@@ -99,7 +104,10 @@ class Merger:
 
         def plan(out):
             if any(m in self.torn for m in mine):
-                return Poison(f"{name} is a {type(kept).__name__} that other places may hold on one side of the choice at {self.where}")
+                return Poison(
+                    f"{name} is a {type(kept).__name__} that other places may hold on one side of the choice at "
+                    f"{self.where}"
+                )
             if not cache:
                 cache.append(pytree.unflatten(tree, [p(out) for p in plans], order))
             return cache[0]
@@ -139,7 +147,12 @@ class Merger:
         if s[0] == "mixed":
             return self.mixed(x, y, s, name)
         if s[0] == "array":
-            if isinstance(x, TracedArray) and isinstance(y, TracedArray) and x.writeable != y.writeable and not (says_writeable(x) and says_writeable(y)):
+            if (
+                isinstance(x, TracedArray)
+                and isinstance(y, TracedArray)
+                and x.writeable != y.writeable
+                and not (says_writeable(x) and says_writeable(y))
+            ):
                 return None
             return self.array(x, y, name)
         at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
@@ -154,7 +167,11 @@ class Merger:
                 values.append(merge.widened(leaf, s))
                 tags.append(merge.tag_of(leaf))
             if exact is not None:
-                run.check(exact, IntegerOverflow, message(merge.TOO_LARGE, self.where, "Make it a float on both sides: float(n)."))
+                run.check(
+                    exact,
+                    IntegerOverflow,
+                    message(merge.TOO_LARGE, self.where, "Make it a float on both sides: float(n)."),
+                )
         at = self.row(*values, name)
         if not all(isinstance(tag, Lit) for tag in tags):
             tag = self.row(*tags, None)
@@ -172,7 +189,9 @@ class Merger:
     def array(self, x, y, name):
         """A plan for an array: what it is made of is decided in `finish`, when all that share its memory are known."""
         sides = [None if leaf is NOTHING else way.choices(leaf) for way, leaf in zip(self.leaving, (x, y))]
-        key = tuple([None if side is None else tuple([(id(t), id(s), tuple(map(id, c))) for t, s, c in side]) for side in sides])
+        key = tuple(
+            [None if side is None else tuple([(id(t), id(s), tuple(map(id, c))) for t, s, c in side]) for side in sides]
+        )
         for n, side in enumerate(sides):
             for m in [m for _, s, _ in side or () for m in memories(s)]:
                 self.seen.setdefault((n, m), set()).add(key)
@@ -219,7 +238,9 @@ class Merger:
 
         def plan(out):
             fresh = zip(parts, leaves, closed)
-            made = [[(None, new(out[at], [leaf], shut), ())] if p is None else resolved(p, out) for p, leaf, shut in fresh]
+            made = [
+                [(None, new(out[at], [leaf], shut), ())] if p is None else resolved(p, out) for p, leaf, shut in fresh
+            ]
             bring, test, tests = current_trace().bring, self.test, [[t for t, _, _ in side] for side in made]
             for n, side in enumerate(tests):  # each side's own tests, where that side was taken
                 here = bring(test) if n == 0 else OPS["not"](bring(test))
@@ -247,7 +268,9 @@ class Merger:
             both = lambda v: (NOTHING, v) if side else (v, NOTHING)
             at, value = self.value(*both(x.status), None), self.value(*both(x.value), None)
             return lambda out: Completion(at(out), x.may, value(out))
-        if x is y or (x is not None and y is not None and x.may == y.may and not x.open and completion.RETURNS not in x.may):
+        if x is y or (
+            x is not None and y is not None and x.may == y.may and not x.open and completion.RETURNS not in x.may
+        ):
             return lambda out: x
         may = completion.may(x) | completion.may(y)
         returns = [c is not None and completion.RETURNS in c.may for c in (x, y)]
@@ -258,7 +281,9 @@ class Merger:
         def plan(out):
             found = value(out)
             if all(returns) and isinstance(found, Poison):
-                raise UnsupportedError(message(found.reason, self.where, "Return values of one structure, shape and type on all paths."))
+                raise UnsupportedError(
+                    message(found.reason, self.where, "Return values of one structure, shape and type on all paths.")
+                )
             return Completion(at(out), may, found)
 
         return plan

@@ -1,4 +1,5 @@
-"""`print` and text made from traced values: formatted when the program runs, in order, once for each time Python would."""
+"""`print` and text made from traced values: formatted when the program runs, in order, once for each time Python
+would."""
 
 import builtins
 import copy
@@ -29,7 +30,11 @@ class TracedText:
         if current_trace() is None:
             return self.template
         raise UnsupportedError(
-            message("the text of a traced value is needed while tracing, and known only when the program runs", locate(), "Such text can be printed.")
+            message(
+                "the text of a traced value is needed while tracing, and known only when the program runs",
+                locate(),
+                "Such text can be printed.",
+            )
         )
 
     __str__ = __format__ = __len__ = __iter__ = __eq__ = __hash__ = __contains__ = __getitem__ = __bool__ = _fail
@@ -65,7 +70,11 @@ def open_(x):
         return True
     leaves = parts(x)
     for v in leaves:
-        if type(v).__module__ not in LIBRARIES and not isinstance(v, Traced | TracedText | type) and current_trace() is not None:
+        if (
+            type(v).__module__ not in LIBRARIES
+            and not isinstance(v, Traced | TracedText | type)
+            and current_trace() is not None
+        ):
             refuse_object(v)
     return any(isinstance(v, Traced | TracedText) for v in leaves)
 
@@ -82,11 +91,14 @@ def parts(x):
 def refuse_object(x):
     if any(isinstance(v, Traced | TracedText) for v in getattr(x, "__dict__", {}).values()):
         hint = "Print the values themselves, or give the class a __str__ and print str(x)."
-        raise UnsupportedError(message(f"the text of a {type(x).__name__} that holds traced values is asked for", locate(), hint))
+        raise UnsupportedError(
+            message(f"the text of a {type(x).__name__} that holds traced values is asked for", locate(), hint)
+        )
 
 
 def worded(x, methods):
-    """An object of a class of the user's as the text that its own method gives, which has hooks; all others as they are."""
+    """An object of a class of the user's as the text that its own method gives, which has hooks; all others as they
+    are."""
     kind = type(x)
     if current_trace() is None or kind.__module__ in LIBRARIES or isinstance(x, Traced | TracedText | type):
         return x
@@ -104,7 +116,10 @@ def worded(x, methods):
 
 def text(*parts):
     """An f-string: strings, and (value, conversion, format) for each field."""
-    parts = [p if type(p) is str else (worded(p[0], FIELDS.get(p[1], ()) if not p[2] or p[1] != -1 else ()), *p[1:]) for p in parts]
+    parts = [
+        p if type(p) is str else (worded(p[0], FIELDS.get(p[1], ()) if not p[2] or p[1] != -1 else ()), *p[1:])
+        for p in parts
+    ]
     if not any(type(p) is tuple and (open_(p[0]) or open_(p[2])) for p in parts):
         return "".join([p if type(p) is str else field(*p) for p in parts])
     template = "".join(p if type(p) is str else "{…}" if open_(p[0]) else field(*p) for p in parts)
@@ -164,13 +179,18 @@ def joining(sep):
 
     def stand_in(parts):
         parts = list(parts)
-        return TracedText(lambda p: sep.join(p), [parts], sep) if any(isinstance(p, TracedText) for p in parts) else sep.join(parts)
+        return (
+            TracedText(lambda p: sep.join(p), [parts], sep)
+            if any(isinstance(p, TracedText) for p in parts)
+            else sep.join(parts)
+        )
 
     return stand_in
 
 
 class Later:
-    """Values some of which are traced: `operands`, and what is made of all when those are known. A leaf is (where, kind) or a plain object."""
+    """Values some of which are traced: `operands`, and what is made of all when those are known. A leaf is (where,
+    kind) or a plain object."""
 
     def __init__(self, values):
         self.operands = []
@@ -211,8 +231,13 @@ class Print:
         return ()
 
 
-# what a `with` changes while the function is traced, that is no more when the program runs -> the calls that this matters to
-PASSING = {"redirect_stdout": ("print", "write", "writelines"), "redirect_stderr": ("print", "write", "writelines"), "catch_warnings": ("warn",)}
+# what a `with` changes while the function is traced, that is no more when the program runs -> the calls that this
+# matters to
+PASSING = {
+    "redirect_stdout": ("print", "write", "writelines"),
+    "redirect_stderr": ("print", "write", "writelines"),
+    "catch_warnings": ("warn",),
+}
 PASSING |= {"printoptions": ("print", "write")}
 
 
@@ -220,7 +245,10 @@ def refuse_within(trace, name):
     """Refuse a call that the program makes when the `with` around it has ended."""
     around = next((w for w in trace.root.within if name in PASSING[w]), None)
     if around is not None:
-        text = f"{name}() is called by the running program, and the `with {around}(...)` around it holds while it is traced"
+        text = (
+            f"{name}() is called by the running program, and the `with {around}(...)` around it holds while it is "
+            "traced"
+        )
         raise UnsupportedError(message(text, locate(), "Put the `with` around the call of the compiled function."))
 
 

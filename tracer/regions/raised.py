@@ -1,7 +1,8 @@
-"""Exceptions met while a body is traced: those that plain Python would raise there too are what the program raises if it comes there.
+"""Exceptions met while a body is traced: those that plain Python would raise there too are what the program raises if
+it comes there.
 
-What says that tracing cannot go on (`WengertError`) is none of them, and neither is a fault in our own code: an exception that a frame
-of ours did not `raise`, and that no operation on the user's own objects led to.
+What says that tracing cannot go on (`WengertError`) is none of them, and neither is a fault in our own code: an
+exception that a frame of ours did not `raise`, and that no operation on the user's own objects led to.
 """
 
 import dis
@@ -15,7 +16,8 @@ from ..rewriter import completion
 from ..values.storage import current_trace
 from .printing import TracedText
 
-ANSWERS = (ShapeError, IndexError, ValueError, ArithmeticError)  # what Python and NumPy say to numbers and shapes, whoever finds it out
+# what Python and NumPy say to numbers and shapes, whoever finds it out
+ANSWERS = (ShapeError, IndexError, ValueError, ArithmeticError)
 RAISE = dis.opmap["RAISE_VARARGS"]
 
 

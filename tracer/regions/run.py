@@ -53,10 +53,16 @@ class Run:
         self.before = {**trace.region.heap, **before}
         if changed:
             kind = type(changed[0][0]).__name__
-            raise CannotRoll(message(f"a {kind} made outside it is changed, inside a loop or branch that is captured as a whole", locate()))
+            raise CannotRoll(
+                message(
+                    f"a {kind} made outside it is changed, inside a loop or branch that is captured as a whole",
+                    locate(),
+                )
+            )
 
     def close(self):
-        """Let go of all it holds: who else sees an array is found by counting references, and a trace is held by its own equations."""
+        """Let go of all it holds: who else sees an array is found by counting references, and a trace is held by its
+        own equations."""
         self.values = self.heap = self.writes = self.before = None
         self.trace.region.heap, self.trace.region.owned, self.trace.region.saved = {}, {}, {}
 
@@ -117,9 +123,12 @@ class Run:
 
     @property
     def trifling(self):
-        """Whether running it needlessly costs and changes nothing: a few equations on scalars, without checks or regions."""
+        """Whether running it needlessly costs and changes nothing: a few equations on scalars, without checks or
+        regions."""
         eqns = self.trace.build.eqns
-        small = len(eqns) <= EFFECTLESS and all("elementwise" in e.op.traits and not e.results[0].type.shape for e in eqns)
+        small = len(eqns) <= EFFECTLESS and all(
+            "elementwise" in e.op.traits and not e.results[0].type.shape for e in eqns
+        )
         return small and not self.writes and not self.trace.region.heap and self.code is None
 
 

@@ -1,4 +1,5 @@
-"""Carried arrays that are selections by one mask go on sharing it: else every meeting of two of them would move elements.
+"""Carried arrays that are selections by one mask go on sharing it: else every meeting of two of them would move
+elements.
 
 It is assumed that they do, and found out after each trip: those whose masks have parted get masks of their own.
 """
@@ -10,7 +11,8 @@ from ..values.storage import current_trace
 
 
 def keys(leaves):
-    """For each leaf what it shares with leaves of other places: (mask, 0) for a mask, (mask, 1) for the number behind it; else None."""
+    """For each leaf what it shares with leaves of other places: (mask, 0) for a mask, (mask, 1) for the number behind
+    it; else None."""
     found, mask = [], None
     for x in leaves:
         if type(x) is Mask:
@@ -28,13 +30,18 @@ def identity(x):
 
 
 def parted(carried, after):
-    """Whether leaves that shared a value differ after a trip; they share it no more. after: Slot -> what it holds then."""
+    """Whether leaves that shared a value differ after a trip; they share it no more. after: Slot -> what it holds
+    then."""
     groups = {}
     for slot, c in carried.items():
         for x, key in zip(c.leaves(after(slot)), c.shared):
             if key is not None:
                 groups.setdefault(key, []).append(identity(x))
-    gone = {mask for (mask, _), values in groups.items() if any(v is not values[0] and not same(v, values[0]) for v in values)}
+    gone = {
+        mask
+        for (mask, _), values in groups.items()
+        if any(v is not values[0] and not same(v, values[0]) for v in values)
+    }
     for c in carried.values():
         c.shared = [None if key is not None and key[0] in gone else key for key in c.shared]
     return bool(gone)

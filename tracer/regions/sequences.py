@@ -37,7 +37,10 @@ def folded(items, test, op):
         elif result is None:
             continue
         if result is not None and status.value is not before:
-            text = "an item after one that may have decided any() or all() can raise an error, which Python would not have come to"
+            text = (
+                "an item after one that may have decided any() or all() can raise an error, which Python would not "
+                "have come to"
+            )
             raise CannotRoll(message(text, locate(), "Write the loop, with a break."))
     return not decisive if result is None else TracedScalar(result, bool)
 
@@ -78,7 +81,10 @@ def index(items, x):
     place, found = len(items), False
     for n, item in reversed(list(enumerate(items))):
         test = item is x or item == x
-        place, found = pick(truth(test), n, place) if decided(test) is None else n if test else place, folded((found, test), lambda t: t, "or")
+        place, found = (
+            pick(truth(test), n, place) if decided(test) is None else n if test else place,
+            folded((found, test), lambda t: t, "or"),
+        )
     if decided(found) is None:
         check(found.value, ValueError, "the number is not in the list")
     elif not found:
@@ -96,12 +102,22 @@ def sorted_(iterable, /, *, key=None, reverse=False):
     if not holds_traced(items if key is None else (keys := [key(i) for i in items])):
         if key is None:
             return builtins.sorted(items, reverse=reverse)
-        return [items[n] for n in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]  # each key is asked for once
-    kinds = {i.weak or i.type.dtype if isinstance(i, TracedScalar) else type(i) if type(i) in PYTHON_NUMBERS else None for i in items}
+        # each key is asked for once
+        return [items[n] for n in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+    kinds = {
+        i.weak or i.type.dtype if isinstance(i, TracedScalar) else type(i) if type(i) in PYTHON_NUMBERS else None
+        for i in items
+    }
     if key is not None or len(kinds) != 1 or None in kinds or complex in kinds:
-        what = f"by a key of {len(keys)} traced numbers" if key is not None else "of things other than traced numbers of one type"
+        what = (
+            f"by a key of {len(keys)} traced numbers"
+            if key is not None
+            else "of things other than traced numbers of one type"
+        )
         hint = "Use arrays: x[np.argsort(keys)]."
-        raise UnsupportedError(message(f"sorted() {what}: the order is known only when the program runs", locate(), hint))
+        raise UnsupportedError(
+            message(f"sorted() {what}: the order is known only when the program runs", locate(), hint)
+        )
     kind = kinds.pop()
     array = np.stack([handle(i) for i in items])
     if array.dtype.kind == "f":

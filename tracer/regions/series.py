@@ -1,4 +1,5 @@
-"""What a captured `for` runs over: ranges, arrays, `enumerate`, `zip`, `reversed` and products of them, each with its k-th item."""
+"""What a captured `for` runs over: ranges, arrays, `enumerate`, `zip`, `reversed` and products of them, each with its
+k-th item."""
 
 import builtins
 import functools
@@ -27,7 +28,8 @@ class TracedRange:
             message(
                 "range() of a traced number has a length known only when the program runs",
                 locate(),
-                "A `for` statement can run over it; for lists and sums write such a loop, or pass the bound as an int\nargument, which is static.",
+                "A `for` statement can run over it; for lists and sums write such a loop, or pass the bound as an "
+                "int\nargument, which is static.",
             )
         )
 
@@ -79,7 +81,11 @@ def range_(*args):
             raise TypeError(message(f"range() takes integers, got {a.type}", locate()))
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     if isinstance(step, Traced):
-        raise ConcretizationError(message("the step of range() is traced", locate(), "Multiply inside the loop: for k in range(n): i = k * step."))
+        raise ConcretizationError(
+            message(
+                "the step of range() is traced", locate(), "Multiply inside the loop: for k in range(n): i = k * step."
+            )
+        )
     return TracedRange(start, stop, step)
 
 
@@ -150,7 +156,9 @@ def item(x, k):
     if isinstance(x, range | TracedRange):
         if isinstance(x, range) and not isinstance(k, Traced):
             return x[k]
-        return noted_in_range(numbers.traced(numbers.plus(numbers.number(x.start), numbers.times(numbers.number(k), x.step))), x)
+        return noted_in_range(
+            numbers.traced(numbers.plus(numbers.number(x.start), numbers.times(numbers.number(k), x.step))), x
+        )
     if type(x) is BoundedArray:
         return x[k]
     return handle(x)[k] if isinstance(k, Traced) else x[k]
@@ -167,7 +175,8 @@ def noted_in_range(k, x):
 
 
 def count_of(x):
-    """The number of trips of a TracedRange, or over an array of unknown length, as an i64 operand; of several things the least."""
+    """The number of trips of a TracedRange, or over an array of unknown length, as an i64 operand; of several things
+    the least."""
     if isinstance(x, Zipped):
         counts = [count_of(p) if length(p) is None else length(p) for p in x.parts]
         return functools.reduce(numbers.least, counts)

@@ -20,21 +20,31 @@ from .aliases import LoopAliases
 
 def arrays(value):
     """The array leaves of what a place holds."""
-    return [] if value is UNBOUND or isinstance(value, Poison) else [x for x in pytree.leaves(value) if isinstance(x, TracedArray)]
+    return (
+        []
+        if value is UNBOUND or isinstance(value, Poison)
+        else [x for x in pytree.leaves(value) if isinstance(x, TracedArray)]
+    )
 
 
 class Sharing:
-    """stands: placeholder's memory -> the memories from before the loop that it may stand for, so far as anybody else sees them."""
+    """stands: placeholder's memory -> the memories from before the loop that it may stand for, so far as anybody else
+    sees them."""
 
     def __init__(self, roll, run, leaving):
         self.roll, self.run, self.leaving = roll, run, leaving
-        self.carried = [(slot, n, m) for slot, c in roll.carried.items() for n, m in enumerate(c.memory) if m is not None]
+        self.carried = [
+            (slot, n, m) for slot, c in roll.carried.items() for n, m in enumerate(c.memory) if m is not None
+        ]
         ends = {m: leaving.choices(roll.carried[slot].leaves(run.after(slot))[n]) for slot, n, m in self.carried}
         self.aliases = LoopAliases(ends, run.owns)
         self.reach = {m: memories(roll.carried[slot].leaves(run.after(slot))[n].storage) for slot, n, m in self.carried}
         self.stands = {m: set(self.visible(slot, n)) for slot, n, m in self.carried}
         while True:
-            more = {m: found | set().union(*(self.from_outside(b) for b in self.reach[m])) for m, found in self.stands.items()}
+            more = {
+                m: found | set().union(*(self.from_outside(b) for b in self.reach[m]))
+                for m, found in self.stands.items()
+            }
             if more == self.stands:
                 break
             self.stands = more
@@ -63,7 +73,12 @@ class Sharing:
             return False
         run.before.pop(slot, None)
         slot.set(UNBOUND)
-        seen = sys.getrefcount(array) > 3 or sys.getrefcount(array.storage) > 2 or array is not value and sys.getrefcount(value) > 2
+        seen = (
+            sys.getrefcount(array) > 3
+            or sys.getrefcount(array.storage) > 2
+            or array is not value
+            and sys.getrefcount(value) > 2
+        )
         slot.set(value)
         roll.before[slot] = run.before[slot] = value
         return not seen
@@ -80,7 +95,9 @@ class Sharing:
             if any(s in roll.phis for s in self.stands[m]):
                 raise roll.refused(f"{slot.name} may be an array that the loop writes")
             if self.written(slot, m) and self.stands[m]:
-                raise roll.refused(f"{slot.name} is written in place while other names may hold the same array, then bound to another")
+                raise roll.refused(
+                    f"{slot.name} is written in place while other names may hold the same array, then bound to another"
+                )
         places = {m: slot for slot, _, m in self.carried}
         for p, q in self.aliases.pairs:
             if self.written(places[p], p):

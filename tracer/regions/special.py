@@ -1,4 +1,5 @@
-"""What a class gives for a name, found or not, is relied on wherever Python looks it up on the class: special methods, and `super()`."""
+"""What a class gives for a name, found or not, is relied on wherever Python looks it up on the class: special methods,
+and `super()`."""
 
 from ..guards.guard import MISSING, of_class
 from ..guards.reliance import of_user

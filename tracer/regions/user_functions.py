@@ -1,4 +1,5 @@
-"""The user's functions with hooks, and what they hold: their defaults are read as if the traced function had asked for them."""
+"""The user's functions with hooks, and what they hold: their defaults are read as if the traced function had asked for
+them."""
 
 import types
 
@@ -32,11 +33,15 @@ def user(f):
 def changeable(values):
     """Whether any of a tuple or dict may hold something else at another call: arrays, and containers of such."""
     values = values.values() if isinstance(values, dict) else values
-    return any(isinstance(x, np.ndarray | list | dict) or is_device_array(x) or isinstance(x, tuple) and changeable(x) for x in values)
+    return any(
+        isinstance(x, np.ndarray | list | dict) or is_device_array(x) or isinstance(x, tuple) and changeable(x)
+        for x in values
+    )
 
 
 def live(owner, name):
-    """A tuple or dict that an object holds, its parts read as if the traced function had asked for them: at every call."""
+    """A tuple or dict that an object holds, its parts read as if the traced function had asked for them: at every
+    call."""
     held = getattr(owner, name)
     if current_trace() is None or not changeable(held):
         return held

@@ -1,6 +1,7 @@
 """How a body ended: None where it fell through, else a `Code`; on data, a code whose status is traced."""
 
-# LEFT: a loop that ended by its own break, as seen from behind it; THROWS: by an exception, which the program will raise
+# LEFT: a loop that ended by its own break, as seen from behind it; THROWS: by an exception, which the program will
+# raise
 FALLS, CONTINUES, BREAKS, RETURNS, LEFT, THROWS = range(6)
 
 

@@ -47,7 +47,11 @@ def bare(code):
     """The codes inside one with hooks that are left as they are."""
     for const in code.co_consts:
         if isinstance(const, types.CodeType):
-            left = not const.co_flags & inspect.CO_OPTIMIZED or const.co_flags & SUSPENDING and const.co_name != "<genexpr>"
+            left = (
+                not const.co_flags & inspect.CO_OPTIMIZED
+                or const.co_flags & SUSPENDING
+                and const.co_name != "<genexpr>"
+            )
             yield from codes(const) if left else bare(const)
 
 
@@ -82,7 +86,11 @@ def renamed(made, name, qualified):
                 const = renamed(const, name, qualified if qualified.endswith(PART) else qualified + PART)
             else:
                 around = qualified.removesuffix(PART) + (".<locals>." if made.co_flags & inspect.CO_OPTIMIZED else ".")
-                const = renamed(const, const.co_name, const.co_name if const.co_qualname == const.co_name else around + const.co_name)
+                const = renamed(
+                    const,
+                    const.co_name,
+                    const.co_name if const.co_qualname == const.co_name else around + const.co_name,
+                )
         elif const == made.co_qualname and not made.co_flags & inspect.CO_OPTIMIZED:
             const = qualified  # a class body names its class
         inner.append(const)

@@ -45,7 +45,8 @@ def hook(name, *args):
 def later(expression, first):
     """An expression as a function to be called if its value is wanted; its parameter tells it from the user's lambdas.
 
-    first: what is evaluated before it, on whose line the function is made: the expression's own line may not be reached.
+    first: what is evaluated before it, on whose line the function is made: the expression's own line may not be
+    reached.
     """
     args = arguments("@")
     args.defaults = [ast.Constant(None)]
@@ -58,16 +59,24 @@ def moves(*expressions):
 
 
 def one_line(node):
-    """Put the names of hooks on the first line of what they stand for: Python calls a method on the last line of its name."""
+    """Put the names of hooks on the first line of what they stand for: Python calls a method on the last line of its
+    name."""
     for n in ast.walk(node):
-        if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == HOOK and n.lineno != n.end_lineno:
+        if (
+            isinstance(n, ast.Attribute)
+            and isinstance(n.value, ast.Name)
+            and n.value.id == HOOK
+            and n.lineno != n.end_lineno
+        ):
             n.end_lineno, n.end_col_offset = n.lineno, n.col_offset + 1
     return node
 
 
 def fixed(node):
     """Whether an expression is made of numbers and strings alone: the compiler's own affair."""
-    return all(isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for n in ast.walk(node))
+    return all(
+        isinstance(n, ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop) for n in ast.walk(node)
+    )
 
 
 def is_generator(node):
@@ -82,12 +91,15 @@ def names_in(node):
     """The names that a function, or anything inside it, could hold itself."""
     made = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     for n in ast.walk(node):
-        made |= {v.partition(".")[0] for k in ("arg", "name", "asname", "rest") if isinstance(v := getattr(n, k, None), str)}
+        made |= {
+            v.partition(".")[0] for k in ("arg", "name", "asname", "rest") if isinstance(v := getattr(n, k, None), str)
+        }
     return made
 
 
 class Expressions(ast.NodeTransformer):
-    """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`, `outer` the names from around it."""
+    """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`, `outer` the
+    names from around it."""
 
     def __init__(self, private, first, outer=frozenset()):
         self.private, self.first, self.outer = private, first, outer
@@ -199,7 +211,9 @@ class Expressions(ast.NodeTransformer):
             return node
         names = [type(op).__name__ for op in node.ops]
         if len(names) == 1:
-            known = names[0] in ("Is", "IsNot") and any(isinstance(x, ast.Constant) for x in (node.left, node.comparators[0]))
+            known = names[0] in ("Is", "IsNot") and any(
+                isinstance(x, ast.Constant) for x in (node.left, node.comparators[0])
+            )
             return node if known else at(hook(names[0], node.left, node.comparators[0]), node)
         steps = []
         for name, right in zip(names, node.comparators):

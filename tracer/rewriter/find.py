@@ -1,4 +1,5 @@
-"""From a function to its syntax tree: found by line and position, and believed only if it compiles to the function's own code."""
+"""From a function to its syntax tree: found by line and position, and believed only if it compiles to the function's
+own code."""
 
 import __future__
 
@@ -20,7 +21,8 @@ FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for 
 
 @functools.lru_cache(64)
 def _functions(text):
-    """(name, first line) -> [(node, name of the innermost class around it)] of a file, and the names it imports at its top."""
+    """(name, first line) -> [(node, name of the innermost class around it)] of a file, and the names it imports at its
+    top."""
     found = {}
 
     def visit(node, private):
@@ -41,7 +43,8 @@ def _functions(text):
 
 
 def find(code, space):
-    """-> (a fresh copy of the function's node, name of the class around it, names its module imports), or None where there is no source that fits."""
+    """-> (a fresh copy of the function's node, name of the class around it, names its module imports), or None where
+    there is no source that fits."""
     result = _find(code, space)
     if result is None:  # what is cached may be older than the function
         linecache.checkcache(code.co_filename)
@@ -71,12 +74,16 @@ def bare(node):
     if isinstance(node, ast.Lambda):
         return ast.copy_location(ast.Lambda(args, node.body), node)
     kind = type(node)
-    marks = [ast.copy_location(ast.Constant(None), d) for d in node.decorator_list]  # code begins at the first line of these
-    return ast.copy_location(kind(name=node.name, args=args, body=node.body, decorator_list=marks, returns=None, type_comment=None), node)
+    # code begins at the first line of these
+    marks = [ast.copy_location(ast.Constant(None), d) for d in node.decorator_list]
+    return ast.copy_location(
+        kind(name=node.name, args=args, body=node.body, decorator_list=marks, returns=None, type_comment=None), node
+    )
 
 
 def build(node, private, imports, code, extra=()):
-    """Compile a function node in surroundings like those of `code`: the same free names, class, imports and future flags.
+    """Compile a function node in surroundings like those of `code`: the same free names, class, imports and future
+    flags.
 
     Imports matter: the compiler calls `math.gcd(...)` differently where `math` is an imported name.
     """
@@ -86,14 +93,21 @@ def build(node, private, imports, code, extra=()):
     if name not in code.co_freevars and not isinstance(node, ast.Lambda):
         body.insert(0, ast.Global([name]))  # its own name is no variable of the surroundings made here
     outer = ast.FunctionDef(
-        name="@outer", args=ast.arguments([], params, None, [], [], None, []), body=body, decorator_list=[], returns=None, type_comment=None
+        name="@outer",
+        args=ast.arguments([], params, None, [], [], None, []),
+        body=body,
+        decorator_list=[],
+        returns=None,
+        type_comment=None,
     )
     top = ast.ClassDef(name=private, bases=[], keywords=[], body=[outer], decorator_list=[]) if private else outer
     first = [ast.copy_location(ast.Import([ast.alias("_", name)]), node) for name in imports]
     tree = ast.Module([*first, top], [])
     for part in (top, outer, *params, body[0]):
         ast.copy_location(part, node)
-    made = compiled(ast.fix_missing_locations(tree), code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)
+    made = compiled(
+        ast.fix_missing_locations(tree), code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True
+    )
     for step in ([private] if private else []) + ["@outer", name]:
         made = next(c for c in made.co_consts if isinstance(c, types.CodeType) and c.co_name == step)
     return made
@@ -104,11 +118,18 @@ def same_code(made, code):
 
     pytest rewrites asserts as it imports a test: there, everything but the code of the asserts must fit.
     """
-    if made.co_varnames[: made.co_argcount] != code.co_varnames[: code.co_argcount] or (made.co_flags ^ code.co_flags) & ~PLACED:
+    if (
+        made.co_varnames[: made.co_argcount] != code.co_varnames[: code.co_argcount]
+        or (made.co_flags ^ code.co_flags) & ~PLACED
+    ):
         return False
     if any(n.startswith("@py_") for n in code.co_varnames):
         known = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
-        same = set(made.co_names) <= known | {"AssertionError"} and set(made.co_varnames) <= known and lines(made) <= lines(code)
+        same = (
+            set(made.co_names) <= known | {"AssertionError"}
+            and set(made.co_varnames) <= known
+            and lines(made) <= lines(code)
+        )
         return same and loaded(made) <= loaded(code)
     if made.co_code != code.co_code or made.co_names != code.co_names or made.co_varnames != code.co_varnames:
         return False
@@ -130,7 +151,8 @@ def constants(code):
 
 
 def loaded(code):
-    """The constants that the instructions of a code object load; since Python 3.14 small ints are parts of instructions, and `co_consts` has none."""
+    """The constants that the instructions of a code object load; since Python 3.14 small ints are parts of
+    instructions, and `co_consts` has none."""
     found = [i.argval for i in dis.get_instructions(code) if i.opcode in LOADS]
     return {constant_key(c) for c in found if not isinstance(c, types.CodeType)}
 

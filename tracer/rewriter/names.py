@@ -5,7 +5,8 @@ import ast
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SCOPES = (*FUNCTIONS, ast.ClassDef)
 FRAME = {"_getframe", "currentframe"}  # attributes that give a function its own frame
-SPACE = {"locals": 9, "vars": 1, "dir": 1, "eval": 2, "exec": 2}  # builtins that look into it when given fewer arguments
+# builtins that look into it when given fewer arguments
+SPACE = {"locals": 9, "vars": 1, "dir": 1, "eval": 2, "exec": 2}
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -23,10 +24,19 @@ def looks(function):
     """What a function looks at its own variables by, so that its body may not be moved; None if it does not."""
     fine = set()
     for node in walk(function.body):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) + len(node.keywords) >= SPACE.get(node.func.id, 0):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and len(node.args) + len(node.keywords) >= SPACE.get(node.func.id, 0)
+        ):
             fine.add(node.func)
         elif isinstance(node, ast.Attribute):
-            if node.attr in FRAME or node.attr in SPACE and isinstance(node.value, ast.Name) and node.value.id == "builtins":
+            if (
+                node.attr in FRAME
+                or node.attr in SPACE
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "builtins"
+            ):
                 return node.attr
         elif isinstance(node, ast.Name) and node.id in SPACE and node not in fine:
             return node.id
@@ -58,7 +68,8 @@ def declared(statements, kind):
 
 
 def loads(nodes):
-    """The names read anywhere in statements or expressions, by `x += 1` too, those in lambdas and comprehensions included."""
+    """The names read anywhere in statements or expressions, by `x += 1` too, those in lambdas and comprehensions
+    included."""
     nodes = nodes if isinstance(nodes, list) else [nodes]
     below = [n for node in nodes if node is not None for n in ast.walk(node)]
     added = {n.target.id for n in below if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
@@ -141,7 +152,9 @@ class Liveness:
                 inner |= loads([item.context_expr, item.optional_vars])
             return inner
         if isinstance(s, ast.Try | ast.TryStar):
-            self.broken(out | leave | again, [s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody], out, leave, again)
+            self.broken(
+                out | leave | again, [s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody], out, leave, again
+            )
             return out | leave | again | loads(s)
         if isinstance(s, ast.Match):
             for case in s.cases:
@@ -152,7 +165,8 @@ class Liveness:
         return out | loads(s) | (bound([s]) if isinstance(s, ast.Delete) else set())
 
     def broken(self, always, parts, out, leave, again):
-        """What is live before the first of `parts`, any statement of which may be the last to run before `always` is read."""
+        """What is live before the first of `parts`, any statement of which may be the last to run before `always` is
+        read."""
         kept, self.always = self.always, self.always | always
         before = [self.block(part, out | self.always, leave, again) for part in parts]
         self.always = kept

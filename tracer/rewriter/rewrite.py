@@ -48,7 +48,8 @@ class StatementRewriter(Expressions):
         self.live = Liveness(body)
         inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
         mine = bound(body) | params | self.nonlocals
-        self.foreign = set().union(*(declared(f.body, ast.Nonlocal) for f in inner)) & mine  # what nested functions rebind
+        # what nested functions rebind
+        self.foreign = set().union(*(declared(f.body, ast.Nonlocal) for f in inner)) & mine
         self.shared = set()  # names that bodies bind: the function itself must own them
         self.deep = self.count = 0
 
@@ -120,7 +121,9 @@ class StatementRewriter(Expressions):
 
     def body(self, what, statements, takes, lead, place, plainly=False):
         """A function around statements that binds their names in the enclosing function."""
-        names = {n for n in bound(statements) | (bound(lead) if lead else set()) | self.foreign if not n.startswith("@")}
+        names = {
+            n for n in bound(statements) | (bound(lead) if lead else set()) | self.foreign if not n.startswith("@")
+        }
         shared, outer = names - self.globals, names & self.globals
         self.shared |= shared - self.nonlocals
         deep, self.deep = self.deep, self.deep + 1
@@ -129,10 +132,17 @@ class StatementRewriter(Expressions):
         else:
             inner = self.block(statements, tail=True)
         self.deep = deep
-        heads = [at(kind(sorted(group)), place) for kind, group in ((ast.Nonlocal, shared), (ast.Global, outer)) if group]
+        heads = [
+            at(kind(sorted(group)), place) for kind, group in ((ast.Nonlocal, shared), (ast.Global, outer)) if group
+        ]
         args = ast.arguments([], [ast.arg(n) for n in takes], None, [], [], None, [])
         made = ast.FunctionDef(
-            name=self.temporary(what), args=args, body=[*heads, *lead, *inner], decorator_list=[], returns=None, type_comment=None
+            name=self.temporary(what),
+            args=args,
+            body=[*heads, *lead, *inner],
+            decorator_list=[],
+            returns=None,
+            type_comment=None,
         )
         return at(made, place)
 
@@ -152,7 +162,8 @@ class StatementRewriter(Expressions):
         return [at(ast.Expr(hook("strays")), s), s]
 
     def on_Raise(self, s):
-        lead = [] if s.exc is None or isinstance(s.exc, ast.Call) else [at(ast.Expr(hook("strays")), s)]  # a class is called
+        # a class is called
+        lead = [] if s.exc is None or isinstance(s.exc, ast.Call) else [at(ast.Expr(hook("strays")), s)]
         return [*lead, self.generic_visit(s)]
 
     def on_AsyncFunctionDef(self, s):
@@ -187,7 +198,11 @@ class StatementRewriter(Expressions):
         value = self.visit(s.value)
         if any(isinstance(t, ast.Tuple | ast.List) for t in s.targets) and not isinstance(value, ast.Tuple | ast.List):
             value = at(hook("iterated", value), value) if len(s.targets) == 1 else value
-        if all(isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context) for t in s.targets for n in ast.walk(t)):
+        if all(
+            isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context)
+            for t in s.targets
+            for n in ast.walk(t)
+        ):
             s.value = value
             return [s]
         if len(s.targets) == 1 and isinstance(s.targets[0], ast.Attribute | ast.Subscript):
@@ -204,8 +219,17 @@ class StatementRewriter(Expressions):
             name = ast.Constant(mangled(target.attr, self.private))
             return [at(ast.Expr(at(hook("set_attribute", value, self.part(target.value), name), target)), place)]
         if isinstance(target, ast.Subscript):
-            return [at(ast.Expr(at(hook("set_item", value, self.part(target.value), self.key(self.visit(target.slice))), target)), place)]
-        if isinstance(target, ast.Name) or not any(isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)):
+            return [
+                at(
+                    ast.Expr(
+                        at(hook("set_item", value, self.part(target.value), self.key(self.visit(target.slice))), target)
+                    ),
+                    place,
+                )
+            ]
+        if isinstance(target, ast.Name) or not any(
+            isinstance(n, ast.Attribute | ast.Subscript) for n in ast.walk(target)
+        ):
             return [at(ast.Assign([target], value), place)]
         after = []  # unpacked first, stored left to right: a[i], i = 1, 2 stores at the old i
 
@@ -225,7 +249,11 @@ class StatementRewriter(Expressions):
 
     def on_AnnAssign(self, s):
         if s.value is None:  # a name alone is thereby local; of any other target the parts are evaluated
-            parts = [] if isinstance(s.target, ast.Name) else [s.target.value, *([s.target.slice] if isinstance(s.target, ast.Subscript) else [])]
+            parts = (
+                []
+                if isinstance(s.target, ast.Name)
+                else [s.target.value, *([s.target.slice] if isinstance(s.target, ast.Subscript) else [])]
+            )
             return [at(ast.Expr(self.visit(p)), s) for p in parts] or ([] if self.deep else [s])
         return self.on_Assign(at(ast.Assign([s.target], s.value), s))
 
@@ -237,7 +265,14 @@ class StatementRewriter(Expressions):
         owner, now = self.temporary("owner"), self.temporary("now")
         out = [at(ast.Assign([store(owner)], self.part(target.value)), target)]
         if isinstance(target, ast.Attribute):
-            out.append(at(ast.Assign([store(now)], hook("attribute", load(owner), ast.Constant(mangled(target.attr, self.private)))), target))
+            out.append(
+                at(
+                    ast.Assign(
+                        [store(now)], hook("attribute", load(owner), ast.Constant(mangled(target.attr, self.private)))
+                    ),
+                    target,
+                )
+            )
             end = hook("set_attribute", load(now), load(owner), ast.Constant(mangled(target.attr, self.private)))
         else:
             key = self.temporary("key")
@@ -257,7 +292,9 @@ class StatementRewriter(Expressions):
                 target = hook("delete_item", self.part(target.value), self.key(self.visit(target.slice)))
                 out.append(at(ast.Expr(target), s))
             elif isinstance(target, ast.Attribute):
-                target = hook("delete_attribute", self.part(target.value), ast.Constant(mangled(target.attr, self.private)))
+                target = hook(
+                    "delete_attribute", self.part(target.value), ast.Constant(mangled(target.attr, self.private))
+                )
                 out.append(at(ast.Expr(target), s))
             else:
                 out.append(at(ast.Delete([target]), s))
@@ -278,7 +315,11 @@ class StatementRewriter(Expressions):
     def on_Try(self, s):
         body = self.block(s.body, tail=False)
         caught = [h.type and self.visit(h.type) for h in s.handlers]
-        final = [t or at(hook("handled"), h) for t, h in zip(caught, s.handlers) if exits(h.body) or not isinstance(h.body[-1], ast.Raise)]
+        final = [
+            t or at(hook("handled"), h)
+            for t, h in zip(caught, s.handlers)
+            if exits(h.body) or not isinstance(h.body[-1], ast.Raise)
+        ]
         if final:  # what would end there in Python, but not in a program
             every = ast.Tuple([copy.deepcopy(t) for t in final], ast.Load())
             body = [at(ast.With([ast.withitem(at(hook("trying", later(at(every, s), s)), s))], body), s)]
@@ -316,7 +357,8 @@ class StatementRewriter(Expressions):
 
 
 def function(node, private, outer=None):
-    """Rewrite a function's body in place; the node is returned. outer: the names that come from outside the function that is traced."""
+    """Rewrite a function's body in place; the node is returned. outer: the names that come from outside the function
+    that is traced."""
     first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
     body = node.body if isinstance(node.body, list) else [node.body]
     if outer is None:
@@ -328,12 +370,23 @@ def function(node, private, outer=None):
     rewriter = StatementRewriter(private, first, outer, node.body, params)
     head = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
     body = rewriter.block(node.body[len(head) :], tail=True)
-    lead = [at(kind(sorted(group)), node.body[0]) for kind, group in ((ast.Global, rewriter.globals), (ast.Nonlocal, rewriter.nonlocals)) if group]
+    lead = [
+        at(kind(sorted(group)), node.body[0])
+        for kind, group in ((ast.Global, rewriter.globals), (ast.Nonlocal, rewriter.nonlocals))
+        if group
+    ]
     owned = sorted(rewriter.shared - params)
     if owned:  # never run: it makes the names the function's own
-        lead.append(at(ast.If(ast.Constant(False), [ast.Assign([store(n) for n in owned], ast.Constant(None))], []), node.body[0]))
+        lead.append(
+            at(
+                ast.If(ast.Constant(False), [ast.Assign([store(n) for n in owned], ast.Constant(None))], []),
+                node.body[0],
+            )
+        )
     if rebound := sorted(rewriter.foreign - rewriter.nonlocals):
-        cells = ast.Lambda(ast.arguments([], [], None, [], [], None, []), ast.Tuple([load(n) for n in rebound], ast.Load()))
+        cells = ast.Lambda(
+            ast.arguments([], [], None, [], [], None, []), ast.Tuple([load(n) for n in rebound], ast.Load())
+        )
         lead.append(at(ast.Expr(hook("owns", cells)), node.body[0]))
     node.body = [*head, *lead, *body]
     return node

@@ -5,7 +5,8 @@ import numpy as np
 from ...backends.numpy import callable_of
 from ...ir.types import Tensor
 
-MOST = 1 << 16  # elements of the arguments, beyond which smaller shapes are taken where both sides can be traced at them
+# elements of the arguments, beyond which smaller shapes are taken where both sides can be traced at them
+MOST = 1 << 16
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-300, 1e300)
 SIZES = (2, 3, 5, 7, 11, 13, 17, 19)
 ROUNDS = 4
@@ -13,7 +14,8 @@ MORE = 16  # rounds of special numbers, for rules that are to be exact
 
 
 def disagreement(types, left, right, params, exact, smaller):
-    """The first input on which two functions differ, in words; None where there is none, and other words where nothing could be compared.
+    """The first input on which two functions differ, in words; None where there is none, and other words where nothing
+    could be compared.
 
     smaller: gives the two functions at other types, or None.
     """
@@ -34,7 +36,12 @@ def disagreement(types, left, right, params, exact, smaller):
             with np.printoptions(threshold=12, precision=17):
                 given = ", ".join(f"{n} = {x!r}" for n, x in zip(params, operands))
             return f"for {given}: the pattern gives {a[place]!r}{at}, the replacement {b[place]!r}"
-    return None if compared else "or not, which random numbers do not show: the pattern is finite on none of them; check=False takes your word for it"
+    return (
+        None
+        if compared
+        else "or not, which random numbers do not show: the pattern is finite on none of them; check=False takes your "
+             "word for it"
+    )
 
 
 def shrink(types):
@@ -62,12 +69,15 @@ def draw(t, rng, k):
 
 
 def first(a, b, exact):
-    """The index of the first element that differs: in a bit, any NaN being like any other; else beyond rounding, where a is finite."""
+    """The index of the first element that differs: in a bit, any NaN being like any other; else beyond rounding, where
+    a is finite."""
     if exact:
         parts = lambda x: (x.real, x.imag) if x.dtype.kind == "c" else (x,)
         wrong = np.zeros(a.shape, bool)
         for x, y in zip(parts(a), parts(b)):
-            wrong |= ~((x == y) & (np.signbit(x) == np.signbit(y)) | (x != x) & (y != y)) if x.dtype.kind == "f" else x != y
+            wrong |= (
+                ~((x == y) & (np.signbit(x) == np.signbit(y)) | (x != x) & (y != y)) if x.dtype.kind == "f" else x != y
+            )
     elif a.dtype.kind in "fc":
         ok = np.isfinite(a)
         largest = np.abs(a[ok]).max(initial=0.0)

@@ -1,7 +1,7 @@
 """A rule that two functions state, at the types that its parameters have in a program.
 
-What NumPy means by a line depends on shapes and dtypes, so a pattern is traced at types. Which to try is asked of each equation that may be
-its root: the types of what the equation is computed from, as far down as the pattern reaches.
+What NumPy means by a line depends on shapes and dtypes, so a pattern is traced at types. Which to try is asked of each
+equation that may be its root: the types of what the equation is computed from, as far down as the pattern reaches.
 """
 
 import itertools
@@ -29,7 +29,8 @@ from ..values.array import TracedArray
 from .equivalence import disagreement
 
 NAMED = python.ModuleType, python.FunctionType, python.BuiltinFunctionType, type, np.ufunc, python.MethodType
-FITTING = {OPS[n] for n in ("broadcast", "reshape", "cast", "transpose")}  # what is there or not, as shapes and dtypes have it
+# what is there or not, as shapes and dtypes have it
+FITTING = {OPS[n] for n in ("broadcast", "reshape", "cast", "transpose")}
 SLACK = 4  # equations of that kind by which a pattern may be deeper than any we have seen of it
 TRIED = 2000  # sets of types for one equation
 
@@ -61,7 +62,8 @@ class Family:
         self.seen[np.dtype(np.float64)] = self.looked(np.float64, errors)
         found = [x[0] for x in self.made.values() if not isinstance(x, NotHere)]
         errors = [e for e in errors if e is not None]
-        if not found and errors and not isinstance(errors[0], ValueError | IndexError):  # not about shapes, which are those of no program
+        # not about shapes, which are those of no program
+        if not found and errors and not isinstance(errors[0], ValueError | IndexError):
             raise errors[0]
         arrays = [x for x in found if all(t.shape for t in x.types)]
         refused = []
@@ -116,7 +118,8 @@ class Family:
 
     # -- tracing -----------------------------------------------------------------------------------
     def instances(self, types):
-        """The rule at these types: as it is written, and as our own rules leave it. NotHere where it is not for them."""
+        """The rule at these types: as it is written, and as our own rules leave it. NotHere where it is not for
+        them."""
         found = self.made.get(types)
         if found is None:
             try:
@@ -142,7 +145,12 @@ class Family:
     def instance(self, form, func, types):
         """One form of the pattern as an instance, or None where it is no call, or has lost a parameter."""
         (result,) = form.results
-        if isinstance(result, Lit) or result.eqn is None or len(result.eqn.results) > 1 or any(e.regions() or e.effect for e in form.eqns):
+        if (
+            isinstance(result, Lit)
+            or result.eqn is None
+            or len(result.eqn.results) > 1
+            or any(e.regions() or e.effect for e in form.eqns)
+        ):
             return None
         pattern = pattern_of(form, typed=True)
         holes = {h.name for h in leaves(pattern)}
@@ -165,20 +173,39 @@ class Family:
             raise NotHere from error
         self.refuse(captured, "pattern" if function is self.pattern else "replacement")
         func = captured.func
-        return optimise(Func(func.name, func.params, func.eqns, func.results[:1]), (inline, dce))  # what it checks is not what it computes
+        # what it checks is not what it computes
+        return optimise(Func(func.name, func.params, func.eqns, func.results[:1]), (inline, dce))
 
     def refuse(self, captured, side):
         """UnsupportedError for a side that is no expression of its parameters."""
         outs, outside = captured.outs, captured.outside
         reads = [r for r in outside.reads.values() if not expected(r)]
-        data = [r.name for r in reads if r.value is not MISSING and r.value is not None and not isinstance(r.value, NAMED)]
+        data = [
+            r.name for r in reads if r.value is not MISSING and r.value is not None and not isinstance(r.value, NAMED)
+        ]
         read = data[0] if data else "an array"
         for found, what, hint in (
             (outside.draws, "draws random numbers", "Pass them as a parameter."),
-            (data or captured.inputs, f"reads {read} outside", "Make it a parameter, or a default: lambda x, eps=eps: ..."),
-            (captured.writes or captured.stores or captured.given, "stores into what it is given or what is outside", "Take a copy: x = x.copy()."),
-            (len(outs) != 1 or not pytree.is_leaf(captured.tree), "returns a container", "Return one array; state a rule for each."),
-            (outs[0].how != "value", "returns no value that it computes", "Return an array computed from the parameters."),
+            (
+                data or captured.inputs,
+                f"reads {read} outside",
+                "Make it a parameter, or a default: lambda x, eps=eps: ...",
+            ),
+            (
+                captured.writes or captured.stores or captured.given,
+                "stores into what it is given or what is outside",
+                "Take a copy: x = x.copy().",
+            ),
+            (
+                len(outs) != 1 or not pytree.is_leaf(captured.tree),
+                "returns a container",
+                "Return one array; state a rule for each.",
+            ),
+            (
+                outs[0].how != "value",
+                "returns no value that it computes",
+                "Return an array computed from the parameters.",
+            ),
         ):
             if found:
                 raise UnsupportedError(message(f"{self}: its {side} {what}", self.source, hint))
@@ -188,7 +215,8 @@ class Family:
         return UnsupportedError(message(f"{self}: {what}", self.source, hint))
 
     def source_for(self, source):
-        """The source of what the rule makes: the user's line, with a mark that keeps the rule from being applied there again."""
+        """The source of what the rule makes: the user's line, with a mark that keeps the rule from being applied there
+        again."""
         return (source or Source(self.source.code, self.source.lasti)).by(self)
 
 
@@ -201,7 +229,9 @@ class Shapes:
 
     def __init__(self, funcs):
         both = [*funcs, *map(optimise, funcs)]
-        self.roots = {f.results[0].eqn.op for f in both if isinstance(f.results[0], Value) and f.results[0].eqn is not None}
+        self.roots = {
+            f.results[0].eqn.op for f in both if isinstance(f.results[0], Value) and f.results[0].eqn is not None
+        }
         self.ops = set.intersection(*({e.op for e in f.eqns} for f in both)) - FITTING
         self.depth = max(len(f.eqns) for f in funcs)
 
@@ -213,7 +243,9 @@ def parameters(function, family):
     except (TypeError, ValueError):
         given = ()
     names = tuple(p.name for p in given if p.default is p.empty)
-    if not names or any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given if p.default is p.empty):
+    if not names or any(
+        p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in given if p.default is p.empty
+    ):
         text = f"{family}: the parameters of {getattr(function, '__name__', function)} are not known by position"
         raise UnsupportedError(message(text, family.source, "Write a function of them: lambda x, y: ..."))
     return names
@@ -260,7 +292,10 @@ class Instance(Rule):
                 self.compared()
             except NotHere:
                 return None
-        build, env = Builder.current(), dict(zip(self.right.params, (bound[n] for n in self.origin.params), strict=True))
+        build, env = (
+            Builder.current(),
+            dict(zip(self.right.params, (bound[n] for n in self.origin.params), strict=True)),
+        )
         for eqn in self.right.eqns:
             out = build.emit(eqn.op, tuple(env.get(x, x) for x in eqn.operands), eqn.attrs)
             env.update(zip(eqn.results, out if eqn.op.multiple else (out,), strict=True))
@@ -282,12 +317,28 @@ class Instance(Rule):
         (ours,), (theirs,) = self.func.result_types, right.result_types
         if ours is not theirs:
             text = f"{family}: at {self.at()} its pattern gives {ours}, and its replacement {theirs}"
-            cast = f"Return y.astype(np.{ours.dtype.name})" if ours.shape == theirs.shape else f"Return an array of shape {ours.shape}"
-            raise CheckError(message(text, family.source, f"{cast} in the replacement, or say where the rule holds: where=lambda x: x.ndim == 1."))
+            cast = (
+                f"Return y.astype(np.{ours.dtype.name})"
+                if ours.shape == theirs.shape
+                else f"Return an array of shape {ours.shape}"
+            )
+            raise CheckError(
+                message(
+                    text,
+                    family.source,
+                    f"{cast} in the replacement, or say where the rule holds: where=lambda x: x.ndim == 1.",
+                )
+            )
         if family.check:
             found = disagreement(types, self.func, right, family.params, family.exact, self.smaller)
             if found:
-                raise CheckError(message(f"{family}: its sides differ {found}", family.source, "Mend the replacement, or say where it holds."))
+                raise CheckError(
+                    message(
+                        f"{family}: its sides differ {found}",
+                        family.source,
+                        "Mend the replacement, or say where it holds.",
+                    )
+                )
         self.right = right
 
     def smaller(self, types):

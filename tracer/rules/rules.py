@@ -32,25 +32,30 @@ def rule(
     name: str | None = None,
     check: bool = True,
 ) -> Stated:
-    """From here on, programs compute `replacement` where they compute `pattern`. Two plain functions of parameters of the same names.
+    """From here on, programs compute `replacement` where they compute `pattern`. Two plain functions of parameters of
+    the same names.
 
-    Both are traced, for each set of shapes and dtypes that the parameters meet in a program; what a program has is compared equation by
-    equation. So the pattern finds every way of writing that is the same to NumPy (`x.sum()` and `np.sum(x)`, both orders of `a + b`), and
-    no other: `np.exp(x).sum()` is no `np.exp(x).sum(axis=0)` of a matrix. Rules apply to what a derivative or `vmap` is taken of, and to
-    what comes of it; built-in rules come after. A rule is not applied to what it made itself, so the replacement may contain the pattern.
+    Both are traced, for each set of shapes and dtypes that the parameters meet in a program; what a program has is
+    compared equation by equation. So the pattern finds every way of writing that is the same to NumPy (`x.sum()` and
+    `np.sum(x)`, both orders of `a + b`), and no other: `np.exp(x).sum()` is no `np.exp(x).sum(axis=0)` of a matrix.
+    Rules apply to what a derivative or `vmap` is taken of, and to what comes of it; built-in rules come after. A rule
+    is not applied to what it made itself, so the replacement may contain the pattern.
 
     Numbers in the pattern stand for just these numbers. A parameter with a default is that value, for no operand.
     exact: whether the replacement gives the same bits; `jit(exact=True)` leaves out the others.
     where: a condition on the parameters, given in order, of which it may ask `.shape`, `.dtype`, `.ndim`, `.size`.
     name:  what `f.explain()` calls the rule; the name of the pattern's function if there is none.
-    check: run both sides on random numbers, when the rule is stated and for each set of types that a program has; smaller arrays for large.
+    check: run both sides on random numbers, when the rule is stated and for each set of types that a program has;
+    smaller arrays for large.
 
-    Returns an object with `.remove()`, after which the rule is not applied any more; `with rule(...):` removes it at the end, and `with` the
-    object states it again. Programs made under other rules are made anew; those of the rules in force are found again. No program made
-    under rules is kept on disk. What raises is what is written: checks of the pattern stay in the program, and the replacement has none.
-    Where NumPy would refuse the shapes that the replacement meets (ValueError, IndexError), the program stays as it is.
-    Raises CheckError where the sides differ on an input on which the pattern is finite, or differ in type, and UnsupportedError where a side
-    is no expression of its parameters: where it reads arrays or numbers outside, stores, draws, or has loops or branches on data.
+    Returns an object with `.remove()`, after which the rule is not applied any more; `with rule(...):` removes it at
+    the end, and `with` the object states it again. Programs made under other rules are made anew; those of the rules in
+    force are found again. No program made under rules is kept on disk. What raises is what is written: checks of the
+    pattern stay in the program, and the replacement has none. Where NumPy would refuse the shapes that the replacement
+    meets (ValueError, IndexError), the program stays as it is.
+    Raises CheckError where the sides differ on an input on which the pattern is finite, or differ in type, and
+    UnsupportedError where a side is no expression of its parameters: where it reads arrays or numbers outside, stores,
+    draws, or has loops or branches on data.
 
     >>> import numpy as np
     >>> import wengert
@@ -64,13 +69,19 @@ def rule(
     source = locate()
     if current_trace() is not None:
         text = "a rule is stated while a function is traced, and the programs it is for are those made afterwards"
-        raise UnsupportedError(message(text, source, "State it outside, before the first call: with wengert.rule(...): f(x)."))
+        raise UnsupportedError(
+            message(text, source, "State it outside, before the first call: with wengert.rule(...): f(x).")
+        )
     for function in (pattern, replacement):
         if not callable(function):
             text = f"a rule is stated by two functions, got {type(function).__name__} {function!r:.40}"
             raise TypeError(message(text, source, "Write wengert.rule(lambda x: ..., lambda x: ...)."))
     with _alone():
-        stated = Stated(Family(pattern, replacement, where, name or inspect.unwrap(pattern).__name__.strip("<>"), source, exact, check))
+        stated = Stated(
+            Family(
+                pattern, replacement, where, name or inspect.unwrap(pattern).__name__.strip("<>"), source, exact, check
+            )
+        )
     return stated.__enter__()
 
 
@@ -160,7 +171,8 @@ def applied(func):
 
 
 class Applying:
-    """A `RuleSet` of the rules of the user's, each as it is at the types of the operands at hand, before the rules of `others`."""
+    """A `RuleSet` of the rules of the user's, each as it is at the types of the operands at hand, before the rules of
+    `others`."""
 
     def __init__(self, families, others=None):
         self.families, self.others = families, others

@@ -1,8 +1,9 @@
-"""Integrals of ordinary differential equations as calls with a rule: SciPy integrates on the host, and derivatives are integrals again.
+"""Integrals of ordinary differential equations as calls with a rule: SciPy integrates on the host, and derivatives are
+integrals again.
 
-A `Flow` is what is closed under differentiation: an integration from time to time that, at each, keeps some numbers of its state, drops
-the others, and adds a jump. Its tangents flow as states beside their tangents; its cotangents flow back in time, where the state is set
-to what it was, and the cotangents of results are added to those that flow.
+A `Flow` is what is closed under differentiation: an integration from time to time that, at each, keeps some numbers of
+its state, drops the others, and adds a jump. Its tangents flow as states beside their tangents; its cotangents flow
+back in time, where the state is set to what it was, and the cotangents of results are added to those that flow.
 Source: Sengupta, Friston & Penny, Efficient gradient computation for dynamical models (2014).
 """
 
@@ -63,9 +64,10 @@ def repeated_vector(x, shape, axis):
 class Flow:
     """The states w of dw/dt = slope(w, t, *parameters) at the times t, each before it becomes kept * w + jump.
 
-    slope: f64[n], f64[], *parameters -> f64[n]. Called as (times, jumps, *parameters), f64[m] and f64[m,n], of which the first row is the
-    state at the first time, it appends a call, of which it is the rule, and gives f64[m,n], whose first row is that state.
-    smooth: all is kept, and no other jump is made: one integration over all times. Otherwise it is one from each time to the next.
+    slope: f64[n], f64[], *parameters -> f64[n]. Called as (times, jumps, *parameters), f64[m] and f64[m,n], of which
+    the first row is the state at the first time, it appends a call, of which it is the rule, and gives f64[m,n], whose
+    first row is that state. smooth: all is kept, and no other jump is made: one integration over all times. Otherwise
+    it is one from each time to the next.
     """
 
     def __init__(self, slope, kept, options, smooth):
@@ -82,7 +84,9 @@ class Flow:
         run = self.function
 
         def integrate(start, times):
-            return sys.modules[INTEGRATE].odeint(lambda w, t: run(w, np.float64(t), *parameters)[0], start, times, **self.options)
+            return sys.modules[INTEGRATE].odeint(
+                lambda w, t: run(w, np.float64(t), *parameters)[0], start, times, **self.options
+            )
 
         if self.smooth:
             return (integrate(jumps[0], times),)
@@ -118,7 +122,9 @@ class Flow:
         if tangents[0] is not None:
             shift = repeated_vector(tangents[0], (m, n), 0)
             ends = shift * self.slopes(z, times, parameters)
-            starts = first_and_rest(moved, moved + self.keep(ends)) - shift * self.slopes(self.behind(z, jumps), times, parameters)
+            starts = first_and_rest(moved, moved + self.keep(ends)) - shift * self.slopes(
+                self.behind(z, jumps), times, parameters
+            )
         both = self.with_tangents(moving)(times, beside(jumps, starts), *parameters, *(tangents[2 + i] for i in moving))
         t = columns(both, n, 2 * n)
         return (z,), (first_and_rest(moved, t if ends is None else t + ends),)
@@ -135,7 +141,12 @@ class Flow:
             flown = self.with_cotangents(moving)(OPS["reverse"](times, axes=(0,)), sources, *parameters)
             flown = OPS["reverse"](flown, axes=(0,))
             found = {}
-            out = OPS["concatenate"](rows(columns(flown, n, 2 * n), 0, m - 1), zeros(1, n), axis=0) if m > 1 else zeros(1, n)  # behind each jump
+            # behind each jump
+            out = (
+                OPS["concatenate"](rows(columns(flown, n, 2 * n), 0, m - 1), zeros(1, n), axis=0)
+                if m > 1
+                else zeros(1, n)
+            )
             found[1] = first_and_rest(g + out, out)
             if needs[0]:
                 ends = first_and_rest(zeros(m, n), (g + self.keep(out)) * self.slopes(z, times, parameters))
@@ -169,7 +180,8 @@ class Flow:
         return self.made["t", moving]
 
     def with_cotangents(self, moving):
-        """The flow back of states, their cotangents, and those of the parameters `moving` gathered so far, all in a row."""
+        """The flow back of states, their cotangents, and those of the parameters `moving` gathered so far, all in a
+        row."""
         if ("d", moving) not in self.made:
             x, t, *parameters = (p.type for p in self.slope.params)
             n = x.shape[0]
@@ -182,7 +194,9 @@ class Flow:
 
             size = sum(parameters[i].size for i in moving)
             made = region(slope, [numbers(2 * n + size), t, *parameters], f"d_{self.slope.name}")
-            self.made["d", moving] = Flow(made, np.concatenate([np.zeros(n), self.kept, np.ones(size)]), self.options, False)
+            self.made["d", moving] = Flow(
+                made, np.concatenate([np.zeros(n), self.kept, np.ones(size)]), self.options, False
+            )
         return self.made["d", moving]
 
 

@@ -1,7 +1,8 @@
-"""scipy.special by SciPy itself: functions that no backend has run on the host, and their derivatives by the argument are stated here.
+"""scipy.special by SciPy itself: functions that no backend has run on the host, and their derivatives by the argument
+are stated here.
 
-Derivatives by an order or another parameter are not known, and are refused. On complex numbers functions of `special` run here too.
-Sources are chapters of the Digital Library of Mathematical Functions (DLMF).
+Derivatives by an order or another parameter are not known, and are refused. On complex numbers functions of `special`
+run here too. Sources are chapters of the Digital Library of Mathematical Functions (DLMF).
 """
 
 import math
@@ -65,7 +66,9 @@ declare("wofz", lambda z, x: splat(2j / ROOT_PI, x) - 2 * x * z)
 # [15.5.1, 13.3.15]
 declare("hyp0f1", None, lambda z, b, x: apply("hyp0f1", b + 1, x) / as_type(b, x))
 declare("hyp1f1", None, None, lambda z, a, b, x: as_type(a / b, x) * apply("hyp1f1", a + 1, b + 1, x))
-declare("hyp2f1", None, None, None, lambda z, a, b, c, x: as_type(a * b / c, x) * apply("hyp2f1", a + 1, b + 1, c + 1, x))
+declare(
+    "hyp2f1", None, None, None, lambda z, a, b, c, x: as_type(a * b / c, x) * apply("hyp2f1", a + 1, b + 1, c + 1, x)
+)
 
 
 def as_type(v, x):

@@ -1,4 +1,5 @@
-"""scipy.integrate: `odeint`, with derivatives by the start, the times, the arguments, and all that its function closes over."""
+"""scipy.integrate: `odeint`, with derivatives by the start, the times, the arguments, and all that its function closes
+over."""
 
 import numpy as np
 
@@ -18,7 +19,8 @@ from ..values.status import PASSED
 from ..values.storage import current_trace
 from .flows import INTEGRATE, Flow, numbers
 
-OPTIONS = ("rtol", "atol", "hmax", "hmin", "h0", "mxstep", "mxhnil", "mxordn", "mxords")  # numbers that steer SciPy's steps
+# numbers that steer SciPy's steps
+OPTIONS = ("rtol", "atol", "hmax", "hmin", "h0", "mxstep", "mxhnil", "mxordn", "mxords")
 
 
 @captures(INTEGRATE, always=True)
@@ -29,7 +31,13 @@ def odeint(func, y0, t, args=(), Dfun=None, *, tfirst=False, **options):
         refuse(f"scipy.integrate.odeint({', '.join(given)}=...)", f"Known are {', '.join(OPTIONS)}, as numbers.")
     start, times = np.atleast_1d(handle(y0)).astype(np.float64), np.atleast_1d(handle(t)).astype(np.float64)
     if start.ndim != 1 or times.ndim != 1 or not start.size or not times.size:
-        raise ValueError(message(f"scipy.integrate.odeint starts from a vector, at a vector of times; got {start.shape} and {times.shape}", locate()))
+        raise ValueError(
+            message(
+                f"scipy.integrate.odeint starts from a vector, at a vector of times; got {start.shape} and "
+                f"{times.shape}",
+                locate(),
+            )
+        )
     system = InitialValueProblem(func, start.shape[0], args if isinstance(args, tuple) else (args,), tfirst)
     jumps = np.pad(start[None], ((0, times.shape[0] - 1), (0, 0)))
     flow = Flow(system.func, np.ones(start.shape[0]), given, True)
@@ -37,7 +45,8 @@ def odeint(func, y0, t, args=(), Dfun=None, *, tfirst=False, **options):
 
 
 class InitialValueProblem:
-    """The right-hand side as an IR function of (state, time, *operands), the operands being all that it reads besides."""
+    """The right-hand side as an IR function of (state, time, *operands), the operands being all that it reads
+    besides."""
 
     def __init__(self, function, n, args, tfirst):
         self.name = name_of(function)
@@ -49,7 +58,10 @@ class InitialValueProblem:
             out = hooks.call(function)(*((t, y) if tfirst else (y, t)), *args)
             out = np.atleast_1d(handle(out)).astype(np.float64)
             if out.shape != (n,):
-                text = f"{self.name}, the function of scipy.integrate.odeint, returned an array of shape {out.shape} for a state of shape {(n,)}"
+                text = (
+                    f"{self.name}, the function of scipy.integrate.odeint, returned an array of shape {out.shape} for "
+                    f"a state of shape {(n,)}"
+                )
                 raise RuntimeError(message(text, locate()))
             return out
 
@@ -64,7 +76,8 @@ class InitialValueProblem:
 
 
 def closed_function(part, types):
-    """A captured function as one of its arguments and of the values around it; where a check in it fails, its result is NaN."""
+    """A captured function as one of its arguments and of the values around it; where a check in it fails, its result is
+    NaN."""
     build = Builder(part.func.name)
     with build:
         given = [build.param(type) for type in types]

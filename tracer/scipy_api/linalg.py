@@ -1,6 +1,7 @@
 """scipy.linalg of single matrices: systems, factors, spectra, functions of a matrix, structured matrices.
 
-By NumPy's own functions where they mean the same. Arguments that are not finite raise ValueError when the program runs, as SciPy's do.
+By NumPy's own functions where they mean the same. Arguments that are not finite raise ValueError when the program runs,
+as SciPy's do.
 """
 
 import numpy as np
@@ -232,7 +233,11 @@ def expm(A):
     x = matrix("expm", A, check=False)
     norm = np.abs(x).sum(axis=0).max()
     small = (norm < 5.0 * 2.0**SQUARINGS) | ~np.isfinite(norm)
-    current_trace().check(small.value, ValueError, message(f"expm of a matrix whose norm is beyond 5e{int(np.log10(2.0**SQUARINGS))}", locate()))
+    current_trace().check(
+        small.value,
+        ValueError,
+        message(f"expm of a matrix whose norm is beyond 5e{int(np.log10(2.0**SQUARINGS))}", locate()),
+    )
     return foreign.run(bridge.library("scipy.linalg.expm"), (x,), {"max_squarings": SQUARINGS})
 
 

@@ -33,7 +33,10 @@ def map_coordinates(input, coordinates, output=None, order=3, mode="constant", c
     only(name, order=(order, (0, 1)), mode=(mode, MODES), output=(output, (None,)))
     x, at = handle(input), handle(coordinates)
     if x.dtype not in (np.float32, np.float64) or not x.size or not x.ndim:
-        refuse(f"{name} of a {x.dtype} array of shape {x.shape}", "It is for float32 and float64 arrays that are not empty.")
+        refuse(
+            f"{name} of a {x.dtype} array of shape {x.shape}",
+            "It is for float32 and float64 arrays that are not empty.",
+        )
     if at.ndim < 1 or at.shape[0] != x.ndim or at.dtype.kind == "c":
         raise RuntimeError(message("invalid shape for coordinate array", locate()))
     places = [at[d].astype(np.float64) for d in range(x.ndim)]

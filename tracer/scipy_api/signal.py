@@ -36,7 +36,9 @@ def swaps_operands(mode, x, w):
         return False
     larger = all(m >= n for m, n in zip(x.shape, w.shape))
     if not larger and not all(n >= m for m, n in zip(x.shape, w.shape)):
-        raise ValueError(message("For 'valid' mode, one must be at least as large as the other in every dimension", locate()))
+        raise ValueError(
+            message("For 'valid' mode, one must be at least as large as the other in every dimension", locate())
+        )
     return not larger
 
 
@@ -56,7 +58,8 @@ def direct(x, w):
     ones, plain = (1,) * rank, tuple(range(rank + 2))
     flipped = w[(slice(None, None, -1),) * rank]
     out = OPS["conv_general"](
-        x[None, None].value, flipped[None, None].copy().value, strides=ones, padding=tuple((n - 1, n - 1) for n in w.shape),
+        x[None, None].value, flipped[None, None].copy().value, strides=ones,
+        padding=tuple((n - 1, n - 1) for n in w.shape),
         lhs_dilation=ones, rhs_dilation=ones, dimension_numbers=(plain,) * 3, groups=1, batch_groups=1,
     )  # fmt: skip
     return fresh(out)[0, 0]
@@ -79,7 +82,11 @@ def convolve(in1, in2, mode="full", method="auto"):
         x, w = w, x
     floating = x.dtype.kind in "fc"
     large = x.ndim > 3 or x.size * w.size > DIRECT
-    z = by_fourier(x, w, range(x.ndim)) if floating and (method == "fft" or (method == "auto" and large)) else direct(x, w)
+    z = (
+        by_fourier(x, w, range(x.ndim))
+        if floating and (method == "fft" or (method == "auto" and large))
+        else direct(x, w)
+    )
     return cropped(z, mode, x, w).copy()
 
 

@@ -27,7 +27,9 @@ def jax_scipy(name):
     return lambda *xs: foreign.run(bridge.library(f"scipy.{name}"), xs, {})
 
 
-erf, erfc, gamma, lgamma, digamma, logistic = (op(name) for name in ("erf", "erfc", "gamma", "lgamma", "digamma", "logistic"))
+erf, erfc, gamma, lgamma, digamma, logistic = (op(name) for name in (
+    "erf", "erfc", "gamma", "lgamma", "digamma", "logistic",
+))
 for _name, _op in {"erf": erf, "erfc": erfc, "expit": logistic}.items():
     scipy_rule(_name)(_op)
 for _name, _op in {"erfinv": "erf_inv", "i0e": "bessel_i0e", "i1e": "bessel_i1e", "gammainc": "igamma"}.items():
@@ -45,7 +47,8 @@ def where(test, x, y):
 
 
 def within(test, x, instead):
-    """x where the test holds, a harmless number elsewhere: what is computed of it there is not used, nor is its derivative."""
+    """x where the test holds, a harmless number elsewhere: what is computed of it there is not used, nor is its
+    derivative."""
     return np.where(test, x, instead)
 
 
@@ -84,14 +87,20 @@ def gammasgn(x):
 def not_negative(name, *xs):
     """What SciPy makes of negative numbers is another algorithm: refused when the program runs."""
     for x in xs:
-        text = message(f"scipy.special.{name} of negative numbers is not captured", locate(), "Apply it where no argument is negative.")
+        text = message(
+            f"scipy.special.{name} of negative numbers is not captured",
+            locate(),
+            "Apply it where no argument is negative.",
+        )
         current_trace().check((~(x < 0).any()).value, UnsupportedError, text)
 
 
 def correction(x):
     """log Gamma(x) less Stirling's formula, for x >= 10.  [DLMF 5.11.1]"""
     w = 1 / (x * x)
-    return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360 - w / 156)))))) / x
+    return (
+        1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360 - w / 156)))))
+    ) / x
 
 
 @scipy_rule(double=True)
@@ -113,7 +122,14 @@ def large_betaln(a, b):
     p, q = np.minimum(x, y), np.maximum(x, y)
     large, both = q >= 10, p >= 10
     p1, q1 = within(both, 1.0, p), within(large, q, 10.0)
-    one = lgamma(p1) + correction(q1) - correction(p1 + q1) + p1 - p1 * np.log(p1 + q1) + (q1 - 0.5) * np.log1p(-p1 / (p1 + q1))
+    one = (
+        lgamma(p1)
+        + correction(q1)
+        - correction(p1 + q1)
+        + p1
+        - p1 * np.log(p1 + q1)
+        + (q1 - 0.5) * np.log1p(-p1 / (p1 + q1))
+    )
     p2, q2 = within(both, p, 10.0), within(both, q, 10.0)
     two = 0.5 * math.log(2 * math.pi) - 0.5 * np.log(q2) + correction(p2) + correction(q2) - correction(p2 + q2)
     two = two + (p2 - 0.5) * np.log(p2 / (p2 + q2)) + q2 * np.log1p(-p2 / (p2 + q2))
@@ -341,9 +357,13 @@ def polygamma(n, x):
 
 @captures(SPECIAL)
 def multigammaln(a, d):
-    """The logarithm of the gamma function of symmetric d x d matrices: log pi d (d - 1) / 4 + the sum of gammaln(a - j / 2) over j < d."""
+    """The logarithm of the gamma function of symmetric d x d matrices: log pi d (d - 1) / 4 + the sum of gammaln(a - j
+    / 2) over j < d."""
     if not isinstance(d, int | np.integer) or d < 1:
-        refuse(f"scipy.special.multigammaln of dimension {d!r}", "The dimension is a positive whole number, known while tracing.")
+        refuse(
+            f"scipy.special.multigammaln of dimension {d!r}",
+            "The dimension is a positive whole number, known while tracing.",
+        )
     x = handle(a).astype(np.float64)
     text = message(f"condition a ({0.5 * (d - 1):f}) > 0.5 * (d-1) not met", locate())
     current_trace().check((x > 0.5 * (d - 1)).all().value, ValueError, text)

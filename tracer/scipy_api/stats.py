@@ -1,7 +1,7 @@
 """scipy.stats: densities and distribution functions, frozen or not, computed in float64 as SciPy does.
 
-A distribution states its functions on the standardised variable; `Continuous` and `Discrete` put SciPy's frame around them: NaN where
-parameters are not valid, the value outside the support, location and scale.
+A distribution states its functions on the standardised variable; `Continuous` and `Discrete` put SciPy's frame around
+them: NaN where parameters are not valid, the value outside the support, location and scale.
 """
 
 import math
@@ -53,10 +53,18 @@ def together(name, *xs):
 
 
 class Continuous:
-    """shapes: names of the shape parameters; support: of them, as (low, high); inside: a number between; valid: of them."""
+    """shapes: names of the shape parameters; support: of them, as (low, high); inside: a number between; valid: of
+    them."""
 
     def __init__(self, name, shapes=(), support=(-np.inf, np.inf), inside=0.5, valid=positive, **functions):
-        self.name, self.shapes, self.support, self.inside, self.valid, self.functions = name, shapes, support, inside, valid, functions
+        self.name, self.shapes, self.support, self.inside, self.valid, self.functions = (
+            name,
+            shapes,
+            support,
+            inside,
+            valid,
+            functions,
+        )
         DISTRIBUTIONS[name] = {how: self.handler(how) for how in ("pdf", *(h for h in functions if h != "pdf"))}
 
     def parameters(self, how, x, args, kwargs):
@@ -95,8 +103,17 @@ class Discrete:
     """As `Continuous`, on whole numbers from `first` on, up to `last(shapes)` where there is an end."""
 
     def __init__(self, name, shapes, first=0, last=None, *, valid, **functions):
-        self.name, self.shapes, self.first, self.last, self.valid, self.functions = name, shapes, first, last, valid, functions
-        DISTRIBUTIONS[name] = {how: self.handler(how) for how in ("logpmf", "pmf", *(("cdf", "sf") if "cdf" in functions else ()))}
+        self.name, self.shapes, self.first, self.last, self.valid, self.functions = (
+            name,
+            shapes,
+            first,
+            last,
+            valid,
+            functions,
+        )
+        DISTRIBUTIONS[name] = {
+            how: self.handler(how) for how in ("logpmf", "pmf", *(("cdf", "sf") if "cdf" in functions else ()))
+        }
 
     def handler(self, how):
         def run(k, *args, **kwargs):
@@ -188,7 +205,14 @@ Continuous(
     pdf=lambda x: 1 / math.pi / (1 + x * x),
     cdf=lambda x: np.arctan2(1.0, -x) / math.pi, sf=lambda x: np.arctan2(1.0, x) / math.pi,
 )  # fmt: skip
-Continuous("lognorm", ("s",), HALF_LINE, logpdf=lognorm_logpdf, cdf=lambda x, s: sp.ndtr(np.log(x) / s), sf=lambda x, s: sp.ndtr(-np.log(x) / s))
+Continuous(
+    "lognorm",
+    ("s",),
+    HALF_LINE,
+    logpdf=lognorm_logpdf,
+    cdf=lambda x, s: sp.ndtr(np.log(x) / s),
+    sf=lambda x, s: sp.ndtr(-np.log(x) / s),
+)
 Discrete(
     "poisson", ("mu",), valid=lambda mu: mu >= 0,
     logpmf=lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
@@ -196,7 +220,8 @@ Discrete(
 )  # fmt: skip
 Discrete(
     "binom", ("n", "p"), last=lambda n, p: n, valid=lambda n, p: (n >= 0) & (np.floor(n) == n) & (p >= 0) & (p <= 1),
-    logpmf=lambda k, n, p: sp.gammaln(n + 1) - (sp.gammaln(k + 1) + sp.gammaln(n - k + 1)) + sp.xlogy(k, p) + sp.xlog1py(n - k, -p),
+    logpmf=lambda k, n, p: sp.gammaln(n + 1) - (sp.gammaln(k + 1) + sp.gammaln(n - k + 1)) + sp.xlogy(k,
+        p) + sp.xlog1py(n - k, -p),
 )  # fmt: skip
 Discrete(
     "bernoulli", ("p",), last=lambda p: 1.0, valid=lambda p: (p >= 0) & (p <= 1),
@@ -204,7 +229,8 @@ Discrete(
 )  # fmt: skip
 Discrete(
     "geom", ("p",), first=1, valid=lambda p: (p > 0) & (p <= 1),
-    logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p), cdf=lambda k, p: -np.expm1(sp.xlog1py(k, -p)), sf=lambda k, p: np.exp(sp.xlog1py(k, -p)),
+    logpmf=lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p), cdf=lambda k, p: -np.expm1(sp.xlog1py(k, -p)), sf=lambda k,
+    p: np.exp(sp.xlog1py(k, -p)),
 )  # fmt: skip
 
 
@@ -223,10 +249,20 @@ def dirichlet_logpdf(x, alpha):
     if x.shape[0] != alpha.shape[0]:
         x = np.concatenate([x, 1 - x.sum(0, keepdims=True)])
     demand((alpha > 0).all(), ValueError, "All parameters must be greater than 0")
-    demand(((x >= 0) & (x <= 1)).all(), ValueError, "Each entry in 'x' must be greater than or equal to zero, and at most one.")
+    demand(
+        ((x >= 0) & (x <= 1)).all(),
+        ValueError,
+        "Each entry in 'x' must be greater than or equal to zero, and at most one.",
+    )
     wide = alpha.reshape(-1, *(1,) * (x.ndim - 1))
-    demand(~((x == 0) & (wide < 1)).any(), ValueError, "Each entry in 'x' must be greater than zero if its alpha is less than one.")
-    demand((np.abs(x.sum(0) - 1) <= 10e-10).all(), ValueError, "The input vector 'x' must lie within the normal simplex.")
+    demand(
+        ~((x == 0) & (wide < 1)).any(),
+        ValueError,
+        "Each entry in 'x' must be greater than zero if its alpha is less than one.",
+    )
+    demand(
+        (np.abs(x.sum(0) - 1) <= 10e-10).all(), ValueError, "The input vector 'x' must lie within the normal simplex."
+    )
     a, b = np.broadcast_arrays(wide - 1, x)
     return wrap((sp.xlogy(a, b).sum(0) - (sp.gammaln(alpha).sum() - sp.gammaln(fresh(alpha.sum().value)))).value)
 
@@ -238,15 +274,23 @@ def normal_parameters(name, mean, cov):
     mean = np.zeros(n) if mean is None else handle(mean).astype(np.float64).reshape(n)
     cov = cov * np.eye(n) if cov.ndim < 2 else cov
     if cov.shape != (n, n):
-        raise ValueError(message(f"scipy.stats.multivariate_normal.{name} with a mean of shape {mean.shape} and a covariance {cov.shape}", locate()))
+        raise ValueError(
+            message(
+                f"scipy.stats.multivariate_normal.{name} with a mean of shape {mean.shape} and a covariance "
+                f"{cov.shape}",
+                locate(),
+            )
+        )
     return mean, cov
 
 
 def factored(cov, allow_singular):
-    """(Cholesky factor, projector on the null space or None, rank, SciPy's bound of what is 0) of a covariance, whose lower triangle counts.
+    """(Cholesky factor, projector on the null space or None, rank, SciPy's bound of what is 0) of a covariance, whose
+    lower triangle counts.
 
-    Where it may be singular the factor is that of the covariance within its range, and of the identity on the null space. The null space
-    has no derivative: along a change of the covariance that leaves the range, the density does not vary smoothly.
+    Where it may be singular the factor is that of the covariance within its range, and of the identity on the null
+    space. The null space has no derivative: along a change of the covariance that leaves the range, the density does
+    not vary smoothly.
     """
     demand(np.isfinite(cov).all(), ValueError, "array must not contain infs or NaNs")
     n = cov.shape[0]
@@ -271,11 +315,15 @@ def normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     mean, cov = normal_parameters("logpdf", mean, cov)
     n = mean.shape[0]
     if not x.ndim or x.shape[-1] != n:
-        raise ValueError(message(f"scipy.stats.multivariate_normal of x {x.shape}, mean {mean.shape} and cov {cov.shape}", locate()))
+        raise ValueError(
+            message(f"scipy.stats.multivariate_normal of x {x.shape}, mean {mean.shape} and cov {cov.shape}", locate())
+        )
     low, null, rank, bound = factored(cov, allow_singular)
     flat = (x - mean).reshape(-1, n)
     inside = flat if null is None else flat - flat @ null
-    white = sp.op("triangular_solve", left=True, lower=True, transpose=False, conj=False, unit=False)(low, inside.T.copy())
+    white = sp.op("triangular_solve", left=True, lower=True, transpose=False, conj=False, unit=False)(
+        low, inside.T.copy()
+    )
     out = -(rank * LOG_ROOT_2PI + np.log(np.diagonal(low)).sum() + 0.5 * (white * white).sum(0))
     if null is not None:
         residual = fresh(stop_gradient((flat @ null).value))
@@ -294,4 +342,8 @@ def exponential(logarithm):
 
 
 DISTRIBUTIONS["dirichlet"] = {"logpdf": dirichlet_logpdf, "pdf": exponential(dirichlet_logpdf)}
-DISTRIBUTIONS["multivariate_normal"] = {"logpdf": normal_logpdf, "pdf": exponential(normal_logpdf), "entropy": normal_entropy}
+DISTRIBUTIONS["multivariate_normal"] = {
+    "logpdf": normal_logpdf,
+    "pdf": exponential(normal_logpdf),
+    "entropy": normal_entropy,
+}

@@ -36,7 +36,9 @@ def host_solver(function):
     return run
 
 
-SYLVESTER = HostFunction(host_solver(lambda a, b, q: module().solve_sylvester(a, b, q)), lambda types: types[-1:], "solve_sylvester")
+SYLVESTER = HostFunction(
+    host_solver(lambda a, b, q: module().solve_sylvester(a, b, q)), lambda types: types[-1:], "solve_sylvester"
+)
 
 
 def on_host(function, *xs):
@@ -82,7 +84,9 @@ def complex_root(x):
     return (np.asarray(module().sqrtm(x), np.result_type(x.dtype, np.complex64)),)
 
 
-ROOT = HostFunction(complex_root, lambda types: (types[0].like(dtype=np.result_type(types[0].dtype, np.complex64)),), "sqrtm")
+ROOT = HostFunction(
+    complex_root, lambda types: (types[0].like(dtype=np.result_type(types[0].dtype, np.complex64)),), "sqrtm"
+)
 
 
 @custom_jvp
@@ -99,7 +103,8 @@ def root_moves(primals, tangents):
 
 @captures(LINALG)
 def sqrtm(A):
-    """Of a real matrix it is real where SciPy's is; in loops and in functions that are differentiated it is complex, as `eig` is."""
+    """Of a real matrix it is real where SciPy's is; in loops and in functions that are differentiated it is complex, as
+    `eig` is."""
     x = matrix("sqrtm", A, check=False)
     return as_real(x.value, root(x).value)[0]
 
@@ -151,7 +156,9 @@ def band_backward(lower, upper, kept, g):
     ab, x = kept
     y, n = band_solution(upper, lower, transposed_band(ab, upper), g), len(x)
     rows = [
-        shifted(-(y[max(-k, 0) : n + min(-k, 0)] * x[max(k, 0) : n + min(k, 0)]).sum(1), -k) if abs(k) < n else np.zeros_like(ab[0])
+        shifted(-(y[max(-k, 0) : n + min(-k, 0)] * x[max(k, 0) : n + min(k, 0)]).sum(1), -k)
+        if abs(k) < n
+        else np.zeros_like(ab[0])
         for k in range(upper, -lower - 1, -1)
     ]
     return np.stack(rows), y
@@ -168,7 +175,10 @@ def solve_banded(l_and_u, ab, b, **given):
     if ab.type.ndim != 2 or y.type.ndim not in (1, 2) or not y.type.size:
         refuse(f"scipy.linalg.solve_banded of arrays of shapes {ab.type.shape} and {y.type.shape}")
     if ab.type.shape != (lower + upper + 1, y.type.shape[0]):
-        text = f"scipy.linalg.solve_banded: {lower} and {upper} diagonals of {y.type.shape[0]} equations in an array of shape {ab.type.shape}"
+        text = (
+            f"scipy.linalg.solve_banded: {lower} and {upper} diagonals of {y.type.shape[0]} equations in an array of "
+            f"shape {ab.type.shape}"
+        )
         raise ValueError(message(text, locate()))
     dtype = working_dtype(ab, y)
     ab, y = checked(ab, check).astype(dtype), checked(y, check).astype(dtype)

@@ -19,7 +19,12 @@ from .constants import known
 from .speculate import decide, whole_number
 from .storage import AliasSet, Storage, current_trace, placed
 
-WEAK_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+WEAK_DTYPES = {
+    bool: np.dtype(bool),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+}
 
 
 OURS = {np.ndarray, float, int, bool, complex, np.float64}  # met at every step, and of no protocol but NumPy's
@@ -62,7 +67,8 @@ class Traced:
         raise _concrete(
             self,
             "became a plain ndarray",
-            "Use the NumPy functions on it as they are; to build an array from traced numbers write\nnp.stack([a, b]) instead of np.array([a, b]).",
+            "Use the NumPy functions on it as they are; to build an array from traced numbers write\nnp.stack([a, b]) "
+            "instead of np.array([a, b]).",
         )
 
     def __array_namespace__(self, *, api_version=None):
@@ -90,7 +96,8 @@ class Traced:
         raise _concrete(
             self,
             "was asked for its truth where no hook stands",
-            "Branches and loops of Python code are captured, but not those inside of functions such as list.index, filter or those of\n"
+            "Branches and loops of Python code are captured, but not those inside of functions such as list.index, "
+            "filter or those of\n"
             "libraries in C. Write that choice as an `if` or a loop of your own, or as np.where(test, a, b).",
         )
 
@@ -98,7 +105,11 @@ class Traced:
         number = self.known()
         if number is not None:
             return number
-        raise _concrete(self, f"was converted by {kind}(...)", "Keep it an array: x.astype(...) converts without needing the number.")
+        raise _concrete(
+            self,
+            f"was converted by {kind}(...)",
+            "Keep it an array: x.astype(...) converts without needing the number.",
+        )
 
     def __float__(self):
         return float(self._number("float"))
@@ -171,8 +182,16 @@ def _concrete(x, happened, instead):
     where = locate()
     reason = where and unconverted(where.code)
     if reason:
-        instead += f"\nA function whose source can be read and rewritten has its loops and branches captured, but {reason}."
-    return ConcretizationError(message(f"a traced value of type {x.type} {happened}; its number is known only when the program runs", where, instead))
+        instead += (
+            f"\nA function whose source can be read and rewritten has its loops and branches captured, but {reason}."
+        )
+    return ConcretizationError(
+        message(
+            f"a traced value of type {x.type} {happened}; its number is known only when the program runs",
+            where,
+            instead,
+        )
+    )
 
 
 class TracedArray(Traced):
@@ -263,10 +282,15 @@ class TracedScalar(Traced):
     __iter__ = None
 
     def __len__(self):
-        raise TypeError(f"object of type '{self.weak.__name__ if self.weak else f'numpy.{self.type.dtype.type.__name__}'}' has no len()")
+        raise TypeError(
+            f"object of type '{self.weak.__name__ if self.weak else f'numpy.{self.type.dtype.type.__name__}'}' has no "
+            "len()"
+        )
 
     def __hash__(self):
-        raise ConcretizationError(message("a traced number has no hash: it cannot be a key of a dict or an element of a set", locate()))
+        raise ConcretizationError(
+            message("a traced number has no hash: it cannot be a key of a dict or an element of a set", locate())
+        )
 
 
 def bring(value):

@@ -1,7 +1,8 @@
 """Python's ints that 64 bits do not hold, known while tracing, beside numbers that the program computes.
 
-Such an int has no operand in a program. What an operator gives of it and an int of 64 bits is decided by the other's sign, or comes of it by
-arithmetic modulo 2**64; where the result may leave 64 bits, the program checks that it does not, as everywhere (`overflow`).
+Such an int has no operand in a program. What an operator gives of it and an int of 64 bits is decided by the other's
+sign, or comes of it by arithmetic modulo 2**64; where the result may leave 64 bits, the program checks that it does
+not, as everywhere (`overflow`).
 """
 
 import math
@@ -16,9 +17,15 @@ from .overflow import HIGH, HINT, LOW, TEXT, between, not_negative
 from .ranges import interval
 from .storage import current_trace
 
-ORDER = {np.less: lambda a, b: a < b, np.less_equal: lambda a, b: a <= b, np.greater: lambda a, b: a > b, np.greater_equal: lambda a, b: a >= b}
+ORDER = {
+    np.less: lambda a, b: a < b,
+    np.less_equal: lambda a, b: a <= b,
+    np.greater: lambda a, b: a > b,
+    np.greater_equal: lambda a, b: a >= b,
+}
 ORDER |= {np.equal: lambda a, b: False, np.not_equal: lambda a, b: True}
-FLOATED = {np.less: ("le", "lt"), np.less_equal: ("le", "le"), np.greater: ("gt", "gt"), np.greater_equal: ("gt", "ge")}  # of a float below, of it
+# of a float below, of it
+FLOATED = {np.less: ("le", "lt"), np.less_equal: ("le", "le"), np.greater: ("gt", "gt"), np.greater_equal: ("gt", "ge")}
 MIRROR = {np.less: np.greater, np.greater: np.less, np.less_equal: np.greater_equal, np.greater_equal: np.less_equal}
 
 
@@ -28,7 +35,8 @@ def far(x):
 
 
 def against(ufunc, n, big, swapped):
-    """`n op big` of Python's ints, or `big op n` where swapped, n an int64 scalar of the program -> operand, or the bool that it is anyway."""
+    """`n op big` of Python's ints, or `big op n` where swapped, n an int64 scalar of the program -> operand, or the
+    bool that it is anyway."""
     if ufunc in ORDER:
         return ORDER[ufunc](big, 0) if swapped else ORDER[ufunc](0, big)
     rule = (BEHIND if swapped else {}).get(ufunc) or BESIDE.get(ufunc)
@@ -37,7 +45,8 @@ def against(ufunc, n, big, swapped):
 
 
 def ordered(ufunc, x, big, swapped):
-    """A comparison of a Python float with `big`, which is exact: with the nearest float below where there is none of that value."""
+    """A comparison of a Python float with `big`, which is exact: with the nearest float below where there is none of
+    that value."""
     if swapped:
         ufunc = MIRROR.get(ufunc, ufunc)
     try:
@@ -185,7 +194,10 @@ def shifted_right(n, big):
     if not require_range(n, gone, HIGH):
         return None
     low = OPS["sub"](n, Lit(gone, n.type))
-    return noted(OPS["shift_right"](Lit(big >> gone, n.type), OPS["minimum"](low, Lit(63, n.type))), *sorted((big >> gone, 0 if big > 0 else -1)))
+    return noted(
+        OPS["shift_right"](Lit(big >> gone, n.type), OPS["minimum"](low, Lit(63, n.type))),
+        *sorted((big >> gone, 0 if big > 0 else -1)),
+    )
 
 
 def shifted_left(n, big):
@@ -194,7 +206,8 @@ def shifted_left(n, big):
 
 
 BESIDE = {
-    np.add: add, np.subtract: lambda n, big: add(n, -big), np.multiply: multiply, np.floor_divide: floor_divide, np.remainder: remainder,
+    np.add: add, np.subtract: lambda n, big: add(n, -big), np.multiply: multiply, np.floor_divide: floor_divide,
+    np.remainder: remainder,
     np.bitwise_and: bit_and, np.bitwise_or: bit_or, np.power: power, np.left_shift: left, np.right_shift: right,
 }  # fmt: skip
 BEHIND = {  # big op n, where that is another function

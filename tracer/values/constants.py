@@ -1,4 +1,5 @@
-"""Numbers known while tracing: what follows from constants alone, worked out by the ops' own NumPy meaning when Python asks."""
+"""Numbers known while tracing: what follows from constants alone, worked out by the ops' own NumPy meaning when Python
+asks."""
 
 import numpy as np
 

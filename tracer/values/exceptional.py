@@ -10,7 +10,11 @@ from .overflow import between
 from .ranges import interval
 from .storage import current_trace
 
-DIVISIONS = {np.true_divide: "division by zero", np.floor_divide: "integer division or modulo by zero", np.remainder: "modulo by zero"}
+DIVISIONS = {
+    np.true_divide: "division by zero",
+    np.floor_divide: "integer division or modulo by zero",
+    np.remainder: "modulo by zero",
+}
 COMPLEX = "a negative Python float to a fractional power is complex in Python; write it with complex numbers"
 FLOATING = "a Python int to a negative power is a float, and data decide here whether it is one"
 LARGE = "(34, 'Numerical result out of range')"
@@ -55,7 +59,11 @@ def floats(base, exponent):
     else:
         whole = OPS["eq"](OPS["floor"](exponent), exponent)
     if not true(whole) and not (isinstance(base, Lit) and not base.value < 0):
-        real = any_holds(negated(test("lt", base, 0)), whole, *([] if isinstance(exponent, Lit) else [test("ne", exponent, exponent)]))
+        real = any_holds(
+            negated(test("lt", base, 0)),
+            whole,
+            *([] if isinstance(exponent, Lit) else [test("ne", exponent, exponent)]),
+        )
         check(real, UnsupportedError, COMPLEX)
 
 
@@ -76,7 +84,8 @@ def complex_exponent(y):
 
 
 def exponent_of(y):
-    """Whether an int to the power of the int y is a float; None where that cannot be told: then the program checks that it is none."""
+    """Whether an int to the power of the int y is a float; None where that cannot be told: then the program checks that
+    it is none."""
     least, most = interval(y) or (-1, 0)
     if least >= 0 or most < 0:
         return most < 0

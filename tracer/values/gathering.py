@@ -17,12 +17,15 @@ def whole_mask(x, key):
 
 
 def advanced(x, key):
-    """-> (view of x under the basic part, [(axis, index value)] of one shape, place of the index axes in the result)."""
+    """-> (view of x under the basic part, [(axis, index value)] of one shape, place of the index axes in the
+    result)."""
     full = axis_by_axis(key, x)
     arrays = [k for k in full if k is not None and not isinstance(k, slice)]
     shape = met(arrays)
     where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
-    view = x.window(basic(x, tuple(None if k is ONE or k is NONE else slice(None) if i in where else k for i, k in enumerate(full))))
+    view = x.window(
+        basic(x, tuple(None if k is ONE or k is NONE else slice(None) if i in where else k for i, k in enumerate(full)))
+    )
     adjacent = where == list(range(where[0], where[-1] + 1))
     pairs = []
     for axis in where:
@@ -87,7 +90,10 @@ def check_mask(mask, shape, axis=0):
 
 def misfit(m, n, axis, what="array"):
     """NumPy's words for a mask of m on an axis of n."""
-    return f"boolean index did not match indexed {what} along axis {axis}; size of axis is {n} but size of corresponding boolean axis is {m}"
+    return (
+        f"boolean index did not match indexed {what} along axis {axis}; size of axis is {n} but size of corresponding "
+        f"boolean axis is {m}"
+    )
 
 
 def index_value(k, n, axis):
@@ -95,14 +101,20 @@ def index_value(k, n, axis):
     if isinstance(k, Traced):
         if k.type.kind not in "iu":
             raise IndexError(
-                message(f"arrays used as indices must be of integer (or boolean) type, got {k.type}", locate(), "Convert with x.astype(int).")
+                message(
+                    f"arrays used as indices must be of integer (or boolean) type, got {k.type}",
+                    locate(),
+                    "Convert with x.astype(int).",
+                )
             )
         return wrapped(k.value, n, axis)
     k = np.asarray(k)
     if k.size == 0:
         k = k.astype(INDEX)
     if k.dtype.kind not in "iu":
-        raise IndexError(message(f"arrays used as indices must be of integer (or boolean) type, got {k.dtype}", locate()))
+        raise IndexError(
+            message(f"arrays used as indices must be of integer (or boolean) type, got {k.dtype}", locate())
+        )
     bad = (k < -n) | (k >= n)
     if bad.any():
         raise IndexError(message(f"index {k[bad].flat[0]} is out of bounds for axis {axis} with size {n}", locate()))

@@ -1,7 +1,8 @@
 """Questions about arrays as objects: is it that one, whose memory is it, who shares it, may it be written.
 
-Where data chose what an array is, the answers are values of the program. Of arguments the trace relies on what a call can tell
-(`Captured.relied`): that an array is no view of another, that two of them are not one, that two of them lie apart.
+Where data chose what an array is, the answers are values of the program. Of arguments the trace relies on what a call
+can tell (`Captured.relied`): that an array is no view of another, that two of them are not one, that two of them lie
+apart.
 """
 
 import functools
@@ -27,7 +28,9 @@ def same_object(x, y):
     for i in arguments(x):
         for j in arguments(y) - {i}:
             rely(i, ("other than", j), True)
-    return answer(x, y, lambda a, b: a[0] is b[0] and len(a[1]) == len(b[1]) and all(p is q for p, q in zip(a[1], b[1])))
+    return answer(
+        x, y, lambda a, b: a[0] is b[0] and len(a[1]) == len(b[1]) and all(p is q for p, q in zip(a[1], b[1]))
+    )
 
 
 def met(x):
@@ -60,7 +63,8 @@ def sample_views(storage, *chains):
 
 
 def window(storage, chain):
-    """What tells which elements of a memory a chain of views shows, and in which order; None where that is not known."""
+    """What tells which elements of a memory a chain of views shows, and in which order; None where that is not
+    known."""
     if isinstance(storage, AliasSet | UnknownAlias) or storage.frozen or dynamic(chain):
         return None
     whole, shown = sample_views(storage, (), chain)
@@ -81,7 +85,9 @@ def leaf(a, b, ask):
         if isinstance(p[0], UnknownAlias) and p[0] is not q[0] and {*memories(p[0])} & {*memories(q[0])}:
             text = "an array that is one of several, as data decided in a loop, is compared with one of them"
             raise UnsupportedError(message(text, locate(), COPY))
-    if a[0] is not b[0] and (standing(a[0]) and not made_in_trip(b[0], a[0]) or standing(b[0]) and not made_in_trip(a[0], b[0])):
+    if a[0] is not b[0] and (
+        standing(a[0]) and not made_in_trip(b[0], a[0]) or standing(b[0]) and not made_in_trip(a[0], b[0])
+    ):
         raise unknown_identity()
     return Lit(ask(a, b), TRUTH)
 
@@ -181,7 +187,13 @@ class Flags:
 
     def __getattr__(self, name):
         if name == "owndata" and not isinstance(self._array, np.ndarray) and owner(self._array) is None:
-            raise UnsupportedError(message("whether an array owns its memory is asked, which is one of several, as data decided", locate(), COPY))
+            raise UnsupportedError(
+                message(
+                    "whether an array owns its memory is asked, which is one of several, as data decided",
+                    locate(),
+                    COPY,
+                )
+            )
         return getattr(self._seen(), name)
 
     def __setattr__(self, name, value):
@@ -220,20 +232,32 @@ def set_writeable(x, to):
     storage, ids = x.storage, tuple(map(id, x.chain))
     trace = current_trace()
     if type(storage) in (AliasSet, UnknownAlias):
-        raise UnsupportedError(message("the flags of an array are set, which is one of several, as data decided", locate(), COPY))
+        raise UnsupportedError(
+            message("the flags of an array are set, which is one of several, as data decided", locate(), COPY)
+        )
     if trace.repeated:
-        raise CannotRoll(message("the flags of an array are set inside a loop or branch that is captured as a whole", locate()))
+        raise CannotRoll(
+            message("the flags of an array are set inside a loop or branch that is captured as a whole", locate())
+        )
     for i in arguments(x):
         if not storage.frozen:
             rely(i, "writeable", not storage.readonly)
     if to == x.writeable:
         return
     if storage.trace is not trace or to and storage.readonly:
-        raise UnsupportedError(message("an array from outside the function is made writeable, or read-only inside a transform", locate()))
+        raise UnsupportedError(
+            message("an array from outside the function is made writeable, or read-only inside a transform", locate())
+        )
     if not to:
         storage.frozen = {**(storage.frozen or {}), ids: x.chain}
     elif ids and (() in (storage.frozen or ()) or not all(hasattr(step, "put") for step in x.chain)):
         raise ValueError(message("cannot set WRITEABLE flag to True of this array", locate()))
     else:
         storage.frozen = {k: v for k, v in (storage.frozen or {}).items() if k != ids}
-        x._shadow = None if not ids else functools.reduce(lambda array, step: step.apply(array), x.chain, np.empty_like(TracedArray(storage).shadow))
+        x._shadow = (
+            None
+            if not ids
+            else functools.reduce(
+                lambda array, step: step.apply(array), x.chain, np.empty_like(TracedArray(storage).shadow)
+            )
+        )

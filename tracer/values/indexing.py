@@ -69,12 +69,19 @@ def setitem(x, key, value):
 
 
 def one_number(value, dtype):
-    """An element takes a number alone: no list and no array with axes, however few numbers these hold; booleans take their truth."""
+    """An element takes a number alone: no list and no array with axes, however few numbers these hold; booleans take
+    their truth."""
     listed = isinstance(value, list | tuple)
     if dtype.kind != "b" and (listed or getattr(value, "ndim", 0)):
         error = TypeError if dtype.kind == "c" or listed and dtype.kind in "iu" else ShapeError
         what = f"a {type(value).__name__}" if listed else f"an array of shape {value.shape}"
-        raise error(message(f"{what} is stored into one element of an array, which takes a number", locate(), "Store one of it: y[0], or y.item()."))
+        raise error(
+            message(
+                f"{what} is stored into one element of an array, which takes a number",
+                locate(),
+                "Store one of it: y[0], or y.item().",
+            )
+        )
 
 
 def stored(value, dtype, whole=True):
@@ -86,20 +93,28 @@ def stored(value, dtype, whole=True):
     if (kind is complex or isinstance(kind, np.dtype) and kind.kind == "c") and dtype.kind not in "bc":
         # NumPy refuses Python's complex numbers, and takes the real part of its own with a warning
         raise (TypeError if kind is complex else UnsupportedError)(
-            message(f"a complex value cannot be stored in an array of {dtype}", locate(), "Store its .real, or make the array complex.")
+            message(
+                f"a complex value cannot be stored in an array of {dtype}",
+                locate(),
+                "Store its .real, or make the array complex.",
+            )
         )
     if not whole and (isinstance(value, np.generic) or type(value) is TracedScalar and value.weak is None):
         return cast_to(operand, dtype)
     if dtype.kind in "iu" and isinstance(value, list | tuple):
         operand = read(whole_parts(value, dtype))[0]
-    elif dtype.kind in "iu" and type(value) is not TracedArray and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf"):
+    elif (
+        dtype.kind in "iu"
+        and type(value) is not TracedArray
+        and (kind is float or isinstance(kind, np.dtype) and kind.kind in "iuf")
+    ):
         as_an_int(value, operand, dtype)
     return operand_as(operand, dtype)
 
 
 def as_an_int(value, operand, dtype):
-    """A scalar stored among integers goes by way of a Python int, which raises where there is none or it does not fit; an array's
-    elements are cast, and NumPy's own scalars too where the integers are unsigned."""
+    """A scalar stored among integers goes by way of a Python int, which raises where there is none or it does not fit;
+    an array's elements are cast, and NumPy's own scalars too where the integers are unsigned."""
     info, ours = np.iinfo(dtype), type(value) is float or type(value) is TracedScalar and value.weak is not None
     if not isinstance(value, TracedScalar | np.generic | float) or not ours and dtype.kind == "u":
         return
@@ -118,7 +133,9 @@ def as_an_int(value, operand, dtype):
         fits = OPS["and"](OPS["ge"](x, Lit(float(info.min), x.type)), OPS["lt"](x, Lit(float(info.max + 1), x.type)))
         current_trace().check(OPS["eq"](x, x), ValueError, message("cannot convert float NaN to integer", locate()))
         infinite = OPS["eq"](OPS["abs"](x), Lit(np.inf, x.type))
-        current_trace().check(OPS["not"](infinite), OverflowError, message("cannot convert float infinity to integer", locate()))
+        current_trace().check(
+            OPS["not"](infinite), OverflowError, message("cannot convert float infinity to integer", locate())
+        )
         current_trace().check(fits, OverflowError, words, cast_to(x, INDEX))
 
 
@@ -128,7 +145,11 @@ def whole_parts(items, dtype):
     np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
     for i in numbers:
         if type(i) is complex or isinstance(i, TracedScalar) and i.weak is complex:
-            raise TypeError(message("int() argument must be a string, a bytes-like object or a real number, not 'complex'", locate()))
+            raise TypeError(
+                message(
+                    "int() argument must be a string, a bytes-like object or a real number, not 'complex'", locate()
+                )
+            )
         if isinstance(i, TracedScalar) and i.weak is int:
             PythonInt(i.value).given(dtype)
         elif isinstance(i, TracedScalar) and i.type.kind in "iuf":
@@ -141,11 +162,14 @@ def each_as(x, dtype):
         return [each_as(i, dtype) for i in x]
     if isinstance(x, TracedArray):
         return fresh(cast_to(x.value, dtype))
-    return TracedScalar(cast_to(x.value, dtype), None) if isinstance(x, TracedScalar) else np.asarray(x).astype(dtype)[()]
+    return (
+        TracedScalar(cast_to(x.value, dtype), None) if isinstance(x, TracedScalar) else np.asarray(x).astype(dtype)[()]
+    )
 
 
 def as_tuple(key):
-    """The key as a tuple of what NumPy reads in it: indices that follow from constants alone plain, array-likes as arrays."""
+    """The key as a tuple of what NumPy reads in it: indices that follow from constants alone plain, array-likes as
+    arrays."""
     key = tuple([plainly(k) for k in (key if isinstance(key, tuple) else (key,))])
     if sum(k is Ellipsis for k in key) > 1:
         raise IndexError(message("an index can only have a single ellipsis ('...')", locate()))
@@ -175,7 +199,10 @@ def places_of(k):
     """An array-like as an array of indices, or of bools; a mere [] has no dtype of its own."""
     k = np.asarray(k)
     if k.size and k.dtype.kind not in "iub":
-        text = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+        text = (
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
+            "valid indices"
+        )
         raise IndexError(message(text, locate()))
     return k if k.size else k.astype(INDEX)
 
@@ -184,7 +211,12 @@ def is_basic(k):
     """Integers, slices, newaxis and Ellipsis; a traced integer scalar counts, bools do not."""
     if isinstance(k, TracedScalar):
         return k.type.kind in "iu"
-    return k is None or k is Ellipsis or isinstance(k, slice) or (isinstance(k, int | np.integer) and not isinstance(k, bool))
+    return (
+        k is None
+        or k is Ellipsis
+        or isinstance(k, slice)
+        or (isinstance(k, int | np.integer) and not isinstance(k, bool))
+    )
 
 
 def fitted(operand, shape, words=INPUT):
@@ -201,7 +233,9 @@ def fitted(operand, shape, words=INPUT):
 def scalar_item(x, key):
     """`s[()]`, `s[...]`, `s[None]` and `s[True]` of a scalar; anything else raises as NumPy does."""
     key = as_tuple(key)
-    bools = [k for k in key if isinstance(k, bool | np.bool_) or isinstance(k, Traced) and k.type.kind == "b" and not k.ndim]
+    bools = [
+        k for k in key if isinstance(k, bool | np.bool_) or isinstance(k, Traced) and k.type.kind == "b" and not k.ndim
+    ]
     if len(bools) + sum(k is Ellipsis or k is None for k in key) == len(key) and x.weak is None:
         return fresh(x.value)[key] if key else x
     raise IndexError(message("invalid index to scalar variable.", locate()))

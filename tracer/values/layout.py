@@ -1,4 +1,5 @@
-"""How new arrays lie in memory: elementwise results as their operands do, as NumPy's order "K" has it; and on which arguments that hangs."""
+"""How new arrays lie in memory: elementwise results as their operands do, as NumPy's order "K" has it; and on which
+arguments that hangs."""
 
 import numpy as np
 
@@ -30,7 +31,9 @@ def laid_as(value, inputs, wrap=wrap):
             odd = odd or not x.flags.c_contiguous
     if odd:
         seen = [x if type(x) is np.ndarray else x.shadow for x in inputs if type(x) in (np.ndarray, TracedArray)]
-        operands = np.nditer([*seen, None], ["zerosize_ok"], [*[["readonly"]] * len(seen), ["writeonly", "allocate"]]).operands
+        operands = np.nditer(
+            [*seen, None], ["zerosize_ok"], [*[["readonly"]] * len(seen), ["writeonly", "allocate"]]
+        ).operands
         if operands[-1].shape == value.type.shape:
             out._shadow = np.empty_like(operands[-1], value.type.dtype)
     return out

@@ -23,7 +23,8 @@ NUMBERS |= {("strong", np.dtype(name)): n for n, name in enumerate(SHORT, len(PY
 
 
 class Mixed(TracedScalar):
-    """kinds: the specs it may have, ("weak", Python type) or ("strong", dtype), in the order of their numbers. tag: the number of the one it has."""
+    """kinds: the specs it may have, ("weak", Python type) or ("strong", dtype), in the order of their numbers. tag: the
+    number of the one it has."""
 
     __slots__ = ("tag", "kinds", "choice", "where", "joined")
 
@@ -72,13 +73,16 @@ def kind_text(kind):
 
 
 def common_kind(kinds, dtype):
-    """The one kind that a number of several is given back as, if it is a wider one that Python programs take for the others."""
+    """The one kind that a number of several is given back as, if it is a wider one that Python programs take for the
+    others."""
     weak = [k[1] for k in kinds if k[0] == "weak"]
     strong = [k for k in kinds if k[0] == "strong"]
     if not strong:
         return ("weak", max(weak, key=PYTHON.index)) if bool not in weak or len(weak) == 1 else None
     takes = {bool: "b", int: "iufc", float: "fc", complex: "c"}
-    return strong[0] if len(strong) == 1 and strong[0][1] == dtype and all(dtype.kind in takes[k] for k in weak) else None
+    return (
+        strong[0] if len(strong) == 1 and strong[0][1] == dtype and all(dtype.kind in takes[k] for k in weak) else None
+    )
 
 
 def plain(x):

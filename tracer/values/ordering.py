@@ -1,7 +1,8 @@
-"""Comparisons of Python's ints with Python's floats, which are exact: an int beyond 2**53 is not rounded to a float first.
+"""Comparisons of Python's ints with Python's floats, which are exact: an int beyond 2**53 is not rounded to a float
+first.
 
-An int is less than a float where it is less than the float's floor, or equal to that and the float is no whole number; beyond 64
-bits, at infinities and NaN the float's sign decides.  [CPython's float_richcompare]
+An int is less than a float where it is less than the float's floor, or equal to that and the float is no whole number;
+beyond 64 bits, at infinities and NaN the float's sign decides.  [CPython's float_richcompare]
 """
 
 import numpy as np
@@ -18,7 +19,8 @@ MIRROR = {np.less: np.greater, np.greater: np.less, np.less_equal: np.greater_eq
 
 
 def compared(ufunc, kinds, values):
-    """A comparison of an int with a float, as a truth; None where floats hold the int, or there are none. values: operands of their own dtypes."""
+    """A comparison of an int with a float, as a truth; None where floats hold the int, or there are none. values:
+    operands of their own dtypes."""
     if {*kinds} != {int, float}:
         return None
     if kinds[0] is float:

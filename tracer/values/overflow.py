@@ -43,7 +43,8 @@ def checked(ufunc, values, result):
 
 
 def noted(ufunc, values, result):
-    """Note the interval of `result`, NumPy's `ufunc` of integers, where it cannot wrap and its equations do not tell."""
+    """Note the interval of `result`, NumPy's `ufunc` of integers, where it cannot wrap and its equations do not
+    tell."""
     if ufunc in UNTOLD and result.type.kind in "iu" and isinstance(result, Value):
         least, most = ends(result.type)
         found = RANGES[ufunc](*[interval(x) or ends(x.type) for x in values])
@@ -70,7 +71,9 @@ def from_float(x):
 
 def from_unsigned(x):
     """Check that an unsigned number of 64 bits is one of 63."""
-    current_trace().check(OPS["le"](x, Lit(HIGH, x.type)), IntegerOverflow, message(TEXT, locate(), "Keep it an np.uint64."))
+    current_trace().check(
+        OPS["le"](x, Lit(HIGH, x.type)), IntegerOverflow, message(TEXT, locate(), "Keep it an np.uint64.")
+    )
 
 
 def infinite(x):
@@ -91,7 +94,11 @@ def corners(f):
 def _power(x, y):
     if y[0] < 0 or y[1] > 64:
         return None
-    found = [a**b for a in (*x, 0) for b in range(y[0], y[1] + 1)] if x[0] <= 0 <= x[1] else [a**b for a in x for b in range(y[0], y[1] + 1)]
+    found = (
+        [a**b for a in (*x, 0) for b in range(y[0], y[1] + 1)]
+        if x[0] <= 0 <= x[1]
+        else [a**b for a in x for b in range(y[0], y[1] + 1)]
+    )
     return min(found), max(found)
 
 
@@ -128,7 +135,8 @@ def _or(x, y):
 RANGES = {
     np.add: lambda x, y: (x[0] + y[0], x[1] + y[1]), np.subtract: lambda x, y: (x[0] - y[1], x[1] - y[0]),
     np.multiply: corners(lambda a, b: a * b), np.power: _power, np.left_shift: _left, np.right_shift: _right,
-    np.floor_divide: _floor_divide, np.remainder: _remainder, np.bitwise_and: _and, np.bitwise_or: _or, np.bitwise_xor: _or,
+    np.floor_divide: _floor_divide, np.remainder: _remainder, np.bitwise_and: _and, np.bitwise_or: _or,
+    np.bitwise_xor: _or,
     np.negative: lambda x: (-x[1], -x[0]), np.invert: lambda x: (~x[1], ~x[0]), np.positive: lambda x: x,
     np.absolute: lambda x: (0 if x[0] <= 0 <= x[1] else min(map(abs, x)), max(map(abs, x))),
 }  # fmt: skip
@@ -142,7 +150,11 @@ UNTOLD = {np.floor_divide, np.remainder, np.bitwise_and, np.bitwise_or, np.bitwi
 def between(x, low, high):
     """Whether low <= x <= high, by the comparisons that are not known to hold."""
     least, most = interval(x) or (LOW, HIGH)
-    tests = [OPS[name](x, Lit(edge, x.type)) for name, edge, idle in (("ge", low, least >= low), ("le", high, most <= high)) if not idle]
+    tests = [
+        OPS[name](x, Lit(edge, x.type))
+        for name, edge, idle in (("ge", low, least >= low), ("le", high, most <= high))
+        if not idle
+    ]
     return Lit(True, x.type.like(dtype=bool)) if not tests else tests[0] if len(tests) == 1 else OPS["and"](*tests)
 
 

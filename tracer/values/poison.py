@@ -7,14 +7,19 @@ from ..common.frames import locate
 from .array import Traced, Unread
 from .speculate import open_choice, unmerged
 
-KINDS = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic, Traced)  # what data may have chosen between
-OTHERS = "bool hash str bytes format eq ne lt le gt ge call next enter exit reduce".split()  # that objects of any kind may have
+# what data may have chosen between
+KINDS = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic, Traced)
+# that objects of any kind may have
+OTHERS = "bool hash str bytes format eq ne lt le gt ge call next enter exit reduce".split()
 USES = {f"__{n}__" for n in OTHERS}
-USES |= {n for kind in KINDS for n in {*dir(kind)} - {*dir(object)} if n[:2] == n[-2:] == "__" and callable(getattr(kind, n))}
+USES |= {
+    n for kind in KINDS for n in {*dir(kind)} - {*dir(object)} if n[:2] == n[-2:] == "__" and callable(getattr(kind, n))
+}
 
 
 class Poison(Unread):
-    """Stands for a variable whose value is not one thing; `reason` says why, `choice` which choice could be made by value instead."""
+    """Stands for a variable whose value is not one thing; `reason` says why, `choice` which choice could be made by
+    value instead."""
 
     def __init__(self, reason, choice=None):
         object.__setattr__(self, "reason", reason)

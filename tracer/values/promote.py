@@ -35,7 +35,8 @@ PLAIN = (np.ndarray, np.memmap)  # whose results are plain arrays
 def read(x):
     """(operand, key) of anything NumPy takes as an operand.
 
-    The key is a dtype, or the Python type of a weak number; a plain Python number is its own operand, a traced int a `PythonInt`.
+    The key is a dtype, or the Python type of a weak number; a plain Python number is its own operand, a traced int a
+    `PythonInt`.
     """
     kind = type(x)
     if kind is TracedArray:
@@ -51,7 +52,9 @@ def read(x):
     if isinstance(x, np.ndarray) or is_device_array(x):
         if isinstance(x, np.ndarray) and kind not in PLAIN:
             text = f"a {kind.__name__}, a subclass of ndarray, takes part in a traced operation"
-            raise UnsupportedError(message(text, locate(), "What it makes of the operation is its own affair: write np.asarray(x)."))
+            raise UnsupportedError(
+                message(text, locate(), "What it makes of the operation is its own affair: write np.asarray(x).")
+            )
         return array_value(x), np.dtype(x.dtype)
     if isinstance(x, list | tuple):
         value = nested(x)
@@ -61,7 +64,11 @@ def read(x):
     if isinstance(x, Poison | Mixed):
         x.fail()
     raise UnsupportedError(
-        message(f"{shown(x, 60)} cannot take part in a traced operation", locate(), "Operands are arrays, numbers, and lists of them.")
+        message(
+            f"{shown(x, 60)} cannot take part in a traced operation",
+            locate(),
+            "Operands are arrays, numbers, and lists of them.",
+        )
     )
 
 
@@ -73,7 +80,9 @@ def checked(dtype):
             if dtype.hasobject
             else "Convert it first, for example x.astype(np.float64)."
         )
-        raise UnsupportedError(message(f"arrays of dtype {dtype} cannot be captured; known are {', '.join(SHORT)}", locate(), hint))
+        raise UnsupportedError(
+            message(f"arrays of dtype {dtype} cannot be captured; known are {', '.join(SHORT)}", locate(), hint)
+        )
     return dtype
 
 
@@ -104,7 +113,8 @@ def nested(items):
 
 
 def dtype_in_list(x, key):
-    """The dtype that a number has as one of several that make an array: Python's ints beyond int64 are uint64, and beyond that objects."""
+    """The dtype that a number has as one of several that make an array: Python's ints beyond int64 are uint64, and
+    beyond that objects."""
     if type(x) is int and not LOW <= x <= HIGH:
         return checked(np.asarray(x).dtype)
     return WEAK_DTYPES.get(key, key)
@@ -128,7 +138,11 @@ def checked_array(items):
     try:
         array = np.asarray(items)
     except ValueError as error:
-        raise ShapeError(message(f"a ragged list makes no array: {error}", locate(), "Give all rows one length, for example by padding.")) from None
+        raise ShapeError(
+            message(
+                f"a ragged list makes no array: {error}", locate(), "Give all rows one length, for example by padding."
+            )
+        ) from None
     checked(array.dtype)
     return array
 
@@ -174,7 +188,8 @@ def broadcast_shapes(shapes, what="operands"):
     except ValueError:
         raise ShapeError(
             message(
-                f"{what} could not be broadcast together with shapes {' '.join(str(s).replace(', ', ',') for s in shapes)}",
+                f"{what} could not be broadcast together with shapes "
+                f"{' '.join(str(s).replace(', ', ',') for s in shapes)}",
                 locate(),
                 "Trailing axes must be equal or of size one; x[:, None] adds an axis.",
             )
@@ -190,7 +205,11 @@ def loop(ufunc, keys, dtype=None, casting="same_kind"):
     memo = (ufunc, keys, dtype, casting)
     found = _loops.get(memo)
     if found is None:
-        if casting == "equiv" and len({isinstance(k, np.dtype) for k in keys}) > 1 and not ufunc.__name__.startswith("logical"):
+        if (
+            casting == "equiv"
+            and len({isinstance(k, np.dtype) for k in keys}) > 1
+            and not ufunc.__name__.startswith("logical")
+        ):
             keys = strong(ufunc, keys, dtype)  # NumPy's resolve_dtypes would crash
         chosen = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
         kinds = tuple(keys) + (None,) * ufunc.nout
@@ -209,16 +228,20 @@ def strong(ufunc, keys, dtype):
     wants, _ = loop(ufunc, keys, dtype)
     for key, want in zip(keys, wants, strict=True):
         if not isinstance(key, np.dtype) and want != WEAK_DTYPES[key]:
-            raise TypeError(message(f"cannot cast Python {key.__name__} to {want} under the casting rule 'equiv'", locate()))
+            raise TypeError(
+                message(f"cannot cast Python {key.__name__} to {want} under the casting rule 'equiv'", locate())
+            )
     return tuple(want if key in WEAK_DTYPES else key for key, want in zip(keys, wants, strict=True))
 
 
 def located(error):
-    """NumPy's exception with the user's line, as a new one; its own class, whose constructor may want more than a text."""
+    """NumPy's exception with the user's line, as a new one; its own class, whose constructor may want more than a
+    text."""
     if len(error.args) == 1:
         return type(error)(message(str(error), locate()))
     error.add_note(message("", locate()).lstrip())
-    return error.with_traceback(None)  # which would tell of the call of NumPy's, where the exception is what the caller says
+    # which would tell of the call of NumPy's, where the exception is what the caller says
+    return error.with_traceback(None)
 
 
 def rule_of(ufunc):
@@ -239,7 +262,8 @@ def ufunc_values(ufunc, inputs, dtype=None, casting="same_kind"):
     if ufunc in CONNECTIVES:
         fitting(reads, np.int64)
     operands, keys = zip(*(exactly(reads) if ufunc in COMPARISONS else reads))
-    asked = any(key is not k for key, (_, k) in zip(keys, reads, strict=True))  # what is compared exactly is under no casting rule
+    # what is compared exactly is under no casting rule
+    asked = any(key is not k for key, (_, k) in zip(keys, reads, strict=True))
     try:
         wants, gives = loop(ufunc, keys, dtype, "same_kind" if asked else casting)
     except TypeError as error:
@@ -261,22 +285,40 @@ def fitting(reads, kind):
 
 
 def mask_of(where, shape=None):
-    """`where=` as booleans, of a shape if given; NumPy takes Python's numbers and lists for the truth they have, and of arrays only booleans."""
+    """`where=` as booleans, of a shape if given; NumPy takes Python's numbers and lists for the truth they have, and of
+    arrays only booleans."""
     mask, key = read(where)
     if isinstance(where, TracedArray | np.ndarray | np.generic) and key != np.dtype(bool):
-        raise TypeError(message(f"Cannot cast array data from {key!r} to dtype('bool') according to the rule 'safe'", locate()))
+        raise TypeError(
+            message(f"Cannot cast array data from {key!r} to dtype('bool') according to the rule 'safe'", locate())
+        )
     if shape is not None and broadcast_shapes([shape_of(mask), shape], "operands and the mask of where=") != shape:
-        raise ShapeError(message(f"the mask of where= has shape {shape_of(mask)}, for an operand of shape {shape}", locate()))
+        raise ShapeError(
+            message(f"the mask of where= has shape {shape_of(mask)}, for an operand of shape {shape}", locate())
+        )
     return operand_as(mask, np.dtype(bool), shape)
 
 
 def exactly(reads):
-    """Python integers beyond the dtype they are compared with, as numbers that compare alike: NumPy compares exactly."""
+    """Python integers beyond the dtype they are compared with, as numbers that compare alike: NumPy compares
+    exactly."""
     dtypes = [k for _, k in reads if isinstance(k, np.dtype) and k.kind in "iu"]
     if not dtypes:
-        far = not any(isinstance(k, np.dtype) for _, k in reads) and any(type(x) is int and not LOW <= x <= HIGH for x, _ in reads)
-        return [(x.value, INT) if type(x) is PythonInt else widened(x, INT) if type(x) is int else (x, k) for x, k in reads] if far else reads
-    return [x.compared(dtypes[0]) if type(x) is PythonInt else widened(x, dtypes[0]) if type(x) is int else (x, k) for x, k in reads]
+        far = not any(isinstance(k, np.dtype) for _, k in reads) and any(
+            type(x) is int and not LOW <= x <= HIGH for x, _ in reads
+        )
+        return (
+            [
+                (x.value, INT) if type(x) is PythonInt else widened(x, INT) if type(x) is int else (x, k)
+                for x, k in reads
+            ]
+            if far
+            else reads
+        )
+    return [
+        x.compared(dtypes[0]) if type(x) is PythonInt else widened(x, dtypes[0]) if type(x) is int else (x, k)
+        for x, k in reads
+    ]
 
 
 def widened(n, dtype):
@@ -292,7 +334,8 @@ def unknown(function):
     module = getattr(function, "__module__", None) or "numpy"
     return UnsupportedError(
         message(
-            f"{module.replace('numpy', 'np', 1) if module.startswith('numpy') else module}.{name} is not captured on traced values",
+            f"{module.replace('numpy', 'np', 1) if module.startswith('numpy') else module}.{name} is not captured on "
+            "traced values",
             locate(),
             "Write it with functions that are, or apply it to arrays that do not depend on traced arguments.",
         )

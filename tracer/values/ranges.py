@@ -13,7 +13,8 @@ DEEP = 40  # equations looked through
 
 
 def interval(value, deep=DEEP, seen=None):
-    """(lowest, highest) of an integer value, or None. seen: value -> what it was found to be, so that nothing is looked at twice."""
+    """(lowest, highest) of an integer value, or None. seen: value -> what it was found to be, so that nothing is looked
+    at twice."""
     seen = {} if seen is None else seen
     if isinstance(value, Lit):
         return (int(value.value),) * 2 if value.type.kind in "iu" else None
@@ -41,7 +42,8 @@ def _interval(value, deep, seen):
 
 
 def drift(value, start, deep=DEEP, seen=None):
-    """(least, greatest) of value - start, where value is `start` with bounded numbers added; else None. seen: as above."""
+    """(least, greatest) of value - start, where value is `start` with bounded numbers added; else None. seen: as
+    above."""
     seen = {} if seen is None else seen
     if isinstance(value, Lit):
         return None

@@ -42,7 +42,8 @@ def basic(x, key):
             axes.append((wrapped(k.value, n, axis), 1, None))
         else:
             axes.append((int(k) % n, 1, 1))
-    whole = static if any(k is Ellipsis for k in static) else (*static, Ellipsis)  # a view, even where all axes are dropped
+    # a view, even where all axes are dropped
+    whole = static if any(k is Ellipsis for k in static) else (*static, Ellipsis)
     return IndexView(axes, shape, whole)
 
 
@@ -53,13 +54,16 @@ class Moving:
         self.start, self.count = start, count
 
     def within(self, n):
-        """The start, known or checked to leave room for the whole slice: where it does not, NumPy's result is shorter."""
+        """The start, known or checked to leave room for the whole slice: where it does not, NumPy's result is
+        shorter."""
         start = cast_to(self.start, INDEX)
         bounds = interval(start)
         if bounds is None or bounds[0] < 0 or bounds[1] + self.count > n:
             terms = affine(start)[0]
             if bounds is not None and len(terms) == 1 and terms.keys() <= current_trace().root.bounds.keys():
-                text = f"a slice of length {self.count} reaches over the ends of an axis of size {n}: it is shorter there"
+                text = (
+                    f"a slice of length {self.count} reaches over the ends of an axis of size {n}: it is shorter there"
+                )
                 raise CannotRoll(message(text, locate()))
             inside = and_(ge(start, Lit(0, start.type)), lt(start, Lit(n - self.count + 1, start.type)))
             text = f"a slice of length {self.count} with a traced start reaches over the ends of an axis of size {n}"
@@ -75,7 +79,12 @@ def known_slice(k):
         return slice(*parts)
     start, stop, step = parts
     count = None
-    if step in (None, 1) and start is not None and stop is not None and all(type(p) is int or isinstance(p, TracedScalar) for p in (start, stop)):
+    if (
+        step in (None, 1)
+        and start is not None
+        and stop is not None
+        and all(type(p) is int or isinstance(p, TracedScalar) for p in (start, stop))
+    ):
         first, last = (p.value if isinstance(p, Traced) else Lit(p, Tensor((), INDEX)) for p in (start, stop))
         count = distance(last, first)
     if count is None or not isinstance(start, TracedScalar):
@@ -83,7 +92,8 @@ def known_slice(k):
             message(
                 "a slice has a traced bound, and a length that is known only when the program runs",
                 locate(),
-                "Slices such as x[i:i + 3] have a static length; otherwise take the whole axis and mask it: np.where(np.arange(n) < j, x, 0.0).",
+                "Slices such as x[i:i + 3] have a static length; otherwise take the whole axis and mask it: "
+                "np.where(np.arange(n) < j, x, 0.0).",
             )
         )
     return Moving(first, max(count, 0))
@@ -102,7 +112,9 @@ def wrapped(index, n, axis=0):
     zero, size = Lit(0, index.type), Lit(n, index.type)
     if low < -n or high >= n:
         inside, bad = all_within(index, n, low < -n, high >= n, current_trace().repeats(index))
-        current_trace().check(inside, IndexError, message(f"index {{}} is out of bounds for axis {axis} with size {n}", locate()), bad)
+        current_trace().check(
+            inside, IndexError, message(f"index {{}} is out of bounds for axis {axis} with size {n}", locate()), bad
+        )
     if low >= 0:
         return index
     return select(lt(index, zero), add(index, size), index)

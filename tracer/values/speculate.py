@@ -39,14 +39,16 @@ class ByValue(BaseException):
 
 
 class RaisedBefore(BaseException):
-    """This call raises `error`, before the choice that is being made; the function's own `except` is not to see it now."""
+    """This call raises `error`, before the choice that is being made; the function's own `except` is not to see it
+    now."""
 
     def __init__(self, error):
         self.error = error
 
 
 class Assumed:
-    """An assumption: which choice of the trace, what it was taken to be (a bool, or the int that Python needed), and the user's line."""
+    """An assumption: which choice of the trace, what it was taken to be (a bool, or the int that Python needed), and
+    the user's line."""
 
     __slots__ = ("choice", "truth", "source")
 
@@ -74,10 +76,12 @@ class Speculation:
         self.numbers = {}  # predicate -> number of the choice
         self.taken = []
         self.acted = None  # (how many choices had been made, where) when the program first acts on the world
-        self.again = self.error = None  # whether to begin again, or what to raise: an `except:` of the user's does not stop either
+        # whether to begin again, or what to raise: an `except:` of the user's does not stop either
+        self.again = self.error = None
         self.open = None  # number of the choice that is being captured as a `cond`
         self.seen = None  # value -> its contents in this call, as far as worked out
-        self.undo = {}  # places and containers changed at the top of the trace -> a function that puts back what they held
+        # places and containers changed at the top of the trace -> a function that puts back what they held
+        self.undo = {}
 
     def put_back(self):
         """Undo what a trace that does not stand has changed."""
@@ -189,8 +193,15 @@ def make_choice(made, value, number):
     """Make a choice: as was said beforehand, or as this call's data has it."""
     source = locate()
     if len(made.taken) >= LONGEST:
-        text = f"this decision on data, the {LONGEST + 1}st of one call, cannot be captured: each would be a trace of its own"
-        raise UnsupportedError(message(text, source, "Write np.where(test, a, b), or a loop and branches whose values have one type and shape."))
+        text = (
+            f"this decision on data, the {LONGEST + 1}st of one call, cannot be captured: each would be a trace of "
+            "its own"
+        )
+        raise UnsupportedError(
+            message(
+                text, source, "Write np.where(test, a, b), or a loop and branches whose values have one type and shape."
+            )
+        )
     truth = made.given.get(number)
     if truth is None:
         truth = concrete(made, value)
@@ -205,7 +216,8 @@ def make_choice(made, value, number):
 
 
 def concrete(made, value):
-    """What a bool scalar of the outermost trace is for the arguments of this call; an error that comes before it is raised."""
+    """What a bool scalar of the outermost trace is for the arguments of this call; an error that comes before it is
+    raised."""
     trace = current_trace()
     if made.seen is None:
         made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
@@ -240,12 +252,18 @@ def concrete(made, value):
 
 @contextlib.contextmanager
 def checked():
-    """Where the user's function runs: checks on the way to an exception that ends the trace may fail first in this call."""
+    """Where the user's function runs: checks on the way to an exception that ends the trace may fail first in this
+    call."""
     try:
         yield
     except Exception as error:
         made = choices()
-        if made is not None and not made.again and made.error is None and (isinstance(error, ShapeError) or not isinstance(error, WengertError)):
+        if (
+            made is not None
+            and not made.again
+            and made.error is None
+            and (isinstance(error, ShapeError) or not isinstance(error, WengertError))
+        ):
             try:
                 concrete(made, Lit(True, TRUTH))
             except UnsupportedError:
@@ -279,7 +297,8 @@ def capturing(test):
 
 
 def open_choice():
-    """The number of the choice being captured, for what cannot be merged to name; None where it could not be made by value."""
+    """The number of the choice being captured, for what cannot be merged to name; None where it could not be made by
+    value."""
     trace = current_trace()
     made = trace.root.choices if trace is not None else None
     return made.open if made is not None else None
@@ -302,7 +321,8 @@ def unmerged(choice, error):
 
 
 def remember(place, restorer):
-    """Note what a place or container holds before the trace changes it at its top: `restorer()` gives what puts it back."""
+    """Note what a place or container holds before the trace changes it at its top: `restorer()` gives what puts it
+    back."""
     made = choices()
     if made is not None and place not in made.undo:
         made.undo[place] = restorer()
@@ -327,12 +347,17 @@ def attempts(made, once):
 
 
 def refuse_effects(captured, made):
-    """A program must not have acted on the world when it finds out that it is the wrong one: choices made by value come before all acts."""
+    """A program must not have acted on the world when it finds out that it is the wrong one: choices made by value come
+    before all acts."""
     if not made.taken:
         return
     late = made.taken[made.acted[0]:] if made.acted is not None else ()
     if late or captured.outside.draws:
-        what = f"has acted on the world before it ({made.acted[1]})" if late else "draws random numbers or asks for the time"
+        what = (
+            f"has acted on the world before it ({made.acted[1]})"
+            if late
+            else "draws random numbers or asks for the time"
+        )
         text = f"this decision on data is made by value, in a function that {what}"
         hint = "Let both sides give values of one structure, type and shape: then they are captured together."
         raise UnsupportedError(message(text, (late or made.taken)[0].source, hint))

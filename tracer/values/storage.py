@@ -54,7 +54,8 @@ class AliasSet(Storage):
     __slots__ = ("choices", "type", "memo", "mixed")
 
     def __init__(self, choices, type, value=None, mixed=False):
-        self.choices, self.type, self.mixed = distinct(choices), type, mixed  # mixed: the choices differ in their order of memory
+        # mixed: the choices differ in their order of memory
+        self.choices, self.type, self.mixed = distinct(choices), type, mixed
         self.trace, self.origin, self.frozen, self.lies = current_trace(), None, None, ()
         self.readonly = all(s.readonly for _, s, _ in self.choices)
         self.memo = None if value is None else ([s.value for _, s, _ in self.choices], value)
@@ -113,8 +114,14 @@ class AliasSet(Storage):
         own = collections.Counter(map(id, held))
         while held:
             s = held.pop()
-            expected = own[id(s)] + 2 + sum(x is s for x in held)  # the holders among the choices, the name `s`, the argument, this list
-            if type(s) not in (Storage, UnknownAlias) or s.readonly or s.origin is not None or sys.getrefcount(s) > expected:
+            # the holders among the choices, the name `s`, the argument, this list
+            expected = own[id(s)] + 2 + sum(x is s for x in held)
+            if (
+                type(s) not in (Storage, UnknownAlias)
+                or s.readonly
+                or s.origin is not None
+                or sys.getrefcount(s) > expected
+            ):
                 return
         del s
         self.choices, self.memo = [(None, Storage(self.value, self.trace), ())], None
@@ -126,7 +133,11 @@ def distinct(choices):
     for test, storage, chain in choices[:-1]:
         key = storage, tuple(map(id, chain))
         if key != last:
-            found[key] = (OR(*map(current_trace().bring, (found[key][0], test))) if key in found else test), storage, chain
+            found[key] = (
+                (OR(*map(current_trace().bring, (found[key][0], test))) if key in found else test),
+                storage,
+                chain,
+            )
     return [*found.values(), choices[-1]]
 
 
@@ -134,17 +145,23 @@ class UnknownAlias(Storage):
     """Memory that may be that of other arrays: of which, no value in the program says.
 
     A loop may leave such an array behind, and a choice among very many. Reading is fine while those
-    arrays stay as they were. told: the Blend it is, where there are merely too many for it to be read and written as that.
+    arrays stay as they were. told: the Blend it is, where there are merely too many for it to be read and written as
+    that.
     """
 
     __slots__ = ("sources", "now", "told")
 
     def __init__(self, value, sources, told=None):
         self.told = told
-        held = {m: m.value for s in sources for m in memories(s)}  # reading a Shared tells whether what it may be was written since
+        # reading a Shared tells whether what it may be was written since
+        held = {m: m.value for s in sources for m in memories(s)}
         self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, UnknownAlias)]
         self.trace, self.origin, self.readonly, self.frozen = current_trace(), None, False, None
-        self.lies = UNKNOWN if any(s.lies is UNKNOWN for s in sources) else tuple(dict.fromkeys(x for s in sources for x in s.lies))
+        self.lies = (
+            UNKNOWN
+            if any(s.lies is UNKNOWN for s in sources)
+            else tuple(dict.fromkeys(x for s in sources for x in s.lies))
+        )
 
     @property
     def value(self):
@@ -171,7 +188,10 @@ class Plain(Storage):
     __slots__ = ()
 
     def write(self, value):
-        text = f"an array of type {self.value.type}, which may be a plain array that the trace does not own, is written in place"
+        text = (
+            f"an array of type {self.value.type}, which may be a plain array that the trace does not own, is written "
+            "in place"
+        )
         raise UnsupportedError(message(text, locate(), "Take a copy where it is chosen: x = y.copy()."))
 
 
@@ -191,7 +211,11 @@ def memories(storage):
     """The memories with elements of their own that one may be."""
     if isinstance(storage, AliasSet):
         return list(dict.fromkeys(s for _, base, _ in storage.choices for s in memories(base)))
-    return [storage, *(m for s, _ in storage.sources for m in memories(s))] if isinstance(storage, UnknownAlias) else [storage]
+    return (
+        [storage, *(m for s, _ in storage.sources for m in memories(s))]
+        if isinstance(storage, UnknownAlias)
+        else [storage]
+    )
 
 
 def through(value, chain):

@@ -60,14 +60,18 @@ class Trace:
             self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach
             self.sites = {}  # what earlier visits found out about a loop
             self.bounds = {}  # integer value -> (lowest, highest) it can be; None where that is not known
-            self.drifts = {}  # what a loop leaves of an int it carries -> (what it was before, least and greatest that was added)
-            self.mixed = 0  # how often data chose between an int and a float, and the like, of which the wider was taken
+            # what a loop leaves of an int it carries -> (what it was before, least and greatest that was added)
+            self.drifts = {}
+            # how often data chose between an int and a float, and the like, of which the wider was taken
+            self.mixed = 0
             self.of_python = set()  # values that operators of Python's numbers made
             self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
             self.lifts = {}  # parameter of an inner trace -> the outer value it stands for
             self.relied = {}  # (argument leaf index, what of the array was asked) -> the answer
-            self.layout = []  # (argument's storage, watched storage, its value then, of a row too, memory that lies as it does): see `rely_on_layout`
+            # (argument's storage, watched storage, its value then, of a row too, memory that lies as it does): see
+            # `rely_on_layout`
+            self.layout = []
 
     @property
     def repeated(self):
@@ -75,7 +79,8 @@ class Trace:
         return self.region is not None or self.parent is not None and self.parent.repeated
 
     def repeats(self, value):
-        """Whether a value is computed within the body of a loop or branch, and not brought there from before all of them."""
+        """Whether a value is computed within the body of a loop or branch, and not brought there from before all of
+        them."""
         while value in self.root.lifts:
             value = self.root.lifts[value]
         return self.repeated and value not in self.root.build.values
@@ -93,11 +98,15 @@ class Trace:
     def rely_on_layout(self, storage, watched=None, row=False):
         """Record that an argument was taken to be in row-major order.
 
-        watched: the storage whose later writes are the only way to tell, or its being returned: what decided was view or copy.
-        row: whether steps between the elements of a mere row decide too, and the argument's own being returned.
+        watched: the storage whose later writes are the only way to tell, or its being returned: what decided was view
+        or copy. row: whether steps between the elements of a mere row decide too, and the argument's own being
+        returned.
         """
         if storage.lies is UNKNOWN:
-            text = "an array that a loop carries, and that lies in memory otherwise before than after a trip, is asked how it lies"
+            text = (
+                "an array that a loop carries, and that lies in memory otherwise before than after a trip, is asked "
+                "how it lies"
+            )
             raise CannotRoll(message(text, locate(), "Take a copy before it is asked: x = y.copy()."))
         if isinstance(storage, AliasSet):
             if storage.mixed:
@@ -113,7 +122,8 @@ class Trace:
                     self.root.layout.append((base, watched, watched and watched.value, row, storage))
 
     def layout_arguments(self, returned=()):
-        """Leaf indices of the arguments whose order of memory the trace depends on; `returned`: the storages that the caller gets."""
+        """Leaf indices of the arguments whose order of memory the trace depends on; `returned`: the storages that the
+        caller gets."""
         shown = collections.Counter(map(id, returned))
 
         def tells(s, watched, value, row, made):
@@ -172,15 +182,19 @@ class Trace:
         return value
 
     def alike(self, a, b):
-        """Whether two values are captured constants of the same contents: arrays that nobody but the trace can reach any more."""
+        """Whether two values are captured constants of the same contents: arrays that nobody but the trace can reach
+        any more."""
         found = [c for versions in self.captures.values() for c in versions if c.value is a or c.value is b]
-        return len(found) == 2 and _same(found[0].contents, found[1].contents) and not any(_outside(c, 1) for c in found)
+        return (
+            len(found) == 2 and _same(found[0].contents, found[1].contents) and not any(_outside(c, 1) for c in found)
+        )
 
     def check(self, ok, error, text, value=None, unless=()):
         """Record that `ok` (a bool scalar value) must hold, or the call raises `error(text)` and changes nothing.
 
         value: an integer scalar, whose number when the program runs takes the place of the first `{}` in the text.
-        unless: [(test, error, text)], what is raised instead where a test holds: one check, as cheap as without, of what has several reasons.
+        unless: [(test, error, text)], what is raised instead where a test holds: one check, as cheap as without, of
+        what has several reasons.
         """
         if unless and (self.root.trying or isinstance(ok, Lit)):  # each may have a handler of its own
             for test, other, words in unless:
@@ -217,7 +231,8 @@ class Trace:
         return error not in UNSEEN and any(around(error, text)[0] is not error for around in self.root.trying)
 
     def passed(self):
-        """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never end."""
+        """Whether nothing has failed before this point: what follows a failure computes with garbage, and may never
+        end."""
         return passed(self.bring(self.root.status.value))
 
     def act(self, function, operands, results=()):
@@ -247,14 +262,22 @@ class Trace:
         drawn = len(self.root.outside.draws.list)
         number = checks.setdefault(Check(error, text, value is not None, drawn), len(checks) + 1)
         if number >> BITS:
-            raise UnsupportedError(message(f"one program checks more than {1 << BITS} things while it runs", locate(), "Write a loop over an array."))
+            raise UnsupportedError(
+                message(
+                    f"one program checks more than {1 << BITS} things while it runs",
+                    locate(),
+                    "Write a loop over an array.",
+                )
+            )
         return failed(number, value)
 
     def finish_captures(self):
-        """Decide what each captured array is -> (inputs, re-read at every call; constants; {input: interval}); the former as [(array, value)].
+        """Decide what each captured array is -> (inputs, re-read at every call; constants; {input: interval}); the
+        former as [(array, value)].
 
         Memory that somebody outside still refers to may change between calls: an input. Memory made
-        while tracing cannot: a constant if small or all of one number, an input holding the contents if large, whose integers are known.
+        while tracing cannot: a constant if small or all of one number, an input holding the contents if large, whose
+        integers are known.
         """
         inputs, local, intervals = [], [], {}
         together = {}
@@ -266,9 +289,11 @@ class Trace:
             if outside and (len(versions) > 1 or not _same(last.contents, last.array)):
                 raise UnsupportedError(
                     message(
-                        f"an array that lives outside the function, {type_of(last.array)}, was written while the function was traced",
+                        f"an array that lives outside the function, {type_of(last.array)}, was written while the "
+                        "function was traced",
                         last.source,
-                        "Pass the array as an argument: arguments may be written, and the caller's array then changes at every call.",
+                        "Pass the array as an argument: arguments may be written, and the caller's array then changes "
+                        "at every call.",
                     )
                 )
             for c in versions:

@@ -113,7 +113,10 @@ class Diagonal:
         flat = reshape(x, shape=(*shape, n * m))
         start = max(offset, 0) + max(-offset, 0) * m
         if count == 0:
-            return reshape(slice_(flat, start=(0,) * flat.type.ndim, stop=(*shape, 0), stride=(1,) * flat.type.ndim), shape=(*shape, 0))
+            return reshape(
+                slice_(flat, start=(0,) * flat.type.ndim, stop=(*shape, 0), stride=(1,) * flat.type.ndim),
+                shape=(*shape, 0),
+            )
         stop = start + (count - 1) * (m + 1) + 1
         lead = (0,) * len(shape)
         return slice_(flat, start=(*lead, start), stop=(*shape, stop), stride=(*(1 for _ in lead), m + 1))

@@ -1,8 +1,9 @@
 """Python's ints that the program computes, where they meet NumPy's numbers.
 
-NumPy gives a Python int the dtype beside it, and raises OverflowError where it does not fit (NEP 50). A literal is asked while
-tracing; of an int that data decides the interval is known: where that does not show it to fit, the program asks when it runs.
-`promote.read` makes a `PythonInt` of such an int, so that nothing computes with it that has not asked for a dtype here.
+NumPy gives a Python int the dtype beside it, and raises OverflowError where it does not fit (NEP 50). A literal is
+asked while tracing; of an int that data decides the interval is known: where that does not show it to fit, the program
+asks when it runs. `promote.read` makes a `PythonInt` of such an int, so that nothing computes with it that has not
+asked for a dtype here.
 """
 
 import numpy as np
@@ -19,7 +20,8 @@ EXACT = 2**53  # floats hold all ints up to here
 
 
 def literal_within(n, dtype):
-    """A literal int for an integer dtype: OverflowError where it does not fit, raised by the program where data decide whether it comes there."""
+    """A literal int for an integer dtype: OverflowError where it does not fit, raised by the program where data decide
+    whether it comes there."""
     info, trace = np.iinfo(dtype), current_trace()
     if info.min <= n <= info.max:
         return n
@@ -63,7 +65,9 @@ class PythonInt:
             trace = current_trace()
             trace.root.unproven += 1
             ok = between(self.value, max(low, LOW), min(high, HIGH))
-            trace.check(ok, OverflowError, message(f"Python integer {{}} out of bounds for {dtype}", locate()), self.value)
+            trace.check(
+                ok, OverflowError, message(f"Python integer {{}} out of bounds for {dtype}", locate()), self.value
+            )
 
     def compared(self, dtype):
         """(operand, key) where it is compared with integers of a dtype: by their values, whatever the dtype holds."""

@@ -9,7 +9,8 @@ def fixed_point(f, a, x0, distance, tol):
     """x with x = f(a)(x), iterated from x0 until `distance` between two iterates is at most `tol`.
 
     Reverse mode solves the adjoint equation by the same iteration: nothing of the way to x is kept, and x0 has no
-    derivative. What `f` closes over has none either: pass it in `a`. Source: Christianson, Reverse accumulation and attractive fixed points (1994).
+    derivative. What `f` closes over has none either: pass it in `a`. Source: Christianson, Reverse accumulation and
+    attractive fixed points (1994).
     """
 
     @wengert.custom_vjp

@@ -4,7 +4,8 @@ import numpy as np
 
 
 def flatten(value):
-    """(vector, unflatten): all numbers of `value` in one vector, dicts by sorted keys, and the way back for vectors like it.
+    """(vector, unflatten): all numbers of `value` in one vector, dicts by sorted keys, and the way back for vectors
+    like it.
 
     >>> flatten({"b": 2.0, "a": (1.0, [])})[0]
     array([1., 2.])

@@ -1,4 +1,5 @@
-"""Gradient descent under autograd's names: each takes (grad, x0, callback=None, ...), where `grad(x, i)` is the gradient at trip i.
+"""Gradient descent under autograd's names: each takes (grad, x0, callback=None, ...), where `grad(x, i)` is the
+gradient at trip i.
 
 x0 is any container of arrays. `callback(x, i, g)`, if given, is called before each step. Sources: Polyak (1964) for
 momentum; Tieleman and Hinton, Lecture 6.5 (2012); Kingma and Ba, Adam (2015), algorithm 1.

@@ -1,4 +1,5 @@
-"""NumPy itself, with its `linalg`, `fft` and `random`: no function of autograd's twin of it differs in what it computes."""
+"""NumPy itself, with its `linalg`, `fft` and `random`: no function of autograd's twin of it differs in what it
+computes."""
 
 import sys
 

@@ -11,8 +11,9 @@ def __getattr__(name):
 def convolve(A, B, axes=None, dot_axes=((), ()), mode="full"):
     """The convolution of A and B along the axes `axes[0]` of A and `axes[1]` of B, all of both by default.
 
-    It is summed along `dot_axes`, which are paired likewise. The result has the other axes of A, those of B, and those of `axes`, whose
-    extents are SciPy's for the mode: "full", "same" as A, or "valid", for which one array is the larger along all of them.
+    It is summed along `dot_axes`, which are paired likewise. The result has the other axes of A, those of B, and those
+    of `axes`, whose extents are SciPy's for the mode: "full", "same" as A, or "valid", for which one array is the
+    larger along all of them.
     """
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode={mode!r}: give 'full', 'same' or 'valid'")
@@ -42,8 +43,13 @@ def convolved(A, B, dots, count, mode):
     before = [k - 1 if mode == "full" else k // 2 if mode == "same" else 0 for k in n]
     after = [k - 1 - b if mode == "same" else b for k, b in zip(n, before)]
     padded = np.pad(A, (*((0, 0),) * (A.ndim - count), *zip(before, after)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, n, tuple(range(A.ndim - count, A.ndim))) if count else padded
+    windows = (
+        np.lib.stride_tricks.sliding_window_view(padded, n, tuple(range(A.ndim - count, A.ndim))) if count else padded
+    )
     back = B[(..., *(slice(None, None, -1),) * count)]
-    summed = [*range(first, first + dots), *range(A.ndim, A.ndim + count)], [*range(second, second + dots), *range(second + dots, B.ndim)]
+    summed = (
+        [*range(first, first + dots), *range(A.ndim, A.ndim + count)],
+        [*range(second, second + dots), *range(second + dots, B.ndim)],
+    )
     out = np.tensordot(windows, back, summed)  # the other axes of A, the positions, the other axes of B
     return np.transpose(out, (*range(first), *range(first + count, out.ndim), *range(first, first + count)))

@@ -1,4 +1,5 @@
-"""NumPy's functions of bounded arrays: elementwise ones where extents meet, reductions of what is meant, everything else refused."""
+"""NumPy's functions of bounded arrays: elementwise ones where extents meet, reductions of what is meant, everything
+else refused."""
 
 import numpy as np
 
@@ -18,13 +19,19 @@ from ..ufunc_calls import apply_ufunc, call_ufunc, casting_error
 from ..ufunc_rules import computed_where
 
 FUNCTIONS = {}  # NumPy function -> handler
-normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple
+normalize_axis_index, normalize_axis_tuple = (
+    np.lib.array_utils.normalize_axis_index,
+    np.lib.array_utils.normalize_axis_tuple,
+)
 
 # ufuncs whose derivative is finite wherever they are: junk among their operands is cut off by whoever reads the result
 TAME = {
-    np.add, np.subtract, np.negative, np.positive, np.conjugate, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
-    np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.signbit, np.sign, np.floor, np.ceil,
-    np.trunc, np.rint, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.maximum, np.minimum, np.fmax, np.fmin,
+    np.add, np.subtract, np.negative, np.positive, np.conjugate, np.less, np.less_equal, np.greater, np.greater_equal,
+    np.equal, np.not_equal,
+    np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.signbit, np.sign,
+    np.floor, np.ceil,
+    np.trunc, np.rint, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.maximum, np.minimum, np.fmax,
+    np.fmin,
 }  # fmt: skip
 
 
@@ -42,7 +49,9 @@ def call_function(function, args, kwargs):
     """A NumPy function of which an argument is bounded."""
     handler = FUNCTIONS.get(function)
     if handler is None:
-        name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}".replace("numpy", "np", 1)
+        name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}".replace(
+            "numpy", "np", 1
+        )
         raise refused(name, mentioned((*args, *kwargs.values())))
     return handler(*args, **kwargs)
 
@@ -64,7 +73,13 @@ def elementwise(function, operands, fill=None, **kwargs):
     arrays, extents = met(operands, fill)
     with computed_where(lambda: covered(np.broadcast_shapes(*map(np.shape, arrays)), extents)):
         out = function(*arrays, **kwargs)
-    return tuple(made(o, extents) for o in out) if isinstance(out, tuple) else made(out, extents) if isinstance(out, TracedArray) else out
+    return (
+        tuple(made(o, extents) for o in out)
+        if isinstance(out, tuple)
+        else made(out, extents)
+        if isinstance(out, TracedArray)
+        else out
+    )
 
 
 def call_ufunc_method(ufunc, method, inputs, kwargs):
@@ -86,7 +101,11 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
     fill = None if ufunc in TAME else calm_beyond_one if ufunc is np.arccosh else calm
     if where is not True:
         return masked_ufunc(ufunc, inputs, out, where, kwargs)
-    result = elementwise((lambda *xs: call_ufunc(ufunc, *xs)) if not kwargs else lambda *xs: apply_ufunc(ufunc, xs, **kwargs), inputs, fill)
+    result = elementwise(
+        (lambda *xs: call_ufunc(ufunc, *xs)) if not kwargs else lambda *xs: apply_ufunc(ufunc, xs, **kwargs),
+        inputs,
+        fill,
+    )
     return stored(ufunc.__name__, result, out, kwargs.get("casting", "same_kind"))
 
 
@@ -94,7 +113,9 @@ def masked_ufunc(ufunc, inputs, out, where, kwargs):
     """`ufunc(..., out=out, where=where)`."""
     target = out[0] if isinstance(out, tuple) else out
     if target is None:
-        raise UnsupportedError(message(f"np.{ufunc.__name__}(where=...) without out leaves elements undefined", locate(), "Give out=..."))
+        raise UnsupportedError(
+            message(f"np.{ufunc.__name__}(where=...) without out leaves elements undefined", locate(), "Give out=...")
+        )
     result = call_ufunc_method(ufunc, "__call__", inputs, kwargs)
     return stored(ufunc.__name__, where_(where, result, target), (target,), "unsafe")
 
@@ -106,7 +127,13 @@ def stored(name, result, out, casting="same_kind"):
     outs = out if isinstance(out, tuple) else (out,)
     for value, target in zip(result if isinstance(result, tuple) else (result,), outs):
         if not isinstance(target, TracedArray | BoundedArray):
-            raise UnsupportedError(message(f"np.{name}(out=...) was given an array that is not traced", locate(), "Make it with np.zeros_like(x)."))
+            raise UnsupportedError(
+                message(
+                    f"np.{name}(out=...) was given an array that is not traced",
+                    locate(),
+                    "Make it with np.zeros_like(x).",
+                )
+            )
         if not np.can_cast(value.dtype, target.dtype, casting):
             raise casting_error(name, value.dtype, target.dtype, casting)
         assign(target, value)
@@ -127,7 +154,14 @@ def array_function(function, fill=None, method=None, operands=1):
 array_function(np.copy, method="copy")
 for _f in (np.real, np.imag, np.isreal, np.iscomplex, np.isposinf, np.isneginf):
     array_function(_f)
-for _f, _m in ((np.round, "round"), (np.around, None), (np.nan_to_num, None), (np.angle, calm), (np.sinc, calm), (np.fix, None)):
+for _f, _m in (
+    (np.round, "round"),
+    (np.around, None),
+    (np.nan_to_num, None),
+    (np.angle, calm),
+    (np.sinc, calm),
+    (np.fix, None),
+):
     array_function(_f, fill=_m if callable(_m) else None, method=_m if isinstance(_m, str) else None)
 for _f in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
     array_function(_f)
@@ -139,7 +173,9 @@ def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **kwargs):
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     ends = [x for x in (low, high) if x is not None]
     name = "a_min" if high is None else "a_max"
-    run = (lambda x, e: np.clip(x, **{name: e}, **kwargs)) if len(ends) == 1 else (lambda x, *e: np.clip(x, *e, **kwargs))
+    run = (
+        (lambda x, e: np.clip(x, **{name: e}, **kwargs)) if len(ends) == 1 else (lambda x, *e: np.clip(x, *e, **kwargs))
+    )
     return stored("clip", elementwise(run, (a, *ends)), out)
 
 
@@ -240,7 +276,11 @@ def nonzero(a):
         places = fresh(counted(n, axis))
         if type(a) is BoundedArray and len(n) == 1:
             extent = a.extents[0]
-            rank = np.subtract(places, traced(number(extent.start))) if isinstance(extent, SpanExtent) else fresh(ranks(extent.mask.value))
+            rank = (
+                np.subtract(places, traced(number(extent.start)))
+                if isinstance(extent, SpanExtent)
+                else fresh(ranks(extent.mask.value))
+            )
             places = BoundedArray(rank, a.extents)
         elif type(a) is BoundedArray:
             raise refused("np.nonzero of several axes", a)

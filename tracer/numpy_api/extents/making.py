@@ -38,9 +38,11 @@ def extent_of(size):
             return found, None
         raise ConcretizationError(
             message(
-                "a shape depends on data: how large the array is would be known only when the program runs, and nothing bounds it",
+                "a shape depends on data: how large the array is would be known only when the program runs, and "
+                "nothing bounds it",
                 locate(),
-                "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x)); bound the size: np.zeros(np.minimum(n, 100));\n"
+                "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x)); bound the size: "
+                "np.zeros(np.minimum(n, 100));\n"
                 "or pass the size as an int, which is static.",
             )
         )
@@ -58,7 +60,13 @@ def sized(real, shape, *args, **kwargs):
         fill, *rest = args or (kwargs.pop("fill_value"),)
         dtype = rest[0] if rest else kwargs.get("dtype")
         value, key = read(fill)
-        dtype = np.dtype(dtype) if dtype is not None else np.asarray(fill).dtype if not isinstance(fill, Traced) else np.dtype(fill.dtype)
+        dtype = (
+            np.dtype(dtype)
+            if dtype is not None
+            else np.asarray(fill).dtype
+            if not isinstance(fill, Traced)
+            else np.dtype(fill.dtype)
+        )
         value = operand_as(value, dtype, tuple(n for n, _ in rooms))
     else:
         like = real((), *args, **kwargs)
@@ -69,11 +77,20 @@ def sized(real, shape, *args, **kwargs):
 def arange(*args, dtype=None, **kwargs):
     """np.arange of integers of which one is traced, by steps of one."""
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    if kwargs or isinstance(step, Traced) or step != 1 or any(isinstance(x, Traced) and x.type.kind not in "iu" for x in (start, stop)):
+    if (
+        kwargs
+        or isinstance(step, Traced)
+        or step != 1
+        or any(isinstance(x, Traced) and x.type.kind not in "iu" for x in (start, stop))
+    ):
         text = "np.arange of traced numbers is captured for integers and a step of one"
         raise ConcretizationError(message(text, locate(), "Write start + step * np.arange(count)."))
     room, extent = extent_of(TracedScalar(operand(greatest(minus(number(stop), number(start)), 0)), int))
-    out = np.add(fresh(counted((room,))), start) if not (isinstance(start, int) and start == 0) else fresh(counted((room,)))
+    out = (
+        np.add(fresh(counted((room,))), start)
+        if not (isinstance(start, int) and start == 0)
+        else fresh(counted((room,)))
+    )
     out = fresh(cast_to(out.value, np.dtype(np.int64 if dtype is None else dtype)))
     return made(out, [extent])
 
@@ -103,7 +120,11 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
         starts = [operand(at if d == axis else 0) for d in range(whole.type.ndim)]
         whole = OPS["dynamic_update_slice"](whole, value, *starts)
         at = plus(at, length)
-    return stored("concatenate", made(fresh(whole), [SpanExtent(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)]), out)
+    return stored(
+        "concatenate",
+        made(fresh(whole), [SpanExtent(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)]),
+        out,
+    )
 
 
 @handles(np.append)
@@ -130,7 +151,9 @@ def median(a, axis=None, **kwargs):
         return call_function(np.median, (x,), {})
     x = x if x.dtype.kind in "fc" else x.astype(float)
     last = x.shape[0] - 1
-    at = lambda k: np.take(x, TracedScalar(operand(k)), mode="clip") if not isinstance(k, int) else x[min(max(k, 0), last)]
+    at = lambda k: (
+        np.take(x, TracedScalar(operand(k)), mode="clip") if not isinstance(k, int) else x[min(max(k, 0), last)]
+    )
     low, high, end = (at(k) for k in (half(minus(n, 1)), half(n), minus(n, 1)))
     empty = TracedScalar(OPS["eq"](operand(n), operand(0)))
     return np.where(np.logical_or(empty, np.isnan(end)), np.asarray(np.nan, x.dtype), (low + high) / 2)[()]

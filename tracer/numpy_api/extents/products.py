@@ -13,7 +13,8 @@ from .functions import handles, stored
 
 
 def brought(x, y, pairs, text):
-    """Both operands, the axes of `pairs` (axis of x, axis of y) where they meet and all junk zero -> (arrays, their extents)."""
+    """Both operands, the axes of `pairs` (axis of x, axis of y) where they meet and all junk zero -> (arrays, their
+    extents)."""
     out = []
     values, own = [value_of(x), value_of(y)], [list(parts(v)[1]) for v in (x, y)]
     for a, b in pairs:
@@ -30,7 +31,8 @@ def brought(x, y, pairs, text):
 
 
 def product(name, run, x, y, a, b, out=None):
-    """`run` on operands that are summed along axis a of x and axis b of y; their other axes follow one another in the result."""
+    """`run` on operands that are summed along axis a of x and axis b of y; their other axes follow one another in the
+    result."""
     text = f"{name}: shapes {np.shape(x)} and {np.shape(y)} not aligned: the axes that are summed differ in length"
     arrays, (p, q) = brought(x, y, [(a, b)], text)
     extents = [e for d, e in enumerate(p) if d != a] + [e for d, e in enumerate(q) if d != b]
@@ -97,7 +99,9 @@ def outer(a, b, out=None):
 def einsum(subscripts, *operands, out=None, **kwargs):
     """An explicit or implicit sum over labelled axes, without an ellipsis."""
     if not isinstance(subscripts, str) or "." in subscripts:
-        raise UnsupportedError(message("np.einsum with an ellipsis or lists of axes is not captured on arrays of unknown length", locate()))
+        raise UnsupportedError(
+            message("np.einsum with an ellipsis or lists of axes is not captured on arrays of unknown length", locate())
+        )
     left, _, right = subscripts.replace(" ", "").partition("->")
     labels = left.split(",")
     if "->" not in subscripts:
@@ -116,4 +120,6 @@ def einsum(subscripts, *operands, out=None, **kwargs):
             own[i][axis] = found[c]
     arrays = [fresh(harmless(BoundedArray(fresh(v), e), 0)) for v, e in zip(values, own)]
     result = HANDLERS[np.einsum](f"{left}->{right}", *arrays, **kwargs)
-    return stored("einsum", made(result, [found.get(c) for c in right]) if isinstance(result, TracedArray) else result, out)
+    return stored(
+        "einsum", made(result, [found.get(c) for c in right]) if isinstance(result, TracedArray) else result, out
+    )

@@ -11,7 +11,10 @@ from ...values.array import TracedArray, fresh
 from ..registry import HANDLERS
 from .functions import FUNCTIONS, elementwise, handles, stored
 
-normalize_axis_tuple, normalize_axis_index = np.lib.array_utils.normalize_axis_tuple, np.lib.array_utils.normalize_axis_index
+normalize_axis_tuple, normalize_axis_index = (
+    np.lib.array_utils.normalize_axis_tuple,
+    np.lib.array_utils.normalize_axis_index,
+)
 
 
 def whole(type, value):
@@ -37,7 +40,9 @@ def worst(type, sign):
 
 def missing(type):
     """What sorts behind everything."""
-    return {"f": np.nan, "c": complex(np.nan, np.nan)}.get(type.kind, True if type.kind == "b" else worst(type, 1) if type.kind in "iu" else 0)
+    return {"f": np.nan, "c": complex(np.nan, np.nan)}.get(
+        type.kind, True if type.kind == "b" else worst(type, 1) if type.kind in "iu" else 0
+    )
 
 
 def reduced_axes(x, axis):
@@ -87,7 +92,8 @@ def reduction(function, fill, method=None, empty=None):
             refuse_empty(a, axes, empty)
         if where is not True:
             if empty and initial is None:
-                raise ValueError(message(f"reduction operation '{empty}' does not have an identity, so to use a where mask one has to "
+                raise ValueError(message(f"reduction operation '{empty}' does not have an identity, so to use a where "
+                                         "mask one has to "
                                          "specify 'initial'", locate()))  # fmt: skip
             a, where = where_valid(a, where)
             options["where"] = where
@@ -99,7 +105,9 @@ def reduction(function, fill, method=None, empty=None):
 
 
 def without_dtype(handler):
-    return lambda a, axis=None, out=None, keepdims=False, initial=None, where=True: handler(a, axis, None, out, keepdims, initial, where)
+    return lambda a, axis=None, out=None, keepdims=False, initial=None, where=True: handler(
+        a, axis, None, out, keepdims, initial, where
+    )
 
 
 sum_ = reduction(np.sum, zero, "sum")
@@ -111,9 +119,13 @@ min_ = handles(np.min, np.amin, method="min")(without_dtype(reduction(np.min, la
 FUNCTIONS[np.any], FUNCTIONS[np.all], FUNCTIONS[np.max], FUNCTIONS[np.min] = any_, all_, max_, min_
 
 for _ufunc, _handler in ((np.add, sum_), (np.multiply, prod_)):
-    FUNCTIONS[_ufunc, "reduce"] = lambda a, axis=0, *rest, _handler=_handler, **kwargs: _handler(a, axis, *rest, **kwargs)
+    FUNCTIONS[_ufunc, "reduce"] = lambda a, axis=0, *rest, _handler=_handler, **kwargs: _handler(
+        a, axis, *rest, **kwargs
+    )
 for _ufunc, _handler in ((np.maximum, max_), (np.minimum, min_), (np.logical_or, any_), (np.logical_and, all_)):
-    FUNCTIONS[_ufunc, "reduce"] = lambda a, axis=0, *rest, _handler=_handler, **kwargs: _handler(a, axis, *rest[1:], **kwargs)
+    FUNCTIONS[_ufunc, "reduce"] = lambda a, axis=0, *rest, _handler=_handler, **kwargs: _handler(
+        a, axis, *rest[1:], **kwargs
+    )
 
 
 @handles(np.ptp)
@@ -148,7 +160,15 @@ def std(a, axis=None, dtype=None, out=None, *rest, **kwargs):
 @handles(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     """The Euclidean norm, or that of the other orders that are plain sums and extremes."""
-    if axis is None and ord is None or ord in (None, 2) and (x.ndim == 1 or isinstance(axis, int)) or ord == "fro" and x.ndim == 2 and axis is None:
+    if (
+        axis is None
+        and ord is None
+        or ord in (None, 2)
+        and (x.ndim == 1 or isinstance(axis, int))
+        or ord == "fro"
+        and x.ndim == 2
+        and axis is None
+    ):
         x = x if x.dtype.kind in "fc" else x.astype(float)
         squares = (x * np.conjugate(x)).real if x.dtype.kind == "c" else x * x
         return np.sqrt(sum_(squares, axis, keepdims=keepdims))
@@ -163,7 +183,9 @@ def norm(x, ord=None, axis=None, keepdims=False):
 def extreme_place(function, sign, method):
     def handler(a, axis=None, out=None, *, keepdims=False):
         if axis is None and (a.ndim > 1 and any(e is not None for e in a.extents[1:])):
-            raise refused(f"np.{function.__name__} without an axis, of an array whose rows have lengths that the data decides,", a)
+            raise refused(
+                f"np.{function.__name__} without an axis, of an array whose rows have lengths that the data decides,", a
+            )
         axes = reduced_axes(a, axis)
         refuse_empty(a, axes, function.__name__)
         for d in axes:
@@ -206,7 +228,9 @@ def ordering(function):
         axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
         a = from_zero(a, axis)
         value = fresh(harmless(a, missing(a.array.type), (axis,)))
-        return BoundedArray(HANDLERS[function](value, axis=axis, kind="stable" if function is np.argsort else kind), a.extents)
+        return BoundedArray(
+            HANDLERS[function](value, axis=axis, kind="stable" if function is np.argsort else kind), a.extents
+        )
 
     return handles(function)(handler)
 

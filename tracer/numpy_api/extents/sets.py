@@ -1,4 +1,5 @@
-"""Arrays as sets: distinct values with places, counts and inverses, rows among them; what two arrays have together or alone."""
+"""Arrays as sets: distinct values with places, counts and inverses, rows among them; what two arrays have together or
+alone."""
 
 import numpy as np
 
@@ -19,7 +20,10 @@ from .functions import FUNCTIONS
 from .making import concatenate
 from .reductions import missing, sort_
 
-normalize_axis_index, normalize_axis_tuple = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple
+normalize_axis_index, normalize_axis_tuple = (
+    np.lib.array_utils.normalize_axis_index,
+    np.lib.array_utils.normalize_axis_tuple,
+)
 ALL, INVERSE, COUNTS = (type(f(np.zeros(1))) for f in (np.unique_all, np.unique_inverse, np.unique_counts))
 
 
@@ -42,7 +46,8 @@ def sorted_with_order(x):
 
 
 def first_of(n, count, differ):
-    """Where, of n places of which the first `count` are meant, another value begins: a bool value. differ: of the n - 1 neighbours."""
+    """Where, of n places of which the first `count` are meant, another value begins: a bool value. differ: of the n - 1
+    neighbours."""
     first = np.concatenate([[True], differ])
     meant = inside(SpanExtent(0, traced(count)), n)
     return first.value if meant is True else OPS["and"](first.value, meant)
@@ -56,7 +61,9 @@ def differing(x, equal_nan=True):
     return differ
 
 
-def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
+def unique(
+    ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True
+):
     """The distinct values, or rows, in order: of the sorted ones those that differ from the one before."""
     ar = array_of(ar)
     n = ar.array.shape if type(ar) is BoundedArray else ar.shape
@@ -128,7 +135,9 @@ def set_function(function, of=array_of):
     """Register a function of two arrays, of any lengths."""
 
     def register(handler):
-        HANDLERS[function] = FUNCTIONS[function] = lambda ar1, ar2, *args, **kwargs: handler(of(ar1), of(ar2), *args, **kwargs)
+        HANDLERS[function] = FUNCTIONS[function] = lambda ar1, ar2, *args, **kwargs: handler(
+            of(ar1), of(ar2), *args, **kwargs
+        )
         return handler
 
     return register
@@ -156,7 +165,10 @@ HANDLERS[np.union1d] = FUNCTIONS[np.union1d] = union1d
 @set_function(np.intersect1d)
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     """What is there twice, of the elements of both in order."""
-    known = [(np.ravel(x), None) if assume_unique else unique(x, True) if return_indices else (unique(x), None) for x in (ar1, ar2)]
+    known = [
+        (np.ravel(x), None) if assume_unique else unique(x, True) if return_indices else (unique(x), None)
+        for x in (ar1, ar2)
+    ]
     x, count = front(concatenate([values for values, _ in known]))
     x, order = sorted_with_order(x) if return_indices else (np.sort(x), None)
     if x.shape[0] < 2 or not (assume_unique or all(getattr(v, "array", v).shape[0] for v, _ in known)):
@@ -175,7 +187,8 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
 
 @set_function(np.setxor1d, of=lambda x: x)
 def setxor1d(ar1, ar2, assume_unique=False):
-    """What is there once, of the elements of both in order; a Python number taken for unique takes the other's dtype."""
+    """What is there once, of the elements of both in order; a Python number taken for unique takes the other's
+    dtype."""
     x = together(ar1, ar2) if assume_unique else both(array_of(ar1), array_of(ar2), False)
     x, count = front(x)
     n, end = x.shape[0], traced(count)
@@ -234,7 +247,9 @@ def trim_zeros(filt, trim="fb", axis=None):
     full = np.not_equal(x, 0)
     if isinstance(filt, list | tuple):  # stays one: its length is a choice by value
         first = next((i for i in range(len(filt)) if full[i]), len(filt)) if "f" in trim else 0
-        return filt[first : next((i for i in range(len(filt), first, -1) if full[i - 1]), first) if "b" in trim else len(filt)]
+        return filt[
+            first : next((i for i in range(len(filt), first, -1) if full[i - 1]), first) if "b" in trim else len(filt)
+        ]
     some = np.any(full)
     key = [WHOLE] * x.ndim
     for d in axes:
