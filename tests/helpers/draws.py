@@ -157,7 +157,7 @@ def apart(got, want, before, rtol=1e-9, memory=True):
     """
     if got.error is not None:
         if not isinstance(got.error, WengertError) and (want.error is None or not isinstance(got.error, public(want.error))):
-            both = want.error is not None and elsewhere(got.error, want.error)
+            both = want.error is not None and (elsewhere(got.error, want.error) or statically(got.error, want.error))
             mistakes = "explained: of two mistakes, the one found while tracing | " * both
             return f"{mistakes}raises {type(got.error).__name__}: {got.error!s:.200}, where Python {told(want)}"
         try:
@@ -185,6 +185,11 @@ def elsewhere(got, want):
     named = re.search(r"\n  at [^\n]*:(\d+)", str(got))
     lines = [frame.lineno for frame in traceback.extract_tb(want.__traceback__) if frame.filename.startswith("<")]
     return bool(named and lines) and int(named[1]) != lines[-1]
+
+
+def statically(got, want):
+    """Whether a call is of dtypes or shapes that do not fit, which is found while tracing, and Python has come upon data before."""
+    return isinstance(got, TypeError) and isinstance(want, ArithmeticError) and "ufunc" in str(got)
 
 
 def same_numbers(got, want):

@@ -10,6 +10,7 @@ a description of a difference.
 """
 
 import argparse
+import cmath
 import collections
 import copy
 import linecache
@@ -262,6 +263,8 @@ def judged(case, **options):
                 if not isinstance(error, type(raised)):
                     return "other error", told(None, error)  # what of several mistakes comes first
             shown = f"{call} call: {told(got, error)} for {told(want, raised)}"
+            if type(got) is complex and "** complex(" in case.source and lost(got, want, raised):
+                return "other error", shown  # a power of complex numbers that is beyond the range on the way
             if (error is None) != (raised is None):
                 return "different", shown
             wider = type(want) in (bool, int, float) and isinstance(got, int | float | np.number) and type(got) is not type(want)
@@ -284,6 +287,12 @@ def judged(case, **options):
                 return "different", f"where {case.state} raise: {told(None, error)} for {told(None, raised)}"
             agree(mine, left)
     return "agree", ""
+
+
+def lost(got, want, raised):
+    """Whether Python has no finite complex power, and the program has none or nothing is left of it."""
+    none = isinstance(raised, ArithmeticError) or type(want) is complex and not cmath.isfinite(want)
+    return none and (not cmath.isfinite(got) or got == 0)
 
 
 def told(result, error):

@@ -35,6 +35,12 @@ def cast_to(x, dtype):
     return cast(x, dtype=np.dtype(dtype))
 
 
+def without_ones(x, ndim):
+    """A value that is stored into an array of `ndim` axes: more axes, of one element, before those do not count."""
+    extra = x.type.ndim - ndim
+    return reshape_to(x, x.type.shape[extra:]) if extra > 0 and set(x.type.shape[:extra]) == {1} else x
+
+
 def reshape_to(x, shape):
     shape = tuple(shape)
     if x.type.shape == shape:

@@ -11,6 +11,7 @@ import contextvars
 
 import numpy as np
 
+from ...ir.core import Lit
 from ...ir.ops import OPS
 
 SILENT = {"ignore", "warn"}
@@ -62,7 +63,7 @@ def errstate_text():
 def possible(func, of_python):
     """Whether NumPy may have floating-point errors to tell of where this is computed. of_python: values that Python's
     own operators made."""
-    return any(
+    return any(map(overflown, func.results)) or any(
         any(possible(f, of_python) for f in e.regions())
         if e.regions()
         else not of_python.issuperset(e.results[:1]) and risky(e)
@@ -70,7 +71,14 @@ def possible(func, of_python):
     )
 
 
+def overflown(x):
+    """Whether a number may have left its narrow dtype where the trace cast it, which NumPy would tell of."""
+    return isinstance(x, Lit) and x.type.kind in "fc" and x.type.dtype.char in "efF" and not np.isfinite(x.value)
+
+
 def risky(e):
+    if any(map(overflown, e.operands)):
+        return True
     if e.op.name == "cast":
         have, want = e.operands[0].type.dtype, e.results[0].type.dtype
         return not (np.can_cast(have, want) or have.kind in "biu" and want != np.float16)

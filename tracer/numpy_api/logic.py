@@ -356,8 +356,10 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
     a = traced(a)
     if a.dtype.kind in "iu":
         info = np.iinfo(a.dtype)
-        min = None if type(min) is int and min <= info.min else limited(min, "maximum", info.min)
-        max = None if type(max) is int and max >= info.max else limited(max, "minimum", info.max)
+        min = None if type(min) is int and min <= info.min else min
+        max = None if type(max) is int and max >= info.max else max
+        dtype = a.dtype if min is None or max is None else result_dtype([read(x)[1] for x in (min, a, max)])
+        min, max = limited(min, "maximum", info.min, a.dtype, dtype), limited(max, "minimum", info.max, a.dtype, dtype)
     if min is None and max is None:
         return apply_ufunc(np.positive, (a,), out=out, **kwargs)
     if min is None:
@@ -374,8 +376,16 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
     return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
 
 
-def limited(n, name, edge):
-    """A bound of np.clip; a Python int beyond `edge`, which bounds no integer of the array's dtype, is that."""
+def limited(n, name, edge, dtype, wider):
+    """A bound of np.clip; a Python int beyond `edge`, which bounds no integer of the array's dtype, is that. Where the
+    other bound makes the results `wider`, such an int bounds nothing."""
     if weak_kind(n) is not int or not isinstance(n, Traced) or edge > np.iinfo(np.int64).max:
         return n
-    return TracedScalar(getattr(e, name)(n.value, Lit(edge, n.type)), int)
+    within = TracedScalar(getattr(e, name)(n.value, Lit(edge, n.type)), int)
+    if wider == dtype:
+        return within
+    low = name == "maximum"
+    end = np.iinfo(wider) if wider.kind in "iu" else None
+    none = (-np.inf if low else np.inf) if end is None else end.min if low else end.max
+    unbounded = (e.le if low else e.ge)(n.value, Lit(edge, n.type))
+    return wrap(e.select(unbounded, Lit(none, Tensor((), wider)), operand_as(read(within)[0], wider)))

@@ -6,7 +6,7 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays
-from ..common.emit import cast_to, constant_of, reshape_to, spread_to
+from ..common.emit import cast_to, constant_of, reshape_to, spread_to, without_ones
 from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh
@@ -50,6 +50,7 @@ def copyto(dst, src, casting="same_kind", where=True):
 
 
 def spread_into(x, shape):
+    x = without_ones(x, len(shape))
     if broadcast_shapes([x.type.shape, shape]) != shape:
         raise ShapeError(
             message(

@@ -8,7 +8,7 @@ from ...ir.ops import OPS
 from ...ir.ops.indexing import put_along_axis as put_along
 from ...ir.ops.indexing import take_along
 from ...ir.ops.indexing import take_along_axis as pick_along
-from ..common.emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to
+from ..common.emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to, without_ones
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
@@ -142,7 +142,7 @@ def put_along_axis(arr, indices, values, axis):
     x, index, axis = aligned(arr, indices, axis)
     shape = tuple(index.type.shape[d] if d == axis else n for d, n in enumerate(x.shape))
     broadcast_shapes([shape, index.type.shape])
-    new = stored(values, x.dtype)
+    new = without_ones(stored(values, x.dtype), len(shape))
     if broadcast_shapes([new.type.shape, shape], "values and indices") != shape:
         raise ValueError(
             message(f"shape mismatch: values of shape {new.type.shape} for indices of shape {shape}", locate())

@@ -6,6 +6,8 @@
 import builtins
 import functools
 import math
+import operator
+import sys
 import warnings
 
 import numpy as np
@@ -204,7 +206,7 @@ def _extreme(real, better):
         elif len(args) == 1 and not isinstance(args[0], np.ndarray | str):
             items = tuple(args[0])
         if kwargs or not builtins.any(isinstance(i, Traced) for i in items):
-            return real(items, **kwargs) if len(args) == 1 else real(*args, **kwargs)
+            return real(args[0] if items is args else items, **kwargs) if len(args) == 1 else real(*args, **kwargs)
         best = items[0]
         for item in items[1:]:
             best = pick(better(item, best), item, best)
@@ -242,22 +244,51 @@ def lacks(x, name):
     return type(x) in (TracedArray, TracedScalar) and not builtins.hasattr(builtins.type(sample(x)), name)
 
 
-@replaces(isinstance)
-def isinstance_(x, kinds, /):
+def asked(x):
+    """What may be one thing or another answers nothing."""
     if builtins.type(x) is Poison:
         x.fail()
+
+
+@replaces(isinstance)
+def isinstance_(x, kinds, /):
+    asked(x)
     return builtins.isinstance(x, kinds) or (isinstance(x, Traced) and builtins.isinstance(sample(x), kinds))
 
 
 @replaces(type)
 def type_(*args, **kwargs):
-    if len(args) == 1 and builtins.type(args[0]) is Poison:
-        args[0].fail()
+    if len(args) == 1:
+        asked(args[0])
     return (
         builtins.type(sample(args[0]))
         if len(args) == 1 and isinstance(args[0], Traced)
         else builtins.type(*args, **kwargs)
     )
+
+
+@replaces(callable)
+def callable_(x, /):
+    asked(x)
+    return builtins.callable(x) and not isinstance(x, Traced | BoundedArray)
+
+
+@replaces(dir)
+def dir_(*x):
+    if not x:
+        return sorted(sys._getframe(1).f_locals)
+    return builtins.dir(sample(x[0]) if isinstance(x[0], Traced) else x[0])
+
+
+@replaces(np.iterable)
+def iterable(y):
+    asked(y)
+    return type(y) is BoundedArray or np.iterable(sample(y) if type(y) is TracedScalar else y)
+
+
+@replaces(operator.length_hint)
+def length_hint(x, default=0, /):
+    return x.shape[0] if type(x) is BoundedArray else operator.length_hint(x, default)
 
 
 @replaces(len)
@@ -267,6 +298,7 @@ def len_(x, /):
 
 @replaces(np.isscalar)
 def isscalar(element):
+    asked(element)
     return isinstance(element, TracedScalar) or np.isscalar(element)
 
 

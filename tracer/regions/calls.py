@@ -34,7 +34,7 @@ from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
 from .library import called, through, traced_through
-from .printing import formatted, joining
+from .printing import SPEAKING, formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
 from .special import looked_up
@@ -103,6 +103,8 @@ def _slot(f):
         and not (bound and isinstance(bound[0], types.FunctionType))
     ):
         return functools.partial(STORES[f.__name__], *bound)  # but for functions, whose name is their own affair
+    if bound and f.__name__ in SPEAKING and current_trace() is not None:
+        return functools.partial(SPEAKING[f.__name__], bound[0])
     if bound and f.__name__ == "__call__" and isinstance(bound[0], type):
         return instance_call(bound[0])
     if changed_by(f) is not None and current_trace() is not None:

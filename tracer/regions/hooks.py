@@ -1,5 +1,6 @@
 """The hooks that rewritten code calls, gathered under the one name it knows them by."""
 
+import functools
 import operator
 import sys
 import types
@@ -34,7 +35,7 @@ from .loops import each, repeat
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
-from .printing import percent, text
+from .printing import SPEAKING, percent, text
 from .special import looked_up
 
 
@@ -69,6 +70,8 @@ def attribute(owner, key, whole=True):
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced) and key == "__class__":
         return type_(owner)
+    if trace is not None and issubclass(kind, Traced) and key in SPEAKING:
+        return functools.partial(SPEAKING[key], owner)
     if trace is None or issubclass(kind, Traced) or kind is Poison:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:

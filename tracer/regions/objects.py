@@ -230,7 +230,10 @@ _classed(type, REPLACED[type])
 def vars_(*x):
     if not x or current_trace() is None:
         return builtins.vars(*x)
-    return CELL.cell_contents.attribute(x[0], "__dict__")
+    try:
+        return CELL.cell_contents.attribute(x[0], "__dict__")
+    except AttributeError:
+        raise TypeError(message("vars() argument must have __dict__ attribute", locate())) from None
 
 
 def globals_of(space):

@@ -158,9 +158,19 @@ def repr_(x, /):
     return TracedText(repr, [x], "{…}") if open_(x) else builtins.repr(x)
 
 
+@replaces(ascii)
+def ascii_(x, /):
+    told = worded(x, ("__repr__",))
+    escaped = ascii if told is x else lambda words: words.encode("ascii", "backslashreplace").decode()
+    return TracedText(escaped, [told], "{…}") if open_(told) else escaped(told)
+
+
 @replaces(format)
 def format_(x, spec="", /):
     return TracedText(format, [x, spec], "{…}") if open_(x) else builtins.format(x, spec)
+
+
+SPEAKING = {"__repr__": repr_, "__str__": str_, "__format__": format_}  # methods that are asked for by name
 
 
 def formatted(form):

@@ -13,7 +13,7 @@ from ...ir.core import Lit
 from ...ir.ops.control import TRUTH
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
-from .array import TracedArray, TracedScalar
+from .array import TracedArray, TracedScalar, Unread
 from .storage import AliasSet, UnknownAlias, current_trace, memories, select_whole
 from .views import dynamic
 
@@ -41,6 +41,9 @@ def met(x):
 
 def share(x, y, ask):
     """Whether two arrays share memory, as `ask`, a function of NumPy's, sees it."""
+    for z in (x, y):
+        if isinstance(z, Unread):
+            z.fail()
     if not (type(x) is type(y) is TracedArray):
         return False
     for i in arguments(x):

@@ -10,7 +10,7 @@ from .speculate import open_choice, unmerged
 # what data may have chosen between
 KINDS = (bool, int, float, complex, str, list, tuple, dict, set, np.ndarray, np.generic, Traced)
 # that objects of any kind may have
-OTHERS = "bool hash str bytes format eq ne lt le gt ge call next enter exit reduce".split()
+OTHERS = "bool hash str repr bytes format eq ne lt le gt ge call next enter exit reduce".split()
 USES = {f"__{n}__" for n in OTHERS}
 USES |= {
     n for kind in KINDS for n in {*dir(kind)} - {*dir(object)} if n[:2] == n[-2:] == "__" and callable(getattr(kind, n))
@@ -20,6 +20,8 @@ USES |= {
 class Poison(Unread):
     """Stands for a variable whose value is not one thing; `reason` says why, `choice` which choice could be made by
     value instead."""
+
+    __slots__ = ("choice", "reason")
 
     def __init__(self, reason, choice=None):
         object.__setattr__(self, "reason", reason)
@@ -39,8 +41,8 @@ class Poison(Unread):
     def __setattr__(self, name, value):
         self.fail()
 
-    def __repr__(self):
-        return f"<{self.reason}>"
+    def __dir__(self):
+        self.fail()
 
 
 for _use in USES:

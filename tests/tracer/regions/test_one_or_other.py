@@ -1,0 +1,71 @@
+"""Variables that are one thing or another, as data decided: whatever asks them gets Python's answer, or an error."""
+
+import operator
+
+import numpy as np
+import pytest
+
+from wengert import jit
+from wengert.tracer.common.errors import WengertError
+
+ASKED = [
+    repr, ascii, str, callable, dir, vars, len, bool, hash, list, tuple, sum, max, min, sorted, operator.length_hint, operator.truth,
+    np.isscalar, np.iterable, np.ndim, np.shape, np.size, np.asarray, np.atleast_1d, np.copy, np.result_type, np.can_cast, np.iscomplexobj,
+    lambda w: f"{w!r}", lambda w: f"{w}", lambda w: "%r" % (w,), lambda w: isinstance(w, np.ndarray), lambda w: type(w) is np.ndarray,
+    lambda w: w is None, lambda w: hasattr(w, "shape"), lambda w: getattr(w, "ndim", 7), lambda w: {"k": w}["k"] is None,
+]  # fmt: skip
+OTHERS = {"window": lambda c, i: c[i : i + 3], "text": lambda c, i: "text", "number": lambda c, i: 3, "none": lambda c, i: None}
+
+
+def asking(f, other):
+    def program(c, t, i):
+        w = c[:-1]
+        if t > 1.5:
+            w = other(c, i)
+        return f(w)
+
+    return program
+
+
+def outcome(f, *args):
+    try:
+        return repr(f(*args))
+    except WengertError:
+        return None
+    except Exception as error:
+        return type(error)
+
+
+@pytest.mark.as_numpy
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("f", ASKED, ids=lambda f: getattr(f, "__name__", "expression"))
+def test_the_answer_is_pythons_or_none(f, other):
+    if f is vars and other == "window":
+        pytest.skip("vars of an array raises, whichever it is")
+    program = asking(f, OTHERS[other])
+    compiled = jit(program)
+    for t in (1.0, 2.0, 1.0):
+        want = outcome(program, np.arange(4.0) + 1, t, np.int64(0))
+        got = outcome(compiled, np.arange(4.0) + 1, t, np.int64(0))
+        assert got is None or got == want
+
+
+@pytest.mark.parametrize("ask", [np.shares_memory, np.may_share_memory])
+def test_sharing(ask):
+    def f(c, t, i):
+        w = c[:-1]
+        if t > 1.5:
+            w = c[i : i + 3]
+        return 1 if ask(c, w) else 2
+
+    compiled = jit(f)
+    assert compiled(np.arange(4.0), 1.0, np.int64(0)) == 1
+    with pytest.raises(WengertError, match="length is known only"):
+        compiled(np.arange(4.0), 2.0, np.int64(0))
+
+
+def test_extremes_of_what_is_no_traced_value():
+    """Text is gone through letter by letter, and an array of the function's own number by number."""
+    table = np.array([3, 1, 2])
+    f = jit(lambda x: (max("text"), min("text"), max(["b", "a"]), max(table.tolist()), max(np.array([3, 1])), x))
+    assert f(1.0)[:5] == ("x", "e", "b", 3, 3)
