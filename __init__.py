@@ -8,9 +8,10 @@ from .tracer.api.foreign import from_jax
 from .tracer.api.implicit import implicit_root
 from .tracer.api.jacobians import hessian, hvp, jacfwd, jacrev, linearize
 from .tracer.api.jit import jit
+from .tracer.api.linear_maps import jvp, vjp
 from .tracer.api.readable import source
 from .tracer.api.solving import implicit_solve
-from .tracer.api.transforms import grad, jvp, value_and_grad, vjp
+from .tracer.api.transforms import grad, value_and_grad
 from .tracer.api.vmap import vmap
 from .tracer.common.errors import (
     CheckError,

@@ -122,7 +122,7 @@ def from_file(path: str) -> ModuleType:
 def argument(spec: str) -> Any:
     """A SPEC: a type such as `f64[3,4]` is an array of it, anything else a Python literal; containers may hold both."""
     try:
-        return _read(ast.parse(EMPTY.sub(lambda m: f"{m[1]}[()]" if m[1] else m[0], spec), mode="eval").body)
+        return _parsed_argument(ast.parse(EMPTY.sub(lambda m: f"{m[1]}[()]" if m[1] else m[0], spec), mode="eval").body)
     except IRTypeError as error:
         raise Mistake(str(error)) from None
     except (ValueError, SyntaxError, MemoryError):
@@ -132,17 +132,17 @@ def argument(spec: str) -> Any:
         ) from None
 
 
-def _read(node: Any) -> Any:
+def _parsed_argument(node: Any) -> Any:
     match node:
         case ast.Subscript(value=ast.Name(id=dtype), slice=sizes):
             type = parse_type(f"{dtype}[{ast.unparse(sizes).strip('()')}]")
             return np.zeros(type.shape, type.dtype) if type.shape else type.dtype.type(0)
         case ast.Dict(keys=keys, values=values) if None not in keys:
-            return {_read(k): _read(v) for k, v in zip(keys, values)}
+            return {_parsed_argument(k): _parsed_argument(v) for k, v in zip(keys, values)}
         case ast.Tuple(elts=elements):
-            return tuple(map(_read, elements))
+            return tuple(map(_parsed_argument, elements))
         case ast.List(elts=elements):
-            return list(map(_read, elements))
+            return list(map(_parsed_argument, elements))
     return ast.literal_eval(node)
 
 

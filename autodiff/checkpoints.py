@@ -20,7 +20,7 @@ from ..ir.ops.control import COUNTER, loop, region
 from ..ir.ops.elementwise import add, and_, eq, lt, minimum, mul, quotient, select, sub
 from ..ir.ops.flow import apart
 from .split import weight
-from .tape import ONE, ZERO, backwards, empty, hints_of, parts, read_slot, types_of, write_slot
+from .tape import ONE, ZERO, backwards, empty, hints_of, read_slot, split_by_counts, types_of, write_slot
 
 ROOM = contextvars.ContextVar("room", default=1 << 26)  # bytes that the residuals of a loop may take
 # bytes that straight-line programs may keep (`stretches`); None: all they read
@@ -118,13 +118,13 @@ def nest(residuals, body, trips, carried):
     def several(i, *xs):
         start = mul(i, Lit(inner, COUNTER))
         count = minimum(Lit(inner, COUNTER), sub(Lit(trips, COUNTER), start))
-        return run(body, start, count, xs[: len(xs) - carried], xs[len(xs) - carried :], inner)
+        return run_trips(body, start, count, xs[: len(xs) - carried], xs[len(xs) - carried :], inner)
 
     outer = region(several, [p.type for p in body.params], body.name, hints_of(body.params))
     return outer, -(-trips // inner)
 
 
-def run(body, first, count, invariants, state, bound=None):
+def run_trips(body, first, count, invariants, state, bound=None):
     """`count` trips of a loop, the first of which has the number `first` -> the state then."""
 
     def trip(k, start, *xs):
@@ -174,7 +174,7 @@ class Checkpointed:
         counts = len(limit), len(invariants), 3, len(state), len(state)
 
         def trip(_, *xs):
-            limit, invariants, (i, held, apart_), state, shots = parts(xs, *counts)
+            limit, invariants, (i, held, apart_), state, shots = split_by_counts(xs, *counts)
             if not self.few:
                 full = eq(held, self.shots)
                 shots = self.thinned(shots, full)
@@ -184,7 +184,7 @@ class Checkpointed:
             return (i, add(held, ONE), apart_, *state, *shots)
 
         def still(_, *xs):
-            limit, invariants, (i, _, _), state, _ = parts(xs, *counts)
+            limit, invariants, (i, _, _), state, _ = split_by_counts(xs, *counts)
             return self.goes(i, limit, invariants, state)
 
         shots = [empty(x.type, self.shots) for x in state]
@@ -199,11 +199,11 @@ class Checkpointed:
         counts = 2, len(limit), len(invariants), 1, len(state)
 
         def trip(_, *xs):
-            _, _, invariants, (i,), state = parts(xs, *counts)
+            _, _, invariants, (i,), state = split_by_counts(xs, *counts)
             return (add(i, ONE), *Builder.current().inline(self.body, (i, *invariants, *state)))
 
         def still(k, *xs):
-            (_, most), limit, invariants, (i,), state = parts(xs, *counts)
+            (_, most), limit, invariants, (i,), state = split_by_counts(xs, *counts)
             return and_(lt(k, most), self.goes(i, limit, invariants, state))
 
         xs = (i, most, *limit, *invariants, i, *state)
@@ -222,12 +222,12 @@ class Checkpointed:
         counts = 3, len(invariants), len(shots), len(needs_inv), len(flows)
 
         def one(k, *xs):
-            (chunks, count, distance), invariants, shots, totals, cts = parts(xs, *counts)
+            (chunks, count, distance), invariants, shots, totals, cts = split_by_counts(xs, *counts)
             start = mul(sub(sub(chunks, ONE), k), chunk)
             trips = minimum(chunk, sub(count, start))
             slot = quotient(start, distance)
             at = mul(slot, distance)
-            state = run(self.body, at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
+            state = run_trips(self.body, at, sub(start, at), invariants, [read_slot(s, slot) for s in shots])
             stacks = self.residuals(start, trips, invariants, state)
             return tuple(
                 backwards(
@@ -246,7 +246,7 @@ class Checkpointed:
         counts = 1, len(invariants), len(state), len(half.saved)
 
         def forward(k, *xs):
-            (start,), inv, now, full = parts(xs, *counts)
+            (start,), inv, now, full = split_by_counts(xs, *counts)
             results, saved = half.append_early(
                 Builder.current(), dict(zip(primal, (add(start, k), *inv, *now), strict=True))
             )
@@ -288,7 +288,7 @@ class Checkpointed:
             counts = len(limit), len(invariants), len(state), len(seeds), len(begun)
 
             def whole(*xs):
-                limit, invariants, state, cts, sums = parts(xs, *counts)
+                limit, invariants, state, cts, sums = split_by_counts(xs, *counts)
                 given, onto = dict(zip(seeds, cts, strict=True)), dict(zip(begun, sums, strict=True))
                 _, count, distance, shots = self.ahead(limit, invariants, state)
                 gs, totals = [given.get(j) for j in range(len(state))], [onto.get(k) for k in range(len(needs_inv))]

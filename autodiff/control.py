@@ -91,7 +91,7 @@ def call_jvp(operands, tangents, *, body, name, inline, rule):
 # -- reverse mode ----------------------------------------------------------------------------------
 
 
-def cut(body, needs, gives):
+def split_body(body, needs, gives):
     """The derivative program of `body`, cut; every parameter of the body is at hand behind the cut."""
     func = vjp(body, where(needs), where(gives))
     return Split(func, len(body.params), len(body.results), func.params[: len(body.params)], free=False)
@@ -133,7 +133,7 @@ def cond_vjp(operands, needs, gives, *, branches):
     """Residuals of the branches share slots by type; a branch fills the slots it does not use with zeros."""
     index, *xs = operands
     n, seeds = len(branches[0].results), where(gives)
-    halves = [cut(b, needs[1:], gives) for b in branches]
+    halves = [split_body(b, needs[1:], gives) for b in branches]
     slots = Counter()
     for half in halves:
         slots |= Counter(x.type for x in half.saved)
@@ -177,7 +177,7 @@ def _fill(early, n, slots, mine):
 def map_vjp(operands, needs, gives, *, body, mapped, size):
     """Cotangents of operands that went whole to every run are summed over the runs."""
     n, seeds = len(body.results), where(gives)
-    half = cut(body, needs, gives)
+    half = split_body(body, needs, gives)
     out = map_(*operands, body=early_half(half) if half.saved else body, mapped=mapped, size=size)
     z, residuals = out[:n], out[n:]
 
@@ -200,7 +200,7 @@ def call_vjp(operands, needs, gives, *, body, name, inline, rule):
     if rule is not None:
         return rule.vjp(operands, needs, body)
     n, seeds = len(body.results), where(gives)
-    half = cut(body, needs, gives)
+    half = split_body(body, needs, gives)
     out = call(*operands, body=early_half(half) if half.saved else body, name=name, inline=inline)
     z, residuals = out[:n], out[n:]
 

@@ -188,7 +188,7 @@ class Again:
         return again_forward(self.run, operands, tangents, body)
 
     def vjp(self, operands, needs, body):
-        return self.run(*operands, body=body), again(operands, needs, body)
+        return self.run(*operands, body=body), recomputing_pull(operands, needs, body)
 
     def batch(self, lanes, batched, count):
         return self
@@ -208,7 +208,7 @@ def again_forward(run, operands, tangents, body):
     return out[:n], place(out[n:], moving, n)
 
 
-def again(operands, needs, body):
+def recomputing_pull(operands, needs, body):
     """The pull of a body of which nothing was kept but its operands."""
 
     def pull(gs):

@@ -15,7 +15,18 @@ from ..ir.ops.shape import pad, reshape
 from ..ir.types import IRTypeError
 from .batch import BATCH, every
 from .forms import add_tangents, explicit
-from .linalg import adjoint, along_columns, conjugate, half_lower, matmul, mirrored, ordered, row_and_column, tril, triu
+from .linalg import (
+    adjoint,
+    along_columns,
+    conjugate,
+    half_lower,
+    matmul,
+    mirrored,
+    permuted,
+    row_and_column,
+    tril,
+    triu,
+)
 from .shape import inverse
 
 
@@ -109,9 +120,9 @@ def batch_system(op):
         last, shape = b.type.ndim - 1, b.type.shape
         into = last if left else last - 1  # the axis in front of which the new one goes
         order = (*range(1, into), 0, *range(into, last + 1))
-        moved = ordered(b, order)
+        moved = permuted(b, order)
         wide = reshape(moved, shape=(*shape[1:into], size * shape[into], *shape[into + 1 :]))
-        return ordered(reshape(op(*system, wide, **attrs), shape=moved.type.shape), inverse(order))
+        return permuted(reshape(op(*system, wide, **attrs), shape=moved.type.shape), inverse(order))
 
     return rule
 
@@ -156,7 +167,7 @@ def resized(x, m, n):
     return pad(x, Lit(0, x.type.like(())), low=(*zeros, 0, 0), high=(*zeros, m - p, n - q), interior=(*zeros, 0, 0))
 
 
-def rows(order):
+def row_gather(order):
     """The layout of a gather of whole rows, and its indices."""
     *batch, m = order.type.shape
     n = len(batch)
@@ -174,13 +185,13 @@ def rows(order):
 
 def exchanged(x, order):
     """x[order], matrix by matrix."""
-    indices, layout = rows(order)
+    indices, layout = row_gather(order)
     return gather(x, indices, sizes=(1,) * (x.type.ndim - 1) + x.type.shape[-1:], **layout)
 
 
-def put_back(x, order):
+def unpermuted_rows(x, order):
     """The inverse, and transpose, of the same."""
-    indices, layout = rows(order)
+    indices, layout = row_gather(order)
     return scatter(zeros_like(x), indices, x, **layout)
 
 
@@ -213,7 +224,7 @@ def lu_vjp(z, operands, cotangents, needs):
     y = tril(g + matmul(mirrored(tril(l, strict=True)), g), strict=True) + triu(matmul(g, mirrored(triu(u))))
     y = triangular_solve(u, y, left=False, lower=False, transpose=True)
     y = triangular_solve(l, y, unit=True, transpose=True)
-    return (put_back(y, order),)
+    return (unpermuted_rows(y, order),)
 
 
 explicit(lu, jvp=lu_jvp, vjp=lu_vjp)

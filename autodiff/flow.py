@@ -2,7 +2,7 @@
 
 from ..ir.ops.flow import apart, stop_gradient
 from .batch import BATCH, batch
-from .custom import again, again_forward
+from .custom import again_forward, recomputing_pull
 from .forms import joint, zero
 
 zero(stop_gradient)
@@ -13,7 +13,7 @@ def apart_jvp(operands, tangents, *, body):
 
 
 def apart_vjp(operands, needs, gives, *, body):
-    return apart(*operands, body=body), again(operands, needs, body)
+    return apart(*operands, body=body), recomputing_pull(operands, needs, body)
 
 
 joint(apart, jvp=apart_jvp, vjp=apart_vjp)

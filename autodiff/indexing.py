@@ -23,19 +23,19 @@ from ..ir.ops.shape import broadcast, iota, pad, reshape
 from ..ir.ops.sorting import sort_with_order
 from .batch import BATCH, every
 from .forms import explicit, linear
-from .program import through
+from .program import register_program
 
 INDEX = np.dtype(np.int64)
 WRITES = {"clip": "clip", "fill": "drop", "promise": "promise"}
 READS = {write: read for read, write in WRITES.items()}
 
 
-def put_back(g, x, indices, *, sizes, mode, fill, unique, **dims):
+def scatter_cotangents(g, x, indices, *, sizes, mode, fill, unique, **dims):
     """Cotangents of the windows, added up where the windows were read."""
     return scatter_add(Lit(0, x.type), indices, g, mode=WRITES[mode], unique=unique, **dims)
 
 
-def windows(x, indices, updates, *, mode, unique=False, fill=0, **dims):
+def gather_windows(x, indices, updates, *, mode, unique=False, fill=0, **dims):
     """x where each update would go."""
     sizes = window_sizes(x.type.ndim, updates.type.shape, dims["offset_dims"], dims["collapsed"], dims["operand_batch"])
     return gather(x, indices, sizes=sizes, mode=READS[mode], fill=fill, unique=unique, **dims)
@@ -46,7 +46,7 @@ def gather_jvp(z, operands, tangents, *, fill, **attrs):
 
 
 def gather_vjp(z, operands, cotangents, needs, **attrs):
-    return put_back(cotangents[0], *operands, **attrs), None
+    return scatter_cotangents(cotangents[0], *operands, **attrs), None
 
 
 # -- overwriting -----------------------------------------------------------------------------------
@@ -62,11 +62,11 @@ def turns(indices, updates, offset_dims):
     )
 
 
-def stays(x, indices, updates, *, mode, unique, **dims):
+def is_last_update(x, indices, updates, *, mode, unique, **dims):
     """Whether each update is the last of its element."""
     turn = turns(indices, updates, dims["offset_dims"])
     last = scatter_max(Lit(-1, x.type.like(dtype=INDEX)), indices, turn, mode=mode, unique=False, **dims)
-    return eq(windows(last, indices, updates, mode=mode, fill=-1, **dims), turn)
+    return eq(gather_windows(last, indices, updates, mode=mode, fill=-1, **dims), turn)
 
 
 def scatter_jvp(z, operands, tangents, **attrs):
@@ -77,9 +77,9 @@ def scatter_jvp(z, operands, tangents, **attrs):
 def scatter_vjp(z, operands, cotangents, needs, **attrs):
     (x, indices, updates), g = operands, cotangents[0]
     to_x = scatter(g, indices, Lit(0, updates.type), **attrs) if needs[0] else None
-    to_u = windows(g, indices, updates, **attrs) if needs[2] else None
+    to_u = gather_windows(g, indices, updates, **attrs) if needs[2] else None
     if needs[2] and not attrs["unique"]:
-        to_u = select(stays(x, indices, updates, **attrs), to_u, 0.0)
+        to_u = select(is_last_update(x, indices, updates, **attrs), to_u, 0.0)
     return to_x, None, to_u
 
 
@@ -96,7 +96,7 @@ def product_program(x, indices, updates, **attrs):
     if not total or not count:
         return x
     attrs.pop("unique")
-    element = windows(
+    element = gather_windows(
         reshape(iota(shape=(total,), axis=0, dtype=INDEX), shape=x.type.shape), indices, updates, fill=total, **attrs
     )
     (keys,), order = sort_with_order(reshape(element, shape=(count,)), axis=0)
@@ -127,7 +127,7 @@ def extreme_shares(z, operands, attrs):
     """Which elements of x and of the updates equal the result, and how many share each."""
     x, indices, updates = operands
     attrs = {**attrs, "unique": False}
-    from_x, from_u = eq(x, z), eq(updates, windows(z, indices, updates, **attrs))
+    from_x, from_u = eq(x, z), eq(updates, gather_windows(z, indices, updates, **attrs))
     count = scatter_add(cast(from_x, dtype=x.type.dtype), indices, cast(from_u, dtype=x.type.dtype), **attrs)
     return from_x, from_u, count
 
@@ -143,7 +143,7 @@ def extreme_vjp(z, operands, cotangents, needs, **attrs):
     """The cotangent in even parts to what equals the result (JAX's convention for maxima)."""
     from_x, from_u, count = extreme_shares(z[0], operands, attrs)
     share = cotangents[0] / count
-    return select(from_x, share, 0.0), None, select(from_u, windows(share, *operands[1:], **attrs), 0.0)
+    return select(from_x, share, 0.0), None, select(from_u, gather_windows(share, *operands[1:], **attrs), 0.0)
 
 
 # fmt: off
@@ -151,8 +151,8 @@ def extreme_vjp(z, operands, cotangents, needs, **attrs):
 explicit( gather,       jvp=gather_jvp, vjp=gather_vjp)
 explicit( scatter,      jvp=scatter_jvp, vjp=scatter_vjp)
 linear(   scatter_add,  lambda g, x, i, u, **attrs: g,    None,    lambda g, x, i, u,
-    **attrs: windows(g, i, u, **attrs))
-through(  scatter_mul,  product_program)
+    **attrs: gather_windows(g, i, u, **attrs))
+register_program(  scatter_mul,  product_program)
 explicit( scatter_min,  jvp=extreme_jvp, vjp=extreme_vjp)
 explicit( scatter_max,  jvp=extreme_jvp, vjp=extreme_vjp)
 # fmt: on

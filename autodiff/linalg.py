@@ -15,7 +15,7 @@ def _free(x, contract, batch):
     return tuple(i for i in range(x.type.ndim) if i not in contract + batch)
 
 
-def ordered(x, perm):
+def permuted(x, perm):
     """Transpose, unless nothing moves."""
     return x if tuple(perm) == tuple(range(len(perm))) else transpose(x, perm=tuple(perm))
 
@@ -26,7 +26,7 @@ def dot_general_left(g, x, y, *, contract, batch):
     fx, fy = _free(x, cx, bx), _free(y, cy, by)
     g_batch, g_y = tuple(range(len(bx))), tuple(range(len(bx) + len(fx), g.type.ndim))
     out = dot_general(g, y, contract=(g_y, fy), batch=(g_batch, by))  # batch, free of x, contracted in y's order
-    return ordered(out, inverse(bx + fx + tuple(cx[cy.index(j)] for j in sorted(cy))))
+    return permuted(out, inverse(bx + fx + tuple(cx[cy.index(j)] for j in sorted(cy))))
 
 
 def dot_general_right(g, x, y, *, contract, batch):
@@ -35,7 +35,7 @@ def dot_general_right(g, x, y, *, contract, batch):
     fx, fy = _free(x, cx, bx), _free(y, cy, by)
     g_batch, g_x = tuple(range(len(bx))), tuple(range(len(bx), len(bx) + len(fx)))
     out = dot_general(x, g, contract=(fx, g_x), batch=(bx, g_batch))  # batch, contracted in x's order, free of y
-    return ordered(out, inverse(by + tuple(cy[cx.index(i)] for i in sorted(cx)) + fy))
+    return permuted(out, inverse(by + tuple(cy[cx.index(i)] for i in sorted(cx)) + fy))
 
 
 @BATCH.rule(dot_general)
@@ -48,7 +48,7 @@ def batch_dot_general(size, batched, x, y, *, contract, batch):
         return dot_general(x, y, contract=(in_x(cx), in_y(cy)), batch=((0, *in_x(bx)), (0, *in_y(by))))
     out = dot_general(x, y, contract=(in_x(cx), in_y(cy)), batch=(in_x(bx), in_y(by)))
     at = len(bx) if batched[0] else x.type.ndim - len(cx)  # x's first free axis, or the first of y's
-    return ordered(out, (at, *(a for a in range(out.type.ndim) if a != at)))
+    return permuted(out, (at, *(a for a in range(out.type.ndim) if a != at)))
 
 
 bilinear(dot_general, dot_general_left, dot_general_right)

@@ -17,7 +17,7 @@ from .control import along, batch_as, batched_results, one_by_one, place, where
 from .forms import add_tangents, joint
 from .jvp import jvp
 from .split import Split, weight
-from .tape import ONE, ZERO, backwards, empty, hints_of, parts, types_of, write_slot
+from .tape import ONE, ZERO, backwards, empty, hints_of, split_by_counts, types_of, write_slot
 from .vjp import activity, useful, vjp
 
 
@@ -66,12 +66,12 @@ def loop_jvp(operands, tangents, *, body, carried, test, trips, bound):
     sizes = 1, len(invariants), len(moves_inv), carried, len(moves)
 
     def both(*xs):
-        i, inv, tinv, now, tnow = parts(xs, *sizes)
+        i, inv, tinv, now, tnow = split_by_counts(xs, *sizes)
         out = Builder.current().inline(func, (*i, *inv, *now, *tinv, *tnow))
         return (*out[:carried], *(out[carried + inexact.index(j)] for j in moves))
 
     def primal(xs):
-        i, inv, _, now, _ = parts(xs, *sizes)
+        i, inv, _, now, _ = split_by_counts(xs, *sizes)
         return (*i, *inv, *now)
 
     xs = (
@@ -145,7 +145,7 @@ def loop_vjp(operands, needs, gives, *, body, carried, test, trips, bound):
     stacks = [empty(x.type, depth) for x in half.saved]
 
     def forward(*xs):
-        (i,), _, _, _, full = parts(xs, 1, len(invariants), carried, int(counting), len(stacks))
+        (i,), _, _, _, full = split_by_counts(xs, 1, len(invariants), carried, int(counting), len(stacks))
         results, saved = half.append_early(Builder.current(), dict(zip(half.func.params[:primal], xs, strict=False)))
         return (
             *results,

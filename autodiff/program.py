@@ -34,5 +34,5 @@ class StatedProgram:
         return tuple(grads[wrt.index(i)] if need else None for i, need in enumerate(needs))
 
 
-def through(op, program):
+def register_program(op, program):
     DERIVATIVE[op] = StatedProgram(program)

@@ -23,7 +23,7 @@ from ..ir.ops.shape import broadcast, concatenate, pad, reshape, reverse, slice_
 from ..ir.ops.transcendental import logistic
 from .batch import BATCH, spread
 from .forms import add_tangents, explicit, linear, zero
-from .program import through
+from .program import register_program
 
 
 def spread_back(g, x, axes):
@@ -31,7 +31,7 @@ def spread_back(g, x, axes):
     return broadcast(g, shape=x.type.shape, dims=tuple(a for a in range(x.type.ndim) if a not in axes))
 
 
-def part(x, axis, start, stop, step=1):
+def axis_slice(x, axis, start, stop, step=1):
     """x[start:stop:step] along one axis."""
     at = lambda value, others: tuple(value if a == axis else others[a] for a in range(x.type.ndim))
     return slice_(
@@ -51,9 +51,13 @@ def product_tree(x, *, axes):
         half = (n + 1) // 2
         zeros = (0,) * (last + 1)
         rest = pad(
-            part(x, last, half, n), Lit(1, x.type.like(())), low=zeros, high=(*zeros[1:], 2 * half - n), interior=zeros
+            axis_slice(x, last, half, n),
+            Lit(1, x.type.like(())),
+            low=zeros,
+            high=(*zeros[1:], 2 * half - n),
+            interior=zeros,
         )
-        x, n = mul(part(x, last, 0, half), rest), half
+        x, n = mul(axis_slice(x, last, 0, half), rest), half
     return reshape(x, shape=shape)
 
 
@@ -62,17 +66,19 @@ def scan(combine, x, axis):
     n = x.type.shape[axis]
     if n < 2:
         return x
-    odd = scan(combine, combine(part(x, axis, 0, n - 1, 2), part(x, axis, 1, n, 2)), axis)
-    even = part(x, axis, 0, 1)
+    odd = scan(combine, combine(axis_slice(x, axis, 0, n - 1, 2), axis_slice(x, axis, 1, n, 2)), axis)
+    even = axis_slice(x, axis, 0, 1)
     if n > 2:
-        even = concatenate(even, combine(part(odd, axis, 0, (n - 1) // 2), part(x, axis, 2, n, 2)), axis=axis)
+        even = concatenate(
+            even, combine(axis_slice(odd, axis, 0, (n - 1) // 2), axis_slice(x, axis, 2, n, 2)), axis=axis
+        )
     # interleave: side by side on a new axis, which then merges with its neighbour
     half = (n + 1) // 2
     if n % 2:
-        odd = concatenate(odd, part(odd, axis, 0, 1), axis=axis)
+        odd = concatenate(odd, axis_slice(odd, axis, 0, 1), axis=axis)
     shape = x.type.shape[:axis], x.type.shape[axis + 1 :]
     column = tuple(reshape(y, shape=(*shape[0], half, 1, *shape[1])) for y in (even, odd))
-    return part(reshape(concatenate(*column, axis=axis + 1), shape=(*shape[0], 2 * half, *shape[1])), axis, 0, n)
+    return axis_slice(reshape(concatenate(*column, axis=axis + 1), shape=(*shape[0], 2 * half, *shape[1])), axis, 0, n)
 
 
 def by_scan(combine):
@@ -99,7 +105,7 @@ def shifted_by_one(x, like, axis, by, fill):
 def neighbours(x, axis, reverse):
     """-> (x without the element that is met last, x without the one that is met first) along an axis."""
     n = x.type.shape[axis]
-    low, high = part(x, axis, 0, max(n - 1, 0)), part(x, axis, min(n, 1), n)
+    low, high = axis_slice(x, axis, 0, max(n - 1, 0)), axis_slice(x, axis, min(n, 1), n)
     return (high, low) if reverse else (low, high)
 
 
@@ -131,7 +137,7 @@ def prefixes(op, by_sofar, by_x):
 
 
 def recurrence_jvp(z, operands, tangents, *, axis, reverse):
-    (a, _), (ta, tb), sofar = operands, tangents, before(z[0], axis, reverse)
+    (a, _), (ta, tb), sofar = operands, tangents, previous_elements(z[0], axis, reverse)
     return (recurrence(a, add_tangents(None if ta is None else mul(ta, sofar), tb), axis=axis, reverse=reverse),)
 
 
@@ -139,10 +145,10 @@ def recurrence_vjp(z, operands, cotangents, needs, *, axis, reverse):
     """A recurrence from the other end."""
     later = shifted_by_one(neighbours(operands[0], axis, reverse)[1], z[0], axis, 1 if reverse else -1, 0)
     g = recurrence(later, cotangents[0], axis=axis, reverse=not reverse)
-    return mul(g, before(z[0], axis, reverse)) if needs[0] else None, g
+    return mul(g, previous_elements(z[0], axis, reverse)) if needs[0] else None, g
 
 
-def before(z, axis, reverse):
+def previous_elements(z, axis, reverse):
     """z_(i-1), 0 before the first."""
     return shifted_by_one(neighbours(z, axis, reverse)[0], z, axis, -1 if reverse else 1, 0)
 
@@ -168,13 +174,13 @@ def ties(z, x, axes):
 # fmt: off
 #         op             derivative
 linear(   reduce_sum,    lambda g, x, *, axes: spread_back(g, x, axes))
-through(  reduce_prod,   product_tree)
+register_program(  reduce_prod,   product_tree)
 explicit( reduce_max,    jvp=chosen_jvp, vjp=chosen_vjp)
 explicit( reduce_min,    jvp=chosen_jvp, vjp=chosen_vjp)
 linear(   cumsum,        lambda g, x, *, axis, reverse: cumsum(g, axis=axis, reverse=not reverse))
 prefixes( cumprod,       lambda sofar, x: x,                       lambda sofar, x: sofar)
-through(  cummax,        by_scan(maximum))
-through(  cummin,        by_scan(minimum))
+register_program(  cummax,        by_scan(maximum))
+register_program(  cummin,        by_scan(minimum))
 prefixes( cumlogsumexp,  lambda sofar, x: logistic(sofar - x),     lambda sofar, x: logistic(x - sofar))
 explicit( recurrence,    jvp=recurrence_jvp, vjp=recurrence_vjp)
 zero(     reduce_and, reduce_or, reduce_xor, argmax, argmin)

@@ -158,7 +158,11 @@ def outlined(func, stretches):
                 leave = [r for e in func.eqns[k : s.stop] for r in e.results if last.get(r, -1) >= s.stop]
                 build.source = func.eqns[k].source
                 out = call(
-                    *(env[x] for x in s.reads), body=part(func, s, leave), name=func.name, inline=True, rule=AGAIN
+                    *(env[x] for x in s.reads),
+                    body=stretch_function(func, s, leave),
+                    name=func.name,
+                    inline=True,
+                    rule=AGAIN,
                 )
                 build.source = None
                 env |= zip(leave, out, strict=True)
@@ -169,7 +173,7 @@ def outlined(func, stretches):
     return build.finish(tuple(env.get(r, r) for r in func.results))
 
 
-def part(func, stretch, leave):
+def stretch_function(func, stretch, leave):
     """A stretch as a function from what enters it to what leaves it."""
     build = Builder(func.name)
     with build:

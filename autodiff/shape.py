@@ -29,7 +29,7 @@ def inverse(perm):
     return tuple(perm.index(i) for i in range(len(perm)))
 
 
-def nothing(x):
+def scalar_zero(x):
     """The scalar 0 of the dtype of x."""
     return Lit(0, x.type.like(()))
 
@@ -71,7 +71,7 @@ def unpad(g, x, value, *, low, high, interior):
     stride = tuple(i + 1 for i in interior)
     if min((*low, *high), default=0) >= 0:
         return slice_(g, start=low, stop=tuple(l + n for l, n in zip(low, sizes)), stride=stride)
-    g = pad(g, nothing(g), low=tuple(-l for l in low), high=tuple(-h for h in high), interior=(0,) * g.type.ndim)
+    g = pad(g, scalar_zero(g), low=tuple(-l for l in low), high=tuple(-h for h in high), interior=(0,) * g.type.ndim)
     return slice_(g, start=(0,) * g.type.ndim, stop=sizes, stride=stride) if any(interior) else g
 
 
@@ -89,7 +89,7 @@ def around(x, **attrs):
 def unslice(g, x, *, start, stop, stride):
     interior = tuple(s - 1 for s in stride)
     high = tuple(n - a - spread_size(m, i) for n, a, m, i in zip(x.type.shape, start, g.type.shape, interior))
-    return pad(g, nothing(g), low=start, high=high, interior=interior)
+    return pad(g, scalar_zero(g), low=start, high=high, interior=interior)
 
 
 # -- parts at traced starts ------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def batch_pad(size, batched, x, value, *, low, high, interior):
     (x,) = every(size, batched[:1], (x,))
     if not batched[1]:
         return pad(x, value, **more)
-    filled = pad(x, nothing(x), **more)
+    filled = pad(x, scalar_zero(x), **more)
     return select(around(x, **more), broadcast(value, shape=filled.type.shape, dims=(0,)), filled)
 
 

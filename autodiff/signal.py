@@ -10,7 +10,7 @@ from ..ir.ops.shape import broadcast, constant, reshape, reverse
 from ..ir.ops.signal import conv_general, fft
 from .batch import BATCH
 from .forms import bilinear, linear
-from .linalg import ordered
+from .linalg import permuted
 
 # -- convolution -----------------------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ def fold(x, src, dst):
     order = [a for a in range(x.type.ndim) if a != src]
     shape = [x.type.shape[a] for a in order]
     shape[dst] *= x.type.shape[src]
-    return reshape(ordered(x, (*order[:dst], src, *order[dst:])), shape=tuple(shape))
+    return reshape(permuted(x, (*order[:dst], src, *order[dst:])), shape=tuple(shape))
 
 
 def unfold(x, axis, n):
@@ -30,7 +30,7 @@ def unfold(x, axis, n):
 
 
 def to_front(x, axis):
-    return ordered(x, (axis, *(a for a in range(x.type.ndim) if a != axis)))
+    return permuted(x, (axis, *(a for a in range(x.type.ndim) if a != axis)))
 
 
 def swapped(spec):
@@ -129,8 +129,8 @@ def fft_transpose(g, x, *, kind, lengths):
     if rest:  # plain transforms along all axes but the last
         batch, last = tuple(range(g.type.ndim - len(lengths))), g.type.ndim - 1
         inner = tuple(range(len(batch), last))
-        g = ordered(
-            fft(ordered(g, (*batch, last, *inner)), kind="fft", lengths=tuple(rest)),
+        g = permuted(
+            fft(permuted(g, (*batch, last, *inner)), kind="fft", lengths=tuple(rest)),
             (*batch, *(a + 1 for a in inner), len(batch)),
         )
     # Re sum of g[k] exp(-2 pi i k m / n) is n irfft of conj(g) / 2, and of Re g in the bins that stand for themselves

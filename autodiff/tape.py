@@ -10,7 +10,7 @@ from .control import place, where
 ZERO, ONE = Lit(0, COUNTER), Lit(1, COUNTER)
 
 
-def parts(xs, *counts):
+def split_by_counts(xs, *counts):
     """`xs` cut into consecutive groups of the sizes `counts`."""
     found, at = [], 0
     for n in counts:
@@ -54,7 +54,7 @@ def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None,
     """
     func, first = half.func, 1 + len(invariants)
     read = where(p in half.reads for p in func.params[1:first])
-    seeds, onto = parts(func.params[half.known :], len(flows), len(needs_inv))
+    seeds, onto = split_by_counts(func.params[half.known :], len(flows), len(needs_inv))
     sums = func.results[half.primal : half.primal + len(needs_inv)]
     added = where(s is not t for s, t in zip(sums, onto, strict=True))
     count = [] if isinstance(trips, int) else [trips]
@@ -63,7 +63,7 @@ def backwards(half, invariants, trips, stacks, needs_inv, flows, gs, start=None,
     sizes = 1, len(count), len(offset), len(read), len(stacks), len(added), len(flows), len(left)
 
     def backward(*xs):
-        (k,), final, offset, inv, full, sums, cts, arrays = parts(xs, *sizes)
+        (k,), final, offset, inv, full, sums, cts, arrays = split_by_counts(xs, *sizes)
         env = dict(
             zip(
                 (*(func.params[1 + a] for a in read), *seeds, *(onto[a] for a in added)),

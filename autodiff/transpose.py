@@ -22,7 +22,7 @@ def transposed(func: Func, count: int, refuse: Callable[..., Any] | None = None)
     twice = vjp(func, tuple(range(count)), tuple(range(len(func.results))), keep=False)
     twice = dce(written_out(twice))
     xs, others, seeds = twice.params[:count], twice.params[count : len(func.params)], twice.params[len(func.params) :]
-    if refuse is not None and any(depends(twice, [p in xs for p in twice.params])):
+    if refuse is not None and any(dependent_results(twice, [p in xs for p in twice.params])):
         refuse()
     build = Builder(f"{func.name}_transposed")
     with build:
@@ -47,30 +47,30 @@ def written_out(func):
     return build.finish(tuple(env.get(r, r) for r in func.results))
 
 
-def depends(func, flags):
+def dependent_results(func, flags):
     """Which results are computed from the parameters flagged; in regions, value by value."""
     touched = {p for p, flag in zip(func.params, flags, strict=True) if flag}
     for eqn in func.eqns:
         here = [x in touched for x in eqn.operands]
         if any(here):
-            touched.update(r for r, flag in zip(eqn.results, through(eqn, here), strict=True) if flag)
+            touched.update(r for r, flag in zip(eqn.results, dependent_eqn_results(eqn, here), strict=True) if flag)
     return [r in touched for r in func.results]
 
 
-def through(eqn, flags):
+def dependent_eqn_results(eqn, flags):
     """Which results of an equation depend on the operands flagged."""
     attrs = eqn.attrs
     if eqn.op in (call, apart, map_):
-        return depends(attrs["body"], flags)
+        return dependent_results(attrs["body"], flags)
     if eqn.op is cond and not flags[0]:
-        return [any(found) for found in zip(*(depends(branch, flags[1:]) for branch in attrs["branches"]))]
+        return [any(found) for found in zip(*(dependent_results(branch, flags[1:]) for branch in attrs["branches"]))]
     if eqn.op is not loop:
         return [True] * len(eqn.results)
     limit, invariants, state = groups(flags, **attrs)
     before = None
     while state != before:
         before, given = state, (False, *invariants, *state)
-        if any(limit) or (attrs["test"] is not None and any(depends(attrs["test"], given))):
+        if any(limit) or (attrs["test"] is not None and any(dependent_results(attrs["test"], given))):
             return [True] * len(eqn.results)
-        state = [a or b for a, b in zip(state, depends(attrs["body"], given), strict=True)]
+        state = [a or b for a, b in zip(state, dependent_results(attrs["body"], given), strict=True)]
     return state

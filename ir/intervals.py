@@ -32,17 +32,17 @@ def of_cast(value, eqn, xs, get):
     if kind not in "biu":
         return None
     whole = np.iinfo(xs[0].type.dtype) if kind != "b" else None
-    return held(get(xs[0]) or ((whole.min, whole.max) if whole else (0, 1)), value)
+    return within_type(get(xs[0]) or ((whole.min, whole.max) if whole else (0, 1)), value)
 
 
 def of_sum(value, eqn, xs, get):
     count, found = xs[0].type.size // max(value.type.size, 1), get(xs[0])
-    return found and held((count * found[0], count * found[1]), value)
+    return found and within_type((count * found[0], count * found[1]), value)
 
 
 def of_running_sum(value, eqn, xs, get):
     count, found = max(xs[0].type.shape[eqn.attrs["axis"]], 1), get(xs[0])
-    return found and held(hull(n * a for a in found for n in (1, count)), value)
+    return found and within_type(hull(n * a for a in found for n in (1, count)), value)
 
 
 def of_counted_bits(value, eqn, xs, get):
@@ -62,7 +62,7 @@ def of_update(value, eqn, xs, get):
 
 
 def of_place(value, eqn, xs, get):
-    return held((0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)), value)
+    return within_type((0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)), value)
 
 
 RULES = {  # op -> (a result, its equation, the operands, what tells of an operand) -> interval
@@ -100,7 +100,7 @@ def of_result(value, get, inner=None):
         info = np.iinfo(value.type.dtype)
         parts = [p or (info.min, info.max) for p in parts]
     found = None if None in parts else ARITHMETIC[name](*parts, **eqn.attrs)
-    return held(found, value)
+    return within_type(found, value)
 
 
 WHOLE = {"floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round}  # ops that leave whole numbers
@@ -194,7 +194,7 @@ def told_by_nan(eqn, get):
 # -- whole numbers without bounds ------------------------------------------------------------------
 
 
-def size(p):
+def magnitude(p):
     """The greatest absolute value."""
     return max(abs(p[0]), abs(p[1]))
 
@@ -213,7 +213,7 @@ def _quotient(p, q):
 
 
 def _rem(p, q):
-    most = max(size(q) - 1, 0)
+    most = max(magnitude(q) - 1, 0)
     return max(min(p[0], 0), -most), min(max(p[1], 0), most)
 
 
@@ -242,7 +242,7 @@ ARITHMETIC = {
     "sub": lambda p, q: (p[0] - q[1], p[1] - q[0]),
     "mul": lambda p, q: hull(a * b for a in p for b in q),
     "neg": lambda p: (-p[1], -p[0]),
-    "abs": lambda p: (max(p[0], -p[1], 0), size(p)),
+    "abs": lambda p: (max(p[0], -p[1], 0), magnitude(p)),
     "sign": lambda p: tuple((a > 0) - (a < 0) for a in p),
     "integer_pow": _power,
     "quotient": _quotient,
@@ -280,7 +280,7 @@ def union(parts):
     return None if None in parts else (min(p[0] for p in parts), max(p[1] for p in parts))
 
 
-def held(found, value):
+def within_type(found, value):
     """The interval, if the type can hold it: beyond, integers wrap."""
     if found is None:
         return None

@@ -302,16 +302,16 @@ class case:
         return f"({', '.join(parts)})"
 
 
-def interval(low: float, high: float) -> Sample:
+def uniform_between(low: float, high: float) -> Sample:
     """Numbers drawn uniformly between two bounds."""
     return lambda rng, shape: rng.uniform(low, high, shape)
 
 
-reals = interval(-2.0, 2.0)
-positive = interval(0.3, 3.0)
-unit = interval(-0.9, 0.9)
-probability = interval(0.05, 0.95)
-above_one = interval(1.1, 3.0)
+reals = uniform_between(-2.0, 2.0)
+positive = uniform_between(0.3, 3.0)
+unit = uniform_between(-0.9, 0.9)
+probability = uniform_between(0.05, 0.95)
+above_one = uniform_between(1.1, 3.0)
 
 
 def nonzero(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:

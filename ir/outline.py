@@ -255,7 +255,7 @@ def built(func, spans, marks):
         results = [s.values[k] for k in sorted(given[s.key])]
         if s.key not in functions:
             inside = outside(s.eqns), [r for e in s.eqns[s.key[0] :] for r in e.results]
-            functions[s.key] = alone(
+            functions[s.key] = outlined_function(
                 f"{func.name}_{len(functions)}", inside[0], s.eqns, [inside[1][k] for k in sorted(given[s.key])], marks
             )
         made, marked = functions[s.key]
@@ -263,7 +263,7 @@ def built(func, spans, marks):
     return out
 
 
-def alone(name, operands, eqns, results, marks):
+def outlined_function(name, operands, eqns, results, marks):
     """-> (equations as a function of what they read, its equations that stand for the marked ones)"""
     build = Builder(name)
     env = {x: build.param(x.type, x.hint) for x in operands}

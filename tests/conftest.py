@@ -16,7 +16,8 @@ from cached import Process
 from random_flow import program
 from scripts import said  # noqa: F401
 
-from wengert.tracer.api.jit import Compiled, jit
+from wengert.tracer.api.compiled import Compiled
+from wengert.tracer.api.jit import jit
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LONGEST = ("test_stdlib.py", "test_random_flow.py")

@@ -9,10 +9,10 @@ platforms. `called` is a nest of which `builtin` makes a function that generated
 from .direct import again, builtin
 from .interrupts import endures
 from .legal import LEAST, forms, taken
-from .run import allowed, asked, called, here, listens, lowered
+from .run import allowed, asked, callable_nest, here, listens, lowered
 from .trap import can_raise, unless_failed
 
 __all__ = [
-    "LEAST", "again", "allowed", "asked", "builtin", "called", "can_raise", "endures",
+    "LEAST", "again", "allowed", "asked", "builtin", "callable_nest", "can_raise", "endures",
     "forms", "here", "listens", "lowered", "taken", "unless_failed",
 ]  # fmt: skip

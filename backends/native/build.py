@@ -84,13 +84,13 @@ def engine_for(text, code):
     if code not in OBJECTS:
         builder = llvm.create_pass_builder(target, llvm.create_pipeline_tuning_options(speed_level=3))
         builder.getModulePassManager().run(module, builder)
-    engine = kept(llvm.create_mcjit_compiler(module, target))
+    engine = immortal(llvm.create_mcjit_compiler(module, target))
     engine.set_object_cache(lambda _, made: OBJECTS.setdefault(code, made), lambda _: OBJECTS.get(code))
     engine.finalize_object()
     return engine
 
 
-def kept(x):
+def immortal(x):
     """An object that is never freed, not even when Python ends: what has a bare pointer into it may be freed later."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
     return x

@@ -140,7 +140,7 @@ def absolute(code, d, out, z):
     return chosen(code, infinite, f, end, chosen(code, compare(code, "eq", f, top, literal(0, f)), f, top, found))
 
 
-def compared(name, join):
+def complex_comparison(name, join):
     @complex_rule(name)
     def run(code, d, out, z, w):
         found = [compare(code, name, real_of(d), x, y) for x, y in zip(parts(code, d, z), parts(code, d, w))]
@@ -149,7 +149,7 @@ def compared(name, join):
     return run
 
 
-eq, ne = compared("eq", "and"), compared("ne", "or")
+eq, ne = complex_comparison("eq", "and"), complex_comparison("ne", "or")
 
 
 @complex_rule("is_finite")

@@ -9,7 +9,7 @@ from ...ir.ops.control import COUNTER, cond, groups, loop
 from ...ir.ops.shape import dynamic_update_slice, reshape
 from .code import IndexForm, llvm_type
 from .interrupts import PERIOD, asks, work
-from .interrupts import loops as loops_in
+from .interrupts import outermost_loops as loops_in
 from .scatter import SCATTERS
 from .strip_mine import Block, blocks
 from .values import Memory, NotNative, Number, Register
@@ -23,7 +23,7 @@ def emit_loop(region, eqn):
     limit, invariants, state = groups(eqn.operands, **attrs)
     body, test = region.nest.fresh(attrs["body"]), attrs["test"] and region.nest.fresh(attrs["test"])
     cells = dwellings(region, eqn, state)
-    settle(region, eqn, state, cells)
+    fill_carried_cells(region, eqn, state, cells)
     fixed = [hoisted_operand(region, x) for x in invariants]
     bound = limit[0] if limit else None if attrs["trips"] is None else Lit(attrs["trips"], COUNTER)
     end = None if bound is None else region.read(bound)
@@ -86,7 +86,7 @@ def by_blocks(code, hearing, lanes, size, goes, step):
     code.count_up("0", -(-(lanes.high - lanes.low) // size), block)
 
 
-def settle(region, eqn, state, cells):
+def fill_carried_cells(region, eqn, state, cells):
     """Put every carried array into its cell."""
     there = {k for k, cell in cells.items() if lies_in(region.read(state[k]), cell)}
     only = [x for x in eqn.operands if not any(state[k] is x for k in there) or eqn.operands.count(x) > 1]

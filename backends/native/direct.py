@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 from ...ir.types import SHORT
-from .build import LOCK, address, has_symbol, kept
+from .build import LOCK, address, has_symbol, immortal
 from .ffi import refusal as of_ffi
 from .interrupts import SYMBOLS as OF_SIGNALS
 
@@ -238,7 +238,7 @@ def builtin(nest):
         place, code = address(text, "direct")
         key = code, tuple(map(id, found))
         if key not in MADE:
-            known, definition = np.array(key[1], np.uintp), kept(Definition(b"nest", place, FASTCALL, None))
+            known, definition = np.array(key[1], np.uintp), immortal(Definition(b"nest", place, FASTCALL, None))
             make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
                 ("PyCFunction_NewEx", ctypes.pythonapi)
             )

@@ -19,7 +19,7 @@ AND, OR, SELECT, MUL = (OPS[name] for name in ("and", "or", "select", "mul"))
 KEEP = object()  # the element that is there already
 
 
-def strides(shape):
+def row_major_strides(shape):
     out = [1]
     for n in reversed(shape[1:]):
         out.append(out[-1] * n)
@@ -29,7 +29,7 @@ def strides(shape):
 def offset(shape, index):
     """Where an element lies in row-major order."""
     at = IndexForm()
-    for n, i, step in zip(shape, index, strides(shape)):
+    for n, i, step in zip(shape, index, row_major_strides(shape)):
         at = at if n == 1 else at.plus(i, step)
     return at
 
@@ -94,7 +94,7 @@ def signed(elements, indices, index):
     return elements.code.op(f"sext {t} {found} to i64")
 
 
-def below(x, index):
+def operand_reads(x, index):
     """The operands of an element and the indices at which they are read."""
     if isinstance(x, Moved):
         return [(x.operand, x.move(index))]
@@ -103,10 +103,12 @@ def below(x, index):
     return []
 
 
-def compared(x):
+def has_comparison(x):
     """Whether elements depend on a comparison, which may fold to a window."""
     return (
-        isinstance(x, Mapped) and x.op in ORDER or any(compared(y) for y, _ in below(x, (IndexForm(),) * x.type.ndim))
+        isinstance(x, Mapped)
+        and x.op in ORDER
+        or any(has_comparison(y) for y, _ in operand_reads(x, (IndexForm(),) * x.type.ndim))
     )
 
 
@@ -123,7 +125,11 @@ class LiveWindow:
         for atom in self.atoms(x, index, set()):
             self.memo = {}
             found = self.outside(x, index, atom)
-            if found is None or (wanted is KEEP) != (found is KEEP) or (wanted is not KEEP and not same(found, wanted)):
+            if (
+                found is None
+                or (wanted is KEEP) != (found is KEEP)
+                or (wanted is not KEEP and not equal_numbers(found, wanted))
+            ):
                 continue
             low, high = self.limits(*atom)
             self.low = self.low if low is None else self.code.most(self.low, low)
@@ -137,7 +143,7 @@ class LiveWindow:
         seen.add((x, index))
         if isinstance(x, Mapped) and x.op in ORDER and self.compared(x, index) is not None:
             yield x, index
-        for y, i in below(x, index):
+        for y, i in operand_reads(x, index):
             yield from self.atoms(y, i, seen)
 
     def compared(self, x, index):
@@ -196,10 +202,10 @@ class LiveWindow:
             return KEEP if x.cell is self.cell and x.latest and offset(x.type.shape, index) == self.at else None
         if not isinstance(x, Mapped):
             return None
-        return number_of(x, [self.outside(y, index, atom) for y in x.operands])
+        return folded_element(x, [self.outside(y, index, atom) for y in x.operands])
 
 
-def number_of(x, found):
+def folded_element(x, found):
     """An element of a mapped value of what is found for those of its operands: numbers, None where unknown, or KEEP."""
     if x.op is SELECT:
         return None if found[0] is None else found[1 if found[0] else 2]
@@ -215,6 +221,6 @@ def number_of(x, found):
         return np.asarray(x.op.body(*found, **x.attrs))[()]
 
 
-def same(a, b):
+def equal_numbers(a, b):
     """Whether two numbers are one, signs of zeros aside: a sum does not tell them."""
     return bool(a == b)

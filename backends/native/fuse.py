@@ -8,7 +8,7 @@ import math
 
 from . import mask_skip
 from .code import IndexForm
-from .elements import Elements, below, offset
+from .elements import Elements, offset, operand_reads
 from .values import Memory
 
 MANY = 4  # differences of an index that are tried
@@ -27,7 +27,7 @@ def accesses(x, index, seen):
     if isinstance(x, Memory):
         yield x.cell, offset(x.type.shape, index)
         return
-    parts = below(x, index)
+    parts = operand_reads(x, index)
     if not parts:
         yield from ((cell, None) for cell in x.reads)
     for y, i in parts:

@@ -97,18 +97,18 @@ def loop_work(attrs):
     return (UNKNOWN if trips(attrs) is None else trips(attrs)) * work(attrs["body"])
 
 
-def loops(func):
+def outermost_loops(func):
     """The outermost loops of a function and of its branches."""
     for eqn in func.eqns:
         if eqn.op is loop:
             yield eqn
         for region in eqn.regions() if eqn.op is not loop else ():
-            yield from loops(region)
+            yield from outermost_loops(region)
 
 
 def unbounded(attrs):
     """Whether nothing says how often a loop, or one in it, goes round."""
-    return trips(attrs) is None or any(unbounded(eqn.attrs) for eqn in loops(attrs["body"]))
+    return trips(attrs) is None or any(unbounded(eqn.attrs) for eqn in outermost_loops(attrs["body"]))
 
 
 def is_long(attrs):
@@ -118,13 +118,13 @@ def is_long(attrs):
 
 def endures(func):
     """Whether a function has a loop that may run for long."""
-    return any(is_long(eqn.attrs) for eqn in loops(func))
+    return any(is_long(eqn.attrs) for eqn in outermost_loops(func))
 
 
 def asks(attrs):
     """Whether a loop in a long nest asks at each of its trips whether it is time; one that is over soon leaves that to
     the loop around it."""
-    return is_long(attrs) or loop_work(attrs) > PERIOD or any(True for _ in loops(attrs["body"]))
+    return is_long(attrs) or loop_work(attrs) > PERIOD or any(True for _ in outermost_loops(attrs["body"]))
 
 
 class Interrupts:

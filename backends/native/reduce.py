@@ -82,7 +82,7 @@ def reduction(region, eqn, x):
     return element
 
 
-def product(region, eqn, x, y):
+def dot_element(region, eqn, x, y):
     """(element at an index of the result) for dot_general."""
     bools = x.type.dtype.kind == "b"
     take, nothing = REDUCTIONS[OPS["reduce_or" if bools else "reduce_sum"]]
@@ -182,4 +182,4 @@ def search(region, eqn, x):
     return element
 
 
-COMPUTED = {**dict.fromkeys(REDUCTIONS, reduction), **dict.fromkeys(SEARCHES, search), OPS["dot_general"]: product}
+COMPUTED = {**dict.fromkeys(REDUCTIONS, reduction), **dict.fromkeys(SEARCHES, search), OPS["dot_general"]: dot_element}

@@ -52,7 +52,7 @@ def allowed():
     return SETTINGS.least is not None and direct.refusal() is None
 
 
-def called(types, attrs):
+def callable_nest(types, attrs):
     """The nest of a loop that can be called from Python, however little it does; None if there is none."""
     return taken(loop, types, attrs, 0)[0] if allowed() else None
 

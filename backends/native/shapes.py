@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from ...ir.ops import OPS
 from ...ir.table import RuleTable
 from .code import IndexForm, llvm_type
-from .elements import offset, signed, strides
+from .elements import offset, row_major_strides, signed
 from .values import Counted, Memory, Moved, NotNative, Selection
 
 ShapeRule: TypeAlias = Callable[..., Any]  # (region, eqn, *reps of operands) -> rep
@@ -47,7 +47,7 @@ def reshape(region, eqn, x):
     def element(elements, index):
         code = elements.code
         at, out = code.value(offset(t.shape, index)), []
-        for step in strides(x.type.shape):
+        for step in row_major_strides(x.type.shape):
             out.append(IndexForm.of(code.op(f"udiv i64 {at}, {step}")))
             at = code.op(f"urem i64 {at}, {step}")
         return elements.get(x, tuple(out))

@@ -33,7 +33,7 @@ class Strip:
     def stored(self, eqn):
         """The lane of what a store puts into an array."""
         x, u, *starts = eqn.operands
-        return shifted(x, u, starts)[0](self.of[eqn.results[0]])
+        return part_lane_maps(x, u, starts)[0](self.of[eqn.results[0]])
 
 
 class Block:
@@ -95,8 +95,8 @@ def found(body, state, largest, axis):
     for p, r in zip(state, body.results, strict=True):
         if not isinstance(r, Value):
             raise StripConflict
-        links.setdefault(p, []).append((r, same))
-        links.setdefault(r, []).append((p, same))
+        links.setdefault(p, []).append((r, same_lane))
+        links.setdefault(r, []).append((p, same_lane))
     put(largest, (axis, 0))
     while todo:
         x = todo.pop()
@@ -117,7 +117,7 @@ def found(body, state, largest, axis):
     for eqn in body.eqns:
         if eqn.op is STORE:
             x, u, *starts = eqn.operands
-            lane = shifted(x, u, starts)[0](of[x])
+            lane = part_lane_maps(x, u, starts)[0](of[x])
             if lane is None:
                 raise StripConflict
             ends.append(end(u, lane))
@@ -130,7 +130,7 @@ def end(x, lane):
     return shift, shift + x.type.shape[axis]
 
 
-def same(lane):
+def same_lane(lane):
     return lane
 
 
@@ -151,7 +151,7 @@ def linked(eqn, still):
     r, op = eqn.results[0], eqn.op
     arrays = [x for x in eqn.operands if isinstance(x, Value) and x.type.shape]
     if "elementwise" in op.traits:
-        return [(x, same, same) for x in arrays]
+        return [(x, same_lane, same_lane) for x in arrays]
     if op in MOVES:
         x = eqn.operands[0]
         if not arrays or x in still:
@@ -159,13 +159,17 @@ def linked(eqn, still):
         return [(x, *MOVED[op](eqn, x, r))]
     if op is STORE:
         x, u, *starts = eqn.operands
-        return [(x, same, same), (u, *shifted(x, u, starts)[::-1])] if isinstance(u, Value) else [(x, same, same)]
+        return (
+            [(x, same_lane, same_lane), (u, *part_lane_maps(x, u, starts)[::-1])]
+            if isinstance(u, Value)
+            else [(x, same_lane, same_lane)]
+        )
     if arrays or r.type.shape and r not in still:
         raise StripConflict
     return []
 
 
-def shifted(x, part, starts):
+def part_lane_maps(x, part, starts):
     """The ways from an array to a part of it, and back."""
 
     def by(sign):
@@ -207,7 +211,7 @@ def of_broadcast(eqn, x, r):
 
 MOVED = {
     SLICE: of_slice,
-    PART: lambda eqn, x, r: shifted(x, r, eqn.operands[1:]),
+    PART: lambda eqn, x, r: part_lane_maps(x, r, eqn.operands[1:]),
     RESHAPE: of_reshape,
     TRANSPOSE: lambda eqn, x, r: of_axes({d: e for e, d in enumerate(eqn.attrs["perm"])}),
     BROADCAST: of_broadcast,

@@ -3,7 +3,7 @@
 from ...ir.core import Value
 from ...ir.ops import OPS
 from .code import IndexForm
-from .elements import KEEP, Elements, LiveWindow, compared, offset
+from .elements import KEEP, Elements, LiveWindow, has_comparison, offset
 from .fuse import CellStore, Fused
 from .mask_skip import changed_under, states
 from .scatter import emit_scatter
@@ -69,7 +69,7 @@ class Writes:
             return
         place = lambda index: offset(shape, [i.plus(s) for i, s in zip(index, starts)])
         masks = changed_under(x, cell) if whole else self.under(x)
-        narrow, store = whole and compared(x), CellStore(cell, x, place, lane, masks)
+        narrow, store = whole and has_comparison(x), CellStore(cell, x, place, lane, masks)
         if store.loops and cell in x.reads:
             names = [self.code.name() for _ in store.loops]
             x = self.detached(store, names, x, store.index(names), x.type.size // PART)

@@ -4,18 +4,18 @@ Nothing is stated twice: the text of an op *is* the body of its declaration.
 """
 
 from . import control
-from .emit import Pieces, callable_of, emit, identifier, plain
+from .emit import Pieces, callable_of, emit, identifier, is_loop_free
 from .emit_fast import Statements
 from .looped import LARGEST
 from .matrices import TEXTS, solved
 from .nests import with_loops
 from .operand import NUMPY, PYTHON, ZERO, LazyOperand
 from .partition import fused, views
-from .rows import rows_of, taken
+from .rows import checked_rows, rows_of
 from .trips import by_python, has_statements
 
 __all__ = [
     "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "LazyOperand", "Pieces", "Statements", "by_python", "callable_of",
     "control", "emit", "fused",
-    "has_statements", "identifier", "plain", "rows_of", "solved", "taken", "views", "with_loops",
+    "has_statements", "identifier", "is_loop_free", "rows_of", "solved", "checked_rows", "views", "with_loops",
 ]  # fmt: skip

@@ -74,7 +74,7 @@ def expression(lines, name):
     return found[len(name) + 3 :] if len(lines) == 1 and found.startswith(f"{name} = ") else None
 
 
-def spread(names):
+def unpacking_target(names):
     """The left side that unpacks a tuple."""
     return f"({names[0]},)" if len(names) == 1 else ", ".join(names)
 
@@ -188,4 +188,4 @@ def emit_host(writer, eqn):
     writer.taken.add(name)
     text = f"{name}({', '.join(texts(writer, eqn.operands))})"
     names = [writer.bind(r) for r in eqn.results]
-    return [f"{spread(names)} = {text}" if names else text]
+    return [f"{unpacking_target(names)} = {text}" if names else text]

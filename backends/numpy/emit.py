@@ -64,12 +64,12 @@ def callable_of(func):
     return space["run"]
 
 
-def plain(func, known=lambda eqn: False):
+def is_loop_free(func, known=lambda eqn: False):
     """Whether `func` is a few calls of NumPy, of which data may choose, and nowhere a loop in Python but those that are
     `known`."""
     alone = lambda eqn: known(eqn) or not (eqn.op in EMIT or eqn.effect or loops(eqn.op))
     return all(
-        all(plain(f, known) for f in eqn.regions()) if eqn.op is OPS["cond"] else alone(eqn) for eqn in func.eqns
+        all(is_loop_free(f, known) for f in eqn.regions()) if eqn.op is OPS["cond"] else alone(eqn) for eqn in func.eqns
     )
 
 

@@ -15,7 +15,7 @@ from ...ir.core import Constant, Lit
 from ...ir.ops.control import call, cond, loop
 from ...ir.syntax import compiled, parse
 from .emit import PRELUDE_MODULES, _Module, _number, _template, _Writer
-from .inline_exprs import nested
+from .inline_exprs import inline_single_reads
 from .looped import LOOPED, looped
 from .matrices import TEXTS, is_solved, of_matrices
 from .nests import call_nest, machine_code, nest_of
@@ -36,7 +36,7 @@ class Statements:
     def __init__(self, func, params, taken, overwritable=()):
         self.module = _Module()
         self.writer = _QuickWriter(self.module, taken)
-        self.writer.uses, self.writer.readers = Counter(uses(func)), readers(func)
+        self.writer.uses, self.writer.readers = Counter(uses(func)), reading_equations(func)
         self.writer.held.update(zip(func.params, params, strict=True))
         self.writer.overwritable = overwritable
         self.fresh, self.overwritten = self.writer.fresh, self.writer.overwritten
@@ -57,7 +57,7 @@ class Statements:
         """The function of these lines, defined beside what they use; what is `fixed` is computed where the lines
         say."""
         tree = parse("\n".join([*PRELUDE_MODULES.values(), *self.module.helpers.values(), *body]))
-        tree.body[-1] = self.function = nested(tree.body[-1], fixed)
+        tree.body[-1] = self.function = inline_single_reads(tree.body[-1], fixed)
         self.silent = silent(self.function, self.plain)
         space |= self.module.objects
         with np.errstate(all="ignore"):
@@ -246,7 +246,7 @@ def uses(func):
             yield from uses(region)
 
 
-def readers(func):
+def reading_equations(func):
     """{value: the equations of a program that read it}"""
     found = {}
     for eqn in func.eqns:

@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 
 
-def nested(function, fixed=()):
+def inline_single_reads(function, fixed=()):
     """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute
     in place."""
     while True:

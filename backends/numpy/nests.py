@@ -16,7 +16,7 @@ from .operand import NUMPY, PYTHON, LazyOperand
 
 def nest_of(eqn):
     """The nest that a loop is, or None where there is none that NumPy's arrays can be given to."""
-    return native.called([x.type for x in eqn.operands], eqn.attrs)
+    return native.callable_nest([x.type for x in eqn.operands], eqn.attrs)
 
 
 def with_loops(eqn):

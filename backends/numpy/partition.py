@@ -18,7 +18,7 @@ from ...ir.walk import operands_first
 from .. import native
 from .looped import FUSED, looped
 from .nests import nest_of
-from .pretty import product
+from .pretty import product_call
 from .trips import by_python
 
 FREE = {op for op in OPS.values() if "moves" in op.traits and len(op.operands) == 1 and not op.variadic} | {iota}
@@ -139,21 +139,21 @@ class Writer:
         """The equations of a stage that belong together, as a loop; one by one where that does not pay."""
         eqns = self.plan.inner[stage]
         left = self.plan.left(stage) if sum(map(weight, eqns)) >= LEAST else ()
-        made = together(eqns, left, self) if left else None
+        made = one_trip_loop(eqns, left, self) if left else None
         if made is None:
             for eqn in eqns:
                 self.replay(eqn)
             return
         given, attrs = made
         operands = [*(self.value(x) for x in given), *(Lit(0, r.type) for r in left)]
-        if native.called([x.type for x in operands], attrs) is None:
+        if native.callable_nest([x.type for x in operands], attrs) is None:
             for eqn in eqns:
                 self.replay(eqn)
             return
         self.env.update(zip(left, loop(*operands, **attrs), strict=True))
 
 
-def together(eqns, left, writer):
+def one_trip_loop(eqns, left, writer):
     """(what is read, the attributes of a loop of one trip that computes `left`)"""
     own = {r for eqn in eqns for r in eqn.results}
     given = dict.fromkeys(
@@ -187,7 +187,7 @@ def inner(eqn):
         return nest_of(eqn) is not None
     if eqn.op in FREE or eqn.effect:
         return False
-    if eqn.op is dot_general and multiplications(eqn) > PRODUCT and "@" in (product(eqn, "", "") or ""):
+    if eqn.op is dot_general and multiplications(eqn) > PRODUCT and "@" in (product_call(eqn, "", "") or ""):
         return False
     return alone(
         eqn.op,
@@ -213,7 +213,7 @@ def alone(op, operands, attrs, allowed):
         body = build.finish(results)
     types = [*(x for x in operands if not isinstance(x, Lit)), *(r.type for r in results)]
     return (
-        native.called(types, {"body": body, "carried": len(results), "test": None, "trips": 1, "bound": None})
+        native.callable_nest(types, {"body": body, "carried": len(results), "test": None, "trips": 1, "bound": None})
         is not None
     )
 

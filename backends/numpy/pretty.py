@@ -42,7 +42,7 @@ def infix(symbol):
     return lambda eqn, x, y: f"{x} {symbol} {y}"
 
 
-def product(eqn, x, y):
+def product_call(eqn, x, y):
     """A matmul or an outer product where NumPy orders the axes alike, else an einsum."""
     m, n = eqn.operands[0].type.ndim, eqn.operands[1].type.ndim
     (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
@@ -60,14 +60,14 @@ def product(eqn, x, y):
     return f"np.einsum('{in_x},{in_y}->{out}', {x}, {y}, optimize=True)"
 
 
-def spread(eqn, x):
+def broadcast_call(eqn, x):
     """Axes are right-aligned by NumPy; new ones behind x's own are indexed in."""
     shape, dims = eqn.attrs["shape"], eqn.attrs["dims"]
     index = [":" if d in dims else "None" for d in range(dims[0] if dims else len(shape), len(shape))]
     return f"np.broadcast_to({x}[{', '.join(index)}], {shape})" if "None" in index else f"np.broadcast_to({x}, {shape})"
 
 
-def limited(eqn, low, x, high):
+def clip_call(eqn, low, x, high):
     return (
         f"np.clip({x}, {low}, {high})"
         if eqn.results[0].type.kind == "f"
@@ -75,7 +75,7 @@ def limited(eqn, low, x, high):
     )
 
 
-def count(eqn):
+def iota_call(eqn):
     shape, axis = eqn.attrs["shape"], eqn.attrs["axis"]
     dtype = eqn.attrs["dtype"].name
     numbers = f"np.arange({shape[axis]}, dtype={'bool' if dtype == 'bool' else f'np.{dtype}'})"
@@ -91,7 +91,7 @@ def transform(eqn, x):
     return f"np.fft.{kind}n({x}, {lengths}, {axes})" if kind == "irfft" else f"np.fft.{kind}n({x}, axes={axes})"
 
 
-def cut(eqn, x):
+def slice_call(eqn, x):
     """Slices as written by hand, without the whole axes at the end."""
     index = []
     for n, a, b, s in zip(eqn.operands[0].type.shape, *(eqn.attrs[k] for k in ("start", "stop", "stride"))):
@@ -171,13 +171,13 @@ PRETTY = {
     strong_mul:   lambda eqn, x, y: f"np.where({x} == 0, {x}, {x} * {y})",
     neg:          lambda eqn, x: f"-{x}",
     not_:         lambda eqn, x: f"~{x}",
-    clamp:        limited,
-    dot_general:  product,
+    clamp:        clip_call,
+    dot_general:  product_call,
     transpose:    lambda eqn, x: f"{x}.T" if eqn.attrs["perm"] == (1, 0) else None,
-    broadcast:    spread,
-    iota:         count,
+    broadcast:    broadcast_call,
+    iota:         iota_call,
     fft:          transform,
-    slice_:       cut,
+    slice_:       slice_call,
     reverse:      backwards,
     reduce_sum:   reduction_call("sum"),
     reduce_prod:  reduction_call("prod"),

@@ -32,7 +32,7 @@ def rows_of(eqn):
     return (x, found[2], size) if sum_of(found[1]) == (base, offset + size) else None
 
 
-def taken(eqn, x, indices, size):
+def checked_rows(eqn, x, indices, size):
     """`eqn`, of `rows_of`, by the indices as they come, where what is generated may raise IndexError."""
 
     def rows(x, i):

@@ -30,7 +30,7 @@ from ...ir.ops.signal import conv_general, fft
 from ...ir.ops.sorting import sort
 from .emit import _number
 from .operand import NUMPY, PYTHON, ZERO, LazyOperand, outcome
-from .pretty import product, take
+from .pretty import product_call, take
 
 REDUCE = {
     reduce_sum: "np.add", reduce_prod: "np.multiply", reduce_max: "np.maximum", reduce_min: "np.minimum",
@@ -38,11 +38,11 @@ REDUCE = {
 }  # fmt: skip
 
 
-def negated(writer, eqn, x):
+def negation(writer, eqn, x):
     return writer.keep(eqn.results[0], f"-{x.text}", x.shape, outcome([x]), new=True)
 
 
-def turned(writer, eqn, x):
+def inverted(writer, eqn, x):
     """`~True` is an int."""
     if x.kinds == {PYTHON}:
         return writer.keep(eqn.results[0], f"not {x.text}", (), [PYTHON])
@@ -87,7 +87,7 @@ def converted(writer, eqn, x):
     )
 
 
-def spread(writer, eqn, x):
+def lazy_broadcast(writer, eqn, x):
     """Nothing, but for new axes behind those that there are."""
     (r,), shape, dims = eqn.results, eqn.attrs["shape"], eqn.attrs["dims"]
     own = dims[len(dims) - len(x.shape) :]
@@ -172,7 +172,7 @@ def clamped_index(writer, starts, sizes, whole):
     return ", ".join(index) or "..."
 
 
-def part(writer, eqn, x, *starts):
+def dynamic_part(writer, eqn, x, *starts):
     operand, *starts = eqn.operands
     lines = clamped_index(writer, starts, eqn.attrs["sizes"], operand.type.shape)
     return [
@@ -305,16 +305,16 @@ def contracted(writer, eqn, x, y):
     """What no operator of NumPy's says: the product of matrices that the axes make, those of the result in order."""
     (r,), (tx, ty) = eqn.results, (operand.type for operand in eqn.operands)
     x, y = (writer.whole(writer.full(operand), operand.type) for operand in eqn.operands)
-    text = product(eqn, x, y)
+    text = product_call(eqn, x, y)
     if text is None or text.startswith("np.einsum("):
         (cx, cy), (bx, by) = eqn.attrs["contract"], eqn.attrs["batch"]
         fx, fy = (tuple(a for a in range(t.ndim) if a not in (*c, *b)) for t, c, b in ((tx, cx, bx), (ty, cy, by)))
-        left = matrices(x, tx.shape, bx, fx, cx)
-        text = f"({left} @ {matrices(y, ty.shape, by, cy, fy)}).reshape({r.type.shape})"
+        left = matrices_text(x, tx.shape, bx, fx, cx)
+        text = f"({left} @ {matrices_text(y, ty.shape, by, cy, fy)}).reshape({r.type.shape})"
     return writer.keep(r, text, r.type.shape, [NUMPY, ZERO], new=True)
 
 
-def matrices(text, shape, batch, rows, columns):
+def matrices_text(text, shape, batch, rows, columns):
     """Text of an array as matrices of these axes."""
     perm, size = (*batch, *rows, *columns), lambda axes: math.prod(shape[a] for a in axes)
     turned = f"{text}.transpose({perm})" if perm != tuple(range(len(shape))) else text
@@ -352,9 +352,11 @@ MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new arra
 
 # fmt: off
 RULES = {
-    neg: negated, not_: turned, select: chosen, clamp: limited, cast: converted, broadcast: spread, reshape: reshaped,
+    neg: negation, not_: inverted, select: chosen, clamp: limited, cast: converted, broadcast: lazy_broadcast,
+    reshape: reshaped,
     concatenate: joined,
     dot_general: contracted, conv_general: convolved,
-    argmax: place, argmin: place, dynamic_slice: part, dynamic_update_slice: updated, gather: taken, sort: in_order,
+    argmax: place, argmin: place, dynamic_slice: dynamic_part, dynamic_update_slice: updated, gather: taken,
+    sort: in_order,
     **dict.fromkeys(REDUCE, reduced),
 }

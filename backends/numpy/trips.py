@@ -6,7 +6,7 @@ They are for what machine code leaves to libraries: products of large matrices, 
 import numpy as np
 
 from ...ir.ops.control import groups, loop
-from .emit import plain
+from .emit import is_loop_free
 from .matrices import is_solved
 from .nests import machine_code, nest_of
 from .operand import NUMPY, ZERO, LazyOperand
@@ -23,7 +23,7 @@ def by_python(eqn):
         return False
     body = eqn.attrs["body"]
     rows = any(r.type.size >= ROW for e in body.eqns for r in e.results)
-    return rows and eqn.attrs["trips"] * body.count() <= MOST and plain(body, has_statements)
+    return rows and eqn.attrs["trips"] * body.count() <= MOST and is_loop_free(body, has_statements)
 
 
 def has_statements(eqn):

@@ -77,7 +77,7 @@ def imported(function, tree, leaves):
     try:
         return translated(program, name, tree)
     except IRTypeError:  # a type that only JAX knows is met on the way: then the whole is JAX's
-        return whole(program, name, tree)
+        return opaque_program(program, name, tree)
 
 
 def translated(program, name, tree):
@@ -95,7 +95,7 @@ def translated(program, name, tree):
     return Imported(build.finish(results), constants, tree)
 
 
-def whole(program, name, tree):
+def opaque_program(program, name, tree):
     run, build = jaxpr_as_fun(program), Builder(name)
     with build:
         operands = [build.param(jaxpr_type(v)) for v in program.jaxpr.invars]
@@ -197,7 +197,7 @@ def run_opaque(function, operands):
     )
 
 
-def plain(function, args, kwargs):
+def call_plainly(function, args, kwargs):
     """`function(*args, **kwargs)`, its leaves as NumPy has them, or as jax arrays where an argument has one."""
     device = any(isinstance(x, jax.Array) for x in tree_util.tree_leaves((args, kwargs)))
     with wide():

@@ -36,7 +36,7 @@ def plain_product(x, y):
     )
 
 
-def product(x, y):
+def complex_product(x, y):
     """Of arrays: the one product of each part that is not rounded by itself, XLA's compiler makes one instruction of
     with the sum."""
     if not x.shape or not contracted(np.dtype(x.dtype)):
@@ -67,7 +67,7 @@ def quotient(x, y):
 def power(n, x, *_, **__):
     """x to a whole power, by squaring; arrays have a product of their own for squares."""
     if n == 2:
-        return product(x, x)
+        return complex_product(x, x)
     found, rest, factor = None, abs(n), x
     while rest:
         if rest & 1:
@@ -98,4 +98,4 @@ def rule_of(eqn):
             if not n.imag and n.real == int(n.real) and abs(n.real) < MOST
             else None
         )
-    return {MUL: product, DIV: quotient}.get(eqn.op)
+    return {MUL: complex_product, DIV: quotient}.get(eqn.op)

@@ -15,7 +15,7 @@ from .table import XLA
 from .write_after_read import schedule
 
 
-def function(func):
+def jax_callable(func):
     """`func` as a function from jax values to a tuple of them."""
     return lambda *xs: tuple(lower(func, xs))
 
@@ -23,10 +23,10 @@ def function(func):
 @XLA.rule(cond)
 def lower_cond(index, *operands, branches):
     if index.dtype == bool:
-        return lax.cond(index, function(branches[1]), function(branches[0]), *operands)
+        return lax.cond(index, jax_callable(branches[1]), jax_callable(branches[0]), *operands)
     last = min(len(branches) - 1, np.iinfo(index.dtype).max)
     index = lax.convert_element_type(lax.clamp(index.dtype.type(0), index, index.dtype.type(last)), np.int32)
-    return lax.switch(index, list(map(function, branches)), *operands)
+    return lax.switch(index, list(map(jax_callable, branches)), *operands)
 
 
 @XLA.rule(loop)
@@ -78,7 +78,7 @@ def lower_map(*operands, body, mapped, size):
 def outlined(body, exact):
     """One jit a function, so that all its calls share one trace and one XLA computation. exact: as it is while that
     trace is made."""
-    return jax.jit(function(body))
+    return jax.jit(jax_callable(body))
 
 
 @XLA.rule(call)

@@ -211,7 +211,7 @@ def moved_to_device(leaves, device):
     return [jax.device_put(x, device) for x in leaves]
 
 
-def held(array, device=None):
+def device_constant(array, device=None):
     """An ndarray that never changes as a jax array, whatever is being traced."""
     refuse_forked()
     with wide(), jax.ensure_compile_time_eval():

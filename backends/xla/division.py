@@ -24,7 +24,7 @@ def exact_divisions(func):
     if ONLY_EXACT.get():
         return all_of_them
     found = {e for e in all_of_them if not e.results[0].type.shape}
-    wide = {e for e in all_of_them - found if spread(e.operands[1])}
+    wide = {e for e in all_of_them - found if is_uniform(e.operands[1])}
     if not wide:
         return found
     for eqn in func.eqns:
@@ -38,7 +38,7 @@ def exact_divisions(func):
     return found
 
 
-def spread(x):
+def is_uniform(x):
     """Whether all elements are one number to the simplifier."""
     return isinstance(x, Lit) or x.eqn is not None and x.eqn.op is broadcast
 

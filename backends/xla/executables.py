@@ -57,7 +57,7 @@ def remove_directory(path, process):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def placed(files):
+def install_executables(files):
     """Put executables, by name, where jax looks for them -> whether they are there."""
     OBJECTS.update((n, data) for n, data in files.items() if n.startswith(NEST) and data.startswith(OBJECT_FILES))
     home = directory()

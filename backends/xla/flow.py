@@ -3,7 +3,7 @@
 from jax import lax
 
 from ...ir.ops.flow import apart, stop_gradient
-from .control import function
+from .control import jax_callable
 from .fusion_barrier import always
 from .platforms import by_platform
 from .table import XLA
@@ -15,7 +15,7 @@ XLA.add({stop_gradient: lambda x: x})
 def lower_apart(*operands, body):
     """A barrier keeps XLA from merging. On CPUs it does not keep it from beginning early, and holding all it makes: a
     branch does."""
-    run = function(body)
+    run = jax_callable(body)
     held = lambda *xs: run(*lax.optimization_barrier(xs))
     nothing = lambda *xs: tuple(lax.full(r.type.shape, 0, r.type.dtype) for r in body.results)
     known = next((x for x in reversed(operands) if x.size and x.dtype != bool), None)

@@ -53,7 +53,7 @@ def materialized(func):
     return tuple(fences.get(e, e) for e in func.eqns if e in fences or e not in inside)
 
 
-def cut(func):
+def materialized_count(func):
     """How many long shared values of `func` are so computed."""
     return sum(isinstance(item, Fence) and item.eqns[-1].op in CHEAP for item in materialized(func))
 

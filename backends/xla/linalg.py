@@ -102,7 +102,7 @@ def spelling(x, y, contract, batch):
         return None
     wide = x.dtype.itemsize == 8
     if last(y, contract[1]):
-        return turned if (k >= FEW if wide else min(m, n) <= THIN and k >= 4 * FEW) else None
+        return swapped_product if (k >= FEW if wide else min(m, n) <= THIN and k >= 4 * FEW) else None
     here, there = k * m, k * n + m * n  # elements to be transposed, one way and the other
     if wide and n >= FEW and here <= there:
         return left_turned
@@ -124,7 +124,7 @@ def the_other_way_round(x, y, contract):
     return plain(y, x, contract[::-1])
 
 
-def turned(x, y, contract):
+def swapped_product(x, y, contract):
     """The product the other way round, transposed."""
     out, left = lax.optimization_barrier(the_other_way_round(x, y, contract)), y.ndim - len(contract[1])
     return lax.transpose(out, (*range(left, out.ndim), *range(left)))
@@ -132,7 +132,7 @@ def turned(x, y, contract):
 
 def right_turned(x, y, contract):
     y, axes = rows_whole(y, contract[1])
-    return turned(x, y, (contract[0], axes))
+    return swapped_product(x, y, (contract[0], axes))
 
 
 def in_real_parts(x, y, contract):

@@ -89,7 +89,7 @@ def transfer(eqn, read, axes, stay):
         )
     if eqn.op is gather:
         return (ANYWHERE, None) if kind in (WRONG, PARTLY) and read[1] is NOTHING else None
-    return together(eqn.op, read, stay) if "elementwise" in eqn.op.traits else None
+    return elementwise_nans(eqn.op, read, stay) if "elementwise" in eqn.op.traits else None
 
 
 def reshaped_axes(kind, along, before, after):
@@ -111,7 +111,7 @@ def summed(kind, along, over, axes, stay):
     return None
 
 
-def together(op, read, stay):
+def elementwise_nans(op, read, stay):
     """An elementwise op."""
     keeping = {kind for kind, _ in (read if op in KEEP_NAN else read[:1] if op in FIRST_KEEPS_NAN else ())}
     kinds = {kind for kind, _ in read}

@@ -89,13 +89,13 @@ def jitted_piece(piece, native):
 
     def run(*operands):
         with contextlib.nullcontext() if native else asked(None):
-            return apart(lower(piece.func, operands, marked=piece.marks), operands)
+            return unaliased_results(lower(piece.func, operands, marked=piece.marks), operands)
 
     run.__name__ = run.__qualname__ = piece.func.name
     return under_jit(run)
 
 
-def apart(results, operands):
+def unaliased_results(results, operands):
     """Results that have memory of their own: jax gives back an operand, or another result, where it is the same
     value."""
     seen, out = set(map(id, operands)), []

@@ -40,7 +40,7 @@ def spread(x, shape):
     return broadcast(resized(x.type.like([shape[d] for d in kept]), x), shape=shape, dims=kept)
 
 
-def elementwise(name, kinds, **fixed):
+def elementwise_rule(name, kinds, **fixed):
     """The op of that name on operands of those kinds; parameters must be as `fixed`, or None."""
     op = OPS[name]
 
@@ -81,8 +81,8 @@ ELEMENTWISE = {  # name of the primitive -> name of the op, kinds
     "real": ("real", "c"), "imag": ("imag", "c"), "complex": ("make_complex", FLOAT),
 }
 for _name, (_op, _kinds) in ELEMENTWISE.items():
-    PRIMITIVES[_name] = elementwise(_op, _kinds)
-PRIMITIVES["round"] = elementwise("round", FLOAT, rounding_method=lax.RoundingMethod.TO_NEAREST_EVEN)
+    PRIMITIVES[_name] = elementwise_rule(_op, _kinds)
+PRIMITIVES["round"] = elementwise_rule("round", FLOAT, rounding_method=lax.RoundingMethod.TO_NEAREST_EVEN)
 # fmt: on
 
 
@@ -169,7 +169,7 @@ def iota(t, *sizes, dimension, **_):
 # -- reductions ------------------------------------------------------------------------------------
 
 
-def reduction(name, kinds):
+def reduction_rule(name, kinds):
     def rule(t, x, *, axes, **_):
         return OPS[name](x, axes=ints(axes)) if x.type.kind in kinds else None
 
@@ -199,7 +199,7 @@ for _name, _kinds in {
     "or": "biu",
     "xor": "biu",
 }.items():
-    PRIMITIVES[f"reduce_{_name}"] = reduction(f"reduce_{_name}", _kinds)
+    PRIMITIVES[f"reduce_{_name}"] = reduction_rule(f"reduce_{_name}", _kinds)
 for _name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"):
     PRIMITIVES[_name] = scan_rule(_name)
 for _name in ("argmax", "argmin"):
@@ -242,12 +242,12 @@ def gather(t, x, indices, *, dimension_numbers, slice_sizes, mode, fill_value, u
         x, indices, sizes=ints(slice_sizes), offset_dims=ints(d.offset_dims), collapsed=ints(d.collapsed_slice_dims),
         start_index_map=ints(d.start_index_map), operand_batch=ints(d.operand_batching_dims),
         indices_batch=ints(d.start_indices_batching_dims),
-        mode="fill" if filled else SPELLED.get(mode), fill=outside(x.type, fill_value) if filled else 0,
+        mode="fill" if filled else SPELLED.get(mode), fill=out_of_bounds_fill(x.type, fill_value) if filled else 0,
         unique=bool(unique_indices),
     )  # fmt: skip
 
 
-def outside(t, fill_value):
+def out_of_bounds_fill(t, fill_value):
     """What JAX reads beyond an array, said out loud."""
     if fill_value is not None:
         return np.asarray(fill_value).item()
@@ -256,7 +256,7 @@ def outside(t, fill_value):
     return True if t.kind == "b" else int(np.iinfo(t.dtype).min if t.kind == "i" else np.iinfo(t.dtype).max)
 
 
-def scatters(name):
+def scatter_rule(name):
     def rule(t, x, indices, updates, *, dimension_numbers, mode, unique_indices, **_):
         d = dimension_numbers
         return OPS[name](
@@ -269,4 +269,4 @@ def scatters(name):
 
 
 for _name, _op in {"scatter": "scatter", "scatter-add": "scatter_add", "scatter_add": "scatter_add"}.items():
-    PRIMITIVES[_name] = scatters(_op)
+    PRIMITIVES[_name] = scatter_rule(_op)

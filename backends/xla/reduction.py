@@ -46,7 +46,7 @@ MOVED = (broadcast, reshape, transpose)  # with what is computed before them the
 ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
 
 
-def in_single(reduce):
+def reduce_in_single(reduce):
     """float16 is added up in float32, as NumPy does."""
     def run(x, *, axes):
         return reduce(x.astype(np.float32), axes).astype(x.dtype) if x.dtype == np.float16 else reduce(x, axes)
@@ -302,8 +302,8 @@ def recurrent(a, b, *, axis, reverse):
 
 # fmt: off
 PLAIN = {
-    reduce_sum:    in_single(lax.reduce_sum),
-    reduce_prod:   in_single(lax.reduce_prod),
+    reduce_sum:    reduce_in_single(lax.reduce_sum),
+    reduce_prod:   reduce_in_single(lax.reduce_prod),
     reduce_max:    with_nan(lax.reduce_max, lax.ge, lowest_of),
     reduce_min:    with_nan(lax.reduce_min, lax.le, highest_of),
     reduce_and:    lambda x, *, axes: lax.reduce_and(x, axes),

@@ -38,10 +38,10 @@ def conv(x, w, *, strides, padding, lhs_dilation, rhs_dilation, dimension_number
         or ONLY_EXACT.get()
     ):
         return direct(x, w)
-    return by_platform(x, w, cpu=lambda x, w: shifted(x, w, padding, dimension_numbers, size), default=direct)
+    return by_platform(x, w, cpu=lambda x, w: sum_of_taps(x, w, padding, dimension_numbers, size), default=direct)
 
 
-def shifted(x, w, padding, dimension_numbers, size):
+def sum_of_taps(x, w, padding, dimension_numbers, size):
     """The sum over taps of the tap times x from there on. x and w have one channel, strides are 1.
 
     In a branch that is always taken, for fused with what the result is joined to it would not be computed in vectors.

@@ -11,7 +11,7 @@ from .lower import lower
 from .table import XLA
 
 
-def ordered(*xs, axis, num_keys, stable):
+def stable_sort(*xs, axis, num_keys, stable):
     """Ties stay as they came, whether that was asked for or not, so the order is the same everywhere."""
     by_comparing = lambda *xs: tuple(lax.sort(xs, axis, is_stable=True, num_keys=num_keys))
     if num_keys > 1 or not jax.config.jax_enable_x64 or not radix_sort.fits(xs[0].shape, axis, xs[0].dtype):
@@ -47,6 +47,6 @@ def greatest(x, *, k, dtype):
 
 
 XLA.add({
-    sort: ordered,
+    sort: stable_sort,
     top_k: greatest,
 })  # fmt: skip

@@ -18,8 +18,8 @@ from ...ir.ops.power_series import (
     gamma_fraction,
     gamma_term,
     linear,
-    product,
     reciprocal,
+    series_product,
     total,
     variables,
 )
@@ -187,10 +187,10 @@ def lower_gamma(a, x, *, n=0, upper=False):
     fraction = iterate(
         lambda k, s: gamma_fraction(k, v, x2, s), beginning(reciprocal(linear(v, -1, x2 + 1))), lambda s: s[2]
     )
-    fraction = product(v, fraction)
+    fraction = series_product(v, fraction)
     a3, x3 = masked(True)
     front = exponential(gamma_exponent(a3, x3, lax.log(x3), lower_lgamma, lax.digamma, trigamma_and_on, n), lax.exp)
-    z = product(front, {k: jnp.where(near, series[k], fraction[k]) for k in u})[n, 0] * math.factorial(n)
+    z = series_product(front, {k: jnp.where(near, series[k], fraction[k]) for k in u})[n, 0] * math.factorial(n)
     z = jnp.where(near != upper, z, float(n == 0) - z)
     limit = jnp.where((x == math.inf) != upper, 1.0, 0.0) * float(n == 0)
     z = jnp.where(usual, z, limit)
@@ -210,7 +210,7 @@ def lower_beta(a, b, x, *, n=0, m=0):
     near, far = ({k: jnp.where(swap, s[k], t[k]) for k in u} for s, t in ((v, u), (u, v)))
     y = jnp.where(swap, 1 - x0, x0)
     h = iterate(lambda k, s: beta_fraction(k - 1, near, far, y, s), beginning(linear(u, 0, 1)), lambda s: s[2])
-    z = product(product(front, reciprocal(near)), h)[n, m] * (math.factorial(n) * math.factorial(m))
+    z = series_product(series_product(front, reciprocal(near)), h)[n, m] * (math.factorial(n) * math.factorial(m))
     z = jnp.where(swap, float(n == m == 0) - z, z)
     limit = jnp.where((x == 1) | ((x > 0) & ((a == 0) | (b == math.inf))), float(n == m == 0), 0.0)
     valid = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ~((a == b) & ((a == 0) | (a == math.inf)))

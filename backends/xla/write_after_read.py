@@ -37,13 +37,13 @@ def schedule(body, carried):
             if f not in others:
                 eqns = [e for e in body.eqns if e in {*f.eqns, *fence.eqns}]
                 fence = Fence(eqns, list(dict.fromkeys([*f.results, *fence.results])), [*f.stores, *fence.stores])
-        tried = ordered(body, [*others, fence])
+        tried = fenced_order(body, [*others, fence])
         if tried is not None:
             found, order = [*others, fence], tried
     return order
 
 
-def ordered(body, fences):
+def fenced_order(body, fences):
     """`body.eqns` with every fence as one item, producers first; None if that cannot be."""
     item_of = {eqn: eqn for eqn in body.eqns} | {eqn: f for f in fences for eqn in f.eqns}
     made = {r: eqn for eqn in body.eqns for r in eqn.results}

@@ -7,40 +7,12 @@ A float below the smallest normal number is zero to XLA on CPU, on the way in an
 import numpy as np
 
 from ..op import (
-    ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, REAL, UINT, Cost, case, complex_type, elementwise,
+    ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, REAL, UINT, Cost, case, complex_type,
     nonzero, op, positive, require,
 )  # fmt: skip
 from ..types import SHORT
+from .pointwise import exact, pointwise, step
 from .samples import EDGES, ON_THE_CUTS, halfway
-
-
-class pointwise(elementwise):
-    """`elementwise`, tested on edges too: zeros of both signs, infinities, NaN, the ends of the integers."""
-
-    @property
-    def cases(self):
-        return (
-            *super().cases,
-            *(
-                case(draw, repeat=True)
-                for kind, draw in EDGES.items()
-                if len(self.kinds) == 1 and kind in self.kinds[0]
-            ),
-        )
-
-
-class step(pointwise):
-    """`pointwise`, of ops that are an instruction or a few."""
-
-    cost = Cost.STEP
-
-
-class exact(step):
-    """`step`, of ops whose results are numbers of their dtype as they stand: nothing is rounded, overflows or is
-    invalid, of real operands."""
-
-    traits = (*step.traits, "exact")
-
 
 # fmt: off
 # -- arithmetic ------------------------------------------------------------------------------------

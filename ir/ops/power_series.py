@@ -8,7 +8,7 @@ adds, multiplies and divides.
 import math
 
 
-def product(u, v):
+def series_product(u, v):
     """u v, truncated to the powers of u."""
     out = {}
     for p, q in u:
@@ -53,7 +53,7 @@ def total(u, v):
 
 def gamma_term(k, a, x, term):
     """x^k / ((a+1) ... (a+k)) from the one before."""
-    return product(term, linear(reciprocal(linear(a, 1, k)), x, 0))
+    return series_product(term, linear(reciprocal(linear(a, 1, k)), x, 0))
 
 
 def gamma_fraction(k, a, x, state):
@@ -64,17 +64,20 @@ def gamma_fraction(k, a, x, state):
 def beta_fraction(k, a, b, x, state):
     """1/(1 + d_1/(1 + d_2/(1 + ...))) to two levels more.  [DLMF 8.17.22]"""
     below = linear(a, 1, 2 * k)
-    odd = product(product(linear(a, 1, k), linear(total(a, b), 1, k)), reciprocal(product(below, linear(below, 1, 1))))
-    even = product(linear(b, 1, -1 - k), reciprocal(product(linear(below, 1, 1), linear(below, 1, 2))))
+    odd = series_product(
+        series_product(linear(a, 1, k), linear(total(a, b), 1, k)),
+        reciprocal(series_product(below, linear(below, 1, 1))),
+    )
+    even = series_product(linear(b, 1, -1 - k), reciprocal(series_product(linear(below, 1, 1), linear(below, 1, 2))))
     one = linear(a, 0, 1)
     return lentz(linear(even, x * (k + 1), 0), one, *lentz(linear(odd, -x, 0), one, *state))
 
 
 def lentz(above, below, c, d, h):
     """One level of a continued fraction by the ratios of its numerators and of its denominators.  [Lentz 1976]"""
-    d = reciprocal(total(product(above, d), below))
-    c = total(below, product(above, reciprocal(c)))
-    return c, d, product(h, product(c, d))
+    d = reciprocal(total(series_product(above, d), below))
+    c = total(below, series_product(above, reciprocal(c)))
+    return c, d, series_product(h, series_product(c, d))
 
 
 def gamma_exponent(a, x, logarithm, lgamma, digamma, polygamma, n):

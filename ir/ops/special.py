@@ -19,8 +19,8 @@ from .power_series import (
     gamma_fraction,
     gamma_term,
     linear,
-    product,
     reciprocal,
+    series_product,
     total,
     variables,
 )
@@ -143,14 +143,14 @@ def _igamma(a, x, n, upper):
             summed = total(summed, term)
             if max(map(abs, term.values())) <= 1e-17 * max(map(abs, summed.values())):
                 break
-        value = product(front, summed)
+        value = series_product(front, summed)
     else:
         state = beginning(reciprocal(linear(u, -1, x + 1)))
         for k in range(1, 10000):
             before, state = state, gamma_fraction(k, u, x, state)
             if max(abs(state[2][i] - before[2][i]) for i in u) <= 4e-16 * max(map(abs, state[2].values())):
                 break
-        value = product(front, product(u, state[2]))
+        value = series_product(front, series_product(u, state[2]))
     value = value[n, 0] * math.factorial(n)
     return value if series != upper else float(n == 0) - value
 
@@ -171,7 +171,9 @@ def _betainc(x, a, b, n, m):
         before, state = state, beta_fraction(k, near, far, y, state)
         if max(abs(state[2][i] - before[2][i]) for i in u) <= 4e-16 * max(map(abs, state[2].values())):
             break
-    value = product(product(front, reciprocal(near)), state[2])[n, m] * math.factorial(n) * math.factorial(m)
+    value = (
+        series_product(series_product(front, reciprocal(near)), state[2])[n, m] * math.factorial(n) * math.factorial(m)
+    )
     return float(n == m == 0) - value if swap else value
 
 
@@ -188,7 +190,7 @@ def draws(low, high, *shape):
     return draw
 
 
-def ordered(valid, meaning):
+def parameter_rule(valid, meaning):
     """Type rule of a float op with one numeric attribute that must satisfy `valid`."""
 
     def rule(op, x, **attrs):
@@ -239,7 +241,8 @@ def digamma(x):
     return np.vectorize(_digamma, otypes=[np.asarray(x).dtype])(x)
 
 
-@op(ordered(lambda n: n >= 0, "a derivative is taken n >= 0 times"), traits=["elementwise"], sample=positive, cases=[
+@op(parameter_rule(lambda n: n >= 0, "a derivative is taken n >= 0 times"), traits=["elementwise"], sample=positive,
+    cases=[
     *(case(spec, n=n) for n in (0, 1, 2, 5) for spec in ("f64[3,4]", "f32[5]", *(c.specs[0] for c in NEGATIVE),
         EDGES[FLOAT])), case("f64[]", n=1),
 ])
@@ -248,7 +251,7 @@ def polygamma(x, *, n):
     return np.vectorize(lambda v: _polygamma(v, n), otypes=[np.asarray(x).dtype])(x)
 
 
-@op(ordered(lambda s: s > 1, "the sum converges for s > 1"), traits=["elementwise"], sample=positive, cases=[
+@op(parameter_rule(lambda s: s > 1, "the sum converges for s > 1"), traits=["elementwise"], sample=positive, cases=[
     *(case(spec, s=s) for s in (1.5, 2, 7.25) for spec in ("f64[3,4]", "f32[5]", EDGES[FLOAT])), case("f64[]", s=3),
 ])
 def zeta(q, *, s):

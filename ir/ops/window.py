@@ -11,7 +11,7 @@ from ..op import NUMBER, REAL, case, distinct, op, require
 # fmt: off
 
 
-def windows(kinds, index=False):
+def window_rule(kinds, index=False):
     """The type rule of a windowed reduction; `index`: the result counts elements."""
     def rule(op, x, *, window, strides, low, high):
         require(x.kind in kinds, op, f"{x} is not among the dtype kinds it takes ({kinds})")
@@ -60,7 +60,7 @@ def highest_of(dtype):
     return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
-@op(windows(NUMBER), cases=[
+@op(window_rule(NUMBER), cases=[
     *CASES, case("c128[5]", window=(3,), strides=(2,), low=(0,), high=(1,)),
     case("f64[5]", window=(2,), strides=(3,), low=(3,), high=(2,)),
     case("f64[0,3]", window=(1, 2), strides=(1, 1), low=(1, 0), high=(0, 0)),
@@ -70,19 +70,19 @@ def reduce_window_sum(x, *, window, strides, low, high):
     return np.sum(_sliding(x, 0, window, strides, low, high), -1, x.dtype)
 
 
-@op(windows(REAL), sample=distinct, cases=CASES + SPECIAL)
+@op(window_rule(REAL), sample=distinct, cases=CASES + SPECIAL)
 def reduce_window_max(x, *, window, strides, low, high):
     """The greatest element of each window; NaN if one is NaN; the lowest number where a window covers nothing of x."""
     return np.max(_sliding(x, lowest_of(x.dtype), window, strides, low, high), -1)
 
 
-@op(windows(REAL), sample=distinct, cases=CASES + SPECIAL)
+@op(window_rule(REAL), sample=distinct, cases=CASES + SPECIAL)
 def reduce_window_min(x, *, window, strides, low, high):
     """The least element of each window; NaN if one is NaN; the highest number where a window covers nothing of x."""
     return np.min(_sliding(x, highest_of(x.dtype), window, strides, low, high), -1)
 
 
-def _first(x, best, fill, window, strides, low, high):
+def _first_best_index(x, best, fill, window, strides, low, high):
     """Row-major index in x of the first element of each window that is the `best` of its window; -1 where there is
     none."""
     place = _sliding(np.arange(np.size(x)).reshape(np.shape(x)), -1, window, strides, low, high)
@@ -92,15 +92,15 @@ def _first(x, best, fill, window, strides, low, high):
     return np.where(hit.any(-1), np.take_along_axis(place, hit.argmax(-1)[..., None], -1)[..., 0], -1)
 
 
-@op(windows(REAL, index=True), sample=distinct, cases=CASES + SPECIAL)
+@op(window_rule(REAL, index=True), sample=distinct, cases=CASES + SPECIAL)
 def reduce_window_argmax(x, *, window, strides, low, high):
     """Row-major index in x of the first greatest element of each window; NaN counts as the greatest; -1 where a window
     covers nothing of x."""
-    return _first(x, np.max, lowest_of(x.dtype), window, strides, low, high)
+    return _first_best_index(x, np.max, lowest_of(x.dtype), window, strides, low, high)
 
 
-@op(windows(REAL, index=True), sample=distinct, cases=CASES + SPECIAL)
+@op(window_rule(REAL, index=True), sample=distinct, cases=CASES + SPECIAL)
 def reduce_window_argmin(x, *, window, strides, low, high):
     """Row-major index in x of the first least element of each window; NaN counts as the least; -1 where a window covers
     nothing of x."""
-    return _first(x, np.min, highest_of(x.dtype), window, strides, low, high)
+    return _first_best_index(x, np.min, highest_of(x.dtype), window, strides, low, high)

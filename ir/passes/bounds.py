@@ -40,7 +40,7 @@ def _decided(func, known, done):
         if isinstance(x, Lit):
             return (int(x.value),) * 2 if x.type.kind in "iu" else None
         if x not in found:
-            found[x] = of_result(x, get, nothing) if x.eqn is not None and x.type.kind in "iu" else None
+            found[x] = of_result(x, get, nothing_known) if x.eqn is not None and x.type.kind in "iu" else None
         return found[x]
 
     build, reads, changed = Builder(func.name), readers(func), False
@@ -66,12 +66,12 @@ def _decided(func, known, done):
             told = known_within(eqn, get)
             attrs = map_regions(attrs, lambda region, told=told: _bounds(region, told, done))
             changed |= any(a is not b for a, b in zip(regions(attrs), eqn.regions(), strict=True))
-            found.update(kept(eqn, get))
+            found.update(invariant_intervals(eqn, get))
         build.replay(eqn, env, attrs=attrs)
     return build.finish(tuple(env.get(r, r) for r in func.results)) if changed else func
 
 
-def nothing(_):
+def nothing_known(_):
     """What is known of the results of a branch."""
     return None
 
@@ -101,7 +101,7 @@ def unchanged(body, state):
     return {k for k in range(len(state)) if body.results[k] is body.params[first + k]}
 
 
-def kept(eqn, get):
+def invariant_intervals(eqn, get):
     """{result: interval} of what a loop carries and never changes."""
     if eqn.op is not loop:
         return {}

@@ -60,9 +60,9 @@ def emitted(build, attrs, operands, wanted, hints):
             state = build.inline(body, (Lit(k, COUNTER), *invariants, *state))
         return state
     first = 1 + len(invariants)
-    fixed = unchanged(body, first, state)
+    fixed = invariant_flags(body, first, state)
     live = carried(body, test, first, [w and not f for w, f in zip(wanted, fixed)], fixed)
-    out = stays(fixed, state)
+    out = invariant_values(fixed, state)
     keep = [k for k, alive in enumerate(live) if alive]
     if not keep and not acting(body, test):
         return out
@@ -81,7 +81,7 @@ def emitted(build, attrs, operands, wanted, hints):
             return out
     body, test, invariants = without_unread(body, test, invariants)
     new, given = attrs | {"body": body, "test": test, "carried": len(keep)}, (*limit, *invariants, *state)
-    if size(new, given) == size(attrs, operands):
+    if loop_size(new, given) == loop_size(attrs, operands):
         return None
     results = build.emit(loop, given, new, None, tuple(hints[k] for k in keep))
     for k, r in zip(keep, results):
@@ -94,17 +94,17 @@ def acting(*functions):
     return any(e.effect for f in functions if f for e in f.eqns)
 
 
-def stays(fixed, state):
+def invariant_values(fixed, state):
     """What carried values stay, None for those that change."""
     return [x if f else None for f, x in zip(fixed, state)]
 
 
-def size(attrs, operands):
+def loop_size(attrs, operands):
     """What is carried by a loop, its operands and equations: whatever changes a loop makes one of the three another."""
     return attrs["carried"], len(operands), sum(f.count() for f in (attrs["body"], attrs["test"]) if f)
 
 
-def unchanged(body, first, state):
+def invariant_flags(body, first, state):
     """For each carried value whether it stays what it was before the loop."""
     return [r is p or isinstance(r, Lit) and r is x for r, p, x in zip(body.results, body.params[first:], state)]
 

@@ -83,7 +83,7 @@ def unmasked(build, env, x, places, result, users):
     return env.get(x, x)
 
 
-def spread(mask):
+def broadcast_source(mask):
     """A mask as (what is repeated, the axes it lies along)."""
     eqn = mask.eqn if isinstance(mask, Value) else None
     return (
@@ -96,7 +96,7 @@ def spread(mask):
 def droppable(mask, places, result, users):
     """Whether a mask of an operand runs along axes of the result, and all who read the result leave out what it leaves
     out."""
-    k, dims = spread(mask)
+    k, dims = broadcast_source(mask)
     if not all(d in places for d in dims):
         return False
     same, todo, seen = (k, tuple(places[d] for d in dims)), [result], {result}
@@ -108,7 +108,7 @@ def droppable(mask, places, result, users):
             if (
                 eqn.op is select
                 and x not in (eqn.operands[0], eqn.operands[2])
-                and any(spread(m) == same for m in conjuncts(eqn.operands[0]))
+                and any(broadcast_source(m) == same for m in conjuncts(eqn.operands[0]))
             ):
                 continue
             if "elementwise" not in eqn.op.traits:

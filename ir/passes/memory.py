@@ -120,7 +120,7 @@ class _Memory:
                 if limit
                 else limit_of(attrs["test"], invariants)
                 if attrs["trips"] is None
-                else number_of(attrs["trips"])
+                else counter_literal(attrs["trips"])
             )
 
             def tell(params, limit=None):
@@ -146,7 +146,7 @@ class _Memory:
             return self.load(build, operands[0], operands[1:], attrs["sizes"])
         if op is slice_ and set(attrs["stride"]) <= {1}:
             sizes = [b - a for a, b in zip(attrs["start"], attrs["stop"])]
-            return self.load(build, operands[0], [number_of(a) for a in attrs["start"]], sizes)
+            return self.load(build, operands[0], [counter_literal(a) for a in attrs["start"]], sizes)
         if op is dynamic_update_slice:
             return self.store(build, operands[0], operands[1], operands[2:])
         if op is add and not self.exact:
@@ -211,8 +211,8 @@ class _Memory:
             if n not in (k, m):
                 return None
             sizes.append(min(k, m))
-            here.append(at if k == n else number_of(0))
-            there.append(start if m == n else number_of(0))
+            here.append(at if k == n else counter_literal(0))
+            there.append(start if m == n else counter_literal(0))
         if math.prod(sizes) * SHARE > math.prod(window.sizes):
             return None
         before, u = x.eqn.operands[:2]
@@ -249,7 +249,7 @@ class _Memory:
 
     def sum(self, build, a, b):
         if isinstance(a, Lit) and isinstance(b, Lit):
-            return number_of(int(a.value) + int(b.value))
+            return counter_literal(int(a.value) + int(b.value))
         if isinstance(a, Lit) and a.value == 0 or isinstance(b, Lit) and b.value == 0:
             return b if isinstance(a, Lit) else a
         if a.type is not b.type:
@@ -289,7 +289,7 @@ class _Memory:
                     return self.part(
                         build,
                         update,
-                        KnownWindow(self.known, update.type.shape, [number_of(d) for d in at], window.sizes),
+                        KnownWindow(self.known, update.type.shape, [counter_literal(d) for d in at], window.sizes),
                     )
                 return None
             if not stored.apart(window, self.known):
@@ -364,7 +364,7 @@ class _Memory:
         return build.finish(tuple(env.get(r, r) for r in func.results))
 
 
-def number_of(n):
+def counter_literal(n):
     return Lit(n, COUNTER)
 
 

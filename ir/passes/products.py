@@ -100,14 +100,14 @@ def written_at_once(build, attrs, operands, wanted, results, found, known):
             if any(r in asked for r in eqn.results):
                 trips.run(eqn)
         inner.source = build.source
-        found = alone(
+        found = exclusive_stores(
             body,
             first,
             wanted,
             {k: ways for k, ways in found.items() if all(trips.get(x) for s in ways for x in s.reads)},
             trips,
         )
-        out = [filled(env[body.params[first + k]], ways, trips) for k, ways in found.items()]
+        out = [after_stores(env[body.params[first + k]], ways, trips) for k, ways in found.items()]
     made = (
         build.inline(inner.finish(tuple(out)), [x for x in (*invariants, *state) if not isinstance(x, Lit)])
         if out
@@ -164,7 +164,7 @@ def as_written(x):
     return x
 
 
-def alone(body, first, wanted, found, trips):
+def exclusive_stores(body, first, wanted, found, trips):
     """Of the stores found, those of the carried values whose products, large enough to be worth it, nothing else in the
     loop needs."""
     while found:
@@ -181,7 +181,7 @@ def alone(body, first, wanted, found, trips):
     return found
 
 
-def filled(x, ways, trips):
+def after_stores(x, ways, trips):
     """x after all trips. Where two stores may meet, the later trip's is the one that stays, in one trip the later
     one."""
     shape, latest = x.type.shape, None

@@ -31,7 +31,7 @@ a, b = literals("a b", INEXACT)
 k, l = literals("k l", FLOAT)
 
 
-def fits(value):
+def is_normal_factor(value):
     """Whether a folded factor is an ordinary number: neither it nor what it multiplies gains an overflow."""
     return bool(np.isfinite(value)) and np.abs(value) >= np.finfo(np.asarray(value).dtype).tiny
 
@@ -40,14 +40,14 @@ def times(a, b):
     """The product of two literals, when it is ordinary."""
     with np.errstate(all="ignore"):
         value = a.value * b.value
-    return Lit(value, a.type) if fits(value) and usual(a) and usual(b) else None
+    return Lit(value, a.type) if is_normal_factor(value) and usual(a) and usual(b) else None
 
 
 def over(a, b):
     """Their quotient, when it is ordinary."""
     with np.errstate(all="ignore"):
         value = a.value / b.value
-    return Lit(value, a.type) if fits(value) and usual(a) and usual(b) else None
+    return Lit(value, a.type) if is_normal_factor(value) and usual(a) and usual(b) else None
 
 
 def usual(a):
@@ -155,8 +155,8 @@ def divide_by_multiple(a, b, x):
 @rule(f / k, cases=[{"k": v} for v in (2.0, -0.25, 4.0, 3.0)], never=[{"k": 3.0}])
 def divide_by_power_of_two(f, k):
     """Its reciprocal is exact, so x / 2^n and x * 2^-n round alike."""
-    return f * Lit(1 / k.value, k.type) if np.abs(np.frexp(k.value)[0]) == 0.5 and fits(1
-        / k.value) and fits(k.value) else None
+    return f * Lit(1 / k.value, k.type) if np.abs(np.frexp(k.value)[0]) == 0.5 and is_normal_factor(1
+        / k.value) and is_normal_factor(k.value) else None
 
 
 # -- common factors --------------------------------------------------------------------------------

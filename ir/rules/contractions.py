@@ -94,7 +94,7 @@ def group_to_the_left(x, y, c, z, d):
 # -- inverses --------------------------------------------------------------------------------------
 
 
-def identity(u):
+def is_identity_matrix(u):
     """Whether a matrix is the identity, as np.linalg.inv makes it."""
     if (
         not isinstance(u, Value)
@@ -148,7 +148,7 @@ def cases(*found):
 
 
 @rule(dot_general(solve(a, u, transpose=t), b, contract=c, batch=NONE), exact=False, once=True, grows=True,
-    where=identity, cases=cases(
+    where=is_identity_matrix, cases=cases(
     ("9", "9", "%v, %b contract=[[1],[0]]"), ("9", "9", "%v, %b contract=[[0],[0]]"),
     ("2,9", "9,2", "%v, %b contract=[[1],[1]]"),
 ), never=cases(("9,10", "9,10", "%v, %b contract=[[1],[0]]")))  # fmt: skip
@@ -159,7 +159,7 @@ def solve_with_the_inverse(a, b, t, c):
 
 
 @rule(dot_general(b, solve(a, u, transpose=t), contract=c, batch=NONE), exact=False, once=True, grows=True,
-    where=identity, cases=cases(
+    where=is_identity_matrix, cases=cases(
     ("9", "9", "%b, %v contract=[[0],[0]]"), ("3,9", "3,9", "%b, %v contract=[[1],[0]]"),
     ("9,3", "3,9", "%b, %v contract=[[0],[1]]"),
 ), never=cases(("10,9", "10,9", "%b, %v contract=[[1],[0]]")))  # fmt: skip

@@ -45,12 +45,12 @@ def array(x):
     return None
 
 
-def known(op, heads):
+def is_foldable(op, heads):
     """Every operand, and not Python to be run or a loop."""
     return bool(heads) and "region" not in op.traits and all(h in (Lit, constant, iota) for h in heads)
 
 
-@rule(None, fits=known, never=["""
+@rule(None, fits=is_foldable, never=["""
     func large() -> i64[65] {
       %0 = iota shape=[65] axis=0 dtype=i64 : i64[65]
       %1 = add %0, %0 : i64[65]

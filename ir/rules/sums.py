@@ -111,7 +111,7 @@ def sum_of_multiples(a, x, p):
 # -- contractions take transposed operands as they are; BLAS may add in another order --------------
 
 
-def through(axes, perm):
+def unpermuted_axes(axes, perm):
     """Axes of a transposed operand as axes of the operand."""
     return tuple(perm[i] for i in axes)
 
@@ -127,7 +127,7 @@ def free_in_order(perm, contract, batch):
 def contract_transposed_left(x, p, y, c, b):
     if not free_in_order(p, c[0], b[0]):
         return None
-    return dot_general(x, y, contract=(through(c[0], p), c[1]), batch=(through(b[0], p), b[1]))
+    return dot_general(x, y, contract=(unpermuted_axes(c[0], p), c[1]), batch=(unpermuted_axes(b[0], p), b[1]))
 
 
 @rule(dot_general(x, transpose(y, perm=p), contract=c, batch=b), exact=False, cases=[
@@ -136,7 +136,7 @@ def contract_transposed_left(x, p, y, c, b):
 def contract_transposed_right(x, y, p, c, b):
     if not free_in_order(p, c[1], b[1]):
         return None
-    return dot_general(x, y, contract=(c[0], through(c[1], p)), batch=(b[0], through(b[1], p)))
+    return dot_general(x, y, contract=(c[0], unpermuted_axes(c[1], p)), batch=(b[0], unpermuted_axes(b[1], p)))
 
 
 @rule(transpose(dot_general(x, y, contract=c, batch=b), perm=p), exact=False, cases=[

@@ -30,7 +30,8 @@ from compare import agree
 
 from wengert.backends import native
 from wengert.backends.xla import dispatch
-from wengert.tracer.api.jit import Compiled, jit
+from wengert.tracer.api.compiled import Compiled
+from wengert.tracer.api.jit import jit
 from wengert.tracer.common.errors import WengertError
 from wengert.tracer.program import backend_choice as engines
 from wengert.tracer.program import trap

@@ -1,6 +1,7 @@
 """Who may import whom, read off the syntax tree: function-level imports are found, and refused."""
 
 import ast
+import collections
 import re
 import sys
 
@@ -107,3 +108,16 @@ def test_paths_in_the_documentation_exist():
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for path in set(re.findall(r"`([\w/]+\.py)`", page.read_text())):
             assert "FAMILY" in path or any(p == path or f"wengert/{p}" == path or p.endswith("/" + path) for p in there), f"{page.name}: {path}"
+
+
+def test_no_name_is_borne_by_many():
+    """A class by one module alone, a function by two: a reader who looks a name up finds what it is. Handlers and hooks are named by others."""
+    functions, classes = collections.defaultdict(list), collections.defaultdict(list)
+    for path in sorted(p for room in ("ir", "autodiff", "backends", "tracer") for p in (ROOT / room).rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                classes[node.name].append(path.name)
+            if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+                functions[node.name].append(path.name)
+    assert not {name: found for name, found in functions.items() if len(found) > 2}
+    assert not {name: found for name, found in classes.items() if len(found) > 1}

@@ -65,7 +65,7 @@ WALKS = {step.__name__: of_passes(step) for step in pipeline.PIPELINE} | {
     "nest": in_nest,
     "generated": callable_of,
     "fused": fused,
-    "plain": generated.plain,
+    "plain": generated.is_loop_free,
     "verdict": check_weakening.decided,
 }
 SMOOTH = {

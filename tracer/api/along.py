@@ -10,7 +10,8 @@ from ...autodiff.batch import batch
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
-from ..capture.capture import ARRAY, Kind, capture
+from ..capture.capture import Kind, capture
+from ..capture.handover import ARRAY
 from ..common import pytree
 from ..common.emit import cast_to, filled, reshape_to, spread_to
 from ..common.errors import UnsupportedError, message
@@ -21,7 +22,7 @@ from ..numpy_api.registry import HANDLERS, implements
 from ..numpy_api.shaping import expand_dims, moveaxis
 from ..regions import hooks
 from ..values.array import bring, fresh
-from ..values.mixed import plain
+from ..values.mixed import widest_number
 from ..values.promote import broadcast_shapes, checked
 from ..values.storage import current_trace
 
@@ -107,7 +108,9 @@ class Vectorized:
                 "an int or a float"
             )
             raise UnsupportedError(message(text, locate(), "Say which: np.vectorize(f, otypes=[float])."))
-        return isinstance(found, tuple), [dtype_of(plain(x)) for x in (found if isinstance(found, tuple) else (found,))]
+        return isinstance(found, tuple), [
+            dtype_of(widest_number(x)) for x in (found if isinstance(found, tuple) else (found,))
+        ]
 
     def elements(self, xs, many, dtypes):
         """What f gives for one element each, as NumPy makes arrays of it."""
@@ -120,7 +123,7 @@ class Vectorized:
         return tuple(self.stored(x, dtype) for x, dtype in zip(found, dtypes))
 
     def stored(self, x, dtype):
-        value = value_of(plain(x))
+        value = value_of(widest_number(x))
         have, safe = value.type.dtype, np.can_cast(value.type.dtype, dtype, "safe")
         if value.type.shape or not safe and (have.kind + dtype.kind) not in (
             "ff", "cc", "ii", "iu", "ui", "uu", "if", "bi", "bf", "ib", "fb",

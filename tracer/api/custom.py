@@ -28,10 +28,10 @@ from ..regions import hooks
 from ..values.array import Traced, fresh
 from ..values.status import PASSED
 from ..values.storage import current_trace
+from .compiled import signature_of
 from .custom_call import CustomCall, RuleFunction
+from .differentiable import check_function
 from .inner import like_type, name_of
-from .jit import signature_of
-from .transforms import check_function
 from .typed import CustomJvp, CustomVjp, ForwardRule, P, R, ReverseRule, Rule
 
 

@@ -4,12 +4,13 @@ import inspect
 
 from ...ir.core import Builder
 from ...ir.ops import OPS
-from ..capture.capture import ARRAY, Kind, capture, kind_of, printable
+from ..capture.capture import Kind, capture, kind_of, printable
+from ..capture.handover import ARRAY
 from ..capture.signature import names_of
 from ..common import pytree
 from ..common.errors import DerivativeError, RuleError, UnsupportedError, message
 from ..common.frames import locate
-from ..guards.outside import items
+from ..guards.outside import flat_contents
 from ..regions import hooks
 from ..values.array import Traced, TracedArray, bring
 from ..values.status import STATUS
@@ -71,7 +72,9 @@ class RuleFunction:
 def changes(outside):
     """What a trace has done outside so far, to be compared."""
     copies = [
-        (key, ids(items(made)), first) for key, (_, made, first, _) in outside.mirrors.items() if first is not None
+        (key, ids(flat_contents(made)), first)
+        for key, (_, made, first, _) in outside.mirrors.items()
+        if first is not None
     ]
     copies = [(key, now) for key, now, first in copies if now != ids(first)]  # the others are only read
     return [(slot, id(slot.get())) for slot in outside.heap], len(outside.calls), len(outside.draws.list), copies
@@ -210,7 +213,7 @@ class CustomCall:
             status.write(out[-1])
         found, leaves = iter(out), []
         for o, k in zip(main.captured.outs, main.shown):
-            leaves.append(o.object if k is None else returned(next(found), o))
+            leaves.append(o.object if k is None else call_result(next(found), o))
         return main.captured.rebuild(leaves)
 
     def known(self, params):
@@ -242,7 +245,7 @@ def likeness(x):
     )
 
 
-def returned(value, out):
+def call_result(value, out):
     """A result of the call; memory that would be an argument's is not, so it must not be written."""
     if out.kind is ARRAY and (out.how == "argument" or out.chain):
         return TracedArray(Storage(value, current_trace(), None, True))

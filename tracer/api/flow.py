@@ -15,9 +15,9 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.storage import current_trace
+from .compiled import signature_of
+from .differentiable import check_function
 from .inner import Inner, name_of
-from .jit import signature_of
-from .transforms import check_function
 from .typed import P, R
 
 T = TypeVar("T")

@@ -13,10 +13,11 @@ from ..values.array import Traced, bring, fresh
 from ..values.status import PASSED
 from ..values.storage import current_trace
 from .custom import custom_jvp, or_nan
-from .inner import traced
+from .differentiable import check_function
+from .inner import as_traced
 from .jacobians import jacfwd
+from .linear_maps import jvp
 from .solving import implicit_solve
-from .transforms import check_function, jvp
 
 Guess = TypeVar("Guess")
 Root = TypeVar("Root")
@@ -54,7 +55,7 @@ def implicit_root(
     check_function(function, "implicit_root")
     check_function(solve, "implicit_root")
     if current_trace() is not None and floating(guess):  # a transform of f in `solve` is to be one inside this trace
-        guess = traced(guess, "guess")
+        guess = as_traced(guess, "guess")
     return _root(function, solve, tangent_solve, guess, *args)
 
 

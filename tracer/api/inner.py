@@ -3,7 +3,8 @@
 import numpy as np
 
 from ...ir.core import Builder, Func, Lit, Value
-from ..capture.capture import ARRAY, SCALAR, capture, kind_of
+from ..capture.capture import capture, kind_of
+from ..capture.handover import ARRAY, SCALAR
 from ..capture.signature import names_of
 from ..common import pytree
 from ..common.errors import DerivativeError, message
@@ -25,7 +26,7 @@ class Inner:
         self.leaves, self.tree = pytree.flatten((args, kwargs))
         self.names = names_of(signature, args, kwargs)
         for i in selected:
-            self.leaves[i] = traced(self.leaves[i], self.names[i])
+            self.leaves[i] = as_traced(self.leaves[i], self.names[i])
         stand_ins, kinds, self.places = list(self.leaves), [], {}
         for i, leaf in enumerate(self.leaves):
             if isinstance(leaf, Traced):
@@ -111,7 +112,7 @@ def wrapped(value, kind):
     return TracedScalar(value, None if kind is SCALAR else kind)
 
 
-def traced(leaf, name):
+def as_traced(leaf, name):
     """A concrete leaf that is differentiated, as a traced object."""
     if isinstance(leaf, Traced):
         return leaf

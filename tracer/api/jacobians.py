@@ -19,7 +19,7 @@ from ...autodiff.transpose import transposed
 from ...autodiff.vjp import vjp as adjoint
 from ...ir.core import Lit
 from ...ir.ops import OPS
-from ..capture.capture import ARRAY, SCALAR
+from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
 from ..common.emit import cast_to, counted, reshape_to
 from ..common.errors import DerivativeError, message, shown
@@ -27,9 +27,11 @@ from ..common.frames import locate
 from ..numpy_api.handles import cut
 from ..values.array import Traced
 from ..values.storage import current_trace
+from .compiled import signature_of
+from .differentiable import check_floating, check_function, compiled
 from .inner import Inner, wrapped
-from .jit import signature_of
-from .transforms import Pullback, Push, check_floating, check_function, compiled, grad, jvp, selection
+from .linear_maps import Pullback, Push, jvp
+from .transforms import grad, selection
 from .typed import Argnums, CompiledFunction, P, R
 
 

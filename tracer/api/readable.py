@@ -12,8 +12,7 @@ import numpy as np
 from ...backends.numpy import Pieces, identifier
 from ...ir.core import Value
 from ...ir.pipeline import run as optimise
-from ..capture.capture import ARRAY, SCALAR
-from ..capture.handover import FREEZE, Located
+from ..capture.handover import ARRAY, FREEZE, SCALAR, Located
 from ..common import pytree
 from ..common.errors import UnsupportedError, message, shown
 from ..guards.guard import Read
@@ -117,7 +116,7 @@ class Standalone:
         keywords = [argument(self.kwargs[k]) for k in sorted(self.kwargs)]
         outside = list(taken)
         for name, param in zip(outside, self.func.params[-len(outside) :] if outside else (), strict=True):
-            lines.extend(checked(name, param.type))
+            lines.extend(type_assertion(name, param.type))
         rest = [*keywords, *outside]
         return ", ".join([*positional, *(["*"] if rest else []), *rest]), lines
 
@@ -129,7 +128,7 @@ class Standalone:
             return [f"assert {place} {'is' if leaf is None or isinstance(leaf, bool) else '=='} {leaf!r}"]
         given = [] if name == place else [f"{name} = {place}"]
         return (
-            [*given, *checked(name, kind.type)]
+            [*given, *type_assertion(name, kind.type)]
             if kind.kind is ARRAY
             else [f"{name} = np.{kind.type.dtype.name}({place})"]
         )
@@ -230,7 +229,7 @@ class ExpressionText(str):
     __repr__ = str.__str__
 
 
-def checked(name, type):
+def type_assertion(name, type):
     """The statement that sees to an array's shape and dtype."""
     return [f"assert {name}.shape == {type.shape} and {name}.dtype == np.{type.dtype.name}"]
 

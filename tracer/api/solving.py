@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from ...autodiff.transpose import transposed
 from ...autodiff.vjp import vjp as adjoint
 from ...ir.core import Func
-from ..capture.capture import ARRAY, Kind
+from ..capture.capture import Kind
+from ..capture.handover import ARRAY
 from ..common.errors import DerivativeError, message
 from ..common.frames import locate
 from ..regions import hooks
@@ -17,8 +18,8 @@ from ..values.array import Traced, bring, fresh
 from ..values.storage import current_trace
 from .custom import custom_vjp
 from .custom_call import RuleFunction
-from .inner import like_type, name_of, traced, wrapped
-from .transforms import check_function
+from .differentiable import check_function
+from .inner import as_traced, like_type, name_of, wrapped
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
@@ -58,7 +59,7 @@ def implicit_solve(
         check_function(function, "implicit_solve")
     if current_trace() is None:
         return hooks.call(solve)(matvec, b)
-    right = traced(b, "b")
+    right = as_traced(b, "b")
     system = LinearSystem(matvec, right.value.type, solve, transpose_solve or solve)
     return _solution(system, right, [wrapped(bring(v), ARRAY) for v in system.read])
 
@@ -109,7 +110,7 @@ class LinearSystem:
 
     def apply(self, x, values):
         trace = current_trace()
-        given = traced(x, "x")
+        given = as_traced(x, "x")
         if given.value.type != self.type:
             text = f"implicit_solve: solve gave its matvec {given.value.type}, where b is {self.type}"
             raise DerivativeError(message(text, locate(), "Give it an array of the shape and dtype of b."))

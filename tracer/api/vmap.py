@@ -12,7 +12,8 @@ from typing import Any
 from ...autodiff.batch import batch_into, spread
 from ...ir.core import Lit, Value
 from ...ir.ops import OPS
-from ..capture.capture import ARRAY, SCALAR, Kind, kind_of
+from ..capture.capture import Kind, kind_of
+from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
 from ..common.emit import INDEX, cast_to, reshape_to
 from ..common.errors import UnsupportedError, message
@@ -20,9 +21,9 @@ from ..common.frames import locate
 from ..numpy_api.handles import value_of
 from ..values.array import Traced, TracedArray, fresh
 from ..values.storage import current_trace
+from .compiled import signature_of
+from .differentiable import check_function, compiled
 from .inner import Inner
-from .jit import signature_of
-from .transforms import check_function, compiled
 from .typed import CompiledFunction
 
 

@@ -71,11 +71,11 @@ def described(x, within=()):
     if isinstance(x, np.dtype) and x.name in SHORT:
         return ["dtype", x.str]
     if kind is functools.partial and not x.__dict__:
-        return again(x, within) or [
+        return back_reference(x, within) or [
             "partial",
             described(x.func, (*within, id(x))),
-            parts(x.args, within),
-            parts(x.keywords, within),
+            described_defaults(x.args, within),
+            described_defaults(x.keywords, within),
         ]
     if isinstance(x, type):
         return named("type", x) if is_builtin(x) or pure(x.__module__) else raise_unsaid(f"the class {x.__name__}")
@@ -91,7 +91,7 @@ KINDS = {
     list: lambda x, within: ["list", *(described(i, within) for i in x)],
     dict: lambda x, within: ["dict", *([described(k, within), described(v, within)] for k, v in x.items())],
     types.ModuleType: lambda x, within: module(x),
-    types.FunctionType: lambda x, within: again(x, within) or function(x, (*within, id(x))),
+    types.FunctionType: lambda x, within: back_reference(x, within) or described_function(x, (*within, id(x))),
     inspect.Signature: lambda x, within: ["signature", str(x)],
 }
 NUMBERS = {
@@ -102,7 +102,7 @@ NUMBERS = {
 }
 
 
-def plain(said):
+def rebuilt_object(said):
     """The object of a description of numbers and strings, and of tuples and lists of them."""
     if not isinstance(said, list):
         return said
@@ -110,7 +110,7 @@ def plain(said):
     if kind in READ:
         return READ[kind](*parts)
     if kind in ("tuple", "list"):
-        return {"tuple": tuple, "list": list}[kind](map(plain, parts))
+        return {"tuple": tuple, "list": list}[kind](map(rebuilt_object, parts))
     raise Unsaid(f"a {kind} is not rebuilt")
 
 
@@ -129,7 +129,7 @@ def raise_unsaid(what):
     raise Unsaid(f"{what} cannot be told from another one in a file")
 
 
-def again(x, within):
+def back_reference(x, within):
     """A function met while it is being described."""
     return ["again", within.index(id(x))] if id(x) in within else None
 
@@ -174,7 +174,7 @@ def ufunc(x):
 # -- functions -------------------------------------------------------------------------------------
 
 
-def function(f, within):
+def described_function(f, within):
     """The user's functions by their code, those in front of a Compiled by what they compile, ours by all they close
     over, a library's by name."""
     if f.__code__.co_filename == GENERATED:
@@ -183,15 +183,15 @@ def function(f, within):
             raise_unsaid("a function for one device")
         return ["compiled", {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function, within)]
     if f.__code__.co_filename.startswith(ROOT) and pure(f.__module__):
-        held = [[n, *([described(c.cell_contents, within)] if filled(c) else [])] for n, c in cells(f)]
+        held = [[n, *([described(c.cell_contents, within)] if is_filled(c) else [])] for n, c in cells(f)]
         return [
             "ours",
             f.__module__,
             f.__qualname__,
             code(f.__code__),
             held,
-            parts(f.__defaults__, within),
-            parts(f.__kwdefaults__, within),
+            described_defaults(f.__defaults__, within),
+            described_defaults(f.__kwdefaults__, within),
         ]
     if not is_user(f.__code__):
         return named("function", f)
@@ -201,8 +201,8 @@ def function(f, within):
         f.__module__,
         f.__qualname__,
         code(f.__code__),
-        parts(f.__defaults__, within),
-        parts(f.__kwdefaults__, within),
+        described_defaults(f.__defaults__, within),
+        described_defaults(f.__kwdefaults__, within),
         more,
     ]
 
@@ -212,11 +212,11 @@ def cells(f):
     return list(zip(f.__code__.co_freevars, f.__closure__ or ()))
 
 
-def filled(cell):
+def is_filled(cell):
     return cell != types.CellType()
 
 
-def parts(defaults, within):
+def described_defaults(defaults, within):
     """The defaults of a function; those that may change between calls are read as the trace reads them, and only their
     kind is said."""
     if not defaults:
@@ -261,7 +261,7 @@ def leads(x):
     if x.__code__.co_filename == GENERATED:
         return [(["function"], x.compiled.function)]
     if x.__code__.co_filename.startswith(ROOT) and pure(x.__module__):
-        return [(["holds", n], c.cell_contents) for n, c in cells(x) if filled(c)]
+        return [(["holds", n], c.cell_contents) for n, c in cells(x) if is_filled(c)]
     if is_user(x.__code__):
         return [
             (["globals"], x.__globals__),

@@ -69,7 +69,7 @@ class Cache:
             raise Unsaid("it is for one device")
         static = [None if i in entry.dynamic else described(x) for i, x in enumerate(entry.leaves)]
         kinds = [[t.__module__, t.__qualname__] for t in entry.types]
-        structure = [record.skeleton(entry.tree), record.ordered(entry.order), repr(entry.shared)]
+        structure = [record.skeleton(entry.tree), record.described_key_order(entry.order), repr(entry.shared)]
         arguments = [*structure, kinds, static, entry.names, entry.promoted, [repr(t) for t in types]]
         return digest([environment(), {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function), arguments])
 
@@ -86,9 +86,9 @@ class Cache:
         except Unsaid:
             return None
         for path, told, parts in self.store.find(key):
-            version = record.again(told, parts.pop(TEXT).decode(), self.roots(entry), types)
+            version = record.restored_trace(told, parts.pop(TEXT).decode(), self.roots(entry), types)
             if version is not None:
-                executables.placed(parts)
+                executables.install_executables(parts)
                 self.store.used(path)
                 version.kept, version.file = f"read from {self.store.directory}", path
                 return version

@@ -16,7 +16,8 @@ import numpy as np
 from ...ir.core import Func, Lit
 from ...ir.text import parse, show
 from ...ir.types import IRTypeError, type_of
-from ..capture.capture import ARRAY, SCALAR, Captured, Out
+from ..capture.capture import Captured
+from ..capture.handover import ARRAY, SCALAR, Out
 from ..common import errors, pytree
 from ..common.scan import NameLine
 from ..guards.guard import MISSING, SCALARS, Guard, Read
@@ -24,7 +25,7 @@ from ..guards.outside import Outside, expected
 from ..guards.purity import is_foreign
 from ..program.specialisation import Specialisation
 from ..values.status import Check
-from .described import Unsaid, described, follow, leads, plain
+from .described import Unsaid, described, follow, leads, rebuilt_object
 from .watch import hidden
 
 FUNCTION = ("__code__", "__defaults__", "__kwdefaults__", "func", "args", "keywords")
@@ -39,16 +40,16 @@ KINDS = {ARRAY: ARRAY, SCALAR: SCALAR} | {t.__name__: t for t in (float, complex
 def skeleton(tree):
     """A structure of arguments or results with its leaves numbered; Unsaid unless it is made of dicts, lists and
     tuples."""
-    return nested(pytree.unflatten(tree, range(tree.num_leaves)))
+    return described_tree(pytree.unflatten(tree, range(tree.num_leaves)))
 
 
-def nested(x):
+def described_tree(x):
     if x is None or type(x) is int:
         return x
     if type(x) in (list, tuple):
-        return [type(x).__name__, *map(nested, x)]
+        return [type(x).__name__, *map(described_tree, x)]
     if type(x) is dict:
-        return ["dict", *([described(k), nested(v)] for k, v in x.items())]
+        return ["dict", *([described(k), described_tree(v)] for k, v in x.items())]
     raise Unsaid(f"a {type(x).__name__} among what it takes or gives is no dict, list or tuple")
 
 
@@ -57,21 +58,21 @@ def unnested(x):
         return x
     kind, *parts = x
     if kind == "dict":
-        return {plain(k): unnested(v) for k, v in parts}
+        return {rebuilt_object(k): unnested(v) for k, v in parts}
     return {"list": list, "tuple": tuple}[kind](map(unnested, parts))
 
 
-def ordered(order):
+def described_key_order(order):
     """The insertion orders of dicts, as `pytree.key_order` gives them."""
     if order is None or isinstance(order, list):
-        return order and [ordered(o) for o in order]
-    return ["dict", *([described(k), ordered(v)] for k, v in order.items())]
+        return order and [described_key_order(o) for o in order]
+    return ["dict", *([described(k), described_key_order(v)] for k, v in order.items())]
 
 
 def unordered(said):
     if said is None or said[:1] != ["dict"]:
         return said and [unordered(o) for o in said]
-    return {plain(k): unordered(v) for k, v in said[1:]}
+    return {rebuilt_object(k): unordered(v) for k, v in said[1:]}
 
 
 # -- what was read outside -------------------------------------------------------------------------
@@ -103,7 +104,7 @@ class Ways:
         return self.found[id(x)]
 
 
-def at(way, roots, reads):
+def object_at(way, roots, reads):
     """The object at the end of a way."""
     kind, number, *steps = way
     if kind == "modules":
@@ -175,10 +176,12 @@ def reads_again(said, roots):
     reads = []
     for kind, way, parent, key, name, file, line, how, other, found in said:
         try:
-            owner = None if way is None else at(way, roots, reads)
+            owner = None if way is None else object_at(way, roots, reads)
         except (StopIteration, AttributeError, TypeError):
             return None
-        read = Read(kind, owner, plain(key), name, NameLine(file, line), None if parent is None else reads[parent])
+        read = Read(
+            kind, owner, rebuilt_object(key), name, NameLine(file, line), None if parent is None else reads[parent]
+        )
         read.how, read.other = how, None if other is None else reads[other]
         if found[0] == "missing" and len(found) > 1:
             read.builtin = getattr(builtins, read.key, MISSING)
@@ -255,13 +258,13 @@ class SourceText(str):
         return self
 
 
-def loops(func):
+def all_loops(func):
     """The loops of a program, those inside others behind them."""
     for eqn in func.eqns:
         if eqn.op.name == "loop":
             yield eqn
         for region in eqn.regions():
-            yield from loops(region)
+            yield from all_loops(region)
 
 
 def out_said(out):
@@ -278,7 +281,7 @@ def out_said(out):
 
 def out_again(said):
     if said[0] == "object":
-        return Out("object", object=plain(said[1]))
+        return Out("object", object=rebuilt_object(said[1]))
     how, kind, index = said
     if how in ("chosen", "unsure"):
         return Out(how, ARRAY, index, (), tuple(map(out_again, kind)))
@@ -324,9 +327,9 @@ def said(version, roots):
         "where": os.getcwd() if checks else None,  # messages name files as seen from there
         "outs": [out_said(o) for o in captured.outs],
         "tree": skeleton(captured.tree),
-        "order": ordered(captured.order),
+        "order": described_key_order(captured.order),
         "notes": list(captured.notes),
-        "loops": [str(e.source) if e.source else None for e in loops(version.func)],
+        "loops": [str(e.source) if e.source else None for e in all_loops(version.func)],
         "equations": captured.func.count(),
         "reason": version.reason,
         "engine": version.engine,
@@ -336,7 +339,7 @@ def said(version, roots):
     }, text_of(version.func)
 
 
-def again(told, text, roots, types):
+def restored_trace(told, text, roots, types):
     """The trace in this process, or None where something it relied on is not as it was. types: of the dynamic
     arguments."""
     reads = reads_again(told["reads"], roots)
@@ -344,7 +347,7 @@ def again(told, text, roots, types):
         return None
     inputs = [reads[n] for n in told["inputs"]]
     func = parse(text)
-    for eqn, place in zip(loops(func), told["loops"], strict=True):
+    for eqn, place in zip(all_loops(func), told["loops"], strict=True):
         eqn.source = SourceText(place) if place else None
     values = [x.get() for x in inputs]
     if [*types, *map(type_of, values)] != [p.type for p in func.params]:

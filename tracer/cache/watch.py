@@ -112,7 +112,9 @@ def answers_alike(f):
     if name in DOING:
         return False
     if kind is types.FunctionType:
-        return f.__code__.co_filename == GENERATED or is_user(f.__code__) or known(f) or simple(f.__module__)
+        return (
+            f.__code__.co_filename == GENERATED or is_user(f.__code__) or is_known_function(f) or simple(f.__module__)
+        )
     if kind is functools.partial:
         return True  # `call` asks about what it calls
     if isinstance(f, type):
@@ -129,14 +131,14 @@ def answers_alike(f):
         )
     if kind in (types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType):
         return True
-    return known(f) or simple(kind.__module__) and kind.__module__ != "functools"
+    return is_known_function(f) or simple(kind.__module__) and kind.__module__ != "functools"
 
 
 def builtin_alike(f):
     """As `answers_alike`, of a builtin function or method."""
     owner = f.__self__
     if isinstance(owner, types.ModuleType) or owner is None:
-        return known(f) or simple(f.__module__) and not (owner is builtins and f.__name__ in HIDDEN)
+        return is_known_function(f) or simple(f.__module__) and not (owner is builtins and f.__name__ in HIDDEN)
     return isinstance(owner, OWNERS) or isinstance(owner, type) and is_builtin(owner)
 
 
@@ -146,7 +148,7 @@ def simple(module):
     return pure(module) and module.partition(".")[0] not in ("numpy", "scipy")
 
 
-def known(f):
+def is_known_function(f):
     """Whether a function of NumPy's or SciPy's is one that the tracer knows."""
     if of_user(type(f)):
         return False

@@ -49,7 +49,7 @@ class Attempts:
         captured.notes += kept
         if not self.numpy:  # jax would copy them at each call
             for k in captured.constants:
-                captured.inputs[k] = dispatch.held(captured.inputs[k], self.compiled.device)
+                captured.inputs[k] = dispatch.device_constant(captured.inputs[k], self.compiled.device)
         refuse_effects(captured, choices)
         traced = time.perf_counter()
         progress.phase("optimising", captured.func.count())

@@ -33,7 +33,7 @@ from ..values.speculate import Speculation, acts
 from .lines import LineRecorder
 
 
-def checked(compiled, function):
+def cross_checked(compiled, function):
     """A function that runs both and compares; its result is the compiled one's."""
 
     @functools.wraps(function, assigned=("__module__", "__doc__"), updated=())
@@ -159,7 +159,9 @@ class Comparison:
         func = captured.func
         if next(acts(func), None) is not None:
             return None, "It prints or draws while it runs, and was not run once more to see where."
-        operands = [np.array(x, p.type.dtype) for x, p in zip((*dynamic, *taken(captured)), func.params, strict=True)]
+        operands = [
+            np.array(x, p.type.dtype) for x, p in zip((*dynamic, *captured_inputs(captured)), func.params, strict=True)
+        ]
         walk = Walk(self.compiled.exact)
         wrong = walk.first(func, operands)
         if wrong is not None:
@@ -186,7 +188,7 @@ class Comparison:
         return walk.first(after, operands)
 
 
-def taken(captured):
+def captured_inputs(captured):
     """What a captured program takes in beside its arguments."""
     draws = captured.outside.draws
     before = states(draws.sources())

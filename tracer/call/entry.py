@@ -23,7 +23,7 @@ from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
-from ..values.status import number_of
+from ..values.status import check_number
 from ..values.storage import current_trace
 from . import baseline
 from .attempts import Attempts
@@ -137,7 +137,7 @@ class SignatureEntry(Attempts):
                         everything = [*leaves, *here.gather()]
                         progress.phase("compiling", version.func.count())
                         if fresh:
-                            outlined.settle(self, here, version)
+                            outlined.outline_if_worthwhile(self, here, version)
                         with self.compiled.cache.collect(version) if fresh else contextlib.nullcontext({}) as files:
                             raw = autotune.tried(self, here, version, everything) if fresh else None
                             raw = self.launch(here, everything) if raw is None else raw
@@ -266,7 +266,7 @@ class SignatureEntry(Attempts):
             draws.environments.pop(number, None)
         if status:
             put_back(before)
-            draws.run(version.captured.checks[number_of(status) - 1].drawn)
+            draws.run(version.captured.checks[check_number(status) - 1].drawn)
         count = len(self.dynamic)
         taken = [everything[p] for p in version.places]
 

@@ -4,7 +4,7 @@ import types
 
 from ...backends import native
 from ...backends.numpy import by_python
-from ...backends.xla.fusion_barrier import cut
+from ...backends.xla.fusion_barrier import materialized_count
 from ..common.errors import shown
 from ..guards.draws import Draw
 from ..guards.guard import MISSING, Read
@@ -51,7 +51,7 @@ def _version(number, entry, world, version):
     lines.append(f"    because      {version.reason}")
     if entry.static:
         lines.append(f"    static       {', '.join(f'{n}={shown(v)}' for n, v in entry.static.items())}")
-    lines += [*_read(version.captured), *_done(entry, version)]
+    lines += [*_outside_reads(version.captured), *_done(entry, version)]
     lines += [f"    note         {note}" for note in version.captured.notes]
     lines.append(f"    cost         {_cost(version)}")
     lines += [f"    cache        {version.kept}"] if version.kept else []
@@ -62,7 +62,7 @@ def _version(number, entry, world, version):
     return lines
 
 
-def _read(captured):
+def _outside_reads(captured):
     """What a trace relied on outside its arguments, and what is read there again at every call."""
     reads = [r for r in captured.outside.reads.values() if not expected(r) and not isinstance(r.value, types.CodeType)]
     reads = [r for r in reads if not (r.value is MISSING and r.kind == "item" and r.parent is None)]
@@ -132,7 +132,7 @@ def nests(func):
 
 def _chains(func):
     """How many values are kept from being computed again by each that reads them."""
-    count = cut(func)
+    count = materialized_count(func)
     return (
         [f"    chains       {count} long chains are computed once, on CPUs, not again by each of their readers"]
         if count

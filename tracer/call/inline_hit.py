@@ -4,10 +4,10 @@ nothing that it does not need."""
 import numpy as np
 
 from ...backends.xla import dispatch, hosted, waiting
-from ..capture.capture import ARRAY, SCALAR
+from ..capture.handover import ARRAY, SCALAR
 from ..guards.guard import Read, namer
 from ..program.backend_choice import BackendChoice
-from ..program.emit_results import memoised_check, returned
+from ..program.emit_results import memoised_check, return_lines
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 
@@ -104,7 +104,7 @@ class Hit:
             return [], [self.whole()]
         otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', self.everything, *self.given])})"
         named = namer(f"r{k}", self.space)
-        made = lambda raising: [returned(v, entry, names, named, otherwise, raising) for v in versions]
+        made = lambda raising: [return_lines(v, entry, names, named, otherwise, raising) for v in versions]
         quick = made(True) if isinstance(here.call, Trap) and here.call.bearer is not None else [None]
         ways = made(False) if None in quick else quick
         if ways[0] is None or any(w != ways[0] for w in ways):

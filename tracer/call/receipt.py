@@ -13,13 +13,17 @@ LOOP, MAP, COND = OPS["loop"], OPS["map"], OPS["cond"]
 def receipt(version, function):
     """The line of a version of a function."""
     where = program_lines(version.captured.func, function)
-    return f"{where}: {size(version.func)}, {time(version)}" if where else f"{size(version.func)}, {time(version)}"
+    return (
+        f"{where}: {work_summary(version.func)}, {time(version)}"
+        if where
+        else f"{work_summary(version.func)}, {time(version)}"
+    )
 
 
 def program_lines(func, function):
     """The lines of the function that left equations in its program; where it has none of its own, those of the function
     that left most, or ""."""
-    found, code = [source_parts(s) for s in sources(func)], getattr(function, "__code__", None)
+    found, code = [source_parts(s) for s in equation_sources(func)], getattr(function, "__code__", None)
     if not found:
         return ""
     own = [line for *_, line in code.co_lines() if line] if code is not None else [0]
@@ -39,19 +43,19 @@ def source_parts(source):
     return code and (code.co_filename, code.co_qualname.partition(PART)[0]), file, int(line.split()[0])
 
 
-def sources(func):
+def equation_sources(func):
     """Where the equations of a function and its regions come from."""
     for eqn in func.eqns:
         if eqn.source is not None:
             yield eqn.source
         for region in eqn.regions():
-            yield from sources(region)
+            yield from equation_sources(region)
 
 
-def size(func):
+def work_summary(func):
     """The loops that are left and how often their bodies run, those within others each time; of a program without
     loops, its equations."""
-    found = list(loops(func))
+    found = list(loop_trip_counts(func))
     if not found:
         count = func.count()
         return f"{count} equation{'s' * (count != 1)}"
@@ -63,7 +67,7 @@ def size(func):
     return f"{most}{total} iteration{'s' * (total != 1)}, {left}"
 
 
-def loops(func, times=1, sure=True):
+def loop_trip_counts(func, times=1, sure=True):
     """(how often the body runs or None, whether it surely does) of each loop, those within others too; `times` is how
     often the function runs."""
     for eqn in func.eqns:
@@ -79,7 +83,7 @@ def loops(func, times=1, sure=True):
             yield inner, certain
         for region in eqn.regions():
             if eqn.op is not LOOP or region is eqn.attrs["body"]:
-                yield from loops(region, inner, certain)
+                yield from loop_trip_counts(region, inner, certain)
 
 
 def time(version):

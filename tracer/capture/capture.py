@@ -6,38 +6,24 @@ very argument that was returned, or a view of it.
 """
 
 import re
-import sys
-import types
 
-import numpy as np
-
-from ...ir.core import Constant, Eqn, Lit
+from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
-from ...ir.source import Source
 from ..common import progress, pytree
-from ..common.errors import LeakError, UnsupportedError, message
 from ..guards import float_errors
-from ..guards.effects import Original
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
 from ..regions import hooks
-from ..regions.printing import TracedText
-from ..values.array import Traced, TracedArray, TracedScalar
-from ..values.poison import Poison
+from ..values.array import TracedArray, TracedScalar
 from ..values.speculate import attempts, checked
 from ..values.status import PASSED
 from ..values.storage import Storage, memories
 from ..values.trace import Trace
-from ..values.views import dynamic
 from .containers import Containers
-from .handover import ARRAY, SCALAR, Handover, Out
+from .handover import ARRAY, SCALAR
+from .results import describe, own_copies
 from .shared_containers import share
 
-SUSPENDED = (
-    (types.GeneratorType, "the generator", "gi_code"),
-    (types.CoroutineType, "the coroutine", "cr_code"),
-    (types.AsyncGeneratorType, "the async generator", "ag_code"),
-)
 
 class Kind:
     """One dynamic argument: its IR type, and `kind` ARRAY, SCALAR, or float / complex / int / bool."""
@@ -203,7 +189,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         # an int that is traced is one that keeps changing: where Python needs it, it is to be static
         if parent is None:
             trace.numbers |= {p for p, k in zip(params, kinds) if k.kind not in (ARRAY, int)}
-            leaves = met(leaves, outside)
+            leaves = seen_arguments(leaves, outside)
         args, kwargs = pytree.unflatten(tree, leaves, order)
         args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves
@@ -265,7 +251,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
 
 
-def met(leaves, outside):
+def seen_arguments(leaves, outside):
     """The arguments that are not traced, as the trace sees them."""
     leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves]
     for x in leaves:
@@ -323,100 +309,6 @@ def taken_in(trace, outside):
 def _bind_constant(array, value):
     value.eqn = Eqn(OPS["constant"], (), {"value": Constant(array)}, (value,), None)
     return value.eqn
-
-
-def refuse_suspended(leaf):
-    """A generator or coroutine that is returned would go on when the trace has ended."""
-    kind, code = next(((k, getattr(leaf, a)) for t, k, a in SUSPENDED if isinstance(leaf, t)), (None, None))
-    if kind is not None:
-        if not isinstance(leaf, types.AsyncGeneratorType):
-            leaf.close()
-        hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
-        raise UnsupportedError(
-            message(
-                f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended",
-                Source(code, 0),
-                hint,
-            )
-        )
-
-
-def describe(result, trace, objects):
-    """-> (Out per leaf, result values, tree) of what a traced function returned."""
-    refuse_suspended(result)
-    leaves, tree = pytree.flatten(result)
-    shared = {}  # storage -> how many leaves show it
-    for leaf in leaves:
-        if isinstance(leaf, TracedArray):
-            shared[leaf.storage] = shared.get(leaf.storage, 0) + 1
-    outs, values, place = [], [], {}
-    arrays = [x for x in leaves if isinstance(x, TracedArray) and x.storage.trace is trace] if objects else ()
-    handover = Handover(arrays, trace, values)
-    for leaf in leaves:
-        if isinstance(leaf, Poison):
-            leaf.fail()
-        refuse_untellable(leaf, trace)
-        if isinstance(leaf, Original):
-            outs.append(Out("outside", object=leaf.read))
-        elif isinstance(leaf, TracedScalar):
-            outs.append(Out("value", leaf.weak or SCALAR, len(values)))
-            values.append(leaf.value)
-        elif not isinstance(leaf, TracedArray) or leaf.storage.trace is not trace:
-            outs.append(Out("object", object=leaf))
-        elif objects:
-            outs.append(handover.out(leaf))
-        elif leaf.storage.origin is not None and not dynamic(leaf.chain):
-            outs.append(Out("argument", ARRAY, leaf.storage.origin, leaf.chain))
-        elif shared[leaf.storage] > 1 and not dynamic(leaf.chain):
-            if leaf.storage not in place:
-                place[leaf.storage] = len(values)
-                values.append(trace.bring(leaf.storage.value))
-            outs.append(Out("value", ARRAY, place[leaf.storage], leaf.chain))
-        else:
-            outs.append(Out("value", ARRAY, len(values)))
-            values.append(leaf.value)
-    return outs, values, tree
-
-
-def refuse_untellable(leaf, trace):
-    """Refuse what no call could hand out as plain Python does."""
-    outside = trace.root.outside
-    made = id(leaf) in outside.draws.made
-    if made or isinstance(leaf, TracedText):
-        what = "a random generator made in it" if made else "text of traced values"
-        raise UnsupportedError(
-            message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside.")
-        )
-    refuse_suspended(leaf)
-    outside.check_made(leaf)
-    outside.check_state(leaf)
-    if isinstance(leaf, Traced) and trace.parent is None:
-        refuse_leaked(leaf, trace)
-
-
-def refuse_leaked(leaf, trace):
-    """A traced value of another trace leaves this one: of a function inside it that is differentiated, or of a call
-    that has ended."""
-    within = (
-        leaf.storage.trace is trace
-        if isinstance(leaf, TracedArray)
-        else isinstance(leaf.value, Lit) or leaf.value in trace.build.values
-    )
-    if not within:
-        text = (
-            f"a traced value of type {leaf.type} is returned or stored outside, and was made inside a function that "
-            "is differentiated or mapped"
-        )
-        raise LeakError(
-            message(text, None, "Let that function return it: value_and_grad(f, has_aux=True), or beside its result.")
-        )
-
-
-def own_copies(outs):
-    """Arrays made while tracing and returned as they are: every call must hand out a fresh one."""
-    for out in outs:
-        if isinstance(out.object, np.ndarray) and sys.getrefcount(out.object) <= 2:
-            out.how = "copy"
 
 
 class Flag:

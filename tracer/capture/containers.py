@@ -21,7 +21,7 @@ CONTAINERS = (list, dict)
 COPIED = (set, collections.deque, collections.Counter, bytearray, array.array)
 
 
-def items(container):
+def keyed_items(container):
     return list(container.items()) if isinstance(container, dict) else list(enumerate(container))
 
 
@@ -43,14 +43,14 @@ class Containers:
             if id(x) in self.paths:
                 return
             self.paths[id(x)] = path
-            self.held.append((x, items(x)))
-        for key, item in items(x):
+            self.held.append((x, keyed_items(x)))
+        for key, item in keyed_items(x):
             self._visit(item, (*path, key))
 
     def plans(self, result):
         """-> (leaves, plan of the result or None, [(path, plan)] of the changed containers); None where all is as
         pytrees have it."""
-        changed = [x for x, before in self.held if _differs(items(x), before)]
+        changed = [x for x, before in self.held if _differs(keyed_items(x), before)]
         if not changed and not self._meets(result, set()):
             return None
         leaves = []
@@ -68,7 +68,7 @@ class Containers:
             seen.add(id(x))
             if type(x) is dict and not pytree.has_order(x):
                 return True
-        return any(self._meets(item, seen) for _, item in items(x))
+        return any(self._meets(item, seen) for _, item in keyed_items(x))
 
     def is_made(self, x):
         """Whether an object is to be made anew at every call."""
@@ -81,7 +81,7 @@ class Containers:
         """
         if id(x) in self.paths:
             path = self.paths[id(x)]
-            return lambda made, given: at(given, path)
+            return lambda made, given: container_at(given, path)
         if self.is_made(x):
             return self.once(
                 x,
@@ -112,7 +112,7 @@ class Containers:
 
     def contents(self, x, leaves):
         """A plan of a list, tuple or dict, by the plans of its items."""
-        key, parts = id(x), [(k, self.plan(item, leaves)) for k, item in items(x)]
+        key, parts = id(x), [(k, self.plan(item, leaves)) for k, item in keyed_items(x)]
         if isinstance(x, tuple):
             return lambda made, given: tuple([part(made, given) for _, part in parts])
 
@@ -163,7 +163,7 @@ class Containers:
     def refuse(self, name):
         """Raise where nobody will do to the caller's containers what the function did."""
         for x, before in self.held:
-            if _differs(items(x), before):
+            if _differs(keyed_items(x), before):
                 text = f"{name} changes a {type(x).__name__} among its arguments, inside a transform"
                 raise UnsupportedError(
                     message(text, None, "Return the new one: transforms see arrays and results alone.")
@@ -174,18 +174,18 @@ def _differs(now, before):
     return len(now) != len(before) or any(a != c or b is not d for (a, b), (c, d) in zip(now, before))
 
 
-def at(given, path):
+def container_at(given, path):
     """The caller's container at a path."""
     for key in path:
         given = given[key]
     return given
 
 
-def settle(made, plans, given):
+def apply_container_changes(made, plans, given):
     """Do to the caller's containers what the function did -> its result. `given`: (args, kwargs)."""
     _, result, changes = plans
     given = (*(given or ((), {})), {})
-    new = [(at(given, path), plan(made, given)) for path, plan in changes]
+    new = [(container_at(given, path), plan(made, given)) for path, plan in changes]
     value = result(made, given)
     for container, contents in new:
         if isinstance(container, dict):

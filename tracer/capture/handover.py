@@ -229,7 +229,7 @@ def within(part, whole):
     return bool((nan | np.isin(part, whole)).all())
 
 
-def apart(x):
+def non_overlapping(x):
     """Whether the elements of an ndarray surely lie apart in memory."""
     if x.flags.c_contiguous:
         return True  # steps of axes of one element are any
@@ -243,4 +243,4 @@ def apart(x):
 
 def writeable(x):
     """Whether an ndarray may be written as one."""
-    return x.flags.writeable and apart(x)
+    return x.flags.writeable and non_overlapping(x)

@@ -6,7 +6,7 @@ Numbers of arrays wrap in NumPy too, and are not followed.
 """
 
 from ...ir.core import Lit
-from ...ir.intervals import ARITHMETIC, size
+from ...ir.intervals import ARITHMETIC, magnitude
 from ...ir.ops.control import groups
 from ..common.emit import INT64
 from ..guards.guard import LARGEST
@@ -37,13 +37,13 @@ def narrows(func):
 def fit(func, ints):
     """Whether all that is made of the parameters `ints` fits 64 bits."""
     try:
-        run(func, dict.fromkeys(ints, SMALL))
+        result_intervals(func, dict.fromkeys(ints, SMALL))
     except Wraps:
         return False
     return not narrows(func)
 
 
-def run(func, known):
+def result_intervals(func, known):
     """The intervals of the results, None for those that are no ints of Python's; `known` maps values to intervals, and
     is filled."""
     for e in func.eqns:
@@ -88,12 +88,12 @@ def growing(name, found):
     others = [i for i in found if i is not GROWING]
     if name in ("neg", "abs", "maximum", "minimum", "clamp", "select", "quotient"):
         return GROWING
-    if name in ("add", "sub") and all(size(i) < STEP for i in others) and len(others) == 1:
+    if name in ("add", "sub") and all(magnitude(i) < STEP for i in others) and len(others) == 1:
         return GROWING
     if name == "sign":
         return -1, 1
     if name == "rem" and found[1] is not GROWING:
-        return -size(found[1]), size(found[1])
+        return -magnitude(found[1]), magnitude(found[1])
     if name == "mul" and others in ([(0, 0)], [(1, 1)], [(-1, -1)]):
         return GROWING
     raise Wraps
@@ -110,12 +110,12 @@ def union(*parts):
 
 def cond(e, found):
     index, *rest = found
-    return [union(*parts) for parts in zip(*(run(b, given(b.params, rest)) for b in e.attrs["branches"]))]
+    return [union(*parts) for parts in zip(*(result_intervals(b, given(b.params, rest)) for b in e.attrs["branches"]))]
 
 
 def call(e, found):
     body = e.attrs["body"]
-    return run(body, given(body.params, found))
+    return result_intervals(body, given(body.params, found))
 
 
 def loop(e, found):
@@ -125,14 +125,14 @@ def loop(e, found):
         0,
         attrs["trips"]
         if attrs["trips"] is not None
-        else size(limit[0])
+        else magnitude(limit[0])
         if limit and limit[0] not in (None, GROWING)
         else LARGEST,
     )
     while True:
         if attrs["test"] is not None:
-            run(attrs["test"], given(attrs["test"].params, [counter, *fixed, *state]))
-        after = run(attrs["body"], given(attrs["body"].params, [counter, *fixed, *state]))
+            result_intervals(attrs["test"], given(attrs["test"].params, [counter, *fixed, *state]))
+        after = result_intervals(attrs["body"], given(attrs["body"].params, [counter, *fixed, *state]))
         wider = [
             None if a is None or b is None else a if interval_within(b, a) else GROWING for a, b in zip(state, after)
         ]

@@ -45,7 +45,7 @@ def sharing(args, kwargs, tree):
     return tuple(out)
 
 
-def at(x, path):
+def item_at_path(x, path):
     for key in path:
         x = x[key]
     return x
@@ -53,7 +53,7 @@ def at(x, path):
 
 def share(given, pairs):
     """`given`, (args, kwargs) of copies, with one container wherever the call has one."""
-    same = {path: at(given, before) for path, before in pairs}
+    same = {path: item_at_path(given, before) for path, before in pairs}
     leading = {path[:n] for path in same for n in range(len(path))}
 
     def visit(x, path):

@@ -13,7 +13,8 @@ from ..common import pytree
 from ..common.emit import INT64
 from ..common.errors import UnsupportedError, message
 from ..values.array import Traced
-from .capture import ARRAY, SCALAR, Kind
+from .capture import Kind
+from .handover import ARRAY, SCALAR
 
 FLOAT64, COMPLEX128 = (Tensor((), np.dtype(t)) for t in (np.float64, np.complex128))
 MOST = 32  # axes of an array: NumPy takes 64, but not in all its functions

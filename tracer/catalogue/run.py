@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..api.jit import Compiled
+from ..api.compiled import Compiled
 from ..common.errors import Fallback, WengertError
 from ..extents.bounded import BoundedArray
 from ..values.array import Traced

@@ -42,7 +42,7 @@ def locate():
     return None
 
 
-def name_of(thing):
+def variable_name(thing):
     """The variable that holds an object in the user's function now running, or None."""
     frame = sys._getframe(1)
     while frame is not None:

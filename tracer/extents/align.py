@@ -161,7 +161,7 @@ def from_zero(x, axis):
 # -- several operands ------------------------------------------------------------------------------
 
 
-def parts(x):
+def shape_and_extents(x):
     """(shape, extents) of anything an operand can be."""
     if type(x) is BoundedArray:
         return x.array.shape, x.extents
@@ -201,13 +201,13 @@ def moved(value, axis, extent, size, target):
     return placed(value, axis, extent or SpanExtent(0, n), target or SpanExtent(0, size), size)
 
 
-def met(operands, fill=None, error=None):
+def aligned_operands(operands, fill=None, error=None):
     """Operands with their elements at the same places -> (them, as arrays, extents of what they make).
 
     fill: from a type, a number for the places that are not meant, where it matters what is computed there.
     error: what is raised where they do not fit, if not ValueError.
     """
-    described = [parts(x) for x in operands]
+    described = [shape_and_extents(x) for x in operands]
     values = [x.array.value if type(x) is BoundedArray else None for x in operands]
     own = [list(extents) for _, extents in described]
     extents = []

@@ -14,7 +14,7 @@ from ..values import gathering
 from ..values import indexing as plain
 from ..values.array import Traced, TracedArray, fresh
 from ..values.promote import read
-from .align import inside, mask_extent, met, moved, parts, valid
+from .align import aligned_operands, inside, mask_extent, moved, shape_and_extents, valid
 from .bounded import BoundedArray, MaskExtent, SpanExtent, made
 from .numbers import bounded, compare, either, negated, number, operand, require
 from .windows import WHOLE, element, expanded, is_traced_slice, view
@@ -74,7 +74,7 @@ def assign(target, value):
 
 def fitted(value, type, extents):
     """`value` cast, moved and broadcast to where it goes."""
-    shape, own = parts(value) if isinstance(value, Traced | np.ndarray) else ((), ())
+    shape, own = shape_and_extents(value) if isinstance(value, Traced | np.ndarray) else ((), ())
     by_mask = any(isinstance(e, MaskExtent) for e in extents)
     v = plain.stored(value.array if isinstance(value, BoundedArray) else value, type.dtype, not by_mask)
     own = list(own) if own else [None] * v.type.ndim
@@ -216,8 +216,8 @@ class Gather:
         for k in indices:
             if dtype_kind(k) not in "iu":
                 raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
-        together, self.extents = met(indices, error=IndexError)
-        shape = gathering.met([k if isinstance(k, Traced) else np.asarray(k) for k in together])
+        together, self.extents = aligned_operands(indices, error=IndexError)
+        shape = gathering.joint_index_shape([k if isinstance(k, Traced) else np.asarray(k) for k in together])
         self.meant = valid(BoundedArray(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))
         key = list(key)
         for i, k in zip(where, together):

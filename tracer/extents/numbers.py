@@ -105,7 +105,7 @@ def compare(name, a, b):
     return known if known is not None else OPS[name](operand(a), operand(b))
 
 
-def both(*tests):
+def all_of(*tests):
     """All of these bools and bool values."""
     found = None
     for t in tests:

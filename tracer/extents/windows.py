@@ -15,8 +15,8 @@ from ..values.slicing import Moving, basic, concrete
 from .align import inside, ranks
 from .bounded import BoundedArray, Mask, MaskExtent, SpanExtent, made
 from .numbers import (
+    all_of,
     between,
-    both,
     bounded,
     choose,
     compare,
@@ -84,9 +84,9 @@ def view(x, key):
 # -- one axis --------------------------------------------------------------------------------------
 
 
-def wrapped(i, length):
+def checked_index(i, length):
     """An index in [-length, length) as one in [0, length), which is checked."""
-    ok = both(compare("lt", i, length), compare("le", minus(0, length), i))
+    ok = all_of(compare("lt", i, length), compare("le", minus(0, length), i))
     require(ok, IndexError, message("index out of bounds for an axis whose length the data decides", locate()))
     return (
         plus(i, length)
@@ -101,7 +101,7 @@ def position(k, n, extent):
     """The place of element k on an axis."""
     if extent is None:
         return k
-    at = wrapped(number(k), number(extent.length))
+    at = checked_index(number(k), number(extent.length))
     if isinstance(extent, SpanExtent):
         at = plus(number(extent.start), at)
     else:

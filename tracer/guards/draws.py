@@ -237,10 +237,10 @@ class Draws:
             if sample is None:
                 return None
             draw.kind = type(sample)
-            value = Value(checked(sample), None, draw.name)
+            value = Value(draw_type(sample), None, draw.name)
             root.build.values.add(value)
             self.taken.append((draw, value))
-            return wrapped(trace.bring(value), sample)
+            return traced_like(trace.bring(value), sample)
         return self.drawn_late(generator, function, args, kwargs, sample)
 
     def sample(self, generator, function, args, kwargs):
@@ -277,10 +277,10 @@ class Draws:
             if isinstance(x, Traced):
                 places.append((key, None if isinstance(x, TracedArray) else x.weak or x.dtype.type))
                 operands.append(x.value)
-        result = () if sample is None else (checked(sample),)
+        result = () if sample is None else (draw_type(sample),)
         late = Late(self, draw, tuple(places), result)
         out = trace.act(late, [trace.bring(self.call), *operands, *behind], result)
-        return None if sample is None else wrapped(out[0], sample)
+        return None if sample is None else traced_like(out[0], sample)
 
     # -- at each call ------------------------------------------------------------------------------
     def __bool__(self):
@@ -361,7 +361,7 @@ def stand_in(x):
     return np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else 1 if isinstance(x, Traced) else x
 
 
-def checked(sample):
+def draw_type(sample):
     t = np.asarray(sample).dtype
     if t.name not in SHORT:
         text = f"a draw gives {shown(sample)}, which is no number"
@@ -369,7 +369,7 @@ def checked(sample):
     return Tensor((), WEAK_DTYPES[type(sample)]) if type(sample) in WEAK_DTYPES else type_of(sample)
 
 
-def wrapped(value, sample):
+def traced_like(value, sample):
     """The traced object of the kind of `sample`."""
     if isinstance(sample, np.ndarray):
         return TracedArray(Storage(value, current_trace()))

@@ -10,7 +10,7 @@ import sys
 import types
 
 
-def plain(key):
+def is_plain_name(key):
     """Whether a module holds what it is asked for by a name, and no descriptor of its class answers."""
     return (
         type(key) is str
@@ -39,14 +39,14 @@ class Lookups:
 
     def rooted(self, read):
         owner, key = read.owner, read.key
-        if read.kind == "item" and type(owner) is dict and plain(key):
+        if read.kind == "item" and type(owner) is dict and is_plain_name(key):
             module = sys.modules.get(str(owner.get("__name__")))
             if type(module) is types.ModuleType and vars(module) is owner and "__getattr__" not in owner:
                 return f"{self.named(module)}.{key}"
         if (
             read.kind == "attribute"
             and type(owner) is types.ModuleType
-            and plain(key)
+            and is_plain_name(key)
             and "__getattr__" in vars(owner)
             and key in vars(owner)
         ):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..common.errors import UnsupportedError
 from .emit_lookups import Lookups
-from .object_contents import parts
+from .object_contents import contents_of
 
 MISSING = object()
 LIMIT = 1000  # items of a container that are guarded one by one
@@ -202,7 +202,7 @@ def contents(container):
 
 def state(x):
     """What an object holds, to be compared: numbers and strings by type and value, all else by identity."""
-    return type(x), *map(snapshot, parts(x))
+    return type(x), *map(snapshot, contents_of(x))
 
 
 def alike(array, contents):
@@ -258,7 +258,7 @@ def remove(owner, key):
     plainly(type(owner), "__delattr__")(owner, key)
 
 
-def held(owner, key, otherwise):
+def raw_attribute(owner, key, otherwise):
     """`owner.key`, or something else where it has none; `__getattr__` and `__getattribute__` of the user's are not
     asked."""
     kind = type(owner)

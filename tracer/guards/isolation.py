@@ -106,7 +106,7 @@ def agree(kind, owner, key, value):
         refuse(f"{key or 'a variable'} was changed while it was traced", AGAIN)
 
 
-def unchanged(before, after, name):
+def require_unchanged(before, after, name):
     """End the trace if a container has been changed while it was copied."""
     if now() is not None and before != after:
         refuse(f"{name} was changed while it was traced", AGAIN)

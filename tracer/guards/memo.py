@@ -4,7 +4,7 @@ anew."""
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.storage import current_trace
-from .outside import items
+from .outside import flat_contents
 from .repeated_calls import Asked
 
 HINT = "Keep the count outside of it, or leave the cache away."
@@ -53,7 +53,7 @@ def outside_stores(outside):
         out["slot", slot] = [now], now is was or now is outside.entered.get(slot)
     for key, (_, made, had, _) in outside.mirrors.items():
         if had is not None:
-            now = items(made)
+            now = flat_contents(made)
             out["items", key] = now, len(now) == len(had) and all(a is b for a, b in zip(now, had))
     entered = {id(read.value): value for read, value in outside.inputs}
     for key, made in outside.arrays.items():

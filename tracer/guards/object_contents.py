@@ -143,7 +143,7 @@ def own(x, name):
         return EMPTY
 
 
-def parts(x):
+def contents_of(x):
     """All that an object holds, in order: names and keys, and what they stand for."""
     if isinstance(x, types.FunctionType):
         cells = [c.cell_contents for c in x.__closure__ or () if c != EMPTY]
@@ -199,12 +199,12 @@ def array_parts(x):
     what = [x.dtype.str if x.dtype.names is None else repr(x.dtype), x.shape]
     hidden = [np.ma.getmaskarray(x).tobytes()] if isinstance(x, np.ma.MaskedArray) else []
     if x.dtype.hasobject:
-        return [*what, *flat(np.asarray(x).ravel().tolist()), *hidden]
+        return [*what, *flat_tuple_items(np.asarray(x).ravel().tolist()), *hidden]
     return [*what, np.asarray(x).tobytes(), *hidden]
 
 
-def flat(items):
-    return [v for x in items for v in (flat(x) if type(x) is tuple else (x,))]
+def flat_tuple_items(items):
+    return [v for x in items for v in (flat_tuple_items(x) if type(x) is tuple else (x,))]
 
 
 def pickled_parts(x):

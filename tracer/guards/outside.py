@@ -6,7 +6,6 @@ the container at every call. Attributes and items stored to hold their new value
 traced, are put back then, and are stored again at every call, after all that can fail.
 """
 
-import builtins
 import collections
 import copy
 import functools
@@ -20,26 +19,25 @@ from ...ir.core import Value
 from ...ir.types import SHORT, Tensor, type_of
 from ..common.errors import UnsupportedError, message, shown
 from ..common.frames import locate
-from ..common.scan import names
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
 from . import isolation
 from .draws import Draw, Draws
 from .effects import Call, Original
-from .guard import BUILTINS, MISSING, SCALARS, Read, contents, refuse_large, small
+from .function_reads import FunctionReads
+from .guard import MISSING, SCALARS, Read, contents, refuse_large, small
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, PARTS, Reliance, library
 from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
-from .state import SEEN_THROUGH, UNBOUND, Slot, inside
-from .stores import Stores, items
+from .state import SEEN_THROUGH, Slot, inside
+from .stores import Stores, flat_contents
 from .unhooked import Unhooked
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
-FEW = 64  # items of a container that code without hooks may read
 FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
 
 
@@ -69,7 +67,7 @@ def changing(value):
     )
 
 
-class Outside(Stores, Reliance):
+class Outside(FunctionReads, Stores, Reliance):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
 
@@ -202,7 +200,7 @@ class Outside(Stores, Reliance):
             self.mirrors[id(container)] = container, made, None, read
             return made
         made = copy.copy(container)
-        isolation.unchanged(self.reads["contents", read.place, None].value, contents(made), read.name)
+        isolation.require_unchanged(self.reads["contents", read.place, None].value, contents(made), read.name)
         self.mirrors[id(container)] = container, made, None, read
         self.copies[id(made)] = read
         if kind in (list, collections.deque):
@@ -211,7 +209,7 @@ class Outside(Stores, Reliance):
         elif kind is not set:
             for k in container:
                 made[k] = self.part(read, k)
-        self.mirrors[id(container)] = container, made, items(made), read
+        self.mirrors[id(container)] = container, made, flat_contents(made), read
         for _, call, args in [c for c in self.calls if c[0] is container]:
             getattr(made, call.method)(*args)
         self.calls = [c for c in self.calls if c[0] is not container]
@@ -224,79 +222,6 @@ class Outside(Stores, Reliance):
         return self.enter(self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent))
 
     # -- hooks -------------------------------------------------------------------------------------
-    def function(self, f, hooked):
-        """Note what a function that is called names outside itself."""
-        code, closure = f.__code__, f.__closure__ or ()
-        self.function_itself(f)
-        key = code, id(f.__globals__), *map(id, closure)
-        if key in self.functions:
-            return
-        self.functions[key] = f
-        cells, found = dict(zip(code.co_freevars, closure)), names(code)
-        for kind, name in found.stores:
-            slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
-            isolation.refuse(f"it assigns {name}, a variable outside")
-            self.assigned.add(slot)
-            self.heap.setdefault(slot, slot.get())
-        for kind, name, line, chain in found.loads:
-            slot = (
-                Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
-            )
-            value = slot.get() if slot.owner is not None else UNBOUND
-            isolation.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
-            if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
-                continue
-            if self.heap.get(slot, value) is not value:
-                continue  # assigned since
-            read = self.read(slot.kind, slot.owner, slot.key, name, line)
-            isolation.agree(kind, slot.owner, slot.key, read.value)
-            if read.value is MISSING and kind == "global":
-                read = self.builtin(read, line)
-            if read.how == "input" and not isinstance(read.value, np.ndarray):
-                isolation.refuse(f"{name}, a number outside, keeps changing")
-                self.heap.setdefault(slot, value)
-                self.entered[slot] = self.scalar(read)
-                slot.set(self.entered[slot])
-            if not hooked:
-                self.follow(read, chain)
-
-    def builtin(self, read, line):
-        """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the
-        user's own there."""
-        if read.key in BUILTINS:
-            read.builtin = getattr(builtins, read.key)
-            return read
-        return self.read("item", vars(builtins), read.key, read.name, line)
-
-    def follow(self, read, chain):
-        """Rely on all that code without hooks can reach from a name."""
-        value = read.value
-        self.firm(read)
-        self.as_found(value, read.name)
-        if read.how == "free":
-            if value.size > RELIED_ON:
-                text = (
-                    f"{read.name}, an array of shape {value.shape}, is read by a generator or a function without "
-                    "source, which is not captured"
-                )
-                raise UnsupportedError(
-                    message(text, locate(), "Pass it as an argument, or read it in a function that is captured.")
-                )
-            read.how, read.other = "contents", value.copy()
-        elif isinstance(value, np.ndarray) and read.how in ("input", "same"):
-            # the program takes it in, and this has read it while tracing
-            self.rely(value)
-        if type(value) in SEEN_THROUGH and len(value) <= FEW:
-            self.read("contents", None, None, f"the contents of {read.name}", parent=read)
-            if type(value) in (list, dict, tuple):
-                for k in value if isinstance(value, dict) else range(len(value)):
-                    self.follow(self.read("item", None, k, f"{read.name}[{shown(k)}]", parent=read), {})
-        if isinstance(value, types.ModuleType) and library(value) or isinstance(value, (*SCALARS, np.ndarray)):
-            return
-        for key, more in chain.items():
-            if getattr(value, key, MISSING) is getattr(value, key, None):
-                self.follow(self.read("attribute", value, key, f"{read.name}.{key}"), more)
-
     def attribute(self, owner, key, whole=True):
         """`owner.key`, noted if it is outside."""
         kind = type(owner)

@@ -16,7 +16,7 @@ from ..common.origin import HEAP
 from ..common.scan import names
 from ..values.array import Traced, TracedArray, TracedScalar
 from .guard import MISSING
-from .object_contents import CODE, UnknownContents, is_advanced, is_fixed, parts
+from .object_contents import CODE, UnknownContents, contents_of, is_advanced, is_fixed
 
 MOST = 1000  # objects that are compared at every call
 LARGEST = 1 << 14  # elements of an array, bytes of a buffer
@@ -98,7 +98,7 @@ class Reliance:
         if is_advanced(x):
             return None, self._frame(x, outside)
         try:
-            held = parts(x)
+            held = contents_of(x)
         except UnknownContents as error:
             if not outside:
                 return None, []

@@ -40,7 +40,12 @@ class Asked(Read):
 
     def __init__(self, function, args, kwargs, number, name, source, fresh):
         owner = getattr(function, "__self__", function)
-        self.function, self.args, self.kwargs, self.fresh = function, kept(args), kept(kwargs), fresh
+        self.function, self.args, self.kwargs, self.fresh = (
+            function,
+            copied_arguments(args),
+            copied_arguments(kwargs),
+            fresh,
+        )
         self.again, self.seen, self.error = self.get, None, None
         key = (
             getattr(function, "__name__", ""),
@@ -57,9 +62,9 @@ class Asked(Read):
     def get(self):
         """What the call gives now. An input is wanted at once: there an exception is the caller's."""
         if self.how == "input":
-            return self.function(*kept(self.args), **kept(self.kwargs))
+            return self.function(*copied_arguments(self.args), **copied_arguments(self.kwargs))
         try:
-            return self.function(*kept(self.args), **kept(self.kwargs))
+            return self.function(*copied_arguments(self.args), **copied_arguments(self.kwargs))
         except RAISED as error:
             return Failed(error)
 
@@ -78,11 +83,11 @@ class Asked(Read):
         return super().describe() if self.error is None else f"{self.name} raises {type(self.error).__name__}"
 
 
-def kept(x):
+def copied_arguments(x):
     """Arguments as they are now: containers are copied."""
     if type(x) is dict:
-        return {k: kept(v) for k, v in x.items()}
-    return copy.deepcopy(x) if isinstance(x, list | set) else tuple(map(kept, x)) if type(x) is tuple else x
+        return {k: copied_arguments(v) for k, v in x.items()}
+    return copy.deepcopy(x) if isinstance(x, list | set) else tuple(map(copied_arguments, x)) if type(x) is tuple else x
 
 
 class Unlike(Exception):

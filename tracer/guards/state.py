@@ -13,7 +13,7 @@ from ..values.array import Traced
 from ..values.identity import Flags
 from ..values.speculate import remember
 from ..values.storage import current_trace
-from .guard import held, put, remove
+from .guard import put, raw_attribute, remove
 
 
 class _Unbound:
@@ -48,7 +48,7 @@ class Slot:
             except ValueError:
                 return UNBOUND
         if self.kind == "attribute":
-            return held(self.owner, self.key, UNBOUND)
+            return raw_attribute(self.owner, self.key, UNBOUND)
         try:
             return self.owner[self.key]
         except (KeyError, IndexError):

@@ -45,11 +45,11 @@ class Alike:
             not (self.alone or other.alone)
             and type(self.object) is type(other.object)
             and bool(self.object == other.object)
-            and same(self, other)
+            and same_state(self, other)
         )
 
 
-def same(a, b):
+def same_state(a, b):
     """Whether two equal objects hold the same."""
     try:
         return state(a.object) == state(b.object)

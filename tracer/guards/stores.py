@@ -11,7 +11,7 @@ from .guard import LIMIT, MISSING, Read
 from .state import UNBOUND, inside
 
 
-def items(container):
+def flat_contents(container):
     """What a container holds, in order, keys included."""
     return [x for pair in container.items() for x in pair] if isinstance(container, dict) else list(container)
 def differ(had, now):
@@ -34,7 +34,7 @@ class Stores:
             stored = any(np.may_share_memory(x, a) and h.storage.value is not first(h.storage) for a, h in self.taken())
         else:
             _, made, had, _ = self.mirrors.get(id(x), (None, None, None, None))
-            stored = had is not None and differ(had, items(made)) or any(c is x for c, _, _ in self.calls)
+            stored = had is not None and differ(had, flat_contents(made)) or any(c is x for c, _, _ in self.calls)
         if stored:
             text = f"{name} is read by code that is not captured, after the function has stored into it"
             raise UnsupportedError(
@@ -118,7 +118,7 @@ class Stores:
             out.append((self.place(slot), after))
         self.written = {place.place for place, _ in out}
         for _, made, had, read in self.mirrors.values():
-            if had is not None and differ(had, items(made)):
+            if had is not None and differ(had, flat_contents(made)):
                 out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
                 self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
         out += [(call, args) for _, call, args in self.calls]

@@ -12,6 +12,7 @@ from . import (
     dtypes,
     einsum,
     fft,
+    convolution,
     joining,
     linalg,
     memory,
@@ -32,6 +33,7 @@ from . import (
     masked,
     quantiles,
     reductions,
+    repeating,
     sorting,
     ufunc_methods,
     ufuncs,
@@ -46,10 +48,9 @@ from .extents import (
 )
 
 __all__ = [
-    "HANDLERS", "METHODS", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms", "padding",
-    "polynomials",
-    "numbers", "operators", "powers", "products", "refused", "selecting", "shaping",
+    "HANDLERS", "METHODS", "convolution", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms",
+    "padding", "polynomials", "numbers", "operators", "powers", "products", "refused", "selecting", "shaping",
     "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_making", "extents_products",
     "extents_reductions", "sets",
-    "logic", "masked", "quantiles", "reductions", "sorting", "ufunc_methods", "ufuncs",
+    "logic", "masked", "quantiles", "reductions", "repeating", "sorting", "ufunc_methods", "ufuncs",
 ]  # fmt: skip

@@ -67,7 +67,7 @@ def axis_of(axis, ndim):
     return np.lib.array_utils.normalize_axis_index(axis, ndim)
 
 
-def without(shape, axes, keepdims=False):
+def reduced_shape(shape, axes, keepdims=False):
     """`shape` after a reduction over `axes`."""
     return tuple(1 if a in axes else n for a, n in enumerate(shape) if keepdims or a not in axes)
 
@@ -87,7 +87,7 @@ def last(x, axes):
     return reshape_to(x, (*shape, int(np.prod(x.type.shape[len(others) :], dtype=int))))
 
 
-def taken(out, dtype, name):
+def castable_out(out, dtype, name):
     """`out` of a function that fills a buffer of its own dtype: NumPy asks that `out` may be cast to that, and then
     casts back."""
     if isinstance(out, TracedArray) and not np.can_cast(out.dtype, dtype, "safe"):

@@ -11,11 +11,11 @@ from ..common.errors import message
 from ..common.frames import locate
 from ..values.array import fresh
 from ..values.indexing import fitted, whole_parts
-from ..values.promote import checked, flat, operand_as, read
+from ..values.promote import checked, nested_items, operand_as, read
 from ..values.storage import current_trace
 from .handles import dtype_of, handle, is_traced, joined, laid_out, value_of
 from .registry import implements
-from .shaping import apart, broadcast_arrays, diagonal, moveaxis, ndim, ravel
+from .shaping import broadcast_arrays, diagonal, moveaxis, ndim, note_copy, ravel
 from .ufunc_calls import weak_kind
 
 cumprod, ge, pad, rounded, select, sub, add = (OPS[n] for n in (
@@ -87,7 +87,7 @@ def checked_numbers(numbers, dtype):
     """A list of numbers, as NumPy takes them into this dtype."""
     if dtype.kind in "iu":
         return whole_parts(numbers, dtype)
-    if dtype.kind == "f" and any(weak_kind(v) is complex for v in flat(numbers)):
+    if dtype.kind == "f" and any(weak_kind(v) is complex for v in nested_items(numbers)):
         raise TypeError(message("float() argument must be a string or a real number, not 'complex'", locate()))
     return numbers
 
@@ -118,7 +118,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
         current_trace().rely_on_layout(x.storage, None if copy is False else x.storage, row=True)
         if not own:
             x, given = np.copy(x, order), x
-            apart(given, x)
+            note_copy(given, x)
     return x.reshape((1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
 
 
@@ -149,7 +149,7 @@ def grid_dtype(*keys):
 
 @implements(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    num = count(num)
+    num = sample_count(num)
     div = num - 1 if endpoint else num
     made = grid_dtype(read(start)[1], read(stop)[1])
     start, stop = (fresh(value_of(x, made)) for x in (start, stop))
@@ -171,7 +171,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     return (y, step) if retstep else y
 
 
-def count(num):
+def sample_count(num):
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -196,7 +196,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     current_trace().check(value_of(nonzero), ValueError, message("Geometric sequence cannot include zero", locate()))
     sign = np.sign(start)
     out = handle(logspace(np.log10(start / sign), np.log10(stop / sign), num, endpoint, 10.0, made))
-    if count(num):
+    if sample_count(num):
         out[0] = start / sign
         if num > 1 and endpoint:
             out[-1] = stop / sign
@@ -234,7 +234,7 @@ def ix_(*args):
 # -- triangles and diagonals -----------------------------------------------------------------------
 
 
-def below(shape, k):
+def lower_triangle(shape, k):
     """Whether column - row <= k, over matrices in the last two axes."""
     row, column = counted(shape, len(shape) - 2), counted(shape, len(shape) - 1)
     return ge(add(row, filled(operator.index(k), shape, INDEX)), column)
@@ -251,13 +251,13 @@ def square(m):
 @implements(np.tril)
 def tril(m, k=0):
     x = square(m)
-    return fresh(select(below(x.type.shape, k), x, filled(0, x.type.shape, x.type.dtype)))
+    return fresh(select(lower_triangle(x.type.shape, k), x, filled(0, x.type.shape, x.type.dtype)))
 
 
 @implements(np.triu)
 def triu(m, k=0):
     x = square(m)
-    return fresh(select(below(x.type.shape, operator.index(k) - 1), filled(0, x.type.shape, x.type.dtype), x))
+    return fresh(select(lower_triangle(x.type.shape, operator.index(k) - 1), filled(0, x.type.shape, x.type.dtype), x))
 
 
 @implements(np.diag)

@@ -8,8 +8,8 @@ from ...ir.ops.indexing import index_arrays
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to, constant_of, spread_to
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
-from ..values.layout import depends
-from ..values.promote import checked, flat, operand_as, read
+from ..values.layout import layout_storages
+from ..values.promote import checked, nested_items, operand_as, read
 from ..values.storage import Storage, current_trace
 from ..values.weak import PythonInt
 
@@ -41,7 +41,7 @@ def dtype_of(x):
 
 def is_traced(x):
     """Whether x is traced, or a list or tuple with something traced in it."""
-    return isinstance(x, Traced) or isinstance(x, list | tuple) and any(isinstance(i, Traced) for i in flat(x))
+    return isinstance(x, Traced) or isinstance(x, list | tuple) and any(isinstance(i, Traced) for i in nested_items(x))
 
 
 def as_given(x, result):
@@ -53,7 +53,7 @@ def laid_out(value, shadow, like=None):
     """A new array holding `value`, in memory as `shadow` is, which is as `like` lies."""
     out = TracedArray(Storage(value, current_trace()), (), None, shadow)
     if like is not None:
-        out.storage.lies = depends(like)
+        out.storage.lies = layout_storages(like)
     return out
 
 

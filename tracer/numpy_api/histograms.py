@@ -222,7 +222,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     below, above = fp[0] if left is None else left, fp[n - 1] if right is None else right
     place = places_in(xp.value, x.value, "right") - 1
     lower = e.clamp(Lit(0, place.type), place, Lit(max(n - 2, 0), place.type))
-    x0, y0, x1, y1 = (fresh(at(v, i)) for i in (lower, e.minimum(lower + 1, Lit(n - 1, lower.type))) for v in (xp, fp))
+    x0, y0, x1, y1 = (
+        fresh(gather_at(v, i)) for i in (lower, e.minimum(lower + 1, Lit(n - 1, lower.type))) for v in (xp, fp)
+    )
     run = np.where(x1 == x0, 1.0, x1 - x0)
     if dtype.kind == "c":  # an infinity in one part says nothing of the other
         parts = (
@@ -245,5 +247,5 @@ def interpolated(x, x0, x1, slope, y0, y1):
     return np.where((np.isnan(line) & (y0 == y1)) | (x == x0), y0, np.where(x == x1, y1, line))
 
 
-def at(v, places):
+def gather_at(v, places):
     return index_arrays(v.value, [(0, places)], mode="promise")

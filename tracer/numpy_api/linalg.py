@@ -116,10 +116,10 @@ def inv(a):
     x = matrices(a)
     if not x.type.size:
         return fresh(x)
-    return solve(fresh(x), fresh(identity(x)))
+    return solve(fresh(x), fresh(identity_like(x)))
 
 
-def identity(x):
+def identity_like(x):
     """The identity matrices of x's type."""
     shape = x.type.shape
     row, column = (OPS["iota"](shape=shape, axis=len(shape) - k, dtype=np.dtype("i4")) for k in (2, 1))
@@ -263,7 +263,7 @@ def qr(a, mode="reduced"):
     *lead, m, n = x.type.shape
     k = m if mode == "complete" else min(m, n)
     if not x.type.size:
-        q = fresh(spread_to(identity(filled(0, (m, k), x.type.dtype)), (*lead, m, k)))
+        q = fresh(spread_to(identity_like(filled(0, (m, k), x.type.dtype)), (*lead, m, k)))
         r = np.zeros_like(q, shape=(*lead, k, n))
         return r if mode == "r" else QRResult(q, r)
     q, r = (fresh(v) for v in dense.qr(x, full=mode == "complete"))
@@ -279,7 +279,9 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     k = min(m, n)
     if not x.type.size:
         rows, columns = (m, n) if full_matrices else (k, k)
-        u, vt = (fresh(spread_to(identity(filled(0, s, x.type.dtype)), (*lead, *s))) for s in ((m, rows), (columns, n)))
+        u, vt = (
+            fresh(spread_to(identity_like(filled(0, s, x.type.dtype)), (*lead, *s))) for s in ((m, rows), (columns, n))
+        )
         s = fresh(filled(0, (*lead, k), real_dtype(x)))
         return SVDResult(u, s, vt) if compute_uv else s
     found = spectral.svd(x, full_matrices=bool(full_matrices and compute_uv), compute_uv=bool(compute_uv))

@@ -78,7 +78,7 @@ def array_equiv(a1, a2):
     return python_bool(everywhere(value_of(np.equal(a, b))))
 
 
-def infinite(positive):
+def signed_infinity_test(positive):
     def run(x, out=None):
         x = traced(x)
         try:
@@ -94,8 +94,8 @@ def infinite(positive):
     return run
 
 
-isposinf = implements(np.isposinf)(infinite(True))
-isneginf = implements(np.isneginf)(infinite(False))
+isposinf = implements(np.isposinf)(signed_infinity_test(True))
+isneginf = implements(np.isneginf)(signed_infinity_test(False))
 
 
 @implements(np.iscomplexobj)
@@ -271,7 +271,7 @@ def check_elementwise(value, start):
         if v is start or isinstance(v, Lit) or v.eqn is None or v in seen:
             continue
         seen.add(v)
-        if depends(v, start) and "elementwise" not in v.eqn.op.traits:
+        if derives_from(v, start) and "elementwise" not in v.eqn.op.traits:
             raise UnsupportedError(
                 message(
                     f"np.piecewise with a function that is not elementwise ({v.eqn.op.name}): which elements it is "
@@ -283,7 +283,7 @@ def check_elementwise(value, start):
         todo += v.eqn.operands
 
 
-def depends(value, start):
+def derives_from(value, start):
     """Whether `value` was computed from `start`."""
     todo, seen = [value], set()
     while todo:
@@ -359,7 +359,10 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
         min = None if type(min) is int and min <= info.min else min
         max = None if type(max) is int and max >= info.max else max
         dtype = a.dtype if min is None or max is None else result_dtype([read(x)[1] for x in (min, a, max)])
-        min, max = limited(min, "maximum", info.min, a.dtype, dtype), limited(max, "minimum", info.max, a.dtype, dtype)
+        min, max = (
+            clip_bound(min, "maximum", info.min, a.dtype, dtype),
+            clip_bound(max, "minimum", info.max, a.dtype, dtype),
+        )
     if min is None and max is None:
         return apply_ufunc(np.positive, (a,), out=out, **kwargs)
     if min is None:
@@ -376,7 +379,7 @@ def clip_method(a, min=None, max=None, out=None, **kwargs):
     return apply_ufunc(np.minimum, (np.maximum(a, min), max), out=out, **kwargs)
 
 
-def limited(n, name, edge, dtype, wider):
+def clip_bound(n, name, edge, dtype, wider):
     """A bound of np.clip; a Python int beyond `edge`, which bounds no integer of the array's dtype, is that. Where the
     other bound makes the results `wider`, such an int bounds nothing."""
     if weak_kind(n) is not int or not isinstance(n, Traced) or edge > np.iinfo(np.int64).max:

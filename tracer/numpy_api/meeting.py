@@ -10,7 +10,7 @@ from ..common.emit import cast_to
 from ..values import exceptional, overflow
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, bring, wrap
 from ..values.beyond import far
-from ..values.mixed import Mixed, dtype_of, has_mixed, mixed_in, number_of, replaced
+from ..values.mixed import Mixed, dtype_of, has_mixed, kind_tag, mixed_in, replaced
 from ..values.promote import COMPARISONS, PYTHON_NUMBERS, broadcast_shapes, loop, operand_as, read, rule_of, shape_of
 from .ufunc_calls import weak_kind, weak_result
 
@@ -80,7 +80,7 @@ def simple(ufunc, specs, python):
     return not (python and strong and complex in [type for _, type in specs])
 
 
-def same(ufunc, inputs, python):
+def common_operands(ufunc, inputs, python):
     """(the tags' kinds, the inputs as operands of one dtype each whatever their kinds, the plans); None where the kinds
     want different ones."""
     made = plans(ufunc, inputs, python)
@@ -116,7 +116,7 @@ def checked_where(where, checks):
 
 def meet(ufunc, inputs, python):
     """A ufunc, or with `python` the operator, on inputs of which some are Mixed."""
-    made = same(ufunc, inputs, python)
+    made = common_operands(ufunc, inputs, python)
     results = made and {p.result for p in made[2].values()}
     if made is None or len({dtype_of(r) for r in results}) > 1:
         return Traced.apart(Traced.operators if python else ufunc, (ufunc, *inputs) if python else inputs)
@@ -133,7 +133,7 @@ def meet(ufunc, inputs, python):
     value = rule_of(ufunc)(*values)
     checked_where(where, lambda: exceptional.after(ufunc, [bring(v) for v in values], bring(value)))
     if results == {("weak", int)}:
-        overflow.checked(ufunc, values, value)
+        overflow.check_overflow(ufunc, values, value)
     value = cast_to(value, dtype_of(next(iter(results))))
     if len(results) == 1:
         (kind, what), = results
@@ -146,7 +146,7 @@ def of(tags, combinations):
     """Whether the tags are one of these combinations of kinds, as an operand."""
     found = None
     for kinds in combinations:
-        tests = [OPS["eq"](bring(tag), number_of(kind)) for tag, kind in zip(tags, kinds)]
+        tests = [OPS["eq"](bring(tag), kind_tag(kind)) for tag, kind in zip(tags, kinds)]
         test = tests[0]
         for t in tests[1:]:
             test = OPS["and"](test, t)
@@ -159,17 +159,17 @@ def retagged(tags, found):
     if len(tags) == 1 and all(kinds[0] == p.result for kinds, p in found.items()):
         return bring(next(iter(tags)))
     *some, (_, last) = found.items()
-    tag = number_of(last.result)
+    tag = kind_tag(last.result)
     for kinds, p in reversed(some):
-        if p.result != last.result or tag.__class__ is not number_of(last.result).__class__:
-            tag = OPS["select"](of(tags, [kinds]), number_of(p.result), tag)
+        if p.result != last.result or tag.__class__ is not kind_tag(last.result).__class__:
+            tag = OPS["select"](of(tags, [kinds]), kind_tag(p.result), tag)
     return tag
 
 
 def firm(ufunc, inputs):
     """The inputs with each Mixed number as the NumPy scalar that it comes to in this ufunc; None where that is not
     one."""
-    made = same(ufunc, inputs, False)
+    made = common_operands(ufunc, inputs, False)
     if made is None or len({p.result for p in made[2].values()}) > 1:
         return None
     _, values, found = made

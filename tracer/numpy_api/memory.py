@@ -45,22 +45,22 @@ def view(x, dtype=None, type=None):
 
 @implements(np.real)
 def real(val):
-    return part(val if isinstance(val, Traced) else handle(val), "real")
+    return complex_part(val if isinstance(val, Traced) else handle(val), "real")
 
 
 @implements(np.imag)
 def imag(val):
-    return part(val if isinstance(val, Traced) else handle(val), "imag")
+    return complex_part(val if isinstance(val, Traced) else handle(val), "imag")
 
 
-def part(x, name):
+def complex_part(x, name):
     """x.real or x.imag: views of a complex array; of a real one itself, and zeros."""
     if type(x) is TracedArray:
         if x.dtype.kind == "c":
             return x.window(ComplexPart(name))
         return x if name == "real" else zeros(x)
     weak = {complex: float, bool: int}.get(x.weak, x.weak)
-    value = part(fresh(x.value), name).value
+    value = complex_part(fresh(x.value), name).value
     return TracedScalar(cast_to(value, np.dtype(np.int64)) if x.weak is bool else value, weak)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from ...ir.ops.elementwise import gt, select
 from ..values.array import TracedScalar, fresh, wrap
 from .handles import handle
-from .linalg import LinAlgError, dense, identity, matrices, svd
+from .linalg import LinAlgError, dense, identity_like, matrices, svd
 from .registry import implements
 from .shaping import moveaxis
 
@@ -112,7 +112,7 @@ def cond(x, p=None):
         ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
         m = fresh(matrices(x))
-        ratio = norm(m, p, (-2, -1)) * norm(fresh(dense.solve(m.value, identity(m.value))), p, (-2, -1))
+        ratio = norm(m, p, (-2, -1)) * norm(fresh(dense.solve(m.value, identity_like(m.value))), p, (-2, -1))
         ratio = np.where(regular(m), ratio, np.nan)
     known = ~np.any(np.isnan(x), axis=(-2, -1))
     out = np.where(np.logical_and(np.isnan(ratio), known), np.inf, ratio)

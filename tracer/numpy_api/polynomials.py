@@ -15,9 +15,10 @@ from ..common.frames import locate
 from ..values.array import fresh, wrap
 from ..values.speculate import decide
 from ..values.storage import current_trace
+from .convolution import convolve
 from .handles import handle, is_traced
 from .linalg import inv, lstsq, matrices, real_eigvals
-from .products import convolve, dot
+from .products import dot
 from .registry import implements
 
 
@@ -32,7 +33,7 @@ def polyval(p, x):
     return y
 
 
-def both(a1, a2):
+def padded_pair(a1, a2):
     """Coefficients of two polynomials, the shorter with zeros in front."""
     x, y = np.atleast_1d(handle(a1)), np.atleast_1d(handle(a2))
     n = max(len(x), len(y))
@@ -41,13 +42,13 @@ def both(a1, a2):
 
 @implements(np.polyadd)
 def polyadd(a1, a2):
-    x, y = both(a1, a2)
+    x, y = padded_pair(a1, a2)
     return x + y
 
 
 @implements(np.polysub)
 def polysub(a1, a2):
-    x, y = both(a1, a2)
+    x, y = padded_pair(a1, a2)
     return x - y
 
 

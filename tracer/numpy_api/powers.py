@@ -7,7 +7,7 @@ import numpy as np
 from ..common.emit import filled
 from ..values.array import fresh
 from .handles import handle
-from .linalg import LinAlgError, identity, inv, matrices
+from .linalg import LinAlgError, identity_like, inv, matrices
 from .products import dot, matmul
 from .registry import implements
 
@@ -22,7 +22,7 @@ def matrix_power(a, n):
     except TypeError:
         raise TypeError("exponent must be an integer") from None
     if n == 0:
-        return fresh(identity(x.value))
+        return fresh(identity_like(x.value))
     if n < 0:
         x, n = inv(x), -n
     if n <= 3:

@@ -13,7 +13,7 @@ from ..common.frames import locate
 from ..values.array import TracedScalar, fresh, wrap
 from ..values.speculate import decide
 from ..values.storage import current_trace
-from .arguments import axes_of, give, given, last, sample_of, traced, verdict, without
+from .arguments import axes_of, give, given, last, reduced_shape, sample_of, traced, verdict
 from .handles import cut, is_traced, picked, value_of
 from .reductions import mean, nanmean, weights_of
 from .registry import implements
@@ -143,7 +143,7 @@ def quantiles(function, percent, ignore_nan=False):
             end = spread_to(cast_to(end, value.type.dtype), value.type.shape)
             value = e.select(is_nan(end), end, value)
         value = transpose(value, perm=(value.type.ndim - 1, *range(value.type.ndim - 1)))
-        value = reshape_to(cast_to(value, like.dtype), (*shape, *without(a.shape, axes, keepdims)))
+        value = reshape_to(cast_to(value, like.dtype), (*shape, *reduced_shape(a.shape, axes, keepdims)))
         array = weights is not None or bool(keepdims)
         # NumPy's is a scalar if NaN, else an array
         if array and not keepdims and out is None and not value.type.shape and x.type.inexact:
@@ -214,7 +214,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     axes = axes_of(axis, a.ndim)
     x = last(a.value, axes)
     end, n = x.type.ndim - 1, x.type.shape[-1]
-    shape = without(a.shape, axes, keepdims)
+    shape = reduced_shape(a.shape, axes, keepdims)
     if not n:
         return give(
             Lit(complex(np.nan, np.nan) if like.dtype.kind == "c" else np.nan, like_of(like, shape)), out, "median"
@@ -249,5 +249,8 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     n = fresh(reshape_to(n, (*n.type.shape, 1)))
     pair = np.concatenate([fresh(nth(x, np.maximum(n - 1, 0) // 2)), fresh(nth(x, n // 2))], axis=end)
     return give(
-        reshape_to(value_of(mean(pair, -1)), without(a.shape, axes, keepdims)), out, "nanmedian", array=bool(keepdims)
+        reshape_to(value_of(mean(pair, -1)), reduced_shape(a.shape, axes, keepdims)),
+        out,
+        "nanmedian",
+        array=bool(keepdims),
     )

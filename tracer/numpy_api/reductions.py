@@ -14,10 +14,10 @@ from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
 from ..values.promote import mask_of
 from ..values.storage import current_trace
-from .arguments import NOTHING, axes_of, flat, give, given, sample_of, taken, traced, verdict, without
+from .arguments import NOTHING, axes_of, castable_out, flat, give, given, reduced_shape, sample_of, traced, verdict
 from .registry import implements
 from .ufunc_calls import apply_ufunc
-from .ufunc_methods import accumulate, fold, only_axis, reduce
+from .ufunc_methods import accumulate, only_axis, reduce, reduce_axes
 from .ufunc_rules import everywhere, is_nan, truth
 
 COUNT = np.dtype(np.int64)
@@ -78,7 +78,7 @@ def count_of(a, axis, keepdims, where):
     if where is True:
         return int(np.prod([a.shape[d] for d in axes], dtype=int))
     mask = mask_of(where, a.shape)
-    return reshape_to(fold(np.add, cast_to(mask, COUNT), axes), without(a.shape, axes, keepdims))
+    return reshape_to(reduce_axes(np.add, cast_to(mask, COUNT), axes), reduced_shape(a.shape, axes, keepdims))
 
 
 def divided(x, count):
@@ -211,12 +211,12 @@ def position(op, function):
     def run(a, axis=None, out=None, *, keepdims=False):
         a, keepdims = traced(a), given(keepdims, False)
         verdict(function, sample_of(a), axis)
-        taken(out, COUNT, function.__name__)
+        castable_out(out, COUNT, function.__name__)
         whole = axis is None or not a.ndim  # NumPy, just asked, lets a scalar have axis 0 here
         axes = axes_of(None if whole else axis, a.ndim)
         x, at = (flat(a.value), 0) if whole else (a.value, axes[0])
         value = op(x if x.type.kind != "c" else rank(x, at, function), axis=at)
-        return give(reshape_to(value, without(a.shape, axes, keepdims)), out, function.__name__)
+        return give(reshape_to(value, reduced_shape(a.shape, axes, keepdims)), out, function.__name__)
 
     return run
 
@@ -224,7 +224,7 @@ def position(op, function):
 def rank(x, axis, function):
     """Complex numbers as 2 where NaN, 1 where they equal the extreme, 0 elsewhere; negated for argmin."""
     ufunc, sign = (np.maximum, 1) if function is np.argmax else (np.minimum, -1)
-    best = reshape_to(fold(ufunc, x, (axis,)), without(x.type.shape, (axis,), True))
+    best = reshape_to(reduce_axes(ufunc, x, (axis,)), reduced_shape(x.type.shape, (axis,), True))
     missing, hit = is_nan(x), e.eq(x, spread_to(best, x.type.shape))
     level = lambda c, n: e.select(
         c, Lit(sign * n, missing.type.like(dtype=np.int8)), Lit(0, missing.type.like(dtype=np.int8))

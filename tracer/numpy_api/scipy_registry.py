@@ -108,17 +108,17 @@ def find_method(method):
 
 
 def frozen(handler, real, args, kwargs, *given, **others):
-    if not traced((*given, *others.values(), *args, *kwargs.values())):
+    if not any_traced((*given, *others.values(), *args, *kwargs.values())):
         return real(*given, **others)
     return handler(*given[:1], *args, *given[1:], **kwargs, **others)
 
 
 def captured(handler, real, *args, **kwargs):
-    meant = traced((*args, *kwargs.values())) or (handler in ALWAYS and current_trace() is not None)
+    meant = any_traced((*args, *kwargs.values())) or (handler in ALWAYS and current_trace() is not None)
     return handler(*args, **kwargs) if meant else real(*args, **kwargs)
 
 
-def traced(items):
+def any_traced(items):
     return any(isinstance(x, Traced) or is_traced(x) for x in items)
 
 

@@ -15,7 +15,7 @@ from ..values.array import TracedArray, TracedScalar, fresh, wrap
 from ..values.gathering import index_value
 from ..values.indexing import stored
 from ..values.promote import PYTHON_NUMBERS, broadcast_shapes
-from ..values.slicing import wrapped
+from ..values.slicing import normalized_index
 from ..values.storage import current_trace
 from .arguments import axis_of, give, verdict
 from .handles import handle, is_traced, picked, value_of
@@ -67,7 +67,7 @@ def positions(index, n, mode, axis=0):
     if not n and index.type.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode == "raise":
-        return wrapped(index, n, axis)
+        return normalized_index(index, n, axis)
     if mode == "wrap":
         size = filled(n, shape, INDEX)
         return rem(add(rem(index, size), size), size)

@@ -40,11 +40,11 @@ def reshape(a, /, shape, order="C", *, copy=None):
         value = step.get(value)
     out = laid_out(value, np.empty(target, x.dtype, "C" if len(steps) == 1 else "F"))
     if copy is None:
-        apart(x, out)
+        note_copy(x, out)
     return out
 
 
-def apart(x, out):
+def note_copy(x, out):
     """Note that `out` is a copy of x, which another order of x's memory would have made a view: writes to either
     tell."""
     current_trace().rely_on_layout(x.storage, out.storage, row=True)
@@ -74,16 +74,16 @@ def reshape_method(x, *shape, order="C", copy=None):
 @implements(np.ravel, method="ravel")
 def ravel(a, order="C"):
     """A view where the memory is one run of elements in this order: where their steps are even is not enough."""
-    x, order = ordered(handle(a), order)
+    x, order = resolve_order(handle(a), order)
     if x.shadow.flags["F" if order == "F" else "C"]:
         current_trace().rely_on_layout(x.storage, x.storage, row=True)
         return reshape(x, -1, order)
     out = reshape(x, -1, order, copy=True)
-    apart(x, out)
+    note_copy(x, out)
     return out
 
 
-def ordered(x, order):
+def resolve_order(x, order):
     """x and "C" or "F" for an order that the memory decides."""
     np.ravel(0, order)  # NumPy's own words where it is none
     if order in ("K", "k", "A", "a"):
@@ -95,7 +95,7 @@ def ordered(x, order):
 
 @implements(method="flatten")
 def flatten(x, order="C"):
-    x, order = ordered(handle(x), order)
+    x, order = resolve_order(handle(x), order)
     return reshape(x, -1, order, copy=True)
 
 

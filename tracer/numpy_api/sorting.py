@@ -159,7 +159,7 @@ def sort_complex(a):
 # -- searching -------------------------------------------------------------------------------------
 
 
-def before(x, y):
+def sorts_before(x, y):
     """x < y in the order of sorting, where NaN is last."""
     less = UFUNCS[np.less](x, y)
     return e.or_(less, e.and_(is_nan(y), e.not_(is_nan(x)))) if x.type.inexact else less
@@ -169,7 +169,7 @@ def places_in(a, v, side="left"):
     """How many elements of the sorted a, a value with one axis, come before each of v; for side "right" those equal to
     it too."""
     n, shape = a.type.shape[0], v.type.shape
-    ahead = before if side == "left" else lambda x, y: e.not_(before(y, x))
+    ahead = sorts_before if side == "left" else lambda x, y: e.not_(sorts_before(y, x))
     if n <= COMPARED:
         rows = spread_to(reshape_to(v, (*shape, 1)), (*shape, n))
         return r.reduce_sum(cast_to(ahead(spread_to(a, rows.type.shape), rows), PLACE), axes=(len(shape),))

@@ -14,7 +14,7 @@ from ..common.frames import locate
 from ..extents.bounded import BoundedArray, mentioned
 from ..values import exceptional, overflow
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, wrap
-from ..values.beyond import against, far, ordered
+from ..values.beyond import against, compare_float_big, far
 from ..values.layout import laid_as
 from ..values.mixed import Mixed, has_mixed
 from ..values.ordering import compared
@@ -227,7 +227,7 @@ def _beyond(ufunc, kinds, inputs, python):
     if kind is complex or kind is float and python is not bool:
         return None
     value = operand_as(read(x)[0], WEAK_DTYPES[float if kind is float else int])
-    found = ordered(ufunc, value, big, swapped) if kind is float else against(ufunc, value, big, swapped)
+    found = compare_float_big(ufunc, value, big, swapped) if kind is float else against(ufunc, value, big, swapped)
     return found if isinstance(found, bool) else TracedScalar(found, python)
 
 
@@ -293,5 +293,5 @@ def _computed(ufunc, values, python):
         current_trace().root.of_python.add(result)
     exceptional.after(ufunc, values, result)
     if python is int:
-        overflow.checked(ufunc, values, result)
+        overflow.check_overflow(ufunc, values, result)
     return TracedScalar(cast_to(result, WEAK_DTYPES[python]), python)

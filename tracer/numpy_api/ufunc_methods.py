@@ -19,7 +19,7 @@ from ..values.indexing import as_tuple, fitted, is_basic, stored
 from ..values.promote import UFUNCS, mask_of, operand_as, read, unknown
 from ..values.promote import loop as loop_of
 from ..values.slicing import basic
-from .arguments import NOTHING, axes_of, flat, give, given, last, sample_of, traced, verdict, without
+from .arguments import NOTHING, axes_of, flat, give, given, last, reduced_shape, sample_of, traced, verdict
 from .handles import cut, is_traced
 from .registry import HANDLERS
 from .ufunc_calls import apply_ufunc
@@ -39,7 +39,7 @@ def log_sum_exp(x, *, axes):
     kept = tuple(a for a in range(x.type.ndim) if a not in axes)
     peak = r.reduce_max(x, axes=axes)
     peak = e.select(e.is_finite(peak), peak, 0.0)
-    back = spread_to(reshape_to(peak, without(x.type.shape, axes, True)), x.type.shape) if kept or axes else peak
+    back = spread_to(reshape_to(peak, reduced_shape(x.type.shape, axes, True)), x.type.shape) if kept or axes else peak
     return t.log(r.reduce_sum(t.exp(x - back), axes=axes)) + peak
 
 
@@ -83,7 +83,7 @@ made_for(np.logaddexp,    "f",    log_sum_exp,   r.cumlogsumexp)
 # fmt: on
 
 
-def fold(ufunc, x, axes, mask=None, start=None, bare=False):
+def reduce_axes(ufunc, x, axes, mask=None, start=None, bare=False):
     """x, of the loop's dtype, combined over `axes`: only where `mask` holds, beginning with the scalar `start`.
 
     bare: not even with the identity, which makes one number alone its magnitude for some ufuncs.
@@ -91,7 +91,7 @@ def fold(ufunc, x, axes, mask=None, start=None, bare=False):
     op = REDUCED.get((ufunc, x.type.kind))
     if op is None and (ufunc not in ASSOCIATIVE or ufunc in MAGNITUDES and start is not None):
         return in_turn(ufunc, last(x, axes), None if mask is None else last(mask, axes), start)
-    shape, identity = without(x.type.shape, axes), False if ufunc is np.not_equal else ufunc.identity
+    shape, identity = reduced_shape(x.type.shape, axes), False if ufunc is np.not_equal else ufunc.identity
     unit = start if identity is None else Lit(identity, x.type.like(()))
     if mask is not None:
         x = e.select(mask, x, spread_to(unit, x.type.shape))
@@ -133,7 +133,7 @@ def with_item(x, i, new):
     return dynamic_update_slice(x, reshape_to(new, (*lead, 1)), *(Lit(0, COUNTER) for _ in lead), i)
 
 
-def run(body, trips, *operands, carried=1):
+def run_loop(body, trips, *operands, carried=1):
     made = region(body, [COUNTER, *(x.type for x in operands)])
     return loop(*operands, body=made, carried=carried, trips=trips)[0]
 
@@ -162,7 +162,7 @@ def in_turn(ufunc, x, mask=None, start=None):
         new = combine(ufunc, done, last_axis_item(xs, at))
         return e.select(last_axis_item(masks[0], at), new, done) if masks else new
 
-    return run(body, n - skip, x, *([] if mask is None else [mask]), first)
+    return run_loop(body, n - skip, x, *([] if mask is None else [mask]), first)
 
 
 def accumulate_in_turn(ufunc, x):
@@ -176,7 +176,7 @@ def accumulate_in_turn(ufunc, x):
     def body(i, xs, done):
         return with_item(done, i + 1, combine(ufunc, last_axis_item(done, i), last_axis_item(xs, i + 1)))
 
-    return run(body, x.type.shape[-1] - 1, x, x) if x.type.shape[-1] > 1 else x
+    return run_loop(body, x.type.shape[-1] - 1, x, x) if x.type.shape[-1] > 1 else x
 
 
 # -- the methods -----------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
     mask = None if where is True else mask_of(fresh(where), x.type.shape)
     start = None if initial is NOTHING or initial is None else stored(initial, like)
     return give(
-        reshape_to(fold(ufunc, x, axes, mask, start, initial is None), without(a.shape, axes, keepdims)),
+        reshape_to(reduce_axes(ufunc, x, axes, mask, start, initial is None), reduced_shape(a.shape, axes, keepdims)),
         out,
         ufunc.__name__,
     )
@@ -314,7 +314,7 @@ def at_in_turn(ufunc, x, pairs, place, updates, work):
         new = UFUNCS[ufunc](cast_to(last_axis_item(done, k), work), *(last_axis_item(u, i) for u in updates))
         return with_item(done, k, cast_to(new, done.type.dtype))
 
-    return reshape_to(run(body, places.type.size, places, *map(flat, updates), flat(x)), x.type.shape)
+    return reshape_to(run_loop(body, places.type.size, places, *map(flat, updates), flat(x)), x.type.shape)
 
 
 def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):

@@ -53,7 +53,7 @@ def by_kind(**rules):
     return run
 
 
-def same(x):
+def identity_rule(x):
     return x
 
 

@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from ...backends import forked, native
-from ...backends.numpy import TEXTS, by_python, fused, has_statements, plain, views, with_loops
+from ...backends.numpy import TEXTS, by_python, fused, has_statements, is_loop_free, views, with_loops
 from ...backends.xla import dispatch, waiting
 from ...ir.exactness import exactly
 from ...ir.op import OPS
@@ -225,7 +225,7 @@ def may_be_numpy(version):
     eqns = list(equations(func))
     if version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
         return False
-    if not plain(func, has_statements):
+    if not is_loop_free(func, has_statements):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)

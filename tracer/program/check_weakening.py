@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from ...backends.numpy import rows_of, solved, taken
+from ...backends.numpy import checked_rows, rows_of, solved
 from ...ir.core import Builder, Lit, Value
 from ...ir.ops import OPS
 from ...ir.passes import dce
@@ -37,7 +37,7 @@ def decided(func, least=0):
     itself; and if that is all of them, rows by indices that are asked whether they are in range.
     """
     build, known, whole = Builder(func.name), regular(func, least), everywhere(func)
-    rows = refused(func, whole) if not least else {}
+    rows = checked_row_reads(func, whole) if not least else {}
     known |= {test: None for test, _ in rows.values()}
     env = {p: build.param(p.type, p.hint) for p in func.params}
     with build:
@@ -47,7 +47,7 @@ def decided(func, least=0):
                 env[eqn.results[0]] = solved(a, b, **eqn.attrs)
             elif eqn.results and eqn.results[0] in rows:
                 x, i, size = rows[eqn.results[0]][1]
-                env[eqn.results[0]] = taken(eqn, env.get(x, x), env.get(i, i), size)
+                env[eqn.results[0]] = checked_rows(eqn, env.get(x, x), env.get(i, i), size)
             else:
                 build.replay(eqn, env)
                 env.update((r, ALL(env[whole[r]], axes=(0,))) for r in eqn.results if r in whole)
@@ -87,7 +87,7 @@ def everywhere(func):
     found = {}
     for eqn in func.eqns:
         test = eqn.results[0] if eqn.results else None
-        if test is None or test.type is not TRUTH or not (elementwise(eqn) or eqn.op is RESHAPE):
+        if test is None or test.type is not TRUTH or not (is_elementwise(eqn) or eqn.op is RESHAPE):
             continue
         for x in elements(test):
             vector, at = x.eqn.operands
@@ -110,12 +110,12 @@ def elements(test):
             return []
         if made_by(x, AT) and x.eqn.attrs["sizes"] == (1,):
             found.append(x)
-        elif made_by(x, RESHAPE) or elementwise(x.eqn):
+        elif made_by(x, RESHAPE) or is_elementwise(x.eqn):
             pending += x.eqn.operands[::-1]
     return found
 
 
-def elementwise(eqn):
+def is_elementwise(eqn):
     return "elementwise" in eqn.op.traits
 
 
@@ -138,31 +138,37 @@ def same_test(test, each, element, vector):
                 return False
             continue
         a, b = x.eqn, y.eqn
-        if a is None or b is None or a.op is not b.op or a.attrs != b.attrs or not elementwise(a):
+        if a is None or b is None or a.op is not b.op or a.attrs != b.attrs or not is_elementwise(a):
             return False
         pending += zip(a.operands, b.operands, strict=True)
     return True
 
 
-def refused(func, whole):
+def checked_row_reads(func, whole):
     """{rows that are taken by indices: (whether these are in range, (x, indices, length of the axis))}"""
     asked, found = {asks(each): test for test, each in whole.items()}, {}
     for eqn in func.eqns:
         rows = rows_of(eqn)
-        if rows is not None and (flat(rows[1]), rows[2]) in asked:
-            found[eqn.results[0]] = asked[flat(rows[1]), rows[2]], rows
+        if rows is not None and (unreshaped(rows[1]), rows[2]) in asked:
+            found[eqn.results[0]] = asked[unreshaped(rows[1]), rows[2]], rows
     return found
 
 
 def asks(each):
     """(indices, length) if a condition is that they are in [-length, length), else None."""
     low, high = (both := made_by(each, AND)) and [made_by(x, op) for op, x in zip((GE, LT), both)] or (None, None)
-    if not (low and high and flat(low[0]) is flat(high[0]) and isinstance(low[1], Lit) and isinstance(high[1], Lit)):
+    if not (
+        low
+        and high
+        and unreshaped(low[0]) is unreshaped(high[0])
+        and isinstance(low[1], Lit)
+        and isinstance(high[1], Lit)
+    ):
         return None
-    return (flat(low[0]), int(high[1].value)) if low[1].value == -high[1].value else None
+    return (unreshaped(low[0]), int(high[1].value)) if low[1].value == -high[1].value else None
 
 
-def flat(x):
+def unreshaped(x):
     """What a value is a reshape of."""
     while made_by(x, RESHAPE):
         (x,) = x.eqn.operands
@@ -184,14 +190,14 @@ def other_than_0(status):
         else:
             condition, one, other = x.eqn.operands
             one, unknown = found[one], found[other]
-            conditions = map(plain, conjuncts(condition))
+            conditions = map(without_double_not, conjuncts(condition))
             if one is YES:  # where the other is not 0, it says so itself
                 conditions = (c for c in conditions if not says_0(c, other))
-            found[x] = select_truth(both([*conditions]), one, unknown)
+            found[x] = select_truth(conjunction([*conditions]), one, unknown)
     return found[status]
 
 
-def both(conditions):
+def conjunction(conditions):
     """Whether all of them are true, as an operand."""
     if NO in conditions:
         return NO
@@ -220,7 +226,7 @@ def select_truth(condition, one, other):
     return OR(turned(condition), one) if other is YES else SELECT(condition, one, other)
 
 
-def plain(x):
+def without_double_not(x):
     """A truth, without what is said twice of it: not not."""
     return turned(*made_by(x, NOT)) if made_by(x, NOT) else x
 

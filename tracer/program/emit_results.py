@@ -18,14 +18,13 @@ import numpy as np
 from ...backends.xla import dispatch
 from ...ir.core import Func
 from ...ir.passes import dce
-from ..capture.capture import ARRAY, SCALAR
-from ..capture.handover import Located
+from ..capture.handover import ARRAY, SCALAR, Located
 from .emit_structure import rebuild_text
 
 NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
 
 
-def returned(version, entry, names, constant, otherwise, raising=False):
+def return_lines(version, entry, names, constant, otherwise, raising=False):
     """Lines that end in `return`, None where a call does more than make a result.
 
     names: of the leaves, which are the dynamic ones of `entry`; constant(x) names an object; otherwise: a line for a

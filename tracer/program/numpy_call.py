@@ -17,8 +17,7 @@ import copy
 import numpy as np
 
 from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
-from ..capture.capture import ARRAY, SCALAR
-from ..capture.handover import Located, follow, writeable
+from ..capture.handover import ARRAY, SCALAR, Located, follow, writeable
 from .emit_structure import listed, rebuild_text
 
 MISS = object()  # instead of a result: the call is another's, or has failed
@@ -129,7 +128,7 @@ class _CallLines:
             "writeable": writeable,
             "copied": np.array,
             "fits": fits,
-            "alone": alone,
+            "alone": owned_array,
         }
         self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
@@ -315,6 +314,6 @@ def fits(x, dtype):
     return found is dtype or type(x) in (bool, int, float, complex) or isinstance(found, np.dtype) and found == dtype
 
 
-def alone(x, others):
+def owned_array(x, others):
     """An array as it is if it is its own memory's, else a copy."""
     return x if type(x) is np.ndarray and x.base is None and not any(x is y for y in others) else np.array(x)

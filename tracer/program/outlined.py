@@ -17,7 +17,7 @@ from .trace_tree import Trees
 ENOUGH = 1 << 22  # operations a piece, from which calling it costs little beside them
 
 
-def settle(entry, here, version):
+def outline_if_worthwhile(entry, here, version):
     """Run a new version in pieces from now on, if that saves much of what XLA would compile, on the CPU: it may round
     other pieces otherwise."""
     if forked.Process.forked:
@@ -38,11 +38,11 @@ def settle(entry, here, version):
     version.chain = OutlinedProgram(version.func, found, entry.compiled.native)
     known = isinstance(here.call, BackendChoice)
     program, others = (here.call.program, here.call.found) if known else (here.call, ())
-    here.call = BackendChoice(program, [*others, run(version)])
+    here.call = BackendChoice(program, [*others, piecewise_call(version)])
     entry.compiled.front.install(entry)
 
 
-def run(version):
+def piecewise_call(version):
     """A call of the version as pieces, MISS for other types and where jax traces."""
 
     def call(*leaves):

@@ -6,9 +6,8 @@ import numpy as np
 
 from ...backends.numpy import LARGEST
 from ...backends.xla import dispatch, hosted
-from ..capture.capture import ARRAY, SCALAR
-from ..capture.containers import settle
-from ..capture.handover import ambiguous, apart, follow
+from ..capture.containers import apply_container_changes
+from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
 from ..common import pytree
 from ..values.speculate import acts
 from ..values.status import failure
@@ -109,7 +108,7 @@ class Specialisation:
         made = {}
         result = captured.rebuild([self._leaf(o, values, leaves, numpy, made) for o in captured.outs])
         if captured.given is not None:
-            result = settle(result, captured.given, given)
+            result = apply_container_changes(result, captured.given, given)
         if not captured.stores:
             return result
         result, stored = result
@@ -171,7 +170,7 @@ def relied_property(leaves, i, what):
 def overlapping(leaves, captured):
     """Whether an array about to be written shares memory with another array the program read, or elements of it with
     each other."""
-    if not all(apart(leaves[i]) for i in captured.writes):
+    if not all(non_overlapping(leaves[i]) for i in captured.writes):
         return True
     return any(
         i != j and isinstance(x, np.ndarray) and np.may_share_memory(leaves[i], x)

@@ -5,7 +5,7 @@ import numpy as np
 
 from ...backends.xla import dispatch
 from ...ir.types import type_of
-from ..capture.capture import ARRAY, SCALAR
+from ..capture.handover import ARRAY, SCALAR
 from ..capture.shared_containers import outer_reads
 from ..guards import guard
 from ..guards.outside import gathered

@@ -8,7 +8,7 @@ import numpy as np
 from ...ir.ops import OPS
 from ..numpy_api.meeting import MANY, firmed_arguments
 from ..values.array import TracedScalar, bring
-from ..values.mixed import Mixed, has_mixed, mixed_in, number_of, replaced
+from ..values.mixed import Mixed, has_mixed, kind_tag, mixed_in, replaced
 from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import printing
@@ -28,7 +28,7 @@ def apart(f, args, kwargs=()):
     if count > MANY or current_trace() is None:
         first.fail()
     kind = first.kinds[0]
-    test = TracedScalar(OPS["eq"](bring(first.tag), number_of(kind)), bool)
+    test = TracedScalar(OPS["eq"](bring(first.tag), kind_tag(kind)), bool)
 
     def way(change):
         pick = lambda m: change(m) if m.tag is first.tag and kind in m.kinds else m

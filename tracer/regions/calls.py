@@ -26,14 +26,14 @@ from ..numpy_api.registry import call_function, call_ufunc_method
 from ..numpy_api.scipy_registry import find, find_method
 from ..values.array import Traced, TracedArray, TracedScalar, answers, fresh
 from ..values.storage import current_trace
-from . import creation  # noqa: F401, which registers what it makes
+from . import creation, math_functions  # noqa: F401, which register their stand-ins
 from .builtins import REPLACED, lacks, replaces, sample
 from .classes import class_call, instance_call
-from .container_changes import LEAVING, before_change, compared, given_container, updating
+from .container_changes import LEAVING, before_change, call_noting_changes, given_container, updating
 from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
-from .library import called, through, traced_through
+from .library import numpy_object_call, numpy_source_call, traced_through
 from .printing import SPEAKING, formatted, joining
 from .sequences import LIST_METHODS
 from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
@@ -54,7 +54,11 @@ def call(f):
     """What to call in place of f."""
     kind = type(f)
     if kind is types.FunctionType:
-        return user(f) if is_user(f.__code__) else REPLACED.get(f) or dispatched(f) or libraries(f, scipys(through(f)))
+        return (
+            user(f)
+            if is_user(f.__code__)
+            else REPLACED.get(f) or dispatched(f) or libraries(f, scipys(numpy_source_call(f)))
+        )
     plain = not of_user(kind)  # of other kinds, an `__eq__` or `__hash__` of the user's would be asked
     if plain:
         found = drawing(f) if current_trace() is not None else None
@@ -70,7 +74,7 @@ def call(f):
 def _instance(f):
     """An object that can be called: its class says how."""
     kind = type(f)
-    found = (dispatched(f) if kind is BOUND else None) or called(f)
+    found = (dispatched(f) if kind is BOUND else None) or numpy_object_call(f)
     if found is not None:
         return found
     looked_up(kind, "__call__")
@@ -78,7 +82,7 @@ def _instance(f):
     if type(run) is types.FunctionType and is_user(run.__code__):
         return types.MethodType(user(run), f)
     if type(run) is types.FunctionType and traced_through(run.__code__):
-        return types.MethodType(through(run), f)
+        return types.MethodType(numpy_source_call(run), f)
     return libraries(f, f) if type(run) in (types.FunctionType, types.WrapperDescriptorType) else f
 
 
@@ -239,7 +243,7 @@ def _builtin(f):
     if isinstance(owner, np.ufunc):
         return functools.partial(listed, f)
     if isinstance(owner, types.ModuleType) and owner.__name__ not in LEAVING and current_trace() is not None:
-        return functools.partial(compared, foreign(f), name)
+        return functools.partial(call_noting_changes, foreign(f), name)
     return f if isinstance(owner, PLAIN) else foreign(f)
 
 

@@ -12,7 +12,8 @@ from ..guards.guard import of_class
 from ..guards.purity import is_foreign
 from ..guards.state import own
 from ..values.storage import current_trace
-from .foreign import foreign, note_functions
+from .foreign import foreign
+from .foreign_effects import note_functions
 from .special import looked_up
 from .user_functions import user
 

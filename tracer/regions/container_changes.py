@@ -1,7 +1,7 @@
 """Calls of C that change containers: their methods, bound or not, and functions that are given one."""
 
 from ..common.errors import UnsupportedError, message
-from ..common.frames import locate, name_of
+from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.container_methods import changed_by
 from ..guards.state import CONTAINERS, SEEN_THROUGH, differs, items, restore
@@ -13,7 +13,7 @@ GROWING = set("append extend insert add appendleft extendleft".split())
 LEAVING = {"builtins", "math", "cmath", "time"}  # modules of C whose functions change no container that they are given
 
 
-def compared(f, name, /, *args, **kwargs):
+def call_noting_changes(f, name, /, *args, **kwargs):
     """A call of a function of C which may change the containers that it is given, as those of `heapq` and `operator`
     do."""
     held = [(x, items(x)) for x in args if isinstance(x, CONTAINERS)]
@@ -62,6 +62,6 @@ def before_change(owner, name):
 
 def changed(owner, how):
     """A container in which a captured body changes how many items there are, as the user would say it."""
-    name, kind = name_of(owner), type(owner).__name__
+    name, kind = variable_name(owner), type(owner).__name__
     happens = f"grows ({how})" if how in GROWING else f"is changed ({how})"
     return f"{name}, a {kind} made outside it, {happens}" if name else f"a {kind} made outside it {happens}"

@@ -59,7 +59,7 @@ def seen(x):
     return CELL.cell_contents.outer(x)
 
 
-def held(x):
+def instance_attributes(x):
     """The attributes of an instance as the trace reads them; which ones there are is relied on where it was met
     outside."""
     outside, found = current_trace().root.outside, attributes(x)
@@ -116,7 +116,11 @@ def shallow(x):
     found = own_method(kind, "__copy__")
     if found is not None:
         return CELL.cell_contents.call(found)(x)
-    return instance(x, lambda new: None, held) if is_plain(kind) and not library(kind) else other(x, copy.copy)
+    return (
+        instance(x, lambda new: None, instance_attributes)
+        if is_plain(kind) and not library(kind)
+        else other(x, copy.copy)
+    )
 
 
 @in_trace(copy.deepcopy)
@@ -171,7 +175,7 @@ def _deep(x, memo, note):
     if found is not None:
         return CELL.cell_contents.call(found)(x, memo)
     if is_plain(kind) and not library(kind):
-        return instance(x, note, lambda x: {name: deep(value, memo) for name, value in held(x).items()})
+        return instance(x, note, lambda x: {name: deep(value, memo) for name, value in instance_attributes(x).items()})
     if hasattr(x, "_fields") and isinstance(x, tuple):
         return kind(*[deep(v, memo) for v in x])
     return other(x, copy.deepcopy, memo)
@@ -191,4 +195,4 @@ def replaced(x, /, **changes):
     return CELL.cell_contents.call(type(x))(**same, **changes)
 
 
-READING = (replaced, held)  # whose own exceptions are the user's
+READING = (replaced, instance_attributes)  # whose own exceptions are the user's

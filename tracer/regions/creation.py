@@ -130,7 +130,7 @@ for _f in (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortr
     REPLACED[_f] = _conversion(_f)
 
 
-def size(x):
+def static_size(x):
     """A size, which must be known: NumPy would take a traced number for no number at all."""
     x = settled(x)
     found = concrete_number(x) if isinstance(x, TracedScalar) else None
@@ -153,7 +153,7 @@ def _sized(real):
         args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
         if real is np.zeros and (is_traced(args) or is_traced(list(kwargs.values()))):
             return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
-        return lifted(real(*map(size, args), **{k: size(v) for k, v in kwargs.items()}))
+        return lifted(real(*map(static_size, args), **{k: static_size(v) for k, v in kwargs.items()}))
 
     return stand_in
 
@@ -164,7 +164,7 @@ for _f in (np.zeros, np.eye, np.identity, np.tri, np.bartlett, np.blackman, np.h
 
 @replaces(np.kaiser)
 def kaiser(M, beta):
-    M, beta = size(M), settled(beta)
+    M, beta = static_size(M), settled(beta)
     if not isinstance(beta, Traced) or M <= 1:
         return lifted(np.kaiser(M, 0.0 if isinstance(beta, Traced) else beta))
     alpha = (M - 1) / 2.0

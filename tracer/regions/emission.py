@@ -1,6 +1,6 @@
 """A rolled loop closed and appended to the trace around it; then every place and memory as it is afterwards."""
 
-from ...ir.core import Builder, Func, Lit, Value
+from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER, TRUTH
 from ..common import pytree
@@ -20,8 +20,8 @@ from .alias_selectors import LOST, Tags
 from .births import Births, Member
 from .builtins import truth
 from .escape import Leaving, handle, new
+from .loop_equation import LoopEquation
 from .phis import resolved
-from .run import closed, emit
 from .sharing import Sharing, arrays
 
 
@@ -30,7 +30,7 @@ def also(a, b):
     return b if isinstance(a, Lit) and a.value else a if isinstance(b, Lit) and b.value else OPS["and"](a, b)
 
 
-class Emission:
+class Emission(LoopEquation):
     """What becomes of the last pass of a `Roll`: rows of (parameter, initial value, result), and plans for the
     places."""
 
@@ -224,7 +224,7 @@ class Emission:
 
     def rows(self, x, s, name=None):
         """The rows of what a leaf is carried as, one that nobody reads before the loop."""
-        pairs = zip(merge.part_specs(s), merge.parts(x, s))
+        pairs = zip(merge.part_specs(s), merge.component_leaves(x, s))
         return [self.row(self.fresh(p), merge.absent(p), self.result(leaf, p), name) for p, leaf in pairs]
 
     def number(self, slot, n, value, s):
@@ -379,33 +379,3 @@ class Emission:
             f"cannot access local variable '{needed[0]}' where it is not associated with a value: the loop ran no trip"
         )
         current_trace().check(ok, NoTrip, message(text, roll.where))
-
-    def loop(self, going):
-        roll, run = self.roll, self.run
-        lifted = list(run.trace.lifted)
-        body = closed(run, self.results, lifted, (roll.counter,))
-        body = Func(body.name, (*body.params, *self.params), body.eqns, body.results)
-        operands = [current_trace().bring(v) for v in lifted]
-        test, limit = None, []
-        if going is not None:
-            extra = [roll.limit] if roll.limit is not None else []
-            if extra:
-                body = Func(body.name, (body.params[0], Value(COUNTER), *body.params[1:]), body.eqns, body.results)
-            operands = [*extra, *operands]
-            test = self.test(body, going, bool(extra))
-        elif roll.limit is not None:
-            sound = current_trace().passed()
-            limit = [roll.limit if isinstance(sound, Lit) else OPS["select"](sound, roll.limit, Lit(0, COUNTER))]
-        most = roll.last() + 1
-        bound = max(most, 1) if roll.limit is not None and most < 2**40 else None
-        counts = {"carried": len(self.inits), "trips": roll.turns, "bound": bound}
-        return emit("loop", [*limit, *operands, *self.inits], self.names, body=body, test=test, **counts)
-
-    def test(self, body, going, limited):
-        build = Builder("test")
-        with build:
-            params = [build.param(p.type, p.hint) for p in body.params]
-            result = params[len(params) - len(self.params) + going]
-            if limited:
-                result = OPS["and"](OPS["lt"](params[0], params[1]), result)
-        return build.finish((result,))

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ..values.array import TracedArray
-from ..values.layout import both, depends
+from ..values.layout import layout_storages, merged_layouts
 from ..values.storage import AliasSet, Plain, Storage, UnknownAlias, current_trace, memories
 from ..values.views import IndexView
 
@@ -58,7 +58,7 @@ class Leaving:
                         if others
                         else Storage(out[at], current_trace(), None, storage.readonly)
                     )
-                    made[0].lies = both(made[0].lies, storage.lies)
+                    made[0].lies = merged_layouts(made[0].lies, storage.lies)
                 return made[0]
 
             self.made[storage] = plan
@@ -97,7 +97,7 @@ def new(value, leaves, readonly=False):
     made = Storage(value, current_trace(), None, readonly)
     for x in leaves:
         if isinstance(x, TracedArray):
-            made.lies = both(made.lies, depends(x))
+            made.lies = merged_layouts(made.lies, layout_storages(x))
     return made
 
 

@@ -17,7 +17,7 @@ from ..common.frames import locate
 from ..guards.state import UNBOUND, note
 from ..rewriter import completion
 from ..values.array import TracedArray, TracedScalar
-from ..values.layout import depends
+from ..values.layout import layout_storages
 from ..values.poison import Poison
 from ..values.ranges import interval
 from ..values.speculate import capturing
@@ -40,7 +40,7 @@ class Lying:
     def __init__(self, x):
         traced = isinstance(x, TracedArray)
         self.writeable = x.writeable if traced else x.flags.writeable
-        self.lies = depends(x) if traced else ()
+        self.lies = layout_storages(x) if traced else ()
         seen = x._shadow if traced else x
         self.shadow = None if seen is None or seen.ndim < 2 or seen.flags.c_contiguous else np.empty_like(seen)
 
@@ -69,7 +69,7 @@ class Carried:
 
     def leaves(self, value):
         """A value of the place as the loop carries it, leaf by leaf."""
-        return [p for x, s in zip(pytree.leaves(value), self.whole) for p in merge.parts(x, s)]
+        return [p for x, s in zip(pytree.leaves(value), self.whole) for p in merge.component_leaves(x, s)]
 
     def placeholders(self, trace, name, shared):
         fresh = [

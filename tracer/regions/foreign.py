@@ -7,16 +7,12 @@ in order, as `print` does; clocks are read where they stand (`draws`); the rest 
 
 import functools
 import io
-import logging
-import sys
 import types
-import warnings
 
 import numpy as np
 
-from ...ir.types import Tensor
 from ..common.errors import ConcretizationError, UnsupportedError, message
-from ..common.frames import PART, internal, locate
+from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards import isolation
 from ..guards.context_managers import (
@@ -31,15 +27,16 @@ from ..guards.context_managers import (
     raising,
     stream_of,
 )
-from ..guards.purity import ACTS, COUNTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
+from ..guards.purity import ACTS, PURE, READS, REFUSED, UNKNOWN, place_of, verdict
 from ..guards.reliance import of_user
 from ..guards.repeated_calls import Asked, Unlike
 from ..guards.state import inside
 from ..numpy_api.handles import is_traced
-from ..values.array import WEAK_DTYPES, Traced, TracedScalar
+from ..values.array import Traced
 from ..values.storage import current_trace
 from .convert import CELL
-from .printing import Later, TracedText, open_, refuse_within, worded
+from .foreign_effects import act, is_users, name_of
+from .printing import TracedText
 
 ADVICE = "Call it outside, and pass what it gives as an argument."
 # give an object that was there
@@ -55,21 +52,8 @@ NUMBERS = ("scipy", "re", "bisect", "_bisect")  # of those, they that call with 
 OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change in place
 # what of these is asked, no ACTS change
 APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")
-QUIET = ("logging", "warnings", "_warnings", "time", "gc")  # ACTS that change nothing that is asked
 BUFFERS = (io.StringIO, io.BytesIO)
 _verdicts = {}
-
-
-def name_of(f):
-    """What is called, as a user would write it."""
-    module, name = place_of(f)
-    shown = getattr(f, "__module__", None) or module
-    if isinstance(getattr(f, "__self__", None), types.ModuleType):
-        shown = f.__self__.__name__
-    shown = {"posix": "os", "posixpath": "os.path", "genericpath": "os.path", "numpy": "np"}.get(
-        shown.removeprefix("_"), shown.removeprefix("_")
-    )
-    return name if shown in ("builtins", "") else f"{shown}.{name}"
 
 
 def judged(f):
@@ -104,7 +88,7 @@ def foreign(f):
         return functools.partial(ask, f)
     if found == ACTS:
         return functools.partial(act, f)
-    return functools.partial(refused, f, found)
+    return functools.partial(refuse_call, f, found)
 
 
 def holding(f):
@@ -129,7 +113,7 @@ def of_buffer(f, /, *args, **kwargs):
         return f(*args, **kwargs)
     if f.__name__ in WRITING:
         return act(f, *args, **kwargs)
-    return ask(f, *args, **kwargs) if f.__name__ in TELLING else refused(f, REFUSED, *args, **kwargs)
+    return ask(f, *args, **kwargs) if f.__name__ in TELLING else refuse_call(f, REFUSED, *args, **kwargs)
 
 
 def note_wrapped(f):
@@ -150,7 +134,7 @@ def of_owner(f):
         and owner.__name__.endswith("(vectorized)")
     )
     if unseen and current_trace().root.outside.knows(owner):
-        return functools.partial(refused, f, REFUSED)
+        return functools.partial(refuse_call, f, REFUSED)
     if may_change(owner):
         return functools.partial(ask, f)
     home = place_of(f)[0]
@@ -192,11 +176,6 @@ def hooked(x):
     return CELL.cell_contents.call(x) if bound or is_users(x) else x
 
 
-def is_users(x):
-    f = x.__func__ if type(x) is types.MethodType else x
-    return type(f) is types.FunctionType and is_user(f.__code__)
-
-
 def numeric(x, failed):
     """Likewise, for what is called from C with plain numbers, and must give such: errors do not always come back from
     there."""
@@ -220,7 +199,7 @@ def numeric(x, failed):
     return called
 
 
-def refused(f, found, /, *args, **kwargs):
+def refuse_call(f, found, /, *args, **kwargs):
     name = place_of(f)[1]
     if TIMELESS.get(name, 99) <= len(args):
         return f(*args, **kwargs) if name != "localtime" else ask(f, *args)
@@ -303,136 +282,3 @@ def refuse_written(outside, owner, name):
                 f"{name}() is called after the function has changed the object it is of", locate(), "Call it first."
             )
         )
-
-
-# -- acting ----------------------------------------------------------------------------------------
-
-
-class Act:
-    """One call of the running program."""
-
-    def __init__(self, f, plan, kind, name):
-        self.f, self.plan, self.kind, self.__name__ = f, plan, kind, name
-
-    def __call__(self, *given):
-        args, kwargs = self.plan(given)
-        out = self.f(*args, **kwargs)
-        return () if self.kind is None else (np.asarray(0 if out is None else out, WEAK_DTYPES[self.kind]),)
-
-
-def note_functions(args, kwargs):
-    """Rely on what functions of the user's read that an object of C's is made of, which will call them."""
-    for x in (*args, *kwargs.values()):
-        if is_users(x):
-            current_trace().root.outside.stray.begin()
-            current_trace().root.outside.function(x.__func__ if type(x) is types.MethodType else x, False)
-
-
-def act(f, /, *args, **kwargs):
-    """A call that acts on the world: the program makes it, in order with all others."""
-    trace, place = current_trace(), place_of(f)
-    refuse_within(trace, place[1].rpartition(".")[2] or place[1])
-    isolation.refuse(f"it calls {name_of(f)}()")
-    if place[0] not in QUIET:
-        trace.root.outside.acted = f"{name_of(f)}()"
-    spoken = name_of(f)
-    if place in PREPARED:
-        f, args, kwargs = PREPARED[place](f, args, kwargs)
-    args = [worded(x, ("__str__", "__repr__")) if is_spoken(x) else x for x in args]
-    open_([*args, *kwargs.values()])
-    stream = stream_of(f)
-    counts = place[1].rpartition(".")[2] in COUNTS and (stream is None or isinstance(f.__self__, io.TextIOBase))
-    later, kind = Later((list(args), kwargs)), int if counts else None
-    results = () if kind is None else (Tensor((), WEAK_DTYPES[kind]),)
-    out = trace.act(
-        Act(f if stream is None else writer(stream, f.__name__), later.plan, kind, spoken), later.operands, results
-    )
-    return None if kind is None else TracedScalar(out[0], kind)
-
-
-def writer(stream, name):
-    """A method of what sys.stdout or sys.stderr is when it is called."""
-    return lambda *args, **kwargs: getattr(getattr(sys, stream), name)(*args, **kwargs)
-
-
-def is_spoken(x):
-    """Whether the text of an argument is the user's affair, whose class says it."""
-    return not isinstance(x, Traced | TracedText | BaseException) and type(x).__module__ not in (
-        "builtins",
-        "numpy",
-        "pathlib",
-        "logging",
-    )
-
-
-def caller(level):
-    """-> (file, line, globals) of the user's function that is running, or of one that called it."""
-    frame = sys._getframe(1)
-    found, part = None, False
-    while frame is not None:
-        if not internal(frame.f_code):
-            if not part:
-                if found is not None and level <= 0:
-                    break
-                found, level = frame, level - 1
-            part = frame.f_code.co_qualname.endswith(PART)  # a part of a function: the rest of it comes next
-            if level <= 0 and not part:
-                break
-        frame = frame.f_back
-    return found.f_code.co_filename, found.f_lineno, found.f_globals
-
-
-def warning(f, args, kwargs):
-    """`warnings.warn`, of the line where it stands; what was shown there is kept where Python keeps it."""
-
-    def bound(message, category=None, stacklevel=1, source=None, **more):
-        return message, category, stacklevel
-
-    text, category, level = bound(*args, **kwargs)
-    file, line, space = caller(level)
-    if isinstance(text, Warning):
-        category = type(text)
-    return functools.partial(warn, category or UserWarning, file, line, space), (text,), {}
-
-
-def warn(category, file, line, space, text):
-    registry = space.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(text, category, file, line, space.get("__name__") or "<string>", registry)
-
-
-def explicit(f, args, kwargs):
-    """`warnings.warn_explicit`, whose registry and globals are the caller's objects."""
-    names = "message category filename lineno module registry module_globals source".split()
-    given = dict(zip(names, args)) | kwargs
-    whole = {k: given.pop(k) for k in ("registry", "module_globals", "source") if k in given}
-    return functools.partial(f, **whole), (), given
-
-
-def record(f, args, kwargs):
-    """A message to a logger, of the line where it stands."""
-    owner = getattr(f, "__self__", None)
-    logger, name, args = owner if isinstance(owner, logging.Logger) else None, f.__name__, list(args)
-    level = args.pop(0) if name == "log" else {"warn": "WARNING", "fatal": "CRITICAL"}.get(name, name.upper())
-    level = level if isinstance(level, int) else getattr(logging, level)
-    if kwargs.get("exc_info") or kwargs.get("stack_info"):
-        raise UnsupportedError(
-            message("a traced function logs the state of the interpreter", locate(), "Log the values alone.")
-        )
-    file, line, space = caller(kwargs.get("stacklevel", 1))
-    text, *values = args
-    return functools.partial(log, logger, level, file, line), (text, tuple(values)), {"extra": kwargs.get("extra")}
-
-
-def log(logger, level, file, line, text, values, extra):
-    if logger is None:
-        logger = logging.getLogger()
-        if not logger.handlers:
-            logging.basicConfig()
-    if logger.isEnabledFor(level):
-        logger.handle(logger.makeRecord(logger.name, level, file, line, text, tuple(values), None, None, extra))
-
-
-LEVELS = ("debug", "info", "warning", "warn", "error", "critical", "fatal", "log")
-PREPARED = {(m, "warn"): warning for m in ("warnings", "_warnings")}
-PREPARED |= {(m, "warn_explicit"): explicit for m in ("warnings", "_warnings")}
-PREPARED |= {("logging", n): record for level in LEVELS for n in (level, f"Logger.{level}")}

@@ -30,7 +30,7 @@ class Reader:
 
     def __neg__(self):
         frame = sys._getframe(1)
-        found = outside(self.names[0], frame)
+        found = global_or_builtin(self.names[0], frame)
         for name in self.names[1:]:
             found = getattr(found, name)
         if any(found is f for f in LOOPED):
@@ -38,7 +38,7 @@ class Reader:
         return call(found)
 
 
-def outside(name, frame):
+def global_or_builtin(name, frame):
     """What a name outside the function is, as its frame sees it."""
     for space in (frame.f_globals, frame.f_builtins):
         if name in space:
@@ -90,7 +90,7 @@ def patched(code):
     ends = [i.offset for i in found[1:]] + [len(text)]
     at = 0
     while at < len(found):
-        last, names = called(found, at)
+        last, names = called_global(found, at)
         if names:
             start = at
             while start and found[start - 1].opname == "EXTENDED_ARG":
@@ -111,7 +111,7 @@ def patched(code):
     return code.replace(co_code=bytes(text), co_consts=tuple(consts))
 
 
-def called(found, at):
+def called_global(found, at):
     """(index of the last instruction, names) of the load of a global, or of attributes of one, that is called; else
     (at, None)."""
     first = found[at]

@@ -27,10 +27,11 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.storage import current_trace
 from .calls import NUMPYS, call, listed
 from .classes import made_by
-from .container_changes import compared, given_container
+from .container_changes import call_noting_changes, given_container
 from .foreign import calling
 
-HANDING = (listed, calling, made_by, compared, given_container)  # stand-ins that call what they are given with the same
+# stand-ins that call what they are given with the same
+HANDING = (listed, calling, made_by, call_noting_changes, given_container)
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 # tell nothing of what is in
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}
@@ -136,7 +137,7 @@ def rely_and_call(given, f, args, kwargs):
     reads = outside.rely(*given)
     if not reads and not any(of_user(type(x)) for x in given):
         return f(*args, **kwargs)
-    undo, hiding = [kept(r.owner) for r in reads], is_traced([*args, *kwargs.values()])
+    undo, hiding = [content_restorer(r.owner) for r in reads], is_traced([*args, *kwargs.values()])
     for again in (True, False):
         with outside.stray.within():
             out = f(*args, **kwargs)
@@ -159,7 +160,7 @@ def rely_and_call(given, f, args, kwargs):
     raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
 
 
-def kept(x):
+def content_restorer(x):
     """A function that gives an object the items and attributes back that it has now."""
     held = (
         list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None

@@ -7,7 +7,6 @@ import types
 
 import numpy as np
 
-from ...ir.ops import OPS
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
@@ -20,7 +19,7 @@ from ..guards.state import SEEN_THROUGH
 from ..numpy_api.concatenators import CONCATENATORS, concatenated
 from ..numpy_api.handles import handle, is_traced
 from ..rewriter import completion
-from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array import Traced, TracedArray
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from . import alternatives, copying
@@ -37,6 +36,7 @@ from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
 from .printing import SPEAKING, percent, text
 from .special import looked_up
+from .truth import both, chain, either, negated, one_thing
 
 
 def leave(code):
@@ -318,48 +318,6 @@ def remove(owner, key):
 
 
 # -- truth -----------------------------------------------------------------------------------------
-
-
-def both(a, b):
-    """`a and b`."""
-    test = asked(a)
-    known = decided(test)
-    if known is None:
-        return choose(test, b, lambda: a)
-    return b() if known else a
-
-
-def either(a, b):
-    """`a or b`."""
-    test = asked(a)
-    known = decided(test)
-    if known is None:
-        return choose(test, lambda: a, b)
-    return a if known else b()
-
-
-def one_thing(x):
-    """`x` itself, whose identity or kind is asked for: data must not have left it one of several things."""
-    if type(x) is Poison:
-        x.fail()
-    trace = current_trace()
-    if trace is not None and isinstance(x, list | dict):
-        trace.root.outside.identified = True
-    return x
-
-
-def negated(a):
-    """`not a`."""
-    a = asked(a)
-    known = decided(a)
-    return TracedScalar(OPS["not"](truth(a).value), bool) if known is None else not known
-
-
-def chain(left, *steps):
-    """`a < b < c`: each operand evaluated once, none after the first comparison that fails."""
-    test, right = steps[0], steps[1]()
-    result = test(left, right)
-    return result if len(steps) == 2 else both(result, lambda: chain(right, *steps[2:]))
 
 
 def owns(variables):

@@ -24,7 +24,7 @@ def guess(first):
 
 def before_loop(x):
     if isinstance(x, Traced):
-        return interval(operand(x)) if isinstance(x, TracedScalar) else None
+        return interval(traced_value(x)) if isinstance(x, TracedScalar) else None
     return (x, x) if type(x) is int else None
 
 
@@ -63,7 +63,7 @@ def ints_settled(roll, run):
 def reached(first, last, value, trips):
     """(what a carried int can be, (least, greatest) that the loop adds to it); None for what is not known."""
     before, after = before_loop(first), before_loop(last)
-    step = drift(operand(last), value) if isinstance(last, Traced) else None
+    step = drift(traced_value(last), value) if isinstance(last, Traced) else None
     added = step and (min(step[0], 0) * trips, max(step[1], 0) * trips)
     if before is None:
         return None, added
@@ -73,7 +73,7 @@ def reached(first, last, value, trips):
     return (max(f[0] for f in found), min(f[1] for f in found)) if found else None, added
 
 
-def operand(x):
+def traced_value(x):
     return x._value
 
 

@@ -72,7 +72,7 @@ def isinstance_(x, kinds, /):
         if trace.root.outside.knows(x):
             rely_on_answer(isinstance, x, kinds)
         else:
-            whole(type(sample(x)) if kind.__module__.startswith(OURS) else kind, kinds, asked)
+            rely_on_class(type(sample(x)) if kind.__module__.startswith(OURS) else kind, kinds, asked)
     return found
 
 
@@ -86,7 +86,7 @@ NO_MEMBERS = {n for c in typing.SupportsInt.__mro__ for n in (*dir(c), *vars(c))
 OURS = __name__.partition(".")[0] + "."
 
 
-def whole(kind, kinds, asked):
+def rely_on_class(kind, kinds, asked):
     """Rely on what a class is to others: a subclass, or one that has the members of a protocol."""
     protocols = [k for k in asked if getattr(k, "_is_protocol", False)]
     for name in {n for k in protocols for n in members(k)} - NO_MEMBERS:

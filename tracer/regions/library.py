@@ -31,7 +31,7 @@ def traced_through(code):
     return code.co_filename.startswith(OWN)
 
 
-def through(f):
+def numpy_source_call(f):
     """What is called in place of a function of NumPy's that has a source of this kind; f itself for all others."""
     if not traced_through(f.__code__):
         return f
@@ -191,7 +191,7 @@ def with_hooks(vectorized):
 DATES = absent(np.datetime64, "makes dates, which no compiled program has", "Convert them to numbers.")
 
 
-def called(f):
+def numpy_object_call(f):
     """What is called in place of an object of NumPy's that is a function: None for all others."""
     kind = type(f)
     if kind is np.vectorize:

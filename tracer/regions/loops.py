@@ -30,7 +30,7 @@ RETRY = (CannotRoll, ConcretizationError)
 def each(iterable, body, orelse, rest, number):
     """`for item in iterable: body(item)`, `else: orelse()`, then `rest()`; -> how it ended."""
     if current_trace() is None or not series.rollable(iterable):
-        return plain(iter(iterable), body, orelse, rest, number)
+        return trip_by_trip(iter(iterable), body, orelse, rest, number)
     site = SITES[number]
     code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
@@ -39,13 +39,13 @@ def each(iterable, body, orelse, rest, number):
 def repeat(test, body, orelse, rest, number):
     """`while test(): body()`, likewise."""
     if current_trace() is None:
-        return plain(iter(lambda: bool(test()), False), lambda _: body(), orelse, rest, number)
+        return trip_by_trip(iter(lambda: bool(test()), False), lambda _: body(), orelse, rest, number)
     site = SITES[number]
     code = While(test, body, site, number, cells(test, body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
 
 
-def plain(items, body, orelse, rest, number):
+def trip_by_trip(items, body, orelse, rest, number):
     """Over anything else: trip by trip."""
     named = cells(body, orelse, rest) if current_trace() is not None else {}  # outside a trace nothing is merged
     loop = LoopCapture(body, SITES[number], number, named)
@@ -133,7 +133,7 @@ class Trial(Run):
                 restore(container, had)
 
 
-def nothing():
+def no_more_trips():
     """No further trip."""
 
 
@@ -290,7 +290,9 @@ class While(LoopCapture):
             if known is None:
                 trip = functools.partial(self.after, onward)
                 try:
-                    return either_way(going, trip, nothing, self.slots, self.site.middle | self.site.head, self.held)
+                    return either_way(
+                        going, trip, no_more_trips, self.slots, self.site.middle | self.site.head, self.held
+                    )
                 except RETRY:
                     raise self.stuck(reason) from None
             written += 1

@@ -18,7 +18,7 @@ from ..common.frames import locate
 from ..extents.bounded import Mask
 from ..values.array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
 from ..values.beyond import far
-from ..values.mixed import NUMBERS, TAG, Mixed, dtype_of, number_of
+from ..values.mixed import NUMBERS, TAG, Mixed, dtype_of, kind_tag
 from ..values.promote import PYTHON_NUMBERS, operand_as, read
 from ..values.ranges import interval
 from ..values.speculate import decide
@@ -123,11 +123,11 @@ def holding(sides):
     given = [s[-1] for s, _ in sides if s[0] != "weak"]
     dtype = functools.reduce(np.promote_types, given) if given else None
     for s, x in sides:
-        if s[0] == "weak" and not (dtype is not None and type(x) in PYTHON_NUMBERS and fits(s[1], dtype, x)):
+        if s[0] == "weak" and not (dtype is not None and type(x) in PYTHON_NUMBERS and keeps_value(s[1], dtype, x)):
             dtype = WEAK_DTYPES[s[1]] if dtype is None else np.promote_types(dtype, WEAK_DTYPES[s[1]])
     for s, x in sides:
         if s[0] == "weak" and type(x) in PYTHON_NUMBERS:
-            held = fits(s[1], dtype, x)
+            held = keeps_value(s[1], dtype, x)
         else:
             held = exact(dtype_of(s) if s[0] != "mixed" else s[2], dtype) or s == ("weak", int) and dtype.kind in "fc"
         if not held:
@@ -144,7 +144,7 @@ def exact(dtype, wide):
     )
 
 
-def fits(kind, dtype, number):
+def keeps_value(kind, dtype, number):
     """Whether a Python number keeps its value as a NumPy scalar, and as a number of its own kind in the program."""
     if far(number) or dtype.kind not in {bool: "biufc", int: "iufc", float: "fc", complex: "c"}[kind]:
         return False
@@ -173,7 +173,7 @@ def whole(x):
 # -- what the program carries of a leaf: of a Mixed number two values -------------------------------
 
 
-def parts(x, s):
+def component_leaves(x, s):
     """A leaf as leaves that are one value each."""
     if s[0] != "mixed":
         return [x]
@@ -197,7 +197,7 @@ def mixed(wide, tag, s, where=None):
 
 def tag_of(x):
     """The tag of a number, as an operand of the present trace."""
-    return current_trace().bring(x.tag) if type(x) is Mixed else number_of(spec(x))
+    return current_trace().bring(x.tag) if type(x) is Mixed else kind_tag(spec(x))
 
 
 def widened(x, s):

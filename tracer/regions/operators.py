@@ -290,12 +290,12 @@ class trying:
 
     def catches(self, error, text):
         """What the program says in place of `error`, where a handler would have caught that."""
-        if not issubclass(error, flat(self.types())):
+        if not issubclass(error, flat_types(self.types())):
             return error, text
         said = f"{error.__name__}: {text}".splitlines()[0]
         said += "\n  Python would go on in the `except` around it; a compiled program cannot."
         return UnsupportedError, message(said, locate(), "Test for it beforehand: y = a / b if b != 0 else 0.0.")
 
 
-def flat(types):
-    return tuple(t for part in types for t in (flat(part) if isinstance(part, tuple) else (part,)))
+def flat_types(types):
+    return tuple(t for part in types for t in (flat_types(part) if isinstance(part, tuple) else (part,)))

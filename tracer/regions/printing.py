@@ -68,7 +68,7 @@ def open_(x):
     """Whether something traced is in x."""
     if isinstance(x, Traced | TracedText):
         return True
-    leaves = parts(x)
+    leaves = nested_leaves(x)
     for v in leaves:
         if (
             type(v).__module__ not in LIBRARIES
@@ -79,12 +79,12 @@ def open_(x):
     return any(isinstance(v, Traced | TracedText) for v in leaves)
 
 
-def parts(x):
+def nested_leaves(x):
     """What is in lists, tuples and dicts, whatever their keys are."""
     if isinstance(x, dict):
-        return [leaf for v in x.values() for leaf in parts(v)]
+        return [leaf for v in x.values() for leaf in nested_leaves(v)]
     if isinstance(x, list | tuple):
-        return [leaf for v in x for leaf in parts(v)]
+        return [leaf for v in x for leaf in nested_leaves(v)]
     return [x]
 
 

@@ -40,12 +40,12 @@ def parted(carried, after):
     gone = {
         mask
         for (mask, _), values in groups.items()
-        if any(v is not values[0] and not same(v, values[0]) for v in values)
+        if any(v is not values[0] and not equal_ints(v, values[0]) for v in values)
     }
     for c in carried.values():
         c.shared = [None if key is not None and key[0] in gone else key for key in c.shared]
     return bool(gone)
 
 
-def same(a, b):
+def equal_ints(a, b):
     return type(a) is type(b) is int and a == b

@@ -8,7 +8,7 @@ from ..common.scan import codes
 from .expressions import HOOK, is_generator, one_line
 from .find import build, find
 from .names import looks
-from .rewrite import function as rewrite
+from .rewrite import rewrite_function as rewrite
 
 UNKNOWN = "is not at hand, or is no longer what was compiled"
 _codes = {}  # (code, file) -> the code with hooks, or why there is none

@@ -173,7 +173,7 @@ class StatementRewriter(Expressions):
         s.decorator_list = [at(hook("call", self.visit(d)), d) for d in s.decorator_list]
         s.args = self.defaults(s.args)
         if not is_generator(s) and looks(s) is None:
-            function(s, self.private, self.outer - names_in(s))
+            rewrite_function(s, self.private, self.outer - names_in(s))
         return [s]
 
     def on_Return(self, s):
@@ -356,7 +356,7 @@ class StatementRewriter(Expressions):
         return [s]
 
 
-def function(node, private, outer=None):
+def rewrite_function(node, private, outer=None):
     """Rewrite a function's body in place; the node is returned. outer: the names that come from outside the function
     that is traced."""
     first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
@@ -392,4 +392,4 @@ def function(node, private, outer=None):
     return node
 
 
-__all__ = ["FUNCTIONS", "SITES", "Site", "function"]
+__all__ = ["FUNCTIONS", "SITES", "Site", "rewrite_function"]

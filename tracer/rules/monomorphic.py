@@ -19,7 +19,8 @@ from ...ir.pipeline import run as optimise
 from ...ir.rewrite import Rule
 from ...ir.source import Source
 from ...ir.types import Tensor
-from ..capture.capture import ARRAY, SCALAR, Kind, capture
+from ..capture.capture import Kind, capture
+from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
 from ..common.errors import CheckError, UnsupportedError, message
 from ..guards.guard import MISSING
@@ -102,7 +103,7 @@ class Family:
         if shapes and not any(op in s.roots for s in shapes):
             return ()
         reach = max((s.depth for s in shapes), default=SLACK) + SLACK
-        ops, types = below(op, operands, reach)
+        ops, types = upstream_ops(op, operands, reach)
         if shapes and not any(s.ops <= ops for s in shapes):
             return ()
         found, heads = [], tuple(head(x) for x in operands)
@@ -264,7 +265,7 @@ def leaves(pattern):
     return list(found)
 
 
-def below(op, operands, reach):
+def upstream_ops(op, operands, reach):
     """(the ops, the types) of what an equation is computed from, `reach` equations down; the nearest first."""
     ops, types, layer, seen = {op}, {}, list(operands), set()
     for _ in range(reach):

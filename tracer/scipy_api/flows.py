@@ -33,7 +33,7 @@ def zeros(*shape):
     return Lit(0.0, numbers(*shape))
 
 
-def rows(x, start, stop):
+def row_slice(x, start, stop):
     return OPS["slice"](x, start=(start, 0), stop=(stop, x.type.shape[1]), stride=(1, 1))
 
 
@@ -49,7 +49,7 @@ def beside(*xs):
 def first_and_rest(first, rest):
     """The first row of one matrix, the others of another."""
     m = rest.type.shape[0]
-    return OPS["concatenate"](rows(first, 0, 1), rows(rest, 1, m), axis=0) if m > 1 else first
+    return OPS["concatenate"](row_slice(first, 0, 1), row_slice(rest, 1, m), axis=0) if m > 1 else first
 
 
 def part(x, start, stop):
@@ -143,7 +143,7 @@ class Flow:
             found = {}
             # behind each jump
             out = (
-                OPS["concatenate"](rows(columns(flown, n, 2 * n), 0, m - 1), zeros(1, n), axis=0)
+                OPS["concatenate"](row_slice(columns(flown, n, 2 * n), 0, m - 1), zeros(1, n), axis=0)
                 if m > 1
                 else zeros(1, n)
             )
@@ -154,7 +154,9 @@ class Flow:
                 found[0] = OPS["reduce_sum"](ends - starts, axes=(1,))
             at = 2 * n
             for i, size in zip(moving, sizes):
-                found[2 + i] = OPS["reshape"](rows(columns(flown, at, at + size), 0, 1), shape=parameters[i].type.shape)
+                found[2 + i] = OPS["reshape"](
+                    row_slice(columns(flown, at, at + size), 0, 1), shape=parameters[i].type.shape
+                )
                 at += size
             return tuple(found.get(i) if need else None for i, need in enumerate(needs))
 

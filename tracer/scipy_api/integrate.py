@@ -7,7 +7,8 @@ from ...ir.core import Builder
 from ..api.custom import or_nan
 from ..api.custom_call import RuleFunction
 from ..api.inner import name_of
-from ..capture.capture import ARRAY, SCALAR, Kind, kind_of
+from ..capture.capture import Kind, kind_of
+from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
 from ..common.errors import message
 from ..common.frames import locate

@@ -40,10 +40,10 @@ def matrix(name, a, check=True, square=True):
         raise ValueError(message(f"scipy.linalg.{name} needs a square matrix, got shape {x.type.shape}", locate()))
     if not x.type.size:
         refuse(f"scipy.linalg.{name} of an empty matrix")
-    return checked(x, check).astype(working_dtype(x))
+    return require_finite(x, check).astype(working_dtype(x))
 
 
-def checked(x, check=True):
+def require_finite(x, check=True):
     """An array whose numbers must be finite when the program runs."""
     if check and x.type.kind in "fc" and x.type.size:
         finite = np.isfinite(fresh(x)).all().value
@@ -58,7 +58,7 @@ def right_hand(name, x, b, check=True):
         text = f"scipy.linalg.{name}: a matrix of shape {x.shape} and a right-hand side of shape {y.type.shape}"
         raise ValueError(message(text, locate()))
     dtype = working_dtype(x.value, y)
-    y = checked(y, check).astype(dtype)
+    y = require_finite(y, check).astype(dtype)
     return x.astype(dtype), y if y.ndim == 2 else y[:, None], y.ndim == 1
 
 
@@ -214,7 +214,7 @@ def eigvalsh(a, b=None, *, lower=True, **given):
 
 @captures(LINALG)
 def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
-    return np.linalg.norm(checked(value_of(a), check_finite), ord, axis, keepdims)
+    return np.linalg.norm(require_finite(value_of(a), check_finite), ord, axis, keepdims)
 
 
 @captures(LINALG)
@@ -282,6 +282,5 @@ def circulant(c):
     c = vector("circulant", c)
     n = np.arange(len(c))
     return c[(n[:, None] - n[None, :]) % len(c)]
-
 
 

@@ -44,7 +44,7 @@ def ordered_parameters(name, parameters, defaults, args, kwargs):
     return [found[p] for p in parameters]
 
 
-def together(name, *xs):
+def broadcast_floats(name, *xs):
     """Arrays of float64 in one shape."""
     xs = [handle(x) for x in xs]
     if any(x.dtype.kind not in "biuf" for x in xs):
@@ -70,7 +70,7 @@ class Continuous:
     def parameters(self, how, x, args, kwargs):
         names = (*self.shapes, "loc", "scale")
         parts = ordered_parameters(f"{self.name}.{how}", names, {"loc": 0.0, "scale": 1.0}, args, kwargs)
-        x, *shapes, loc, scale = together(f"{self.name}.{how}", x, *parts)
+        x, *shapes, loc, scale = broadcast_floats(f"{self.name}.{how}", x, *parts)
         return x, shapes, loc, scale
 
     def handler(self, how):
@@ -118,7 +118,7 @@ class Discrete:
     def handler(self, how):
         def run(k, *args, **kwargs):
             parts = ordered_parameters(f"{self.name}.{how}", (*self.shapes, "loc"), {"loc": 0.0}, args, kwargs)
-            k, *shapes, loc = together(f"{self.name}.{how}", k, *parts)
+            k, *shapes, loc = broadcast_floats(f"{self.name}.{how}", k, *parts)
             fine, k = self.valid(*shapes), k - loc
             safe = [where(fine, s, 1.0) for s in shapes]
             last = self.last(*safe) if self.last else np.inf

@@ -17,7 +17,7 @@ from ..numpy_api.handles import value_of
 from ..numpy_api.linalg import as_real, demand_finite, working_dtype
 from ..numpy_api.scipy_registry import captures, refuse
 from ..values.array import fresh
-from .linalg import LINALG, checked, matrix, options
+from .linalg import LINALG, matrix, options, require_finite
 
 
 def module():
@@ -129,7 +129,7 @@ def diagonals(ab, upper):
         yield k, ab[i, min(max(k, 0), n) : max(n + min(k, 0), 0)]
 
 
-def shifted(x, k):
+def offset_rows(x, k):
     """Rows of zeros around the first axis, for an offset k."""
     return np.pad(x, ((max(-k, 0), max(k, 0)), *((0, 0),) * (x.ndim - 1)))
 
@@ -137,7 +137,7 @@ def shifted(x, k):
 def transposed_band(ab, upper):
     """The band of the transpose."""
     n = ab.shape[1]
-    return np.stack([shifted(d, k) if abs(k) < n else np.zeros_like(ab[0]) for k, d in diagonals(ab, upper)][::-1])
+    return np.stack([offset_rows(d, k) if abs(k) < n else np.zeros_like(ab[0]) for k, d in diagonals(ab, upper)][::-1])
 
 
 @functools.partial(custom_vjp, nondiff_argnums=(0, 1))
@@ -156,7 +156,7 @@ def band_backward(lower, upper, kept, g):
     ab, x = kept
     y, n = band_solution(upper, lower, transposed_band(ab, upper), g), len(x)
     rows = [
-        shifted(-(y[max(-k, 0) : n + min(-k, 0)] * x[max(k, 0) : n + min(k, 0)]).sum(1), -k)
+        offset_rows(-(y[max(-k, 0) : n + min(-k, 0)] * x[max(k, 0) : n + min(k, 0)]).sum(1), -k)
         if abs(k) < n
         else np.zeros_like(ab[0])
         for k in range(upper, -lower - 1, -1)
@@ -181,7 +181,7 @@ def solve_banded(l_and_u, ab, b, **given):
         )
         raise ValueError(message(text, locate()))
     dtype = working_dtype(ab, y)
-    ab, y = checked(ab, check).astype(dtype), checked(y, check).astype(dtype)
+    ab, y = require_finite(ab, check).astype(dtype), require_finite(y, check).astype(dtype)
     x = band_solution(lower, upper, ab, y if y.ndim == 2 else y[:, None])
     demand_finite(x.value, "singular matrix")
     return x if y.ndim == 2 else x[:, 0]

@@ -17,7 +17,7 @@ from ..common.frames import ITERATED, locate
 from ..rewriter.converted import unconverted
 from .constants import known
 from .speculate import decide, whole_number
-from .storage import AliasSet, Storage, current_trace, placed
+from .storage import AliasSet, Storage, current_trace, with_part_replaced
 
 WEAK_DTYPES = {
     bool: np.dtype(bool),
@@ -250,7 +250,7 @@ class TracedArray(Traced):
         if type(self.storage) is AliasSet:
             self.storage.store(self.chain, new)
         else:
-            self.storage.write(placed(bring(self.storage.value), self.chain, new))
+            self.storage.write(with_part_replaced(bring(self.storage.value), self.chain, new))
 
     def __len__(self):
         if not self.type.shape:

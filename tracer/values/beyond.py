@@ -44,7 +44,7 @@ def against(ufunc, n, big, swapped):
     return never(n) if found is None else found
 
 
-def ordered(ufunc, x, big, swapped):
+def compare_float_big(ufunc, x, big, swapped):
     """A comparison of a Python float with `big`, which is exact: with the nearest float below where there is none of
     that value."""
     if swapped:
@@ -69,7 +69,7 @@ def literal(k, n):
     return Lit((k + 2**63) % 2**64 - 2**63, n.type)
 
 
-def require(ok):
+def require_int64(ok):
     """Have the program check that the result stays within 64 bits."""
     if not isinstance(ok, Lit):
         current_trace().root.unproven += 1
@@ -87,7 +87,7 @@ def require_range(n, low, high):
     least, most = interval(n) or (LOW, HIGH)
     if max(low, least) > min(high, most):
         return False
-    require(between(n, max(low, LOW), min(high, HIGH)))
+    require_int64(between(n, max(low, LOW), min(high, HIGH)))
     return True
 
 
@@ -103,7 +103,7 @@ def add(n, big):
     return OPS["add"](n, literal(big, n)) if require_range(n, low, high) else None
 
 
-def taken(n, big):
+def subtract_from_big(n, big):
     """big - n."""
     return OPS["sub"](literal(big, n), n) if require_range(n, big - HIGH, big - LOW) else None
 
@@ -143,10 +143,10 @@ def remainder(n, big):
         return add(n, big) if moves else None
     stays = (0, HIGH) if big > 0 else (LOW, 0)
     if not moves:
-        require(between(n, *stays))
+        require_int64(between(n, *stays))
         return n
     fits = between(n, LOW, HIGH - big) if big > 0 else between(n, LOW - big, HIGH)
-    require(fits if isinstance(fits, Lit) else OPS["or"](test, fits))
+    require_int64(fits if isinstance(fits, Lit) else OPS["or"](test, fits))
     return noted(OPS["select"](test, n, OPS["add"](n, literal(big, n))), *stays)
 
 
@@ -211,6 +211,7 @@ BESIDE = {
     np.bitwise_and: bit_and, np.bitwise_or: bit_or, np.power: power, np.left_shift: left, np.right_shift: right,
 }  # fmt: skip
 BEHIND = {  # big op n, where that is another function
-    np.subtract: taken, np.floor_divide: lambda n, big: None, np.remainder: lambda n, big: None, np.power: raised,
+    np.subtract: subtract_from_big, np.floor_divide: lambda n, big: None, np.remainder: lambda n, big: None,
+    np.power: raised,
     np.left_shift: shifted_left, np.right_shift: shifted_right,
 }  # fmt: skip

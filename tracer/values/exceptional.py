@@ -44,8 +44,8 @@ def after(ufunc, values, result):
         if not (isinstance(exponent, Lit) and 0 <= exponent.value <= 1):
             check(any_holds(bounded(result, exponent), infinite(base), infinite(exponent)), OverflowError, LARGE)
     elif ufunc is np.power and kind == "c":
-        parts = [negated(infinite(OPS[name](result))) for name in ("real", "imag")]
-        check(both(*parts), OverflowError, "complex exponentiation")
+        parts = [folded_not(infinite(OPS[name](result))) for name in ("real", "imag")]
+        check(folded_and(*parts), OverflowError, "complex exponentiation")
     elif ufunc is np.absolute and kind == "c":
         parts = [infinite(OPS[name](values[0])) for name in ("real", "imag")]
         check(any_holds(test("ne", result, np.inf), *parts), OverflowError, "absolute value too large")
@@ -60,7 +60,7 @@ def floats(base, exponent):
         whole = OPS["eq"](OPS["floor"](exponent), exponent)
     if not true(whole) and not (isinstance(base, Lit) and not base.value < 0):
         real = any_holds(
-            negated(test("lt", base, 0)),
+            folded_not(test("lt", base, 0)),
             whole,
             *([] if isinstance(exponent, Lit) else [test("ne", exponent, exponent)]),
         )
@@ -74,7 +74,7 @@ def zero_base(base, exponent, text, negative, finite=False):
         low = OPS["and"](low, test("gt", exponent, -np.inf))
     elif finite and true(low) and exponent.value == -np.inf:
         return
-    check(any_holds(test("ne", base, 0), negated(low)), ZeroDivisionError, text)
+    check(any_holds(test("ne", base, 0), folded_not(low)), ZeroDivisionError, text)
 
 
 def complex_exponent(y):
@@ -115,14 +115,18 @@ def infinite(x):
 def bounded(power, exponent):
     """Whether a power is not infinite; one that is even is not negative."""
     below = test("ne", power, np.inf)
-    return below if isinstance(exponent, Lit) and exponent.value % 2 == 0 else both(below, test("ne", power, -np.inf))
+    return (
+        below
+        if isinstance(exponent, Lit) and exponent.value % 2 == 0
+        else folded_and(below, test("ne", power, -np.inf))
+    )
 
 
 def true(x):
     return isinstance(x, Lit) and bool(x.value)
 
 
-def negated(x):
+def folded_not(x):
     return Lit(not x.value, x.type) if isinstance(x, Lit) else OPS["not"](x)
 
 
@@ -137,5 +141,5 @@ def any_holds(*tests):
     return found
 
 
-def both(x, y):
+def folded_and(x, y):
     return OPS["and"](x, y) if isinstance(x, Value) and isinstance(y, Value) else y if true(x) else x

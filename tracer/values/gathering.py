@@ -6,7 +6,7 @@ from ..common.emit import INDEX, constant_of, spread_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from .array import Traced
-from .slicing import NONE, ONE, basic, wrapped
+from .slicing import NONE, ONE, basic, normalized_index
 
 
 def whole_mask(x, key):
@@ -21,7 +21,7 @@ def advanced(x, key):
     result)."""
     full = axis_by_axis(key, x)
     arrays = [k for k in full if k is not None and not isinstance(k, slice)]
-    shape = met(arrays)
+    shape = joint_index_shape(arrays)
     where = [i for i, k in enumerate(full) if k is not None and not isinstance(k, slice)]
     view = x.window(
         basic(x, tuple(None if k is ONE or k is NONE else slice(None) if i in where else k for i, k in enumerate(full)))
@@ -34,7 +34,7 @@ def advanced(x, key):
     return view, pairs, where[0] if adjacent else 0
 
 
-def met(arrays):
+def joint_index_shape(arrays):
     """The shape of arrays of indices together."""
     try:
         return np.broadcast_shapes(*[getattr(k, "shape", ()) for k in arrays])
@@ -107,7 +107,7 @@ def index_value(k, n, axis):
                     "Convert with x.astype(int).",
                 )
             )
-        return wrapped(k.value, n, axis)
+        return normalized_index(k.value, n, axis)
     k = np.asarray(k)
     if k.size == 0:
         k = k.astype(INDEX)

@@ -22,7 +22,7 @@ COPY = "Take a copy where it is chosen: x = y.copy()."
 
 def same_object(x, y):
     """`x is y`, as a bool or a traced one."""
-    x, y = met(x), met(y)
+    x, y = array_stand_in(x), array_stand_in(y)
     if not (type(x) is type(y) is TracedArray):
         return x is y
     for i in arguments(x):
@@ -33,7 +33,7 @@ def same_object(x, y):
     )
 
 
-def met(x):
+def array_stand_in(x):
     """What stands for an outside array in the trace."""
     outside = current_trace().root.outside
     return outside.array(x) if type(x) is np.ndarray and id(x) in outside.paths else x

@@ -19,7 +19,7 @@ from ..common.frames import locate
 from .array import Traced, TracedArray, TracedScalar, bring, fresh, wrap
 from .gathering import advanced
 from .mixed import Mixed, dtype_of, has_mixed
-from .promote import broadcast_shapes, flat, nested, operand_as, read, shape_of
+from .promote import broadcast_shapes, nested, nested_items, operand_as, read, shape_of
 from .slicing import basic, concrete
 from .storage import current_trace
 from .weak import PythonInt, literal_within
@@ -141,7 +141,7 @@ def as_an_int(value, operand, dtype):
 
 def whole_parts(items, dtype):
     """The list with its numbers as integers, each converted by itself: none goes by way of a float beside it."""
-    numbers = [i for i in flat(items) if not isinstance(i, TracedArray)]
+    numbers = [i for i in nested_items(items) if not isinstance(i, TracedArray)]
     np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
     for i in numbers:
         if type(i) is complex or isinstance(i, TracedScalar) and i.weak is complex:
@@ -154,7 +154,7 @@ def whole_parts(items, dtype):
             PythonInt(i.value).given(dtype)
         elif isinstance(i, TracedScalar) and i.type.kind in "iuf":
             as_an_int(i, i.value, dtype)
-    return each_as(items, dtype) if any(isinstance(i, Traced) for i in flat(items)) else items
+    return each_as(items, dtype) if any(isinstance(i, Traced) for i in nested_items(items)) else items
 
 
 def each_as(x, dtype):
@@ -190,7 +190,7 @@ def plainly(k):
     if isinstance(k, np.ndarray | np.generic | bool | slice) or is_device_array(k):
         return k
     if isinstance(k, list | tuple):
-        traced = any(isinstance(i, Traced) for i in flat(k))
+        traced = any(isinstance(i, Traced) for i in nested_items(k))
         return fresh(nested(k)) if traced else places_of(k)
     return operator.index(k) if hasattr(k, "__index__") else places_of(k)
 

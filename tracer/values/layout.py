@@ -7,13 +7,13 @@ from .array import TracedArray, fresh, wrap
 from .storage import UNKNOWN, AliasSet
 
 
-def depends(x):
+def layout_storages(x):
     """The memories whose order in memory decides how an array lies."""
     storage = x.storage
     return (storage,) if storage.origin is not None or isinstance(storage, AliasSet) else storage.lies
 
 
-def both(a, b):
+def merged_layouts(a, b):
     """What two arrays depend on."""
     return UNKNOWN if UNKNOWN in (a, b) else a if b == a or not b else tuple(dict.fromkeys((*a, *b)))
 
@@ -25,7 +25,7 @@ def laid_as(value, inputs, wrap=wrap):
     out, odd = fresh(value), False
     for x in inputs:
         if type(x) is TracedArray and len(x.type.shape) > 1:
-            out.storage.lies = both(out.storage.lies, depends(x))
+            out.storage.lies = merged_layouts(out.storage.lies, layout_storages(x))
             odd = odd or x._shadow is not None and not x._shadow.flags.c_contiguous
         elif type(x) is np.ndarray:
             odd = odd or not x.flags.c_contiguous

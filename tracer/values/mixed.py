@@ -85,12 +85,12 @@ def common_kind(kinds, dtype):
     )
 
 
-def plain(x):
+def widest_number(x):
     """A number as it is given back: of the widest kind that data may have chosen."""
     return TracedScalar(x.value, x.weak) if type(x) is Mixed else x
 
 
-def number_of(kind):
+def kind_tag(kind):
     return Lit(NUMBERS[kind], TAG)
 
 

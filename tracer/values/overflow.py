@@ -20,7 +20,7 @@ TEXT = "a Python int of the compiled program exceeded 64 bits"
 HINT = "Python's ints have no end: take the remainder as you go, or use floats, or np.int64, which wraps."
 
 
-def checked(ufunc, values, result):
+def check_overflow(ufunc, values, result):
     """Note the interval of `result`, Python's `ufunc` of int operands, or have the program check that it is that."""
     rule = RANGES.get(ufunc)
     if rule is None or result.type.kind != "i":
@@ -46,13 +46,13 @@ def noted(ufunc, values, result):
     """Note the interval of `result`, NumPy's `ufunc` of integers, where it cannot wrap and its equations do not
     tell."""
     if ufunc in UNTOLD and result.type.kind in "iu" and isinstance(result, Value):
-        least, most = ends(result.type)
-        found = RANGES[ufunc](*[interval(x) or ends(x.type) for x in values])
+        least, most = dtype_limits(result.type)
+        found = RANGES[ufunc](*[interval(x) or dtype_limits(x.type) for x in values])
         if found != (least, most) and least <= found[0] and found[1] <= most:
             current_trace().root.bounds.setdefault(result, found)
 
 
-def ends(type):
+def dtype_limits(type):
     info = np.iinfo(type.dtype)
     return info.min, info.max
 

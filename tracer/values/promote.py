@@ -93,7 +93,7 @@ def array_value(x):
 
 def nested(items):
     """A list or tuple of arrays and numbers as one value, stacked along new leading axes as np.asarray does."""
-    if not any(isinstance(i, Traced) for i in flat(items)):
+    if not any(isinstance(i, Traced) for i in nested_items(items)):
         return constant_of(checked_array(items))
     rows = [read(nested_value(i)) for i in items]
     shapes = {v.type.shape if isinstance(v, Value | Lit) else () for v, _ in rows}
@@ -126,10 +126,10 @@ def nested_value(x):
     return x
 
 
-def flat(items):
+def nested_items(items):
     for i in items:
         if isinstance(i, list | tuple):
-            yield from flat(i)
+            yield from nested_items(i)
         else:
             yield i
 

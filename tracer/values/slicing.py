@@ -39,7 +39,7 @@ def basic(x, key):
         elif isinstance(k, Moving):
             axes.append((k.within(n), k.count, None))
         elif isinstance(k, TracedScalar):
-            axes.append((wrapped(k.value, n, axis), 1, None))
+            axes.append((normalized_index(k.value, n, axis), 1, None))
         else:
             axes.append((int(k) % n, 1, 1))
     # a view, even where all axes are dropped
@@ -99,7 +99,7 @@ def known_slice(k):
     return Moving(first, max(count, 0))
 
 
-def wrapped(index, n, axis=0):
+def normalized_index(index, n, axis=0):
     """A traced index into axis `axis`, made non-negative, with the check that it is within `n`."""
     index = cast_to(index, INDEX)
     if isinstance(index, Lit):

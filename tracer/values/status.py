@@ -46,7 +46,7 @@ def failed(number, quoted=None):
     return OPS["add"](OPS["mul"](quoted, Lit(1 << BITS, STATUS)), Lit(number, STATUS))
 
 
-def number_of(status):
+def check_number(status):
     """Which check a status other than 0 is about."""
     return int(np.asarray(status)) % (1 << BITS)
 
@@ -85,11 +85,14 @@ def all_within(index, n, below=True, above=True, repeated=False):
     if not index.type.shape:
         return indices_in_range(index, n, below, above), index
     if not repeated or index.type.size <= SMALL:
-        first = _first(index, n, below, above)
+        first = _first_out_of_range(index, n, below, above)
         return indices_in_range(first, n, below, above), first
     inside = OPS["reduce_and"](indices_in_range(index, n, below, above), axes=tuple(range(index.type.ndim)))
     builders = []
-    for name, body in (("outside", lambda x: _first(x, n, below, above)), ("inside", lambda x: Lit(0, STATUS))):
+    for name, body in (
+        ("outside", lambda x: _first_out_of_range(x, n, below, above)),
+        ("inside", lambda x: Lit(0, STATUS)),
+    ):
         build = Builder(name)
         with build:
             build_result = body(build.param(index.type))
@@ -97,7 +100,7 @@ def all_within(index, n, below=True, above=True, repeated=False):
     return inside, OPS["cond"](inside, index, branches=tuple(builders))[0]
 
 
-def _first(index, n, below, above):
+def _first_out_of_range(index, n, below, above):
     flat = reshape_to(index, (index.type.size,))
     at = OPS["argmax"](OPS["not"](indices_in_range(flat, n, below, above)), axis=0)
     return reshape_to(OPS["dynamic_slice"](flat, at, sizes=(1,)), ())

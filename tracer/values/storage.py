@@ -88,7 +88,9 @@ class AliasSet(Storage):
                 current_trace().check(Lit(False, TRUTH) if mine is None else NOT(mine), ValueError, text)
                 continue
             base = bring(storage.value)
-            storage.write(placed(base, steps, new if mine is None else select_whole(mine, new, through(base, steps))))
+            storage.write(
+                with_part_replaced(base, steps, new if mine is None else select_whole(mine, new, through(base, steps)))
+            )
 
     def mine(self, n):
         """Whether it is the n-th, as a value of the present trace; None where there is but one."""
@@ -225,12 +227,12 @@ def through(value, chain):
     return value
 
 
-def placed(base, chain, new):
+def with_part_replaced(base, chain, new):
     """`base` with the part that a chain of views leads to replaced."""
     if not chain:
         return new
     step, rest = chain[0], chain[1:]
-    return step.put(base, placed(step.get(base), rest, new) if rest else new)
+    return step.put(base, with_part_replaced(step.get(base), rest, new) if rest else new)
 
 
 def current_trace():

@@ -13,7 +13,7 @@ from wengert import grad, jit, vmap
 from wengert.backends.numpy.rows import is_taken
 from wengert.backends.xla import dispatch
 from wengert.ir.core import Lit
-from wengert.tracer.api.jit import Compiled
+from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.call import inline_cache
 from wengert.tracer.program.check_weakening import decided
 

@@ -180,7 +180,6 @@ def test_loops_that_draw_are_interrupted(said):
     assert found == [["KeyboardInterrupt", True], True]
 
 
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_does_not_wait_for_threads_that_are_not_there(said):
     found = said("""

@@ -11,7 +11,7 @@ from wengert.tracer.common.errors import WengertError
 ASKED = [
     repr, ascii, str, callable, dir, vars, len, bool, hash, list, tuple, sum, max, min, sorted, operator.length_hint, operator.truth,
     np.isscalar, np.iterable, np.ndim, np.shape, np.size, np.asarray, np.atleast_1d, np.copy, np.result_type, np.can_cast, np.iscomplexobj,
-    lambda w: f"{w!r}", lambda w: f"{w}", lambda w: "%r" % (w,), lambda w: isinstance(w, np.ndarray), lambda w: type(w) is np.ndarray,
+    lambda w: f"{w!r}", lambda w: f"{w}", lambda w: f"{w!r}", lambda w: isinstance(w, np.ndarray), lambda w: type(w) is np.ndarray,
     lambda w: w is None, lambda w: hasattr(w, "shape"), lambda w: getattr(w, "ndim", 7), lambda w: {"k": w}["k"] is None,
 ]  # fmt: skip
 OTHERS = {"window": lambda c, i: c[i : i + 3], "text": lambda c, i: "text", "number": lambda c, i: 3, "none": lambda c, i: None}

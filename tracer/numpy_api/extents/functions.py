@@ -7,7 +7,7 @@ from ....ir.ops import OPS
 from ...common.emit import counted, reshape_to
 from ...common.errors import UnsupportedError, message
 from ...common.frames import locate
-from ...extents.align import covered, met, ranks
+from ...extents.align import aligned_operands, covered, ranks
 from ...extents.bounded import BoundedArray, SpanExtent, made, mentioned, refused
 from ...extents.indexing import assign, getitem
 from ...extents.numbers import number, traced
@@ -70,7 +70,7 @@ def calm_beyond_one(type):
 
 def elementwise(function, operands, fill=None, **kwargs):
     """`function` of the operands where they meet."""
-    arrays, extents = met(operands, fill)
+    arrays, extents = aligned_operands(operands, fill)
     with computed_where(lambda: covered(np.broadcast_shapes(*map(np.shape, arrays)), extents)):
         out = function(*arrays, **kwargs)
     return (

@@ -10,7 +10,7 @@ from ....ir.types import Tensor
 from ...common.emit import cast_to, counted
 from ...common.errors import ConcretizationError, message
 from ...common.frames import locate
-from ...extents.align import from_zero, parts, value_of
+from ...extents.align import from_zero, shape_and_extents, value_of
 from ...extents.bounded import BoundedArray, SpanExtent, made, refused
 from ...extents.numbers import FAR, between, bounded, compare, greatest, minus, number, operand, plus, require, traced
 from ...values.array import Traced, TracedArray, TracedScalar, fresh
@@ -105,7 +105,7 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if axis is None:
         items, axis = [np.ravel(x) for x in items], 0
     axis = np.lib.array_utils.normalize_axis_index(axis, items[0].ndim)
-    odd = next((x for x in items for d, e in enumerate(parts(x)[1]) if d != axis and e is not None), None)
+    odd = next((x for x in items for d, e in enumerate(shape_and_extents(x)[1]) if d != axis and e is not None), None)
     if odd is not None:
         raise refused("np.concatenate along another axis than that of unknown length", odd)
     common = np.dtype(dtype) if dtype is not None else np.result_type(*[x.dtype for x in items])

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...common.errors import UnsupportedError, message
 from ...common.frames import locate
-from ...extents.align import harmless, meeting, moved, parts, value_of
+from ...extents.align import harmless, meeting, moved, shape_and_extents, value_of
 from ...extents.bounded import BoundedArray, made, refused
 from ...values.array import TracedArray, fresh
 from ..handles import handle
@@ -16,7 +16,7 @@ def brought(x, y, pairs, text):
     """Both operands, the axes of `pairs` (axis of x, axis of y) where they meet and all junk zero -> (arrays, their
     extents)."""
     out = []
-    values, own = [value_of(x), value_of(y)], [list(parts(v)[1]) for v in (x, y)]
+    values, own = [value_of(x), value_of(y)], [list(shape_and_extents(v)[1]) for v in (x, y)]
     for a, b in pairs:
         entries = [(values[0].type.shape[a], own[0][a]), (values[1].type.shape[b], own[1][b])]
         if entries[0][1] is None and entries[1][1] is None:
@@ -30,7 +30,7 @@ def brought(x, y, pairs, text):
     return out, own
 
 
-def product(name, run, x, y, a, b, out=None):
+def bounded_product(name, run, x, y, a, b, out=None):
     """`run` on operands that are summed along axis a of x and axis b of y; their other axes follow one another in the
     result."""
     text = f"{name}: shapes {np.shape(x)} and {np.shape(y)} not aligned: the axes that are summed differ in length"
@@ -55,7 +55,7 @@ def ready(name, x, y):
 def matmul(x, y, out=None, **kwargs):
     x, y = ready("matmul", x, y)
     run = lambda a, b: np.matmul(a, b, **kwargs)
-    return product("matmul", run, x, y, x.ndim - 1, max(y.ndim - 2, 0), out)
+    return bounded_product("matmul", run, x, y, x.ndim - 1, max(y.ndim - 2, 0), out)
 
 
 @handles(np.dot, method="dot")
@@ -63,23 +63,23 @@ def dot(a, b, out=None):
     if not np.ndim(a) or not np.ndim(b):
         return stored("dot", np.multiply(a, b), out)
     x, y = ready("dot", a, b)
-    return product("dot", HANDLERS[np.dot], x, y, x.ndim - 1, max(y.ndim - 2, 0), out)
+    return bounded_product("dot", HANDLERS[np.dot], x, y, x.ndim - 1, max(y.ndim - 2, 0), out)
 
 
 @handles(np.inner)
 def inner(a, b):
     x, y = ready("inner", a, b)
-    return product("inner", HANDLERS[np.inner], x, y, x.ndim - 1, y.ndim - 1)
+    return bounded_product("inner", HANDLERS[np.inner], x, y, x.ndim - 1, y.ndim - 1)
 
 
-def flat(name, x):
+def raveled(name, x):
     return np.ravel(x if type(x) is BoundedArray else handle(x))
 
 
 @handles(np.vdot)
 def vdot(a, b):
-    x, y = flat("vdot", a), flat("vdot", b)
-    return product("vdot", HANDLERS[np.vdot], x, y, 0, 0)
+    x, y = raveled("vdot", a), raveled("vdot", b)
+    return bounded_product("vdot", HANDLERS[np.vdot], x, y, 0, 0)
 
 
 @handles(np.vecdot)
@@ -91,7 +91,7 @@ def vecdot(a, b, axis=-1, **kwargs):
 
 @handles(np.outer)
 def outer(a, b, out=None):
-    x, y = flat("outer", a), flat("outer", b)
+    x, y = raveled("outer", a), raveled("outer", b)
     return stored("outer", np.multiply(x[:, None], y[None, :]), out)
 
 
@@ -108,7 +108,7 @@ def einsum(subscripts, *operands, out=None, **kwargs):
         right = "".join(sorted(c for c in set(left) - {","} if left.count(c) == 1))
     if any(len(set(names)) < len(names) for names in labels):
         raise UnsupportedError(message("np.einsum of a diagonal is not captured on arrays of unknown length", locate()))
-    values, own, found = [value_of(x) for x in operands], [list(parts(x)[1]) for x in operands], {}
+    values, own, found = [value_of(x) for x in operands], [list(shape_and_extents(x)[1]) for x in operands], {}
     for c in dict.fromkeys(left.replace(",", "")):
         holders = [(i, names.index(c)) for i, names in enumerate(labels) if c in names]
         entries = [(values[i].type.shape[axis], own[i][axis]) for i, axis in holders]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...common.errors import message
 from ...common.frames import locate
-from ...extents.align import from_zero, harmless, met, valid
+from ...extents.align import aligned_operands, from_zero, harmless, valid
 from ...extents.bounded import BoundedArray, made, refused
 from ...extents.numbers import compare, either, negated, require
 from ...values.array import TracedArray, fresh
@@ -17,16 +17,16 @@ normalize_axis_tuple, normalize_axis_index = (
 )
 
 
-def whole(type, value):
+def python_number(type, value):
     return {"b": bool, "c": complex}.get(type.kind, type.dtype.type)(value)
 
 
 def zero(type):
-    return whole(type, 0)
+    return python_number(type, 0)
 
 
 def one(type):
-    return whole(type, 1)
+    return python_number(type, 1)
 
 
 def worst(type, sign):
@@ -76,13 +76,13 @@ def where_valid(x, where):
     """The `where=` of a reduction: what is meant, and what the caller asked for."""
     if where is True:
         return x, fresh(valid(x)) if valid(x) is not True else True
-    (array, mask), extents = met((x, where))
+    (array, mask), extents = aligned_operands((x, where))
     x = BoundedArray(array, extents)
     meant = valid(x)
     return x, mask if meant is True else np.logical_and(mask, fresh(meant))
 
 
-def reduction(function, fill, method=None, empty=None):
+def register_reduction(function, fill, method=None, empty=None):
     """Register a reduction; `fill(type)` changes no result, `empty` is the ufunc that has no value for no elements."""
 
     def handler(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True, **kwargs):
@@ -110,12 +110,16 @@ def without_dtype(handler):
     )
 
 
-sum_ = reduction(np.sum, zero, "sum")
-prod_ = reduction(np.prod, one, "prod")
-any_ = handles(np.any, method="any")(without_dtype(reduction(np.any, zero)))
-all_ = handles(np.all, method="all")(without_dtype(reduction(np.all, one)))
-max_ = handles(np.max, np.amax, method="max")(without_dtype(reduction(np.max, lambda t: worst(t, -1), empty="maximum")))
-min_ = handles(np.min, np.amin, method="min")(without_dtype(reduction(np.min, lambda t: worst(t, 1), empty="minimum")))
+sum_ = register_reduction(np.sum, zero, "sum")
+prod_ = register_reduction(np.prod, one, "prod")
+any_ = handles(np.any, method="any")(without_dtype(register_reduction(np.any, zero)))
+all_ = handles(np.all, method="all")(without_dtype(register_reduction(np.all, one)))
+max_ = handles(np.max, np.amax, method="max")(
+    without_dtype(register_reduction(np.max, lambda t: worst(t, -1), empty="maximum"))
+)
+min_ = handles(np.min, np.amin, method="min")(
+    without_dtype(register_reduction(np.min, lambda t: worst(t, 1), empty="minimum"))
+)
 FUNCTIONS[np.any], FUNCTIONS[np.all], FUNCTIONS[np.max], FUNCTIONS[np.min] = any_, all_, max_, min_
 
 for _ufunc, _handler in ((np.add, sum_), (np.multiply, prod_)):

@@ -143,7 +143,7 @@ def set_function(function, of=array_of):
     return register
 
 
-def both(ar1, ar2, assume_unique):
+def concat_unique(ar1, ar2, assume_unique):
     """The elements of two arrays in one, each of them once an array."""
     return concatenate([np.ravel(x) if assume_unique else unique(x) for x in (ar1, ar2)])
 
@@ -189,7 +189,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
 def setxor1d(ar1, ar2, assume_unique=False):
     """What is there once, of the elements of both in order; a Python number taken for unique takes the other's
     dtype."""
-    x = together(ar1, ar2) if assume_unique else both(array_of(ar1), array_of(ar2), False)
+    x = together(ar1, ar2) if assume_unique else concat_unique(array_of(ar1), array_of(ar2), False)
     x, count = front(x)
     n, end = x.shape[0], traced(count)
     if not n:

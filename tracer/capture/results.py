@@ -1,0 +1,117 @@
+"""What a trace returns: described in types and kinds, and refused where no call could make it anew."""
+
+import sys
+import types
+
+import numpy as np
+
+from ...ir.core import Lit
+from ...ir.source import Source
+from ..common import pytree
+from ..common.errors import LeakError, UnsupportedError, message
+from ..guards.effects import Original
+from ..regions.printing import TracedText
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.poison import Poison
+from ..values.views import dynamic
+from .handover import ARRAY, SCALAR, Handover, Out
+
+SUSPENDED = (
+    (types.GeneratorType, "the generator", "gi_code"),
+    (types.CoroutineType, "the coroutine", "cr_code"),
+    (types.AsyncGeneratorType, "the async generator", "ag_code"),
+)
+
+
+def refuse_suspended(leaf):
+    """A generator or coroutine that is returned would go on when the trace has ended."""
+    kind, code = next(((k, getattr(leaf, a)) for t, k, a in SUSPENDED if isinstance(leaf, t)), (None, None))
+    if kind is not None:
+        if not isinstance(leaf, types.AsyncGeneratorType):
+            leaf.close()
+        hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
+        raise UnsupportedError(
+            message(
+                f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended",
+                Source(code, 0),
+                hint,
+            )
+        )
+
+
+def describe(result, trace, objects):
+    """-> (Out per leaf, result values, tree) of what a traced function returned."""
+    refuse_suspended(result)
+    leaves, tree = pytree.flatten(result)
+    shared = {}  # storage -> how many leaves show it
+    for leaf in leaves:
+        if isinstance(leaf, TracedArray):
+            shared[leaf.storage] = shared.get(leaf.storage, 0) + 1
+    outs, values, place = [], [], {}
+    arrays = [x for x in leaves if isinstance(x, TracedArray) and x.storage.trace is trace] if objects else ()
+    handover = Handover(arrays, trace, values)
+    for leaf in leaves:
+        if isinstance(leaf, Poison):
+            leaf.fail()
+        refuse_untellable(leaf, trace)
+        if isinstance(leaf, Original):
+            outs.append(Out("outside", object=leaf.read))
+        elif isinstance(leaf, TracedScalar):
+            outs.append(Out("value", leaf.weak or SCALAR, len(values)))
+            values.append(leaf.value)
+        elif not isinstance(leaf, TracedArray) or leaf.storage.trace is not trace:
+            outs.append(Out("object", object=leaf))
+        elif objects:
+            outs.append(handover.out(leaf))
+        elif leaf.storage.origin is not None and not dynamic(leaf.chain):
+            outs.append(Out("argument", ARRAY, leaf.storage.origin, leaf.chain))
+        elif shared[leaf.storage] > 1 and not dynamic(leaf.chain):
+            if leaf.storage not in place:
+                place[leaf.storage] = len(values)
+                values.append(trace.bring(leaf.storage.value))
+            outs.append(Out("value", ARRAY, place[leaf.storage], leaf.chain))
+        else:
+            outs.append(Out("value", ARRAY, len(values)))
+            values.append(leaf.value)
+    return outs, values, tree
+
+
+def refuse_untellable(leaf, trace):
+    """Refuse what no call could hand out as plain Python does."""
+    outside = trace.root.outside
+    made = id(leaf) in outside.draws.made
+    if made or isinstance(leaf, TracedText):
+        what = "a random generator made in it" if made else "text of traced values"
+        raise UnsupportedError(
+            message(f"the function returns or stores {what}", None, "Return the values, and make it of them outside.")
+        )
+    refuse_suspended(leaf)
+    outside.check_made(leaf)
+    outside.check_state(leaf)
+    if isinstance(leaf, Traced) and trace.parent is None:
+        refuse_leaked(leaf, trace)
+
+
+def refuse_leaked(leaf, trace):
+    """A traced value of another trace leaves this one: of a function inside it that is differentiated, or of a call
+    that has ended."""
+    within = (
+        leaf.storage.trace is trace
+        if isinstance(leaf, TracedArray)
+        else isinstance(leaf.value, Lit) or leaf.value in trace.build.values
+    )
+    if not within:
+        text = (
+            f"a traced value of type {leaf.type} is returned or stored outside, and was made inside a function that "
+            "is differentiated or mapped"
+        )
+        raise LeakError(
+            message(text, None, "Let that function return it: value_and_grad(f, has_aux=True), or beside its result.")
+        )
+
+
+def own_copies(outs):
+    """Arrays made while tracing and returned as they are: every call must hand out a fresh one."""
+    for out in outs:
+        if isinstance(out.object, np.ndarray) and sys.getrefcount(out.object) <= 2:
+            out.how = "copy"
