@@ -30,7 +30,7 @@ from ..values.storage import current_trace
 from .compiled import signature_of
 from .differentiable import check_floating, check_function, compiled
 from .inner import Inner, wrapped
-from .linear_maps import Pullback, Push, jvp
+from .linear_maps import Push, TracedPullback, jvp
 from .transforms import grad, selection
 from .typed import Argnums, CompiledFunction, P, R
 
@@ -141,7 +141,7 @@ def _linearized(function, signature, primals):
     late, residuals, results = _halved(inner, selected)
     seeds = {i: inner.leaves[i].type for i in selected}
     captured = inner.captured
-    push = Pullback(late, seeds, [o.kind or ARRAY for o in captured.outs], captured.tree, captured.order, "tangent")
+    push = TracedPullback(late, seeds, [o.kind or ARRAY for o in captured.outs], captured.tree, captured.order, "tangent")
     return inner.returned(results), push, [wrapped(r, ARRAY) for r in residuals]
 
 

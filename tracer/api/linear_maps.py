@@ -63,7 +63,7 @@ def vjp(function: Callable[[*Ts], Any], *primals: *Ts, has_aux: bool = False) ->
     return (value[0], pull, value[1]) if has_aux else (value, pull)
 
 
-class Pullback:
+class TracedPullback:
     """The linear half of a derivative: IR from (cotangents, residuals) to the cotangents of the primals, or from
     tangents to tangents."""
 
@@ -98,7 +98,7 @@ def _vjp(function, signature, primals, has_aux):
     results = current_trace().build.inline(known, inner.operands)
     inner.settle(results)
     residuals = [fresh(r) for r in results[len(inner.func.results) :]]
-    back = Pullback(rest, seeds, [kind_of(x).kind for x in inner.leaves], tree, pytree.key_order(primals))
+    back = TracedPullback(rest, seeds, [kind_of(x).kind for x in inner.leaves], tree, pytree.key_order(primals))
     return inner.returned(results), main_tree, back, residuals
 
 

@@ -49,7 +49,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     signature = signature_of(function)
 
     def mapped(*args, **kwargs):
-        lanes = Mapped(function, args, kwargs, signature, in_axes)
+        lanes = MappedFunction(function, args, kwargs, signature, in_axes)
         return lanes.returned(lanes.run(), out_axes)
 
     return compiled(mapped, function, "vmap")
@@ -74,7 +74,7 @@ def spread_prefix(axes, tree_of, what):
     return [axis for k, part in inside for axis in spread_prefix(given[k], part, what)]
 
 
-class Mapped(Inner):
+class MappedFunction(Inner):
     """A function captured on one lane of its mapped arguments."""
 
     once = False

@@ -43,7 +43,7 @@ def getitem(x, key):
         found = view(x, key)
         return found if any(k is Ellipsis for k in key) else element(found)
     alone = masked(x, key)
-    return Selection(*alone).copy() if alone else Gather(*partly(x, key)).read()
+    return BoundedSelection(*alone).copy() if alone else Gather(*partly(x, key)).read()
 
 
 def setitem(x, key, value):
@@ -54,7 +54,7 @@ def setitem(x, key, value):
     elif not any(map(is_array, key)):
         assign(view(x, key), value)
     elif alone := masked(x, key):
-        Selection(*alone).store(value)
+        BoundedSelection(*alone).store(value)
     else:
         Gather(*partly(x, key)).write(value)
 
@@ -134,7 +134,7 @@ def masked(x, key):
     return view(x, tuple(full)), mask, before - sum(i < before for i in integers)
 
 
-class Selection:
+class BoundedSelection:
     """window[..., mask, ...], the mask's axes from `axis` on; those of a mask of several are one."""
 
     def __init__(self, window, mask, axis):

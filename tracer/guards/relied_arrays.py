@@ -17,7 +17,7 @@ from .guard import alike
 RELIED_ON = 1 << 14  # elements of an array that may be guarded by its contents
 
 
-class Elements:
+class ElementsSlot:
     """The place whose array is to hold other elements."""
 
     def __init__(self, read, now):
@@ -60,7 +60,7 @@ class ReliedArrays:
             if array.shape != held.shape or array.dtype != held.dtype:
                 text = f"the shape or dtype of {read.name}, an array outside, is changed in place"
                 raise UnsupportedError(message(text, None, "Make another array of it: y = x.reshape(...)."))
-            out.append((Elements(read, array.copy()), None))
+            out.append((ElementsSlot(read, array.copy()), None))
         return out
 
     def given(self, array):
