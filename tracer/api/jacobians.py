@@ -141,7 +141,9 @@ def _linearized(function, signature, primals):
     late, residuals, results = _halved(inner, selected)
     seeds = {i: inner.leaves[i].type for i in selected}
     captured = inner.captured
-    push = TracedPullback(late, seeds, [o.kind or ARRAY for o in captured.outs], captured.tree, captured.order, "tangent")
+    push = TracedPullback(
+        late, seeds, [o.kind or ARRAY for o in captured.outs], captured.tree, captured.order, "tangent"
+    )
     return inner.returned(results), push, [wrapped(r, ARRAY) for r in residuals]
 
 
