@@ -62,7 +62,7 @@ def from_triangle(t, lower):
 
 
 def unread(a, lower):
-    """The transpose of `read`."""
+    """The transpose of `from_triangle`."""
     p = half_lower(a + adjoint(a))
     return p if lower else adjoint(p)
 

@@ -36,8 +36,8 @@ class Circular(Exception):
 
 @contextlib.contextmanager
 def noting(restores):
-    """Within: (a dictionary that `note` fills, from arrays as they enter a loop to the same, restored by that loop's
-    way back; an `Around`)."""
+    """Within: (a dictionary that `note_restored` fills, from arrays as they enter a loop to the same, restored by that
+    loop's way back; an `Around`)."""
     tokens = _inner.set({}), _around.set(Around(restores))
     try:
         yield _inner.get(), _around.get()
@@ -193,7 +193,7 @@ class UndoLog(Split):
 
 
 def restoring(plain, state, given, inner, trips):
-    """A `Restored` in the place of the split `plain` of a loop's trip, where it keeps less; else `plain`.
+    """An `UndoLog` in the place of the split `plain` of a loop's trip, where it keeps less; else `plain`.
 
     state: the parameters that are carried; given: those that are not; trips: how many at most, or None.
     """

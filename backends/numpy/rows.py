@@ -1,7 +1,7 @@
 """Rows by indices as they come: NumPy counts negative ones from the end, and refuses those out of range with an
 IndexError.
 
-An equation says that whether indices are in range is left to NumPy (`taken`).
+An equation says that whether indices are in range is left to NumPy (`checked_rows`).
 """
 
 from ...ir.core import Lit

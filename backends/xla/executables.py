@@ -2,8 +2,9 @@
 
 jax keeps executables as files in one directory a process, under names that are digests of the lowered module, of
 versions, devices and options. Where the user has given it no directory it gets one of ours, private and empty: what is
-compiled while `collecting` is read from there, and what was kept from another process is `placed` there before it is
-asked for. Nothing else is written to it. The machine code of native nests is collected and placed with them.
+compiled while `collecting` is read from there, and what was kept from another process is put there
+(`install_executables`) before it is asked for. Nothing else is written to it. The machine code of native nests is
+collected and placed with them.
 """
 
 import atexit

@@ -66,7 +66,7 @@ def result_axes(eqn, side):
 
 
 def unmasked(build, env, x, places, result, users):
-    """What a product may read for its operand x, by the equations of the old function; `places` as `along` gives
+    """What a product may read for its operand x, by the equations of the old function; `places` as `result_axes` gives
     them."""
     while isinstance(x, Value) and x.eqn is not None and x.eqn.op is select:
         mask, y, z = x.eqn.operands

@@ -73,7 +73,7 @@ class Captured:
     bounded: (position of a parameter, (least, greatest) of its integers) of inputs that never change.
     constants: the positions of those among the inputs.
     relied:  (argument leaf index, what was asked of the array, the answer): see `relied`.
-    heeds:   whether NumPy might have floating-point errors to tell of, see `reported`.
+    heeds:   whether NumPy might have floating-point errors to tell of, see `float_errors.possible`.
     """
 
     __slots__ = (

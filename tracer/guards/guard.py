@@ -104,7 +104,7 @@ class Read:
     def test(self, named, quick=None):
         """Python text that is true while the guard holds, or None where there is nothing to test.
 
-        quick: a `Quick` that says how places are written; the test is then false too for a number that is equal, but
+        quick: `Lookups`, which say how places are written; the test is then false too for a number that is equal, but
         another object.
         """
         value = self.value

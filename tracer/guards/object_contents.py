@@ -1,7 +1,7 @@
 """What an object holds, one level deep: its attributes, items and bytes, found without running any code of its class.
 
-`parts` is what state is compared by (`world.state`) and walked along (`reliance`). Objects of the C library's that keep
-their state to themselves hold what they would be pickled as.
+`contents_of` is what state is compared by (`world.state`) and walked along (`reliance`). Objects of the C library's
+that keep their state to themselves hold what they would be pickled as.
 """
 
 import array

@@ -70,7 +70,8 @@ def scalar_operand(x):
 
 
 def real_number(x, wanted):
-    """`number`, or the real part of a complex scalar of NumPy's, which is what that gives for a float or an int."""
+    """`scalar_operand`, or the real part of a complex scalar of NumPy's, which is what that gives for a float or an
+    int."""
     value = scalar_operand(x)
     if value.type.kind != "c":
         return value

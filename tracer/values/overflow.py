@@ -1,7 +1,8 @@
 """Where Python's ints have no end, and the machine's do: results beyond 64 bits.
 
 NumPy's integers wrap, and so do the machine's. A result of Python ints that no interval shows to fit is
-checked when the program runs; `checked` notes what is known of each, so that sums of bounded numbers cost nothing.
+checked when the program runs; `check_overflow` notes what is known of each, so that sums of bounded numbers cost
+nothing.
 """
 
 import numpy as np

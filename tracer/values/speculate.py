@@ -5,7 +5,7 @@ that side only, and records the assumption as a check of the program. A call on 
 assumption failed before anything of the result is used or written back; it takes another trace, which
 has the same assumptions up to there and then the opposite one. So the traces of one signature are a tree.
 
-A choice is first captured as a `cond`. What that leads to (`Unmerged` in use, an error of ours inside)
+A choice is first captured as a `cond`. What that leads to (poison in use, an error of ours inside)
 raises `ByValue`, and the trace begins again with this one choice made by value. Only choices of the
 outermost trace can be: those in the body of a captured loop, or of a function being differentiated,
 are made many times, or for values that are not there.

@@ -77,7 +77,7 @@ def indices_in_range(index, n, below=True, above=True):
 
 
 def all_within(index, n, below=True, above=True, repeated=False):
-    """-> (whether all indices are in [-n, n), as `within`; the first that is not, or any where all are).
+    """-> (whether all indices are in [-n, n), as `indices_in_range`; the first that is not, or any where all are).
 
     repeated: whether that is asked in a region, where they may be part of a row that is short: which one it is is then
     looked for only where there is one. Elsewhere XLA makes one pass of looking.
