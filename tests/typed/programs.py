@@ -99,7 +99,8 @@ def training() -> None:
     """Gradients keep the parameters of the loss; `value_and_grad` its result."""
 
     def loss(w: Vector, X: Vector, y: Vector) -> np.float64:
-        return np.square(X @ w - y).sum()
+        rest = X @ w - y
+        return np.float64(np.dot(rest, rest))
 
     def with_aux(w: Vector, X: Vector) -> tuple[np.float64, dict[str, Vector]]:
         return (X @ w).sum(), {"z": X @ w}

@@ -69,7 +69,8 @@ FIXED += (
 NUMPYS = (np.ufunc, type(np.sum))  # classes of NumPy's functions
 FIXED += (operator.attrgetter, operator.itemgetter, operator.methodcaller, *NUMPYS)
 # say nothing of what those do
-LABELS = {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__", "__signature__", "__wrapped__"}
+LABELS = {"__module__", "__name__", "__qualname__", "__doc__", "__signature__", "__wrapped__"}
+LABELS |= {"__annotations__", "__annotate__", "__annotate_func__", "__type_params__"}
 # the draws of a program are its own affair
 DRAWING = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 ADVANCED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, io.IOBase)
