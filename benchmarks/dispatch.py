@@ -17,10 +17,10 @@ import re
 import jax
 import jax.numpy as jnp
 import numpy as np
-from programs.tiny import PROGRAMS
-from timing import interleave, table
 
 from wengert import jit
+from wengert.benchmarks.programs.tiny import PROGRAMS
+from wengert.benchmarks.timing import interleave, table
 
 
 def rows():

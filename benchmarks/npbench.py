@@ -35,9 +35,9 @@ import warnings
 
 import jax
 import numpy as np
-from timing import table
 
 from wengert import jit
+from wengert.benchmarks.timing import table
 
 TINY = (8, 12, 20, 40)  # sizes are cut down to these, to the first that the kernel takes
 NUMBA = ("numba_n", "numba_np")

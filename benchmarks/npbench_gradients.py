@@ -25,11 +25,11 @@ import math
 
 import jax
 import numpy as np
-from npbench import asked, gone_through, interleaved, mean, on_device, prepared
-from timing import table
 
 from wengert import grad, jit
 from wengert.backends.xla.lower import lower
+from wengert.benchmarks.npbench import asked, gone_through, interleaved, mean, on_device, prepared
+from wengert.benchmarks.timing import table
 
 STEPS = 10.0 ** np.arange(-2, -14, -1)
 CLOSE = 1e-5  # of the derivative along a direction, where differences agree so well

@@ -31,16 +31,16 @@ import time
 import warnings
 
 import jax
-import npbench
 import numpy as np
-from figure import figure
-from npbench import MARK, PASSIVE, after, difference, mean, moving, notes, on_device, verdict
-from npbench_gradients import compared, temporary
-from programs import rebuilt
-from timing import interleave, table
 
 from wengert import grad, jit
 from wengert.backends import native
+from wengert.benchmarks import npbench
+from wengert.benchmarks.figure import figure
+from wengert.benchmarks.npbench import MARK, PASSIVE, after, difference, mean, moving, notes, on_device, verdict
+from wengert.benchmarks.npbench_gradients import compared, temporary
+from wengert.benchmarks.programs import rebuilt
+from wengert.benchmarks.timing import interleave, table
 
 FAMILIES = ("dense", "stencils", "recurrences", "particles", "nets", "gathering", "tiny")
 PEERS = ("numpy", "jax", "numba", "torch")
@@ -50,7 +50,7 @@ def programs(families=FAMILIES):
     """{name: (family, program)}"""
     found = {}
     for family in families:
-        for program in importlib.import_module(f"programs.{family}").PROGRAMS:
+        for program in importlib.import_module(f"wengert.benchmarks.programs.{family}").PROGRAMS:
             assert program.name not in found, program.name
             found[program.name] = family, program
     return found

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from timing import interleave, table
 
 from wengert import jit
+from wengert.benchmarks.timing import interleave, table
 
 RNG = np.random.default_rng(0)
 draw = RNG.standard_normal

@@ -1,10 +1,10 @@
 """XLA lowering of products: of the spellings of one product, one that XLA's CPU compiler is fast at.
 
-Measured by benchmarks/products.py, jax 0.10. A float64 product over the first axis of its left factor takes twice as
-long as one of the transposed factor, put down in memory; where both factors lie the wrong way round it is the product
-the other way round that is transposed. A complex product takes twice as long as its four real ones, and over the first
-axis of a matrix with a vector longer than the other way round. XLA undoes transposes beside products, unless a barrier
-keeps them.
+Measured by benchmarks/kernels/products.py, jax 0.10. A float64 product over the first axis of its left factor takes
+twice as long as one of the transposed factor, put down in memory; where both factors lie the wrong way round it is the
+product the other way round that is transposed. A complex product takes twice as long as its four real ones, and over
+the first axis of a matrix with a vector longer than the other way round. XLA undoes transposes beside products, unless
+a barrier keeps them.
 """
 
 import math
@@ -19,10 +19,10 @@ from ...ir.ops.linalg import dot_general
 from .platforms import by_platform
 from .table import XLA
 
-FEW = 64  # terms or rows from which transposing something else pays; measured by benchmarks/products.py
+FEW = 64  # terms or rows from which transposing something else pays; measured by benchmarks/kernels/products.py
 # elements from which a matrix that need not be in memory is not put there; re-measured by benchmarks/tune.py
 LARGE = 1 << 20
-THIN = 32  # rows up to which float32 products are slow the wrong way round; measured by benchmarks/products.py
+THIN = 32  # rows up to which float32 products are slow the wrong way round; measured by benchmarks/kernels/products.py
 
 
 def product(x, y, *, contract, batch):

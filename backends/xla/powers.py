@@ -1,8 +1,8 @@
 """XLA lowering of powers with a half: x^1.5 by a square root, where there is much of it.
 
 XLA's CPU compiler calls the C library's pow for each element, and roots are vectors: from 16384 elements on they take a
-tenth of the time (benchmarks/rewrites.py). With fewer they are no faster, for XLA parts the work among threads. Several
-roundings in the place of one.
+tenth of the time (benchmarks/kernels/rewrites.py). With fewer they are no faster, for XLA parts the work among threads.
+Several roundings in the place of one.
 """
 
 import functools
@@ -13,7 +13,7 @@ from ...ir.core import Lit
 from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.elementwise import pow
 
-LARGE = 1 << 14  # elements; measured by benchmarks/rewrites.py
+LARGE = 1 << 14  # elements; measured by benchmarks/kernels/rewrites.py
 HALVES = (1.5, 2.5, 3.5)  # and their negatives; the rules of ir/rules/algebra.py know 0.5
 
 

@@ -33,8 +33,9 @@ from ...ir.ops.window import highest_of, lowest_of
 from .platforms import by_platform
 from .table import XLA
 
-LONG = 32  # an axis shorter than this is not worth a form of its own on the CPU; measured by benchmarks/reductions.py
-SHORT = 8  # elements of an axis up to which slices are combined; measured by benchmarks/reductions.py
+# an axis shorter than this is not worth a form of its own on the CPU; measured by benchmarks/kernels/reductions.py
+LONG = 32
+SHORT = 8  # elements of an axis up to which slices are combined; measured by benchmarks/kernels/reductions.py
 ROWS = 32  # the same, of rows of a matrix
 # columns of a matrix of more rows, from which their sums are a product; re-measured by benchmarks/tune.py
 COLUMNS = 4096
@@ -86,7 +87,7 @@ def with_nan(reduce, better, end):
 
 def by_slices(reduce, combine, short=SHORT):
     """XLA's CPU compiler is slow at reductions along an axis of few elements: it is quicker to combine slices
-    (benchmarks/reductions.py).
+    (benchmarks/kernels/reductions.py).
 
     short: the longest last axis of which that is true; slices of it lie apart.
     """
@@ -216,7 +217,7 @@ def dear(x):
 
 def arg_extreme(search, extreme):
     """XLA's argmax is slow on the CPU: over long axes it is quicker to find the extreme, then its first place
-    (benchmarks/reductions.py)."""
+    (benchmarks/kernels/reductions.py)."""
     def run(x, *, axis, dtype):
         if x.dtype == bool:
             other = lambda x: run(x.astype(np.uint8), axis=axis, dtype=dtype)
@@ -253,7 +254,7 @@ def first(x, axis, dtype, wanted):
 
 def running(combine, tree, start):
     """XLA's prefix sums are trees; on the CPU the plain loop is quicker and rounds as NumPy does
-    (benchmarks/reductions.py)."""
+    (benchmarks/kernels/reductions.py)."""
     def run(x, *, axis, reverse):
         if x.dtype == bool:
             return run(x.astype(np.uint8), axis=axis, reverse=reverse).astype(bool)

@@ -2,7 +2,7 @@
 
 XLA's CPU compiler gives convolutions to a library that is made for many channels. Of one channel, with few taps, a
 convolution is a sum of shifted arrays, which is computed in vectors: with 5 to 31 taps it takes from a half to a
-fortieth of the time (benchmarks/rewrites.py).
+fortieth of the time (benchmarks/kernels/rewrites.py).
 """
 
 import math

@@ -5,7 +5,7 @@ import numpy as np
 from jax import lax
 from jax.scipy.linalg import solve_triangular
 
-from programs import Program
+from wengert.benchmarks.programs import Program
 
 # -- straight lines ------------------------------------------------------------------------------
 

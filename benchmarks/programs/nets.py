@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from programs import Program, ported
+from wengert.benchmarks.programs import Program, ported
 
 
 def cross_entropy(z, labels):

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from programs import Program, ported
+from wengert.benchmarks.programs import Program, ported
 
 
 def heat(u, rate, steps):

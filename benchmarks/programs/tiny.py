@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from programs import Program
+from wengert.benchmarks.programs import Program
 
 
 def softmax(x):

@@ -3,24 +3,16 @@
 """
 
 import re
-import sys
 
 import numpy as np
 import pytest
 from places import ROOT
 
+from wengert.benchmarks import tune
+
 ROOMS = ("ir/passes", "ir/rules", "backends", "tracer/program", "tracer/call")
 LINE = re.compile(r"((?:^#.*\n)*)^([A-Z][A-Z_]*(?:, [A-Z][A-Z_]*)*) = -?\d.*", re.MULTILINE)  # with the comment above
 UNMEASURED = 117  # lines of numbers in these rooms that no script is named for: fewer is better, and a new gate is measured
-
-
-def tune():
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        import tune
-    finally:
-        sys.path.pop(0)
-    return tune
 
 
 def constants():
@@ -29,14 +21,14 @@ def constants():
     for path in (p for room in ROOMS for p in sorted((ROOT / room).rglob("*.py"))):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for line in LINE.finditer(path.read_text()):
-            script = re.search(r"measured by (benchmarks/\w+\.py)", line[0].replace("\n# ", " "))
+            script = re.search(r"measured by (benchmarks/[\w/]+\.py)", line[0].replace("\n# ", " "))
             found[f"{module}.{line[2]}"] = script and script[1]
     return found
 
 
 def test_gates_that_name_a_script_are_those_that_are_measured_again():
     named = {name: script for name, script in constants().items() if script}
-    assert set(named) == set(tune().GATES)
+    assert set(named) == set(tune.GATES)
     assert all((ROOT / script).is_file() for script in named.values())
 
 
@@ -45,10 +37,10 @@ def test_no_gate_comes_without_a_script():
     assert len(bare) <= UNMEASURED, "\n".join(bare)
 
 
-@pytest.mark.parametrize("name", tune().GATES)
+@pytest.mark.parametrize("name", tune.GATES)
 def test_programs_come_to_their_gates(name):
     """Open and shut, on the same numbers: the constant is asked about, and the answers agree, whatever form they come from."""
-    found, gate = tune(), tune().GATES[name]
+    found, gate = tune, tune.GATES[name]
     f, arguments = gate.program(gate.sizes[0])
     taken, left = (found.compiled(name, f, arguments, value)(*arguments) for value in (gate.taken, gate.left))
     np.testing.assert_allclose(taken, left, rtol=1e-4, atol=1e-4)
@@ -56,11 +48,11 @@ def test_programs_come_to_their_gates(name):
 
 def test_what_never_comes_to_a_gate_is_found():
     with pytest.raises(LookupError, match="not asked"):
-        tune().compiled("backends.xla.powers.LARGE", lambda x: x + 1, (np.ones(3),), 0)
+        tune.compiled("backends.xla.powers.LARGE", lambda x: x + 1, (np.ones(3),), 0)
 
 
 def test_the_size_from_which_a_form_pays():
-    found = tune()
+    found = tune
     gate, upto = found.Gate(None, (1, 2, 4)), found.Gate(None, (1, 2, 4), up_to=True)
     assert [found.today(gate, r) for r in ([0.5, 0.9, 2], [2, 1, 1.2], [2, 2, 2], [2, 2, 1])] == ["4", "4", "<=1", "none"]
     assert [found.today(upto, r) for r in ([2, 0.9, 2], [2, 2, 2], [1, 2, 2])] == ["1", ">=4", "none"]

@@ -2,17 +2,14 @@
 
 import dataclasses
 import importlib
-import sys
 import xml.etree.ElementTree
 
 import jax
 import pytest
-from places import ROOT
 
 from wengert import jit
 
-sys.path.append(str(ROOT / "benchmarks"))  # last: some scripts there are named as modules of Python
-suite = importlib.import_module("suite")
+suite = importlib.import_module("wengert.benchmarks.suite")
 PROGRAMS = suite.programs()
 QUICK = ("elimination", "heat", "recurrence", "springs", "attention", "above", "softmax")
 

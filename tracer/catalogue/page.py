@@ -36,7 +36,7 @@ f64[2,2,2], `y` f64[4], `v` f64[6], `z` c128[4], `i` i64[3], `n` i64[6], `u` u8[
 `d` dates, `rng` a Generator: all of them arguments of the compiled function, so known only when it runs.
 """
 STANDS = """
-JAX and torch are given the same expressions, by `benchmarks/numpy_surface.py`: {versions}. For JAX, `np` is
+JAX and torch are given the same expressions, by `benchmarks/correctness/numpy_surface.py`: {versions}. For JAX, `np` is
 `jax.numpy` under `jax.jit`, with 64 bits on, and methods are those of its arrays; for torch, the function of NumPy
 arrays is compiled as it stands by `torch.compile(fullgraph=True)`.
 **yes**: the same values, shapes and dtypes; **dtype**: the same values of another dtype; **other**: other values,
@@ -47,7 +47,8 @@ name; **plain**: torch captured nothing of it.
 TESTS = """
 ## NumPy's own tests
 
-`python benchmarks/numpy_tests.py` runs the test files of the installed NumPy with every computation in them compiled.
+`python benchmarks/correctness/numpy_tests.py` runs the test files of the installed NumPy with every computation in them
+compiled.
 Of the tests that compute on arrays of numbers and pass plainly, how many pass with everything captured (**whole**),
 how many with something refused by an error of ours or run as plain Python with a warning (**aloud**), and how many do
 not pass, or compute something else (**wrong**); then those that pass once one documented difference is mended

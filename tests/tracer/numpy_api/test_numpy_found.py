@@ -1,4 +1,4 @@
-"""What NumPy's own tests found to differ (`benchmarks/numpy_tests.py`), a line each."""
+"""What NumPy's own tests found to differ (`benchmarks/correctness/numpy_tests.py`), a line each."""
 
 import functools
 import re

@@ -1,7 +1,7 @@
 """Gradients of long loops: how time and memory grow with the trips, beside jax.grad of the same loop as a JAX user
 writes it.
 
-    python benchmarks/long_loops.py
+    python benchmarks/loops/long_loops.py
 
 "recurrence" is b[i] = f(b[i - 1]) over an array, "steps" a time loop of a state of 64 numbers, "while" the same until a
 tolerance that it reaches after so many steps. MB are temporary buffers of the compiled programs; "200MB" is
@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from npbench_gradients import temporary
-from timing import interleave, table
 
 from wengert import grad, jit
+from wengert.benchmarks.npbench_gradients import temporary
+from wengert.benchmarks.timing import interleave, table
 
 D = 64
 A = np.random.default_rng(0).normal(size=(D, D)) / math.sqrt(D)

@@ -1,7 +1,7 @@
 """Seconds from a function to its first result, against jax.jit of the same program, in fresh processes' terms:
 every round makes new functions, so nothing is remembered but the tracers' own tables.
 
-    python benchmarks/compile.py
+    python benchmarks/latency/compile.py
 
 Rows: a program and its gradient; columns: trace, passes, lower and compile for wengert, all of it for jax, the
 same again (the A/A control), and how long the compiled program then runs. Correctness is checked first.
@@ -12,9 +12,9 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from timing import interleave, table
 
 from wengert import grad, jit
+from wengert.benchmarks.timing import interleave, table
 
 ROUNDS = 5
 

@@ -2,7 +2,7 @@
 installed.
 
     git clone https://github.com/spcl/npbench
-    python benchmarks/native.py npbench [--size M] [--only lu,durbin] [--seconds 2]
+    python benchmarks/loops/native.py npbench [--size M] [--only lu,durbin] [--seconds 2]
 
 All take turns in one process and give and take ndarrays, on fresh copies; ms are medians. "moving" is a program that
 only takes the arrays and has what is written to them written: no program that XLA launches is faster. Ratios above 1
@@ -17,12 +17,12 @@ import time
 import warnings
 
 import jax
-from npbench import NUMBA, Kernel, contestants, interleaved, mean, moving, prepared, verdict
-from npbench import after as outcome
-from timing import table
 
 from wengert import jit
 from wengert.backends import native
+from wengert.benchmarks.npbench import NUMBA, Kernel, contestants, interleaved, mean, moving, prepared, verdict
+from wengert.benchmarks.npbench import after as outcome
+from wengert.benchmarks.timing import table
 
 SCALAR = "cholesky,lu,ludcmp,nussinov,seidel_2d,crc16,trisolv,durbin,gramschmidt,deriche,mandelbrot1,mandelbrot2,spmv"
 HEAD = [

@@ -1,6 +1,6 @@
 """Programs on disk under stress, by real processes: what is tried, how often, and what came of it.
 
-    python benchmarks/cache_stress.py [seconds]
+    python benchmarks/correctness/cache_stress.py [seconds]
 
 Each process imports the compiler, calls four functions (through XLA, a gradient, a loop as machine code, as NumPy), and
 says what it got, how it came by each program, and whether anything was unpickled meanwhile (CPython's audit event
@@ -26,8 +26,8 @@ import tempfile
 import time
 
 import numpy as np
-from timing import table
 
+from wengert.benchmarks.timing import table
 from wengert.tracer.cache import store
 from wengert.tracer.cache.store import Store
 
@@ -107,7 +107,7 @@ class Stress:
             (home / str(number) / "stressed.py").write_text(PROGRAMS.format(number=number + 1))
 
     def begin(self, number, cache=None):
-        root = pathlib.Path(__file__).resolve().parents[2]
+        root = pathlib.Path(__file__).resolve().parents[3]
         path = os.pathsep.join([str(self.home / str(number)), str(root)])
         env = {
             **os.environ,

@@ -1,7 +1,7 @@
 """Seconds from a new process to the first result: with programs kept on disk by an earlier process, without, and
 jax.jit with its own.
 
-    python benchmarks/warm_start.py
+    python benchmarks/latency/warm_start.py
 
 Every number is of a process of its own, the least of some, the kinds of processes taking turns. Columns: importing the
 compiler and numpy; then from the first call to its result, where nothing is kept (`cold`) and where all is (`warm`),
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from timing import table
+from wengert.benchmarks.timing import table
 
 ROUNDS = 5
 HERE = pathlib.Path(__file__).resolve()
@@ -117,7 +117,7 @@ def run(file, cache, **env):
     says]."""
     # installed packages have their bytecode
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    kept |= {"PYTHONPATH": str(HERE.parents[2]), "WENGERT_CACHE": ""}
+    kept |= {"PYTHONPATH": str(HERE.parents[3]), "WENGERT_CACHE": ""}
     made = subprocess.run([sys.executable, file, cache], capture_output=True, text=True, check=True, env=kept | env)
     return json.loads(made.stdout)
 

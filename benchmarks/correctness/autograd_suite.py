@@ -1,6 +1,6 @@
 """HIPS autograd's own tests, run on `wengert.compat.autograd`: passed, failed and excluded, file by file.
 
-    python benchmarks/autograd_suite.py CHECKOUT [FILE ...] [-v]
+    python benchmarks/correctness/autograd_suite.py CHECKOUT [FILE ...] [-v]
 
 CHECKOUT is a clone of github.com/HIPS/autograd; nothing in it but tests/ is read. `import autograd` finds the
 compat module. Tests of autograd's internals are excluded by name, with the reason; -v prints why the others fail.

@@ -1,7 +1,8 @@
 """JAX's and torch's standing on the examples of docs/numpy.md: the same expressions, compiled by each, against NumPy.
 
-    python benchmarks/numpy_surface.py jax      # rewrites the column of JAX in tracer/catalogue/standing.csv
-    python benchmarks/numpy_surface.py torch    # that of torch, which must be installed (2 GB)
+    python benchmarks/correctness/numpy_surface.py jax      # rewrites the column of JAX in
+    tracer/catalogue/standing.csv python benchmarks/correctness/numpy_surface.py torch    # that of torch, which must be
+    installed (2 GB)
 
 JAX: `np` is jax.numpy, operands are jax arrays, under jax.jit with 64 bits. torch: the function of NumPy arrays as it
 stands, under torch.compile(fullgraph=True, backend="eager"): what Dynamo captures, run op by op.

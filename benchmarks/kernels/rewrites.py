@@ -1,7 +1,7 @@
 """Rewrites and lowering choices, one program each, at two sizes: against NumPy, and against jax.jit and jax.grad of the
 same program.
 
-    python benchmarks/rewrites.py [NAME...]
+    python benchmarks/kernels/rewrites.py [NAME...]
 
 numpy/ours: ndarrays in and out; jax/ours: jax arrays; gradients of the sum of what is returned, by the first argument,
 on jax arrays. Ratios are of medians of interleaved turns; below 0.9 is a loss. Where JAX has no such function, its
@@ -13,9 +13,9 @@ import sys
 import jax
 import numpy as np
 from jax import numpy as jnp
-from timing import interleave, table
 
 from wengert import grad, jit
+from wengert.benchmarks.timing import interleave, table
 
 RNG = np.random.default_rng(0)
 draw = RNG.standard_normal

@@ -1,4 +1,4 @@
-"""How many functions of other people's programs run unmodified: `python benchmarks/corpus.py CHECKOUT ...`
+"""How many functions of other people's programs run unmodified: `python benchmarks/correctness/corpus.py CHECKOUT ...`
 
 Two kinds of files are run. One that says `#setup:` and `#run:` in comments (as in serge-sans-paille/numpy-benchmarks)
 has its setup executed and its call made twice, plainly and compiled, on equal arguments. Any other module

@@ -1,5 +1,5 @@
 """NumPy's own tests with every NumPy computation in them captured:
-`python benchmarks/numpy_tests.py [umath indexing ...]`
+`python benchmarks/correctness/numpy_tests.py [umath indexing ...]`
 
 The files are those of the installed NumPy, imported through `numpy_hooks`: each call, operator, subscript and store on
 arrays becomes a call of a compiled function that takes those arrays, while creation from literals, loops, and
@@ -175,8 +175,8 @@ def ran(key, mode, given, mended="", only=()):
         tests.write_text(json.dumps(only))
         paths = [
             str(here),
-            str(here.parent / "tests" / "helpers"),
-            str(here.parent.parent),
+            str(here.parents[1] / "tests" / "helpers"),
+            str(here.parents[2]),
             os.environ.get("PYTHONPATH", ""),
         ]
         arguments = [sys.executable, __file__, "--child", key, mode, str(out), mended, str(tests)]

@@ -1,6 +1,6 @@
 """Matrix products by XLA on this machine: as they stand, and as Wengert spells them; beside NumPy.
 
-    python benchmarks/products.py
+    python benchmarks/kernels/products.py
 
 Each is x y over one axis of each factor, the first or the last: "tn" is x^T y. ms are medians of interleaved turns on
 jax arrays; ratios below 0.95 are losses.
@@ -8,9 +8,9 @@ jax arrays; ratios below 0.95 are losses.
 
 import jax
 import numpy as np
-from timing import interleave, table
 
 from wengert.backends.xla.linalg import plain, product, spelling
+from wengert.benchmarks.timing import interleave, table
 
 SIZES = [
     (1, 300, 300), (1, 2000, 2000), (2000, 2000, 1), (300, 300, 1), (1, 10000, 50), (5000, 300, 1), (1, 100000, 10),

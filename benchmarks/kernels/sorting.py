@@ -1,14 +1,14 @@
 """Sorting on the CPU: NumPy, jax.lax, and the lowering of `backends/xla/sorting.py`.
 
-    python benchmarks/sorting.py
+    python benchmarks/kernels/sorting.py
 """
 
 import jax
 import numpy as np
 from jax import lax
-from timing import interleave, table
 
 from wengert.backends.xla import XLA
+from wengert.benchmarks.timing import interleave, table
 from wengert.ir.ops.sorting import sort
 
 SHAPES = [((512,), 0), ((4096,), 0), ((100_000,), 0), ((1_000_000,), 0), ((1000, 1000), 1), ((1000, 1000), 0)]

@@ -1,6 +1,6 @@
 """Seconds to trace, per operation, against jax on the same program.
 
-    python benchmarks/trace.py
+    python benchmarks/latency/trace.py
 
 Warm: the programs have been traced before, so that dtype and shape rules are remembered, as in any
 process that has run for a second. Ours stops at the IR as captured; jax's column is jax.make_jaxpr.
@@ -10,9 +10,9 @@ The control column is jax again, traced a second time in the same run.
 import jax
 import jax.numpy as jnp
 import numpy as np
-from timing import interleave, table
 
 from wengert import grad, jit
+from wengert.benchmarks.timing import interleave, table
 
 N = 200
 

@@ -1,6 +1,6 @@
 """What guards cost at each call, and how often a function is compiled while the world around it changes.
 
-    python benchmarks/guards.py
+    python benchmarks/latency/guards.py
 
 First table: microseconds a call of one small program that reads nothing, 20 globals, 20 attributes, and
 20 items of dicts, and the generated test alone. Second: 1,000 calls each with a changing float argument, a
@@ -11,9 +11,9 @@ calls: how many compiles, and how many answers differ from plain Python's.
 import types
 
 import numpy as np
-from timing import interleave, table
 
 from wengert import jit
+from wengert.benchmarks.timing import interleave, table
 
 COUNT = 20
 TABLE = np.arange(4.0)

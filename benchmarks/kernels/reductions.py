@@ -1,6 +1,6 @@
 """Sums, cumulative sums and argmax on the CPU: NumPy, jax.lax, and the lowering of `backends/xla/reduction.py`.
 
-    python benchmarks/reductions.py
+    python benchmarks/kernels/reductions.py
 """
 
 from functools import partial
@@ -8,9 +8,9 @@ from functools import partial
 import jax
 import numpy as np
 from jax import lax
-from timing import interleave, table
 
 from wengert.backends.xla import XLA
+from wengert.benchmarks.timing import interleave, table
 from wengert.ir.ops.reduction import argmax, cumsum, reduce_max, reduce_sum
 
 SHAPES = [

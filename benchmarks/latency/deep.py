@@ -1,7 +1,7 @@
 """Compiling and running deep straight-line programs: the gradient of a stack of transformer blocks, against
 jax.jit(jax.grad).
 
-    python benchmarks/deep.py [blocks ...]
+    python benchmarks/latency/deep.py [blocks ...]
 
 The weights are a list, so both capture one straight line. Columns: seconds to the first result, all told, for jax, for
 wengert, and for wengert where no program runs in pieces (`whole`); the same as processor time, which other work on the
@@ -16,9 +16,9 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
-from timing import interleave, table
 
 from wengert import grad
+from wengert.benchmarks.timing import interleave, table
 from wengert.ir import outline
 
 BLOCKS = (4, 8, 16, 24, 48)
