@@ -15,7 +15,7 @@ import types
 
 import numpy as np
 
-from ..common.origin import is_builtin, is_user
+from ..common.origin import is_builtin, is_of_collector, is_user
 from ..common.scan import codes
 from ..guards.reliance import of_user
 from ..numpy_api import scipy_registry as scipy
@@ -55,9 +55,14 @@ class Watch:
 
     def __init__(self):
         self.why, self.seen = [], set()
+        self.aside = None  # the frame of a function that the garbage collector calls
 
     def profile(self, frame, event, argument):
         """As sys.setprofile calls it."""
+        if self.aside is not None:
+            if event == "return" and frame is self.aside:
+                self.aside = None
+            return
         if event != "call":
             return
         code = frame.f_code
@@ -68,6 +73,9 @@ class Watch:
                     "another process"
                 )
         elif id(code) not in self.seen:
+            if is_of_collector(code):
+                self.aside = frame
+                return
             self.seen.add(id(code))
             if is_user(code) and not belongs(code) and not generated(frame):
                 self.note(f"{code.co_qualname} ran without being captured")

@@ -10,7 +10,6 @@ else is refused. Traces that meet none are not looked at: it takes thrice their 
 
 import contextlib
 import functools
-import gc
 import inspect
 import os
 import sys
@@ -20,7 +19,7 @@ import numpy as np
 
 from ..common.errors import UnsupportedError, message
 from ..common.frames import internal, locate
-from ..common.origin import is_user
+from ..common.origin import is_of_collector, is_user
 from ..common.scan import codes, names
 from ..rewriter.converted import belongs, is_bare
 from ..rewriter.expressions import HOOK
@@ -169,8 +168,7 @@ class Unhooked:
             return
         if event == "call":
             if kind is STRAY and not is_generated(frame):
-                if any(getattr(f, "__code__", None) is code for f in gc.callbacks):
-                    # until it returns: the collector may run anywhere, and its callbacks are no part of the program
+                if is_of_collector(code):
                     self.aside = frame
                     return
                 self.enter(frame)

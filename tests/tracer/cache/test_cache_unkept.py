@@ -11,6 +11,17 @@ from cached import X, plainly
 from wengert import WengertError
 from wengert.tracer.cache.store import Store
 
+COLLECTED = """import gc
+n = []
+def more():
+    n.append(1)
+def note(*_):
+    more()
+gc.callbacks.append(note)
+gc.set_threshold(1)
+def f(x):
+    return x * 2 if x is not None else [[] for _ in range(9)]"""
+
 
 @pytest.mark.parametrize(
     ("text", "why"),
@@ -43,6 +54,7 @@ from wengert.tracer.cache.store import Store
         ("import numpy as np\ndef f(x):\n    return x + np.loadtxt('numbers.txt')", "loadtxt"),
         ("from os.path import exists\ndef f(x):\n    return x * exists('numbers.txt')", "exists"),
         ("def f(x):\n    return sorted([x, x * 2], key=id)[0]", "id"),
+        (COLLECTED, "kept"),
         ("def f(x):\n    return list(map(float, open('numbers.txt')))[0] * x", "open"),
     ],
 )
