@@ -33,6 +33,7 @@ class Gate:
     """program: size -> (function, arguments), at a size counted as the constant counts.
 
     taken, left: the constant with which the special form is taken at all sizes that are tried, and at none.
+    engine: that compiles it, as `jit` is told.
     """
 
     program: Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]]
@@ -40,6 +41,7 @@ class Gate:
     taken: int = ALL
     left: int = NONE
     up_to: bool = False
+    engine: str = "xla"
 
 
 def sums_of_products(rows):
@@ -117,6 +119,69 @@ def swept(elements):
     return f, (draw(elements),)
 
 
+def exponentials_by_rows(elements):
+    def f(a):
+        out = np.zeros(a.shape)
+        for i in range(a.shape[0]):
+            out[i] = np.exp(a[i]) + out[i - 1]
+        return out
+
+    return f, (draw((512, elements)),)
+
+
+def small_products_by_rows(multiplications):
+    n = int(multiplications**0.5)
+
+    def f(a, b):
+        out = np.zeros(a.shape)
+        for i in range(1, a.shape[0]):
+            out[i] = np.tanh((a[i] + out[i - 1]) @ b)
+        return out
+
+    return f, (draw((64, n)), draw((n, n)) / n)
+
+
+def sum_of_columns(elements):
+    def f(a):
+        s = np.zeros(a.shape[2])
+        for i in range(a.shape[0]):
+            s = s * 0.5 + a[i].sum(axis=0)
+        return s
+
+    return f, (draw((64, 64, elements)),)
+
+
+def clipped(elements):
+    return (lambda x, low, high: np.clip(x, low, high)), (draw(elements), -1.0, 1.0)
+
+
+def scan_of_rows(elements):
+    return (lambda x, y: np.cumsum(x * y, axis=0)), (draw((512, elements)), draw((512, elements)))
+
+
+def grown_products(elements):
+    return (lambda x: np.cumprod(x, axis=0)), (1 + draw((512, elements)) / 512,)
+
+
+def weights(elements):
+    return (lambda x: x / np.sqrt((x * x).sum(axis=-1, keepdims=True))), (draw((elements, 4)),)
+
+
+def few_rows(rows):
+    return (lambda x: x.sum(axis=0)), (draw((rows, 4096)),)
+
+
+def moved_ahead(elements):
+    def f(a):
+        for _ in range(64):
+            b = a[1:] * 0.5 + a[:-1] * 0.5
+            a[:-1] = b
+            a[0] = b.sum() if b[0] > 0 else 0.0
+        return a
+
+    return f, (draw(elements),)
+
+
 GATES = {
     "ir.passes.loops.WIDE": Gate(swept, (1 << 12, 1 << 14, 1 << 16, 1 << 18)),
     "ir.rules.sums.ENOUGH": Gate(sums_of_products, (2, 4, 8, 16, 32, 128)),
@@ -132,6 +197,14 @@ GATES = {
     "backends.xla.linalg.FEW": Gate(in_both_transposed, (16, 32, 64, 128)),
     "backends.xla.linalg.LARGE": Gate(of_a_computed_matrix, (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)),
     "backends.xla.linalg.THIN": Gate(thin, (8, 16, 32, 64, 128), NONE, ALL, up_to=True),
+    "backends.native.region.ROW": Gate(exponentials_by_rows, (2, 4, 8, 16, 32), NONE, ALL, True),
+    "backends.native.region.PRODUCT": Gate(small_products_by_rows, (64, 1024, 4096, 1 << 14, 1 << 16), NONE, ALL, True),
+    "backends.native.reduce.ROW": Gate(sum_of_columns, (2, 4, 8, 16, 64)),
+    "backends.numpy.templates.SHORT": Gate(clipped, (1 << 10, 1 << 12, 1 << 14, 1 << 16), NONE, ALL, True, "numpy"),
+    "backends.xla.reduction.ROWS": Gate(few_rows, (8, 16, 32, 128)),
+    "backends.xla.reduction.ROW": Gate(scan_of_rows, (2, 4, 8, 16, 32)),
+    "backends.xla.reduction.MANY": Gate(weights, (64, 256, 512, 2048)),
+    "backends.xla.write_after_read.LEAST": Gate(moved_ahead, (64, 256, 512, 4096)),
 }
 
 
@@ -147,8 +220,8 @@ class Asked(int):
 
         return method
 
-    __lt__, __le__, __gt__, __ge__, __mul__, __rmul__ = map(_noting, (
-        "__lt__", "__le__", "__gt__", "__ge__", "__mul__", "__rmul__",
+    __lt__, __le__, __gt__, __ge__, __mul__, __rmul__, __floordiv__ = map(_noting, (
+        "__lt__", "__le__", "__gt__", "__ge__", "__mul__", "__rmul__", "__floordiv__",
     ))
 
 
@@ -170,9 +243,9 @@ def place(name):
     return importlib.import_module(f"wengert.{module}"), constant
 
 
-def compiled(name, f, arguments, value):
+def compiled(name, f, arguments, value, engine="xla"):
     """A program compiled with the constant at a value; LookupError where nothing compares it."""
-    form, asked = jit(lambda *xs: f(*xs), engine="xla", cache=False), Asked(value)
+    form, asked = jit(lambda *xs: f(*xs), engine=engine, cache=False), Asked(value)
     with at(name, asked):
         form(*arguments)
     if not asked.compared:
@@ -183,7 +256,7 @@ def compiled(name, f, arguments, value):
 def ratio(name, gate, size):
     """How many times as long a program takes with the gate shut as with it open."""
     f, arguments = gate.program(size)
-    forms = {side: compiled(name, f, arguments, getattr(gate, side)) for side in ("taken", "left")}
+    forms = {side: compiled(name, f, arguments, getattr(gate, side), gate.engine) for side in ("taken", "left")}
     times = interleave({side: lambda g=g: g(*arguments) for side, g in forms.items()}, 0.1, 15, 15)
     return times["left"] / times["taken"]
 

@@ -12,7 +12,7 @@ import re
 import threading
 
 INSTALLED = importlib.util.find_spec("llvmlite") is not None
-OLDEST = 0, 45  # of those before, the LLVM knows no pointers without a type
+OLDEST = 0, 45  # fact: of those before, the LLVM knows no pointers without a type
 LOCK = threading.RLock()
 ENGINES = {}  # name of machine code -> what holds it, as long as the process lives: programs have bare pointers into it
 OBJECTS = {}  # name -> machine code, of what was compiled in this process, or kept from another

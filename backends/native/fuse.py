@@ -11,7 +11,7 @@ from .code import IndexForm
 from .elements import Elements, offset, operand_reads
 from .values import Memory
 
-MANY = 4  # differences of an index that are tried
+MANY = 4  # bound: differences of an index that are tried
 ROW = 16  # elements of a row from which it is worth a test whether there is one
 STRIP = 512  # elements of a part of a row
 WORK = 160  # cost of all elements of one index, from which registers run short

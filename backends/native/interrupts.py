@@ -9,10 +9,10 @@ arguments are as they were.
 
 from ...ir.ops.control import loop
 
-PERIOD = 1 << 25  # work between two questions: equations run, rows counted by their length; some 10 to 300 ms
-LONG = 1 << 27  # work from which a nest is long
-UNKNOWN = 100  # trips that a loop without a bound is taken to make
-ROW = 16  # elements of a row that are as much work as an equation
+PERIOD = 1 << 25  # bound: work between two questions: equations run, rows counted by their length; some 10 to 300 ms
+LONG = 1 << 27  # bound: work from which a nest is long
+UNKNOWN = 100  # bound: trips that a loop without a bound is taken to make
+ROW = 16  # bound: elements of a row that are as much work as an equation
 SYMBOLS = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyGILState_GetThisThreadState", "PyErr_Fetch",
     "PyErr_NormalizeException",

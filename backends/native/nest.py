@@ -12,7 +12,8 @@ from .interrupts import TEXT as HEARD
 from .region import RegionEmitter, supported
 from .values import Cell, Memory, Register
 
-ON_STACK = 1 << 13  # bytes of scratch memory on the stack; larger arrays are results of the call that nobody reads
+# bound: bytes of scratch memory on the stack; larger arrays are results of the call that nobody reads
+ON_STACK = 1 << 13
 ATTRIBUTES = 'attributes #0 = {{ nounwind noinline "no-trapping-math"="true"{} }}'
 WIDE = ' "prefer-vector-width"="512"'
 

@@ -27,12 +27,14 @@ from .writes import COPIED, STORE, Writes
 PAD, RESHAPE, AND = OPS["pad"], OPS["reshape"], OPS["and"]
 STORES = {STORE, *SCATTERS}
 EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
-ROW = 8  # elements from which calls of the C library, one an element, are slower than XLA's vectors
-LONGEST = 8000  # instructions of a nest from which compiling it takes seconds
+# elements from which calls of the C library, one an element, are slower than XLA's vectors; measured by
+# benchmarks/tune.py
+ROW = 8
+LONGEST = 8000  # bound: instructions of a nest from which compiling it takes seconds
 # cost of an element up to which it is computed again for each use; and from which it is stored for one
 CHEAP, DEAR = 12, 100
 PLACES = 2  # reads of an array up to which its elements are chosen where they are used
-PRODUCT = 1 << 14  # multiplications from which a product is better left to a library
+PRODUCT = 1 << 14  # multiplications from which a product is better left to a library; measured by benchmarks/tune.py
 
 
 class RegionEmitter(Writes):

@@ -17,7 +17,7 @@ from .interrupts import is_long
 from .legal import LEAST, taken
 from .missing import tell
 
-SMALL = 512  # bytes of a buffer up to which XLA runs operations one by one
+SMALL = 512  # fact: bytes of a buffer up to which XLA runs operations one by one
 PLAIN = {OPS[name] for name in (
     "reshape", "broadcast", "transpose", "slice", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod",
 )}

@@ -23,7 +23,7 @@ NativeRule: TypeAlias = Callable[..., str]
 NATIVE: RuleTable[NativeRule] = RuleTable("native form")
 CALLS = set()  # ops that call the C library, which XLA has vector forms of
 SLOW = {op for op in OPS.values() if op.cost is Cost.DIVISION} | {OPS["rem"]}  # a remainder of integers is a division
-MULTIPLIED = 16  # whole powers up to this are products
+MULTIPLIED = 16  # fact: whole powers up to this are products
 
 
 def scalar_rule(*names):
@@ -311,9 +311,9 @@ for name, function in LIBRARY.items():
     scalar_rule(name)(lambda code, d, out, *xs, function=function: library(code, function, d, *xs))
 
 
-NEAR = 0.625  # where the polynomials of `tanh` hold
-ABOVE = -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3
-BELOW = 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3
+NEAR = 0.625  # fact: where the polynomials of `tanh` hold
+ABOVE = -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3  # fact
+BELOW = 1.0, 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3  # fact
 
 
 @scalar_rule("tanh")

@@ -12,7 +12,7 @@ from .values import Counted, Memory, Moved, NotNative, Selection
 ShapeRule: TypeAlias = Callable[..., Any]  # (region, eqn, *reps of operands) -> rep
 
 SHAPES: RuleTable[ShapeRule] = RuleTable("native form of an op that moves elements")
-CONSTANT = 4096  # elements that a constant within a nest may have
+CONSTANT = 4096  # bound: elements that a constant within a nest may have
 
 
 def shape_rule(name):

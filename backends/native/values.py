@@ -9,7 +9,7 @@ that reads the old one may be computed after it.
 import itertools
 
 VERSIONS = itertools.count()
-MOST = 256  # parts that are told apart
+MOST = 256  # bound: parts that are told apart
 
 
 class NotNative(Exception):

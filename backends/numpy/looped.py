@@ -27,7 +27,7 @@ from ...ir.ops.shape import (
 )
 from ...ir.types import Tensor
 
-LARGEST = 64  # rows and columns
+LARGEST = 64  # bound: rows and columns
 
 
 def looped(eqn):

@@ -346,7 +346,9 @@ def convolved(writer, eqn, x, w):
     return writer.keep(eqn.results[0], text, eqn.results[0].type.shape, new=True)
 
 
-SHORT = 1 << 14  # elements up to which another pass over an array costs less than Python does
+# elements up to which another pass over an array costs less than Python does; measured by
+# benchmarks/tune.py
+SHORT = 1 << 14
 PICKED = 32  # elements of a row for one that is read of it in order, from which it need not be sorted
 MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new array
 

@@ -13,7 +13,7 @@ from .operand import NUMPY, ZERO, LazyOperand
 from .rows import is_taken
 from .templates import convolution
 
-MOST = 1 << 11  # equations of all trips together
+MOST = 1 << 11  # bound: equations of all trips together
 ROW = 32  # elements of an array that is worth a call of NumPy's
 
 

@@ -23,7 +23,7 @@ from .primitives import PRIMITIVES
 
 INLINED = ("jit", "pjit", "closed_call", "core_call")
 DRAWS = ("random_", "threefry", "rng_")
-SMALL = 64  # constants up to this many elements stand in the program; larger ones are operands
+SMALL = 64  # bound: constants up to this many elements stand in the program; larger ones are operands
 
 
 class Imported:

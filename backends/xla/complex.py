@@ -16,7 +16,7 @@ from .division import divide
 from .elementwise import lower_rounded
 
 MUL, DIV, POW, INTEGER_POW = (OPS[name] for name in ("mul", "div", "pow", "integer_pow"))
-MOST = 100  # whole exponents from which NumPy asks the C library
+MOST = 100  # fact: whole exponents from which NumPy asks the C library
 
 
 def parts(*xs):

@@ -15,7 +15,7 @@ from ...ir.ops import OPS
 
 div, broadcast, cast = OPS["div"], OPS["broadcast"], OPS["cast"]
 DECISIONS = {op for op in OPS.values() if "stepwise" in op.traits} | {OPS["rounded"]}
-STEPS = 24  # equations looked through on the way from a decision back to a quotient
+STEPS = 24  # bound: equations looked through on the way from a decision back to a quotient
 
 
 def exact_divisions(func):

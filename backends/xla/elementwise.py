@@ -55,7 +55,7 @@ from ...ir.ops.elementwise import (
 )
 from .table import XLA
 
-MULTIPLIED = 16  # integer powers up to this are products; beyond it pow has the smaller error
+MULTIPLIED = 16  # fact: integer powers up to this are products; beyond it pow has the smaller error
 
 
 def is_complex(x):

@@ -28,8 +28,8 @@ CHEAP = {op for op in OPS.values() if "elementwise" in op.traits and op.cost <= 
 LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
 SEVERAL = 16  # equations computed again for a sum rather than passed into its branch
 LEAST = 32  # elements of a value from which computing it again costs more than a branch
-MOST = 1 << 20  # equations counted behind a move at most
-GROWTH = 16384  # equations computed again, in all, from which XLA's time matters
+MOST = 1 << 20  # bound: equations counted behind a move at most
+GROWTH = 16384  # bound: equations computed again, in all, from which XLA's time matters
 
 
 def materialized(func):

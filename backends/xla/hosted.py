@@ -11,7 +11,7 @@ from ...ir.core import has
 from ...ir.ops import OPS
 from .. import native
 
-KEPT = 16  # exceptions that nobody has asked for yet
+KEPT = 16  # bound: exceptions that nobody has asked for yet
 RAISED, NUMBERS = {}, itertools.count()
 CALLS = {OPS[name] for name in ("host", "pointwise")}
 

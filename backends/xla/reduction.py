@@ -36,15 +36,17 @@ from .table import XLA
 # an axis shorter than this is not worth a form of its own on the CPU; measured by benchmarks/kernels/reductions.py
 LONG = 32
 SHORT = 8  # elements of an axis up to which slices are combined; measured by benchmarks/kernels/reductions.py
-ROWS = 32  # the same, of rows of a matrix
+ROWS = 32  # the same, of rows of a matrix; measured by benchmarks/tune.py
 # columns of a matrix of more rows, from which their sums are a product; re-measured by benchmarks/tune.py
 COLUMNS = 4096
-DEEP = 30  # equations looked through
+DEEP = 30  # bound: equations looked through
 # elements of an array up to which, and slices beyond which, sums before exponentials are products
 SMALL, LEAST = 32768, 4
-MANY = 512  # sums, from which computing them before what reads them pays for a branch
+MANY = 512  # sums, from which computing them before what reads them pays for a branch; measured by benchmarks/tune.py
 MOVED = (broadcast, reshape, transpose)  # with what is computed before them these are one step
-ROW = 8  # elements beside each other from which a scan's step fills the vector units by itself
+# elements beside each other from which a scan's step fills the vector units by itself; measured by
+# benchmarks/tune.py
+ROW = 8
 
 
 def reduce_in_single(reduce):

@@ -44,7 +44,7 @@ from ...ir.ops.special import (
 from .table import XLA
 from .transcendental import in_single, lower_log1p
 
-LIMIT = 10000  # steps of a recurrence, enough for parameters up to about 1e6
+LIMIT = 10000  # bound: steps of a recurrence, enough for parameters up to about 1e6
 
 
 def cotangent(x):
@@ -60,7 +60,7 @@ def lower_erf_inv(x):
     return jnp.where((r > 0.5) & (r < 1), jnp.copysign(better, x), z)
 
 
-LANCZOS_G = 6.024680040776729583740234375
+LANCZOS_G = 6.024680040776729583740234375  # fact
 LANCZOS_ABOVE = (
     23531376880.41076, 42919803642.6491, 35711959237.35567, 17921034426.03721, 6039542586.352028, 1439720407.3117216,
     248874557.86205417,

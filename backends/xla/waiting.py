@@ -19,9 +19,9 @@ from .. import native
 from ..forked import platform
 from .hosted import calls_python, original
 
-CHEAP = 1024  # operations from which XLA runs a program on threads of its own
-AT_ONCE = 2e-4  # seconds for which it is asked without a break whether a program has ended
-SHARE, LONGEST = 0.05, 0.01  # of the time that has passed, and seconds, between two questions later
+CHEAP = 1024  # fact: operations from which XLA runs a program on threads of its own
+AT_ONCE = 2e-4  # bound: seconds for which it is asked without a break whether a program has ended
+SHARE, LONGEST = 0.05, 0.01  # bound: of the time that has passed, and seconds, between two questions later
 
 
 def dear(func, leaves, out):

@@ -12,7 +12,7 @@ from ...ir.ops.control import call, cond, host, loop, map_
 from ...ir.ops.flow import apart
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape
 
-LEAST = 512  # elements of an array from which a copy costs more than a branch
+LEAST = 512  # elements of an array from which a copy costs more than a branch; measured by benchmarks/tune.py
 # parts of the array an update is computed from, other than the one it replaces, from which a branch is the faster code
 MANY = 3
 SHARE = 4  # an update of more than one part in so many is no less work than a copy

@@ -12,7 +12,7 @@ FEW = 8  # trips written out, where the body is short and all of scalars
 SHORT = 12  # equations of such a body
 # elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
 WIDE = 1 << 16
-WRITTEN = 64  # equations that trips over such arrays may be
+WRITTEN = 64  # bound: equations that trips over such arrays may be
 
 
 def in_place(op):

@@ -14,7 +14,8 @@ from .loops import carried, needed
 
 # elements of a product from which one product is sought; below, a loop is as good; re-measured by benchmarks/tune.py
 LEAST = 1024
-# what is computed for all trips at once may be so many times as large as the largest array that the loop has anyway
+# bound: what is computed for all trips at once may be so many times as large as the largest array that the loop has
+# anyway
 ROOM = 4
 
 

@@ -9,7 +9,7 @@ from ..pattern import Pat, holes
 from ..rewrite import RuleSet
 from ..types import type_of
 
-SMALL = 64  # elements of an array that may be computed while compiling
+SMALL = 64  # bound: elements of an array that may be computed while compiling
 
 SAME_OF_SPLAT = (reduce_and, reduce_or, reduce_max, reduce_min, argmax, argmin)
 

@@ -17,8 +17,8 @@ x, y = holes("x y")
 p, q = holes("p q")  # attributes
 
 KNOWN = (add, broadcast, constant, iota, reshape)  # ops that places are computed by
-MOST = 1 << 16  # places that are looked at
-RANK = 3  # axes along which XLA has windows slide
+MOST = 1 << 16  # bound: places that are looked at
+RANK = 3  # fact: axes along which XLA has windows slide
 # in times out: a float32 convolution of fewer takes longer than the product; re-measured by benchmarks/tune.py
 FEATURES = 64
 

@@ -37,7 +37,7 @@ from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
 from .entry import SignatureEntry
 from .worker import WORKER, Pace, Strict
 
-LARGE = 1 << 28  # bytes of arguments from which generated NumPy is not timed: they are made up for that
+LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
 CALLING = "host", "external"  # ops that may run Python
 
 

@@ -8,7 +8,7 @@ from ..common.errors import WengertError
 from ..guards import isolation
 
 NEW, ASKED, HERE, DATA, READY, FAILED = "new", "asked", "here", "data", "ready", "failed"  # where a Job stands
-TRIES = 3  # of one trace, where the program changes what it reads meanwhile, or where it has failed once
+TRIES = 3  # bound: of one trace, where the program changes what it reads meanwhile, or where it has failed once
 
 
 class Job:

@@ -9,7 +9,7 @@ from ..capture.signature import kind_for
 from ..guards import isolation
 from ..values.speculate import acts
 
-MOST = 8  # traces of one signature that are kept for this
+MOST = 8  # bound: traces of one signature that are kept for this
 
 
 def answer(entry, world, leaves, given):

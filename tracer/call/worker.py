@@ -16,9 +16,9 @@ from ..guards import isolation
 from ..guards.outside import library
 from ..guards.state import SEEN_THROUGH
 
-WAITING = 64  # programs asked for that are not begun; of more, calls ask again
-LATER = 2e-3  # seconds before a trace is begun, so that the call that asked has returned
-PATIENCE = 60.0  # seconds that the process waits at its end for a compilation, which cannot be stopped
+WAITING = 64  # bound: programs asked for that are not begun; of more, calls ask again
+LATER = 2e-3  # bound: seconds before a trace is begun, so that the call that asked has returned
+PATIENCE = 60.0  # bound: seconds that the process waits at its end for a compilation, which cannot be stopped
 
 
 class Pace:

@@ -9,7 +9,7 @@ import time
 
 from . import backend_choice, numpy_call
 
-CHEAP = 1 << 23  # bytes that the equations outside of nests write, up to which a program is tried
+CHEAP = 1 << 23  # bound: bytes that the equations outside of nests write, up to which a program is tried
 
 
 def tried(entry, here, version, everything):

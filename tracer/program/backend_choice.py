@@ -25,11 +25,12 @@ LOOP = OPS["loop"]
 # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can
 # be
 CHOICE = None
-LONGEST = 256  # equations
+LONGEST = 256  # bound: equations
 BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time,
 AHEAD = 0.9  # and XLA: nothing is to be slower than NumPy because it was timed once
-ROOM = 1 << 26  # bytes of intermediate results that are no matter; beyond, four times those of arguments and results
-TURNS = 9  # of both forms, one after the other
+# bound: bytes of intermediate results that are no matter; beyond, four times those of arguments and results
+ROOM = 1 << 26
+TURNS = 9  # bound: of both forms, one after the other
 LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
 LITTLE, MUCH = 0.1, 0.5  # shares of the time: of native loops, and of calls that nests would save
 TINY = 3e-6  # seconds up to which nothing is compiled

@@ -26,7 +26,7 @@ AND, OR, NOT, SELECT, EQ, NE, ADD, MUL = (OPS[name] for name in (
     "and", "or", "not", "select", "eq", "ne", "add", "mul",
 ))
 ALL, SLICE, RESHAPE, LU, SOLVE = (OPS[name] for name in ("reduce_and", "slice", "reshape", "lu", "solve"))
-FEW = 64  # equations that a condition on an index has, and more
+FEW = 64  # bound: equations that a condition on an index has, and more
 GE, LT, AT, FIRST = (OPS[name] for name in ("ge", "lt", "dynamic_slice", "argmax"))
 
 

@@ -6,9 +6,9 @@ import types
 
 import numpy as np
 
-ENOUGH = 0.1  # seconds after which no further run is timed; the first few of large programs wait for memory
-RUNS, SHORT = 5, 0.03  # the shortest of so many runs, as long as they took so many seconds
-LONG = 0.5  # seconds of a first run after which there is no second: threads of libraries are made in the first
+ENOUGH = 0.1  # bound: seconds after which no further run is timed; the first few of large programs wait for memory
+RUNS, SHORT = 5, 0.03  # bound: the shortest of so many runs, as long as they took so many seconds
+LONG = 0.5  # bound: seconds of a first run after which there is no second: threads of libraries are made in the first
 
 
 def turns(forms, times):

@@ -1,7 +1,8 @@
 """Containers as Python text: the test that arguments are built as those of a call before, and what makes a result."""
 
 
-DEEPEST = 200  # containers nested deeper are not written out: text and the recursion through it grow with each level
+# bound: containers nested deeper are not written out: text and the recursion through it grow with each level
+DEEPEST = 200
 
 
 class LeafPlace:

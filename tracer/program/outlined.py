@@ -14,7 +14,7 @@ from .backend_choice import BackendChoice
 from .numpy_call import MISS
 from .trace_tree import Trees
 
-ENOUGH = 1 << 22  # operations a piece, from which calling it costs little beside them
+ENOUGH = 1 << 22  # bound: operations a piece, from which calling it costs little beside them
 
 
 def outline_if_worthwhile(entry, here, version):

@@ -7,7 +7,7 @@ from ..common.errors import UnsupportedError, message
 from ..values import status
 from ..values.speculate import Assumption
 
-MOST = 16  # traces of one signature
+MOST = 16  # bound: traces of one signature
 
 
 class Untraced(Exception):

@@ -10,7 +10,7 @@ from ...backends.xla import dispatch
 from .numpy_call import PASSED
 from .trace_tree import Untraced
 
-MOST = 256  # equations
+MOST = 256  # bound: equations
 
 
 class Trap:
