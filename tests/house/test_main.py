@@ -205,6 +205,6 @@ def test_what_is_not_there_is_exit_status_2(command, said, capsys, monkeypatch, 
 
 
 def test_a_reader_that_stops_reading_sees_no_traceback():
-    run = subprocess.Popen([sys.executable, "-m", "wengert", "numpy"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen([sys.executable, "-m", "wengert", "cache"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     run.stdout.close()
     assert (run.stderr.read(), run.wait()) == ("", 1)
