@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 
 HERE = ROOT / "tests" / "helpers"
-QUICK = ["heapq", "fractions", "textwrap", "colorsys"]
+QUICK = ["heapq", "fractions", "textwrap", "calendar", "colorsys"]
 QUICK += [f"difflib=test_difflib.{c}" for c in ("TestSFbugs", "TestWithAscii", "TestOutputFormat", "TestBytes")]
 QUICK += [f"statistics=test_statistics.{c}" for c in ("TestMode", "TestMedian", "TestStdev", "TestSum")]
 MORE = [
