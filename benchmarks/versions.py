@@ -121,6 +121,9 @@ class Row:
         names = subprocess.run([
             "git", "ls-files", "-co", "--exclude-standard", "-z",
         ], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for old in self.checkout.iterdir() if self.checkout.is_dir() else ():  # of another run: what has moved since
+            if old.name != ".venv":
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
         for name in filter(None, names.split("\0")):
             if (ROOT / name).is_file():
                 (self.checkout / name).parent.mkdir(parents=True, exist_ok=True)
