@@ -40,6 +40,7 @@ class Root:
 
 def pytest_configure(config):
     config.pluginmanager.register(Root())
+    jit.__kwdefaults__["whole"] = True  # what is refused is an error; tests of falling back ask for it
     if config.getoption("--exact"):
         for function in (jit, Compiled.__init__):
             function.__kwdefaults__["exact"] = True
@@ -78,6 +79,12 @@ def inexact_rules(monkeypatch):
     """Compile as without --exact."""
     for function in (jit, Compiled.__init__):
         monkeypatch.setitem(function.__kwdefaults__, "exact", False)
+
+
+@pytest.fixture
+def falling_back(monkeypatch):
+    """What is refused runs as plain Python, as users have it."""
+    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from wengert.tracer.rules import rules
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/semantics.md", "docs/autograd.md"])
-def test_examples(page, inexact_rules):
+def test_examples(page, inexact_rules, falling_back):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     failed, tried = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=flags)
     assert tried >= 15 and failed == 0
 
 
-def test_docstrings(inexact_rules):
+def test_docstrings(inexact_rules, falling_back):
     for module in (foreign, jit, transforms, jacobians, vmap, custom, flow, implicit, rules):
         failed, tried = doctest.testmod(module)
         assert tried and not failed

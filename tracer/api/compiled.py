@@ -14,6 +14,7 @@ from ..cache.keep import cache_for
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.explain import explanation
+from ..call.fallback import Refused
 from ..call.inline_cache import InlineCache, named_of
 from ..capture.capture import capture
 from ..capture.shared_containers import sharing
@@ -76,8 +77,9 @@ class Compiled:
         cache=None,
         tier=None,
         named=None,
+        whole=False,
     ):
-        self.function, self.plain = function, plain
+        self.function, self.plain, self.whole = function, plain, whole
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.entry = SignatureEntry if tier is None else Background
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
@@ -159,7 +161,7 @@ class Compiled:
         """A call that cannot be captured for its arguments, by the user's own function."""
         if self.plain is None:
             raise UnsupportedError(message(text, None, hint))
-        warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}", stacklevel=6)
+        warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
         return self.plain(*args, **kwargs)
 
     def enter(self, route, static, leaves, built, args, kwargs):
@@ -186,7 +188,7 @@ class Compiled:
                 entry = self.enter(wider, key, leaves, built, args, kwargs)
                 if self.entry is SignatureEntry:
                     entry.prepare([leaves[j] for j in entry.dynamic])
-            except WengertError:
+            except (WengertError, Refused):
                 route.plain.fixed.add(i)
                 self.entries.pop((built, wider.promoted, key), None)
                 continue

@@ -29,6 +29,7 @@ def jit(
     native: bool = True,
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
+    whole: bool = False,
 ) -> CompiledFunction[..., Any]: ...
 @overload
 def jit(
@@ -42,6 +43,7 @@ def jit(
     native: bool = True,
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
+    whole: bool = False,
 ) -> CompiledFunction[P, R]: ...
 @overload
 def jit(
@@ -55,6 +57,7 @@ def jit(
     native: bool = True,
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
+    whole: bool = False,
 ) -> Jit: ...
 def jit(
     function: Callable[..., Any] | None = None,
@@ -67,6 +70,7 @@ def jit(
     native: bool = True,
     cache: bool | str | os.PathLike[str] | None = None,
     tier: Literal["background"] | None = None,
+    whole: bool = False,
 ) -> CompiledFunction[..., Any] | Jit:
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
@@ -92,6 +96,8 @@ def jit(
             the former or none; False: none.
     tier:   "background": no call waits for the compiler. Plain Python answers while programs are traced and compiled on
             another thread.
+    whole:  raise where something cannot be captured. False: plain Python answers such calls, uncompiled, and a
+            `Fallback` warning says why, with the line.
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside
             objects and errors. On a difference beyond rounding raise CheckError, which names the first line that
             differs and both values.
@@ -114,6 +120,7 @@ def jit(
             "engine": engine,
             "memory": memory,
             "native": native,
+            "whole": whole,
         }
         rest: Any = functools.partial(jit, cache=cache, tier=tier, **options)
         return rest
@@ -141,6 +148,7 @@ def jit(
         )
     refuse_suspended(function)
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
+    options["whole"] = whole
     options["cache"] = False if check else cache
     compiled = Compiled(function, plain=function, **options)
     return wrapper(compiled, function, cross_checked(compiled, function) if check else None)

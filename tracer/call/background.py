@@ -23,7 +23,6 @@ from ..capture.handover import SCALAR
 from ..capture.signature import kind_for
 from ..common import progress
 from ..common.errors import warn_fallback
-from ..common.frames import internal
 from ..guards import isolation
 from ..guards.draws import Draw
 from ..guards.guard import Guard, Read
@@ -120,7 +119,6 @@ class Background(SignatureEntry):
             job.told = True
             warn_fallback(
                 f"{self.compiled.name} cannot be compiled, and its calls run as {self.answers_with}: {job.error}",
-                stacklevel=level() + 1,
             )
         ours = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves] if now is DATA else None
         if now is HERE:
@@ -324,11 +322,3 @@ def refuse_functions(outs):
             isinstance(x, types.FunctionType) or not isinstance(x, (*ATOMS, np.ndarray, np.dtype))
         ):
             isolation.refuse(f"it returns or stores a {type(x).__name__}")
-
-
-def level():
-    """How many frames from the caller's up to the user's line."""
-    frame, n = sys._getframe(1), 1
-    while frame is not None and internal(frame.f_code):
-        frame, n = frame.f_back, n + 1
-    return n

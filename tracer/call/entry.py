@@ -27,9 +27,10 @@ from ..values.status import check_number
 from ..values.storage import current_trace
 from . import baseline
 from .attempts import Attempts
+from .fallback import Fallbacks, Refused
 
 
-class SignatureEntry(Attempts):
+class SignatureEntry(Attempts, Fallbacks):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
     def __init__(self, compiled, leaves, built, dynamic, names, places):
@@ -50,6 +51,7 @@ class SignatureEntry(Attempts):
             and not self.numpy
             and not traced
         )
+        super().__init__()
         self.worlds = []
         self.interpreted = []  # those whose programs ran as generated NumPy, before there was time to compile them
         self.current = None
@@ -95,12 +97,14 @@ class SignatureEntry(Attempts):
             return baseline.answer(self, SpecialisationSet, leaves, given)
         try:
             return self.begun(leaves, given)
+        except Refused as refused:
+            return self.refused_call(leaves, refused.why, given)
         except forked.Forked as why:
             return self.without_xla(leaves, why, given)
         except patched_numpy.Replaced as why:
             if self.compiled.plain is None:
                 raise
-            return self.plainly(leaves, str(why).rstrip("."), given, level=8)
+            return self.plainly(leaves, str(why).rstrip("."), given)
 
     def without_xla(self, leaves, why, given):
         """The call where only XLA could run its program: by generated NumPy if it is a derivative, which plain Python
@@ -170,8 +174,8 @@ class SignatureEntry(Attempts):
 
     def branched(self, here, leaves, missing):
         """The trace for data that goes another way through the choices made by value."""
-        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
-        version = self.trace(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
+        kinds = self.kinds_of(leaves)
+        version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
         if version.path[: len(missing.path)] != missing.path:
             raise UnsupportedError(
                 message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None)
@@ -182,7 +186,7 @@ class SignatureEntry(Attempts):
 
     def prepare(self, leaves):
         """-> (the version for these leaves, whether it was made just now)."""
-        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        kinds = self.kinds_of(leaves)
         types = tuple(k.type for k in kinds)
         here = next((w for w in (self.current, *self.worlds) if w is not None and w.serves(types)), None)
         version = here and (
@@ -193,7 +197,7 @@ class SignatureEntry(Attempts):
         fresh = version is None
         if fresh:
             reason = self._reason(types, here)
-            version = self.stored(types, reason) or self.trace(kinds, types, reason, leaves)
+            version = self.stored(types, reason) or self.traced(kinds, types, reason, leaves)
             self.tell_apart(version)
             if here is None or version.captured.outside.draws:
                 here = SpecialisationSet(self.compiled, version.rules)
@@ -272,7 +276,7 @@ class SignatureEntry(Attempts):
 
         def again(reason):
             put_back(before)
-            return self.plainly(leaves[:count], reason, given)
+            return self.again(leaves[:count], reason, given)
 
         return version.finish(raw, taken, self.numpy, again, given)
 
@@ -297,14 +301,14 @@ class SignatureEntry(Attempts):
             return self.compiled.statically(self, everything[:count], given)
         taken = [everything[p] for p in version.places]
         return version.finish(
-            raw, taken, self.numpy, lambda reason: self.plainly(everything[:count], reason, given), given
+            raw, taken, self.numpy, lambda reason: self.again(everything[:count], reason, given), given
         )
 
-    def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y).", level=5):
+    def plainly(self, leaves, reason, given=None, hint="Pass copies: f(x.copy(), y)."):
         """Run the user's function uncaptured, and say so."""
         if self.compiled.plain is None:
             raise UnsupportedError(message(reason, None, hint))
-        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled", stacklevel=level)
+        warn_fallback(f"{self.compiled.name}: {reason}; the call ran as plain Python, uncompiled")
         return self.uncaptured(leaves, given)
 
     def met(self, here, given):

@@ -34,7 +34,7 @@ def explanation(compiled):
                 if version.tree is not None:
                     trees.append(version.tree)
                     lines += ["  which data chooses by value", *(f"    {line}" for line in version.tree.lines(numbers))]
-        lines += [line for job in entry.jobs.values() for line in job.lines()]
+        lines += [*entry.lines(), *(line for job in entry.jobs.values() for line in job.lines())]
     return "\n".join(lines)
 
 

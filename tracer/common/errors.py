@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.source import Source
+from .frames import user_level
 
 SPELLED = (
     bool,
@@ -105,6 +106,10 @@ class CheckError(WengertError, AssertionError):
     `rule`. The message says where."""
 
 
+# what is said of a program, not of the function it was made of: plain Python has an answer where these are raised
+REFUSALS = ConcretizationError, LeakError, UnsupportedError, IntegerOverflow
+
+
 class Fallback(UserWarning):
     """A call ran as plain Python, uncompiled; the message says why."""
 
@@ -124,5 +129,6 @@ def message(situation: str, source: Source | None = None, instead: str | None = 
     return "\n".join(lines)
 
 
-def warn_fallback(reason: str, stacklevel: int = 3) -> None:
-    warnings.warn(Fallback(reason), stacklevel=stacklevel)
+def warn_fallback(reason: str) -> None:
+    """Warn at the user's line that made the call."""
+    warnings.warn(Fallback(reason), stacklevel=user_level())

@@ -42,6 +42,14 @@ def locate():
     return None
 
 
+def user_level():
+    """How many frames from the caller's up to the user's line."""
+    frame, n = sys._getframe(1), 1
+    while frame is not None and internal(frame.f_code):
+        frame, n = frame.f_back, n + 1
+    return n
+
+
 def variable_name(thing):
     """The variable that holds an object in the user's function now running, or None."""
     frame = sys._getframe(1)

@@ -9,6 +9,7 @@ from ...backends.xla import dispatch, hosted
 from ..capture.containers import apply_container_changes
 from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
 from ..common import pytree
+from ..common.errors import REFUSALS
 from ..values.speculate import acts
 from ..values.status import failure
 from .check_weakening import decided
@@ -88,7 +89,10 @@ class Specialisation:
                 "not taken to be"
             )
         if status:
-            raise failure(captured.checks, status)[1]
+            error = failure(captured.checks, status)[1]
+            if isinstance(error, REFUSALS) and not self.effects:
+                return again(error)
+            raise error
         if not all(leaves[i].flags.writeable for i in captured.writes):
             return again("an argument that is written is read-only")
         if captured.writes and overlapping(leaves, captured):

@@ -1,0 +1,212 @@
+"""What cannot be captured is answered by plain Python, from its start, once, and aloud."""
+
+import collections
+import contextlib
+import io
+import warnings
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from wengert import Fallback, grad, jit, value_and_grad, vmap
+from wengert.tracer.common.errors import REFUSALS
+
+X = np.array([3.0, 1.0, 2.0])
+
+
+class World:
+    """What is outside of a function, and changes when it runs."""
+
+    def __init__(self):
+        self.counts, self.log, self.numbers = collections.Counter(), [], iter(range(100))
+        self.rng, self.array, self.total = np.random.default_rng(0), np.zeros(3), 0.0
+
+    def state(self):
+        return dict(self.counts), self.log, next(self.numbers), self.rng.random(), self.array.tolist(), self.total
+
+
+def order(x):
+    """Refused: which key comes first is data."""
+    return sorted(range(len(x)), key=lambda i: x[i])
+
+
+def stores(w, x):
+    w.array[0] += x[0]
+    w.total = w.total + x[1]
+    w.log.append(float(x[2]))
+    x[0] = 7.0
+    return order(x)
+
+
+def counts(w, x):
+    for v in x:
+        w.counts[int(v)] += 1
+    return x * 2
+
+
+def draws(w, x):
+    noise = w.rng.normal(size=len(x))
+    return x[order(x + noise)] + w.rng.random()
+
+
+def prints(w, x):
+    print("before", x[0])
+    result = order(x)
+    print("after")
+    return result
+
+
+def steps(w, x):
+    return next(w.numbers) + x[order(x)]
+
+
+def text(w, x):
+    w.log.append(f"{x.sum():.2f}")
+    return f"{x[0]:.1f}"
+
+
+def raises(w, x):
+    w.total += 1
+    w.log.append(len(order(x)))
+    raise KeyError(order(x)[0])
+
+
+def gathers(w, x):
+    kept = []
+    for v in x:
+        if v > 1.5:
+            kept.append(v)
+    return np.array(kept), len(kept)
+
+
+def leaves(w, x):
+    for v in x:
+        try:
+            if v < 2:
+                return v
+        finally:
+            w.counts["tried"] += 1
+    return x
+
+
+def outcome(f, w, x):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), warnings.catch_warnings():
+        warnings.simplefilter("ignore", Fallback)
+        try:
+            result = f(w, x)
+        except Exception as error:
+            result = error
+    return result, x, said.getvalue()
+
+
+@pytest.mark.parametrize("f", [stores, counts, draws, prints, steps, text, raises, gathers, leaves])
+def test_all_happens_once_as_in_python(falling_back, f):
+    plain, compiled, again = World(), World(), jit(f)
+    for x in (X, X + 1, np.array([1.0, 4.0, 2.0, 8.0]), -X):
+        want, got = outcome(f, plain, x.copy()), outcome(again, compiled, x.copy())
+        if isinstance(want[0], Exception):
+            assert isinstance(got[0], type(want[0])) and str(got[0]).startswith(str(want[0]))
+            got, want = got[1:], want[1:]
+        np.testing.assert_equal(got, want)
+        assert type(got[0]) is type(want[0])
+    np.testing.assert_equal(compiled.state(), plain.state())
+
+
+@pytest.mark.parametrize("f", [stores, counts, text, gathers, leaves])
+def test_whole_raises_instead(f):
+    with pytest.raises(REFUSALS):
+        jit(f, whole=True)(World(), X.copy())
+
+
+def test_it_is_said_once_with_the_line_and_the_way_out(falling_back):
+    f = jit(gathers)
+    with pytest.warns(Fallback) as told:
+        f(None, X)
+        f(None, X)
+    (one,) = told
+    assert one.filename == __file__
+    assert str(one.message).startswith("gathers ran as plain Python, uncompiled: kept, a list") or "append" in str(one.message)
+    assert "test_fallback.py" in str(one.message) and "kept.append(v)" in str(one.message)
+    assert str(one.message).endswith("jit(gathers, whole=True) raises this as an error instead.")
+    assert "not compiled: (x: f64[3])" in f.explain() and "answered     2 call(s), by plain Python" in f.explain()
+
+
+def test_other_shapes_are_tried_a_few_times(falling_back):
+    traced = []
+
+    def f(x):
+        traced.append(type(x).__name__)
+        return order(x)
+
+    with pytest.warns(Fallback) as told:
+        compiled = jit(f)
+        for n in range(2, 12):
+            assert compiled(np.arange(n)[::-1].astype(float)) == list(range(n))[::-1]
+    assert len(told) == 3 and traced.count("ndarray") == 10
+
+
+def test_functions_inside_are_compiled_where_they_are(falling_back):
+    @jit
+    def inner(x):
+        return np.tanh(x) * 2
+
+    @jit
+    def outer(x):
+        return inner(x)[order(x)]
+
+    with pytest.warns(Fallback):
+        np.testing.assert_allclose(outer(X), (np.tanh(X) * 2)[np.argsort(X)])
+    assert inner.explain().startswith("inner: 1 trace(s)")
+    assert outer.explain().startswith("outer: 0 trace(s)")
+
+
+def test_derivatives_have_no_plain_python(falling_back):
+    def f(x):
+        return (x[order(x)] * np.arange(3.0)).sum()
+
+    for transformed in (grad(f), value_and_grad(f), jit(grad(f)), grad(jit(f)), lambda x: vmap(f)(x[None])):
+        with pytest.raises(REFUSALS, match="sorted"):
+            transformed(X)
+
+
+def test_what_only_the_data_refuse(falling_back):
+    @jit
+    def cubes(x):
+        k = 1
+        for _ in range(int(x[0])):
+            k = k * 1000
+        return k
+
+    assert cubes(X) == 10**9
+    with pytest.warns(Fallback, match="64 bits"):
+        assert cubes(X * 10) == 10**90
+    assert cubes(X) == 10**9
+
+    @jit
+    def caught(x):
+        try:
+            return 1 / float(x[0])
+        except ZeroDivisionError:
+            return -1.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Fallback)
+        assert [caught(x) for x in (X, X * 0, X)] == [1 / 3, -1.0, 1 / 3]
+
+
+def test_arrays_of_jax_come_back_as_such(falling_back):
+    x = jnp.asarray(X)
+    with pytest.warns(Fallback):
+        ordered, total, places = jit(lambda x: (x[order(x)], x.sum(), order(x)))(x)
+    assert type(ordered) is type(total) is type(x) and places == [1, 2, 0]
+    with pytest.raises(REFUSALS, match="sorted"):
+        jit(lambda xs: order(xs[0]))([x])
+
+
+def test_arguments_of_which_nothing_is_known(falling_back):
+    mixed = np.array([1, 2.5, X], dtype=object)
+    with pytest.warns(Fallback, match="dtype object"):
+        got = jit(lambda o: o * 2)(mixed)
+    np.testing.assert_array_equal(got[2], X * 2)

@@ -1,0 +1,122 @@
+"""Calls that cannot be captured: answered by plain Python, with one warning that says why and what to write.
+
+A refusal comes before anything has happened: a trace acts on nothing, and what it has stored outside is put back. So
+the user's own function can answer the call from its start. `jit(f, whole=True)` raises the refusal instead, and so does
+a derivative, for plain Python has none.
+"""
+
+import numpy as np
+
+from ...backends.xla import dispatch
+from ..capture.signature import kind_for
+from ..common import pytree
+from ..common.errors import REFUSALS, IntegerOverflow, warn_fallback
+from ..guards.patched_numpy import Replaced
+from ..values.storage import current_trace
+
+MOST = 3  # bound: types of arguments that are tried after a refusal, until none is tried any more
+
+
+class Refused(Exception):
+    """A call that is not captured; `why` is the error that says so."""
+
+    def __init__(self, why):
+        super().__init__(why)
+        self.why = why
+
+
+class Fallbacks:
+    """The part of `SignatureEntry` that knows what was refused.
+
+    refused: {types of the dynamic leaves: the error}; fallbacks: how many calls plain Python has answered for it;
+    told: the warnings given.
+    """
+
+    def __init__(self):
+        self.refused, self.fallbacks, self.told = {}, 0, set()
+
+    def falls_back(self):
+        """Whether a refused call is plain Python's to answer."""
+        return (
+            self.compiled.plain is not None
+            and not self.compiled.whole
+            and (self.numpy or self.flat)
+            and current_trace() is None
+        )
+
+    def kinds_of(self, leaves):
+        """What each argument is to a trace."""
+        try:
+            return [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        except REFUSALS as error:
+            if not self.falls_back():
+                raise
+            raise Refused(error) from error
+
+    def traced(self, kinds, types, reason, given, path=()):
+        """`trace`; a refusal is remembered, and raises Refused where plain Python can answer."""
+        known = self.refused.get(types)
+        if known is None and len(self.refused) >= MOST:
+            known = next(reversed(self.refused.values()))
+        if known is not None:
+            raise Refused(known)
+        try:
+            return self.trace(kinds, types, reason, given, path)
+        except Replaced:
+            raise
+        except REFUSALS as error:
+            if not self.falls_back():
+                raise
+            if not isinstance(error, IntegerOverflow):  # other numbers of these types may stay within
+                self.refused[types] = error
+            raise Refused(error) from error
+
+    def again(self, leaves, reason, given):
+        """The call where its program has ended before anything happened; reason: why, or the refusal that it raised."""
+        if not isinstance(reason, REFUSALS):
+            return self.plainly(leaves, reason, given)
+        if not self.falls_back():
+            raise reason
+        return self.refused_call(leaves, reason, given)
+
+    def refused_call(self, leaves, error, given):
+        """Plain Python's answer, said aloud the first time."""
+        self.fallbacks += 1
+        text = told(self.compiled.name, error)
+        if text not in self.told:
+            self.told.add(text)
+            warn_fallback(text)
+        return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves)
+
+    def by_numpy(self, leaves):
+        """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
+        results on their device."""
+        leaves = [np.asarray(x) if dispatch.is_device_array(x) else x for x in leaves]
+        args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
+        result = self.compiled.plain(*args, **kwargs)
+        with dispatch.wide():
+            return pytree.map(self.moved, result)
+
+    def moved(self, x):
+        """A result as an array of jax's, if there are such arrays."""
+        numeric = isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc" and x.dtype.itemsize <= 16
+        return dispatch.device_constant(np.asarray(x), self.compiled.device) if numeric else x
+
+    def lines(self):
+        """What `explain` says of it."""
+        for types, error in self.refused.items():
+            arguments = ", ".join(f"{n}: {t}" for n, t in zip(self.names, types))
+            yield f"  not compiled: ({arguments})"
+            first, *rest = str(error).splitlines()
+            yield f"    because      {first}"
+            yield from (f"               {line}" for line in rest)
+        if self.refused:
+            yield f"    answered     {self.fallbacks} call(s), by plain Python"
+
+
+def told(name, error):
+    """The text of the warning."""
+    return (
+        f"{name} ran as plain Python, uncompiled: {error}\n"
+        f"  Every such call does; jit({name}, whole=True) raises this as an error instead."
+    )
