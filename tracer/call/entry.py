@@ -321,12 +321,13 @@ class SignatureEntry(Attempts, Fallbacks):
             leaves, f"{read.name}, a {type(read.get()).__name__} from outside, is also among the arguments", given
         )
 
-    def uncaptured(self, leaves, given):
-        """The user's own function on the arguments of a call."""
+    def uncaptured(self, leaves, given, plain=None):
+        """The user's own function on the arguments of a call, or what does the same."""
+        plain = plain or self.compiled.plain
         if given is not None:
-            return self.compiled.plain(*given[0], **given[1])
+            return plain(*given[0], **given[1])
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
-        return self.compiled.plain(*args, **kwargs)
+        return plain(*args, **kwargs)
 
     def filled(self, leaves):
         """All leaves of a call, the static ones among them."""

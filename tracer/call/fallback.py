@@ -1,9 +1,14 @@
 """Calls that cannot be captured: answered by plain Python, with one warning that says why and what to write.
 
+Plain Python runs the statement that was refused; loops and longer runs of statements before it, behind it and inside it
+are compiled as functions of their own (`rewriter/division.py`), and may be refused and divided in turn.
+
 A refusal comes before anything has happened: a trace acts on nothing, and what it has stored outside is put back. So
 the user's own function can answer the call from its start. `jit(f, whole=True)` raises the refusal instead, and so does
 a derivative, for plain Python has none.
 """
+
+import types
 
 import numpy as np
 
@@ -12,9 +17,13 @@ from ..capture.signature import kind_for
 from ..common import pytree
 from ..common.errors import REFUSALS, IntegerOverflow, warn_fallback
 from ..guards.patched_numpy import Replaced
+from ..rewriter.division import divided
 from ..values.storage import current_trace
 
 MOST = 3  # bound: types of arguments that are tried after a refusal, until none is tried any more
+TRACES = 8  # bound: signatures of a piece that are compiled; what is passed from piece to piece may never be the same
+ITEMS = 16  # bound: items of a list that a piece takes, each of which is an argument
+CONTAINERS = list, tuple, dict, set, frozenset
 
 
 class Refused(Exception):
@@ -34,6 +43,7 @@ class Fallbacks:
 
     def __init__(self):
         self.refused, self.fallbacks, self.told = {}, 0, set()
+        self.parts = {}  # line of a refused statement -> a Parted
 
     def falls_back(self):
         """Whether a refused call is plain Python's to answer."""
@@ -86,14 +96,26 @@ class Fallbacks:
         if text not in self.told:
             self.told.add(text)
             warn_fallback(text)
-        return self.uncaptured(leaves, given) if self.numpy else self.by_numpy(leaves)
+        plain = self.parted(error)
+        return self.uncaptured(leaves, given, plain) if self.numpy else self.by_numpy(leaves, plain)
 
-    def by_numpy(self, leaves):
+    def parted(self, error):
+        """The user's function with what can be compiled of it compiled; itself, if that is nothing."""
+        plain = self.compiled.plain
+        line = isinstance(plain, types.FunctionType) and line_of(error, plain.__code__)
+        if not line:
+            return plain
+        known = self.parts.get(line)
+        if known is None or not known.stands_for(plain):
+            known = self.parts[line] = Parted(plain, line, self.compiled)
+        return known.function
+
+    def by_numpy(self, leaves, plain):
         """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
         results on their device."""
         leaves = [np.asarray(x) if dispatch.is_device_array(x) else x for x in leaves]
         args, kwargs = pytree.unflatten(self.tree, self.filled(leaves), self.order)
-        result = self.compiled.plain(*args, **kwargs)
+        result = plain(*args, **kwargs)
         with dispatch.wide():
             return pytree.map(self.moved, result)
 
@@ -112,6 +134,8 @@ class Fallbacks:
             yield from (f"               {line}" for line in rest)
         if self.refused:
             yield f"    answered     {self.fallbacks} call(s), by plain Python"
+        for parted in self.parts.values():
+            yield from parted.lines()
 
 
 def told(name, error):
@@ -120,3 +144,66 @@ def told(name, error):
         f"{name} ran as plain Python, uncompiled: {error}\n"
         f"  Every such call does; jit({name}, whole=True) raises this as an error instead."
     )
+
+
+def line_of(error, code):
+    """The line of a function on which an error arose, the innermost; None where that was not in it."""
+    lines = [line for *_, line in code.co_lines() if line]
+    found, tb = None, error.__traceback__
+    while tb is not None:
+        at = tb.tb_frame.f_code
+        if at.co_filename == code.co_filename and min(lines) < tb.tb_lineno <= max(lines):
+            found = tb.tb_lineno
+        tb = tb.tb_next
+    return found
+
+
+class Parted:
+    """A function of which one statement is refused, with the others compiled.
+
+    function: what runs; pieces: the Compiled of each piece.
+    """
+
+    def __init__(self, plain, line, compiled):
+        self.state, self.pieces = state_of(plain), []
+        self.compiled = compiled
+        found = divided(plain, line, self.piece)
+        self.function = plain if found is None else found[0]
+
+    def stands_for(self, plain):
+        """Whether the function is as it was."""
+        return all(a is b for a, b in zip(self.state, state_of(plain), strict=True))
+
+    def piece(self, piece):
+        """A piece as it is called."""
+        whole, (first, last) = self.compiled, piece.lines
+        made = type(whole)(
+            piece.function,
+            plain=piece.function,
+            name=f"{whole.name.partition(',')[0]}, lines {first} to {last}",
+            exact=whole.exact,
+            engine=whole.engine,
+            memory=whole.memory,
+            native=whole.native,
+            cache=False,
+        )
+        made.device = whole.device
+        self.pieces.append(made)
+        plain, compiled = piece.function, made.front.call
+
+        def call(*args):
+            if len(made.entries) > TRACES or any(type(x) in CONTAINERS and len(x) > ITEMS for x in args):
+                return plain(*args)
+            return compiled(*args)
+
+        return call
+
+    def lines(self):
+        """What `explain` says of the pieces."""
+        for piece in self.pieces:
+            yield from (f"  {line}" for line in piece.explain().splitlines())
+
+
+def state_of(function):
+    """What a function is made of that a program may exchange."""
+    return function.__code__, function.__defaults__, function.__kwdefaults__

@@ -16,6 +16,7 @@ from .names import SCOPES, bound, walk
 
 PLACED = inspect.CO_NESTED | getattr(inspect, "CO_METHOD", 0)  # flags that say where a function stands
 LOADS = {*dis.hasconst, dis.opmap.get("LOAD_SMALL_INT")}
+MADE = {}  # id of a code -> (it, its node, name of the class around it, imports), of functions made of such nodes
 FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
 
@@ -45,6 +46,9 @@ def _functions(text):
 def find(code, space):
     """-> (a fresh copy of the function's node, name of the class around it, names its module imports), or None where
     there is no source that fits."""
+    if id(code) in MADE and MADE[id(code)][0] is code:
+        _, node, private, imports = MADE[id(code)]
+        return copy.deepcopy(node), private, imports
     result = _find(code, space)
     if result is None:  # what is cached may be older than the function
         linecache.checkcache(code.co_filename)
