@@ -17,7 +17,7 @@ from ..capture.signature import kind_for
 from ..common import pytree
 from ..common.errors import REFUSALS, IntegerOverflow, warn_fallback
 from ..guards.patched_numpy import Replaced
-from ..rewriter.division import divided
+from ..rewriter.division import divide
 from ..values.storage import current_trace
 
 MOST = 3  # bound: types of arguments that are tried after a refusal, until none is tried any more
@@ -126,8 +126,8 @@ class Fallbacks:
 
     def lines(self):
         """What `explain` says of it."""
-        for types, error in self.refused.items():
-            arguments = ", ".join(f"{n}: {t}" for n, t in zip(self.names, types))
+        for signature, error in self.refused.items():
+            arguments = ", ".join(f"{n}: {t}" for n, t in zip(self.names, signature))
             yield f"  not compiled: ({arguments})"
             first, *rest = str(error).splitlines()
             yield f"    because      {first}"
@@ -167,7 +167,7 @@ class Parted:
     def __init__(self, plain, line, compiled):
         self.state, self.pieces = state_of(plain), []
         self.compiled = compiled
-        found = divided(plain, line, self.piece)
+        found = divide(plain, line, self.piece)
         self.function = plain if found is None else found[0]
 
     def stands_for(self, plain):

@@ -10,7 +10,7 @@ import copy
 import types
 
 from .find import MADE, build, find
-from .names import FRAME, SPACE, bound, declared, looks, reads, walk
+from .names import FRAME, SPACE, bound, declared, looks, names_read, walk
 
 FIXED = (
     ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom,
@@ -22,17 +22,17 @@ WORK = ast.BinOp, ast.Call, ast.Compare, ast.Subscript
 OPERATIONS = 12  # bound: of such a piece without a loop; a call of a piece costs some microseconds
 
 
-class Piece:
+class MovedPiece:
     """function: what runs the statements; lines: the first and the last of the user's."""
 
     def __init__(self, function, lines):
         self.function, self.lines = function, lines
 
 
-def divided(function, line, compiled):
-    """-> (a function that does the same, [Piece]), the pieces compiled; None where there is nothing to divide.
+def divide(function, line, compiled):
+    """-> (a function that does the same, [MovedPiece]), the pieces compiled; None where there is nothing to divide.
 
-    line: of the user's file, on which the statement stands that is not captured; compiled: Piece -> what is called in
+    line: of the user's file, on which the statement stands that is not captured; compiled: MovedPiece -> what is called in
     its place.
     """
     code = function.__code__
@@ -48,19 +48,19 @@ def divided(function, line, compiled):
     pieces = []
     for name, ins, outs, statements in division.runs:
         tree = piece_of(node, ins, outs, statements)
-        part = made(function, tree, private, imports, cells)
+        part = function_of(function, tree, private, imports, cells)
         MADE[id(part.__code__)] = part.__code__, tree, private, imports
-        pieces.append(Piece(part, (statements[0].lineno, statements[-1].end_lineno)))
+        pieces.append(MovedPiece(part, (statements[0].lineno, statements[-1].end_lineno)))
         cells[name] = types.CellType(compiled(pieces[-1]))
     whole = copy.copy(node)
     whole.body = body
-    result = made(function, whole, private, imports, cells)
+    result = function_of(function, whole, private, imports, cells)
     result.__defaults__, result.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     result.__doc__ = function.__doc__
     return result, pieces
 
 
-def made(function, node, private, imports, cells):
+def function_of(function, node, private, imports, cells):
     """The function of a node, with the globals and the enclosing variables of another."""
     old = function.__code__
     extra = [n for n in cells if n not in old.co_freevars]
@@ -162,12 +162,10 @@ class Division:
         looped = any(isinstance(n, LOOPS) for n in below)
         if not looped and (inside or sum(isinstance(n, WORK) for n in below) < OPERATIONS):
             return run
-        sure, stored, read = definite(run), bound(run), reads(run)
-        outs = sorted(stored & (after | self.captured))
-        unsure = {n for n in outs if n not in sure} | {n for n in read & self.local if n not in stored}
-        if not unsure <= defined:
+        outs = sorted(bound(run) & (after | self.captured))
+        ins = sorted(live(run, frozenset(outs)) & self.local)
+        if not defined.issuperset(ins):
             return run
-        ins = sorted((read | unsure) & defined & self.local)
         name = f"@piece{len(self.runs)}"
         self.runs.append((name, ins, outs, run))
         call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(n, ast.Load()) for n in ins], [])
@@ -179,7 +177,10 @@ class Division:
 
 
 def live(statements, after, jumped=frozenset()):
-    """The names that may be read from here on. after: behind the statements; jumped: where `break` and `continue` go."""
+    """The names that may be read from here on.
+
+    after: those behind the statements; jumped: those where `break` and `continue` go.
+    """
     for s in reversed(statements):
         after = live_before(s, frozenset(after), frozenset(jumped))
     return frozenset(after)
@@ -187,22 +188,22 @@ def live(statements, after, jumped=frozenset()):
 
 def live_before(s, after, jumped):
     if isinstance(s, ast.Return | ast.Raise):
-        return frozenset(reads(s))
+        return frozenset(names_read(s))
     if isinstance(s, ast.Break | ast.Continue):
         return jumped
     if isinstance(s, ast.If):
-        return reads(s.test) | live(s.body, after, jumped) | live(s.orelse, after, jumped)
+        return names_read(s.test) | live(s.body, after, jumped) | live(s.orelse, after, jumped)
     if isinstance(s, LOOPS):
         end = live(s.orelse, after, jumped) | after
-        head = reads(s.test) if isinstance(s, ast.While) else frozenset()
+        head = names_read(s.test) if isinstance(s, ast.While) else frozenset()
         bind = bound([s.target]) if isinstance(s, ast.For) else frozenset()
         again = end | head
         for _ in range(2):  # what a trip reads that an earlier one has assigned
             again = again | head | (live(s.body, again, again) - bind)
-        return again | (reads([s.iter, s.target]) if isinstance(s, ast.For) else frozenset())
+        return again | (names_read([s.iter, s.target]) if isinstance(s, ast.For) else frozenset())
     if isinstance(s, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr):
-        return (after - definite([s])) | reads(s)
-    return after | jumped | reads(s)  # nothing is known of it
+        return (after - definite([s])) | names_read(s)
+    return after | jumped | names_read(s)  # nothing is known of it
 
 
 def leaves(s):

@@ -76,7 +76,7 @@ def loads(nodes):
     return added | {n.id for n in below if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
-def reads(nodes):
+def names_read(nodes):
     """As `loads`, without the names that lambdas and comprehensions have for their own."""
     found = set()
     for node in nodes if isinstance(nodes, list) else [nodes]:
@@ -84,12 +84,12 @@ def reads(nodes):
             if isinstance(n, ast.Lambda):
                 a = n.args
                 own = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))}
-                found |= reads(n.body) - own | reads([*a.defaults, *a.kw_defaults])
+                found |= names_read(n.body) - own | names_read([*a.defaults, *a.kw_defaults])
             elif isinstance(n, COMPREHENSIONS):
                 own = {m.id for g in n.generators for m in ast.walk(g.target) if isinstance(m, ast.Name)}
                 inner = [g.iter for g in n.generators[1:]] + [i for g in n.generators for i in g.ifs]
                 inner += [n.key, n.value] if isinstance(n, ast.DictComp) else [n.elt]
-                found |= reads(inner) - own | reads(n.generators[0].iter)
+                found |= names_read(inner) - own | names_read(n.generators[0].iter)
             elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
                 found.add(n.target.id)
             elif isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
