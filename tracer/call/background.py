@@ -20,7 +20,6 @@ from ...backends.xla import dispatch
 from ...ir.types import type_of
 from ..cache.watch import watching
 from ..capture.handover import SCALAR
-from ..capture.signature import kind_for
 from ..common import progress
 from ..common.errors import warn_fallback
 from ..guards import isolation
@@ -34,6 +33,7 @@ from ..rules import rules
 from ..values.array import WEAK_DTYPES
 from .background_job import ASKED, DATA, FAILED, HERE, NEW, READY, TRIES, Job
 from .entry import SignatureEntry
+from .fallback import Refused
 from .worker import WORKER, Pace, Strict
 
 LARGE = 1 << 28  # bound: bytes of arguments from which generated NumPy is not timed: they are made up for that
@@ -54,12 +54,14 @@ class Background(SignatureEntry):
         """A call that the path of `run` does not answer."""
         try:
             return self.begun(leaves, given)
+        except Refused as refused:
+            return self.refused_call(leaves, refused, given)
         except forked.Forked as why:
             return self.without_xla(leaves, why, given)
 
     def begun(self, leaves, given):
         """The same: by a program that is finished by now, or without one."""
-        kinds = [kind_for(x, n) for x, n in zip(leaves, self.names)]
+        kinds = self.kinds_of(leaves)
         types, missing, tried = tuple(k.type for k in kinds), None, []
         while (here := self.ready(types, missing, tried)) is not None:
             tried.append(here)

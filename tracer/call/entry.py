@@ -12,7 +12,6 @@ from ...backends import forked
 from ...backends.xla import dispatch, hosted, waiting
 from ...ir.types import type_of
 from ..capture.shared_containers import meet
-from ..capture.signature import kind_for
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, message, warn_fallback
 from ..guards import isolation, patched_numpy
@@ -86,7 +85,11 @@ class SignatureEntry(Attempts, Fallbacks):
                 raw = self.launch(here, everything)
             except Untraced:
                 return self.first(*leaves, given=given)
+            except TypeError as error:
+                return self.mistyped(error, leaves, given)
             return self.finish(here, raw, everything, given)
+        except Refused as refused:
+            return self.refused_call(leaves, refused, given)
         except forked.Forked as why:
             return self.without_xla(leaves, why, given)
 
@@ -96,9 +99,11 @@ class SignatureEntry(Attempts, Fallbacks):
         if isolation.is_answering():
             return baseline.answer(self, SpecialisationSet, leaves, given)
         try:
+            if self.refused and not self.worlds:
+                self.refuse_known(self.types_of(leaves))
             return self.begun(leaves, given)
         except Refused as refused:
-            return self.refused_call(leaves, refused.why, given)
+            return self.refused_call(leaves, refused, given)
         except forked.Forked as why:
             return self.without_xla(leaves, why, given)
         except patched_numpy.Replaced as why:
@@ -252,7 +257,7 @@ class SignatureEntry(Attempts, Fallbacks):
         return raw if not here.endures or isinstance(raw, SelectedResults) else waiting.heard(raw, self.compiled.name)
 
     def types_of(self, leaves):
-        return tuple(kind_for(x, n).type for x, n in zip(leaves, self.names))
+        return tuple([k.type for k in self.kinds_of(leaves)])
 
     def drawn(self, here, leaves, given):
         """A call of a program that draws: the generators end where plain Python leaves them, exceptions included."""

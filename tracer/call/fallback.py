@@ -27,17 +27,17 @@ CONTAINERS = list, tuple, dict, set, frozenset
 
 
 class Refused(Exception):
-    """A call that is not captured; `why` is the error that says so."""
+    """A call that is not captured; `why` is the error that says so, `parted` what answers in its place, once made."""
 
     def __init__(self, why):
         super().__init__(why)
-        self.why = why
+        self.why, self.parted = why, None
 
 
 class Fallbacks:
     """The part of `SignatureEntry` that knows what was refused.
 
-    refused: {types of the dynamic leaves: the error}; fallbacks: how many calls plain Python has answered for it;
+    refused: {types of the dynamic leaves: a Refused}; fallbacks: how many calls plain Python has answered for it;
     told: the warnings given.
     """
 
@@ -63,13 +63,17 @@ class Fallbacks:
                 raise
             raise Refused(error) from error
 
-    def traced(self, kinds, types, reason, given, path=()):
-        """`trace`; a refusal is remembered, and raises Refused where plain Python can answer."""
+    def refuse_known(self, types):
+        """Raise Refused for arguments of which it is known, and for all where several have been tried."""
         known = self.refused.get(types)
         if known is None and len(self.refused) >= MOST:
             known = next(reversed(self.refused.values()))
         if known is not None:
-            raise Refused(known)
+            raise known.with_traceback(None)
+
+    def traced(self, kinds, types, reason, given, path=()):
+        """`trace`; a refusal is remembered, and raises Refused where plain Python can answer."""
+        self.refuse_known(types)
         try:
             return self.trace(kinds, types, reason, given, path)
         except Replaced:
@@ -77,9 +81,10 @@ class Fallbacks:
         except REFUSALS as error:
             if not self.falls_back():
                 raise
+            refused = Refused(error)
             if not isinstance(error, IntegerOverflow):  # other numbers of these types may stay within
-                self.refused[types] = error
-            raise Refused(error) from error
+                self.refused[types] = refused
+            raise refused from error
 
     def again(self, leaves, reason, given):
         """The call where its program has ended before anything happened; reason: why, or the refusal that it raised."""
@@ -87,28 +92,37 @@ class Fallbacks:
             return self.plainly(leaves, reason, given)
         if not self.falls_back():
             raise reason
-        return self.refused_call(leaves, reason, given)
+        return self.refused_call(leaves, Refused(reason), given)
 
-    def refused_call(self, leaves, error, given):
+    def refused_call(self, leaves, refused, given):
         """Plain Python's answer, said aloud the first time."""
         self.fallbacks += 1
-        text = told(self.compiled.name, error)
-        if text not in self.told:
-            self.told.add(text)
-            warn_fallback(text)
-        plain = self.parted(error)
+        parted = refused.parted
+        if parted is None or not parted.stands_for(self.compiled.plain):
+            text = told(self.compiled.name, refused.why)
+            if text not in self.told:
+                self.told.add(text)
+                warn_fallback(text)
+            parted = refused.parted = self.part(refused.why)
+        plain = parted.function
         return self.uncaptured(leaves, given, plain) if self.numpy else self.by_numpy(leaves, plain)
 
-    def parted(self, error):
-        """The user's function with what can be compiled of it compiled; itself, if that is nothing."""
+    def mistyped(self, error, leaves, given=None):
+        """The call that ended with a TypeError, which jax raises for arrays of what are no numbers."""
+        try:
+            self.kinds_of(leaves)
+        except Refused as refused:
+            return self.refused_call(leaves, refused, given)
+        raise error
+
+    def part(self, error):
+        """The user's function with what can be compiled of it compiled."""
         plain = self.compiled.plain
-        line = isinstance(plain, types.FunctionType) and line_of(error, plain.__code__)
-        if not line:
-            return plain
+        line = line_of(error, plain.__code__) if isinstance(plain, types.FunctionType) else None
         known = self.parts.get(line)
         if known is None or not known.stands_for(plain):
             known = self.parts[line] = Parted(plain, line, self.compiled)
-        return known.function
+        return known
 
     def by_numpy(self, leaves, plain):
         """The call where arguments are jax arrays: on ndarrays of the same numbers, read-only as those are, its
@@ -126,10 +140,10 @@ class Fallbacks:
 
     def lines(self):
         """What `explain` says of it."""
-        for signature, error in self.refused.items():
+        for signature, refused in self.refused.items():
             arguments = ", ".join(f"{n}: {t}" for n, t in zip(self.names, signature))
             yield f"  not compiled: ({arguments})"
-            first, *rest = str(error).splitlines()
+            first, *rest = str(refused.why).splitlines()
             yield f"    because      {first}"
             yield from (f"               {line}" for line in rest)
         if self.refused:
@@ -167,12 +181,12 @@ class Parted:
     def __init__(self, plain, line, compiled):
         self.state, self.pieces = state_of(plain), []
         self.compiled = compiled
-        found = divide(plain, line, self.piece)
+        found = divide(plain, line, self.piece) if line else None
         self.function = plain if found is None else found[0]
 
     def stands_for(self, plain):
         """Whether the function is as it was."""
-        return all(a is b for a, b in zip(self.state, state_of(plain), strict=True))
+        return all(a is b for a, b in zip(self.state, state_of(plain)))
 
     def piece(self, piece):
         """A piece as it is called."""
@@ -206,4 +220,6 @@ class Parted:
 
 def state_of(function):
     """What a function is made of that a program may exchange."""
+    if type(function) is not types.FunctionType:
+        return (function,)
     return function.__code__, function.__defaults__, function.__kwdefaults__

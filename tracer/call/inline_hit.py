@@ -48,6 +48,8 @@ class Hit:
         waits, result = self.result()
         first = f"return entry_{k}.first({', '.join([*self.names, *self.given])})"
         lines = [*lead, "try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
+        given = ", ".join([f"[{', '.join(self.names)}]", *self.given])
+        lines += ["except TypeError as error:", f"    return entry_{k}.mistyped(error, {given})"]
         if here.endures:
             lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
         if waits:  # a call that fails is made again, to find out which check it is

@@ -29,7 +29,8 @@ each with NumPy in value, dtype, shape, type and changed arguments, and this pag
 - **static**: takes no numbers, or answers from types and shapes alone: it runs while tracing, at no cost later.
 - **host**: drawn by NumPy's own generator on the host, before or while the program runs, in order; it has no
   derivative.
-- **refused**: raises, with the line, the reason, and what to write instead.
+- **refused**: not captured, with the line, the reason, and what to write instead: plain Python runs that statement, and
+  `jit(f, whole=True)` and `grad` raise.
 
 The operands are `x` f64[3,4], `p` f64[3,4] above one, `h` f64[3,4] within one, `a` f64[3,3] positive definite, `t`
 f64[2,2,2], `y` f64[4], `v` f64[6], `z` c128[4], `i` i64[3], `n` i64[6], `u` u8[2], `b` bool[4], `s` f64[], `k` i64[],

@@ -32,8 +32,8 @@ class MovedPiece:
 def divide(function, line, compiled):
     """-> (a function that does the same, [MovedPiece]), the pieces compiled; None where there is nothing to divide.
 
-    line: of the user's file, on which the statement stands that is not captured; compiled: MovedPiece -> what is called in
-    its place.
+    line: of the user's file, on which the statement stands that is not captured; compiled: MovedPiece -> what is called
+    in its place.
     """
     code = function.__code__
     found = find(code, function.__globals__)

@@ -210,3 +210,61 @@ def test_arguments_of_which_nothing_is_known(falling_back):
     with pytest.warns(Fallback, match="dtype object"):
         got = jit(lambda o: o * 2)(mixed)
     np.testing.assert_array_equal(got[2], X * 2)
+
+
+def test_in_the_background_too(falling_back):
+    f = jit(lambda o: o * 2, tier="background")
+    with pytest.warns(Fallback, match="dtype object"):
+        assert f(np.array([1, "a"], dtype=object)).tolist() == [2, "aa"]
+    g = jit(order, tier="background")
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        assert [g(X) for _ in range(3)] == [[1, 2, 0]] * 3
+
+
+def test_an_array_of_objects_after_one_of_numbers(falling_back):
+    f = jit(lambda o: o * 2)
+    assert f(X).tolist() == (X * 2).tolist()
+    with pytest.warns(Fallback, match="dtype object"):
+        assert f(np.array([1, "a"], dtype=object)).tolist() == [2, "aa"]
+    assert f(X).tolist() == (X * 2).tolist()
+
+
+def test_a_function_that_is_exchanged_is_divided_again(falling_back):
+    def f(x):
+        s = 0.0
+        for v in x:
+            s += v
+        return s, order(x)
+
+    def other(x):
+        s = 1.0
+        for v in x:
+            s *= v
+        return s, order(x)
+
+    compiled = jit(f)
+    with pytest.warns(Fallback):
+        assert compiled(X) == (6.0, [1, 2, 0])
+    f.__code__ = other.__code__
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Fallback)
+        assert compiled(X) == (6.0, [1, 2, 0])
+        assert compiled(X + 1) == (24.0, [1, 2, 0])
+
+
+def test_its_own_errors_are_raised_once(falling_back):
+    seen = []
+
+    def f(o):
+        seen.append(1)
+        return o + [1]
+
+    compiled = jit(f)
+    with pytest.raises(TypeError), pytest.warns(Fallback):
+        compiled(np.array([1, None], dtype=object))
+    assert len(seen) == 1
+    assert compiled(X).tolist() == (X + 1).tolist() and len(seen) == 2
+    with pytest.raises(TypeError):
+        compiled(np.array([1, None], dtype=object))
+    assert len(seen) == 3
