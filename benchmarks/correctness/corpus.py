@@ -3,7 +3,8 @@
 Two kinds of files are run. One that says `#setup:` and `#run:` in comments (as in serge-sans-paille/numpy-benchmarks)
 has its setup executed and its call made twice, plainly and compiled, on equal arguments. Any other module
 (as in TheAlgorithms/Python) has every function whose docstring holds examples compiled, and those examples
-run. A function counts as run if every result, printed line, changed argument and exception is as in plain Python.
+run. A function counts as run if every result, printed line, changed argument and exception is as in plain Python; "in
+part" if that took a `Fallback`, so that one statement at least ran as plain Python.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import numpy as np
 
 from wengert import Fallback, jit
 
+WHOLE = False
 SECONDS = 20
 
 
@@ -117,7 +119,7 @@ def called(path, text):
         spaces.append(space)
     with np.errstate(all="ignore"):
         want = eval(run, spaces[0])
-    spaces[1][name] = compiled = jit(spaces[1][name])
+    spaces[1][name] = compiled = jit(spaces[1][name], whole=WHOLE)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             got = eval(run, spaces[1])
@@ -141,14 +143,17 @@ def examples(path, text):
     for name, f in functions.items():
         if not f.__doc__ or ">>>" not in f.__doc__ or examined(f, vars(module)):
             continue
+        told = []
         try:
-            with limit(SECONDS):
-                bad = examined(f, {**vars(module), name: jit(f)})
+            with limit(SECONDS), warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", Fallback)
+                bad = examined(f, {**vars(module), name: jit(f, whole=WHOLE)})
         except TooLong:
             bad = ["takes too long"]
         except Exception as error:
             bad = [failure(error)]
-        outcomes[name] = bad[0] if bad else "runs"
+        cuts = [str(w.message) for w in told if issubclass(w.category, Fallback)]
+        outcomes[name] = bad[0] if bad else f"in part: {' | '.join(cuts[0].splitlines()[:3])}" if cuts else "runs"
     return outcomes
 
 
@@ -178,7 +183,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", help="files or folders")
     parser.add_argument("--numpy", action="store_true", help="only files that import numpy")
+    parser.add_argument("--whole", action="store_true", help="jit(whole=True): what cannot be captured raises")
     args = parser.parse_args()
+    global WHOLE
+    WHOLE = args.whole
     files = []
     for path in args.paths:
         files += (
@@ -203,7 +211,8 @@ def main():
             continue
         notes = outcomes.pop("notes", [])
         for name, outcome in outcomes.items():
-            tally[outcome if outcome == "runs" else "differs" if outcome.startswith("DIFFERS") else "raises"] += 1
+            kind = outcome.partition(":")[0]
+            tally[kind if kind in ("runs", "in part") else "differs" if kind == "DIFFERS" else "raises"] += 1
             if outcome != "runs":
                 print(f"{os.path.relpath(path)}: {name}: {outcome}", flush=True)
         for note in notes:

@@ -10,7 +10,7 @@ import copy
 import types
 
 from .find import MADE, build, find
-from .names import FRAME, SPACE, bound, declared, looks, names_read, walk
+from .names import FRAME, SPACE, Liveness, bound, declared, in_handlers, looks, names_read, walk
 
 FIXED = (
     ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom,
@@ -41,7 +41,7 @@ def divide(function, line, compiled):
         return None  # a lambda, a generator or a coroutine, or it looks at its own variables
     node, private, imports = found
     division = Division(node, line, code)
-    body = division.block(node.body, set(division.parameters), division.captured, inside=False)
+    body = division.block(node.body, set(division.parameters), inside=False)
     if not division.runs:
         return None
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
@@ -95,7 +95,8 @@ class Division:
         self.parameters = [p.arg for p in every]
         self.elsewhere = declared(node.body, ast.Global) | declared(node.body, ast.Nonlocal)
         self.local = (bound(node.body) | set(self.parameters)) - self.elsewhere
-        self.captured = frozenset(code.co_cellvars)  # by functions inside, which may read them whenever they run
+        # functions inside may read variables whenever they run
+        self.flow = Liveness(node.body, (), {*code.co_cellvars, *in_handlers(node.body)}, names_read)
         self.functions = {
             n.name for n in walk(node.body) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         } | {
@@ -106,44 +107,40 @@ class Division:
             if isinstance(t, ast.Name)
         }
 
-    def block(self, statements, defined, after, inside):
-        """The statements with pieces in them.
-
-        defined: names that are surely assigned before, and then behind; after: those that may be read behind.
-        """
+    def block(self, statements, defined, inside):
+        """The statements with pieces in them. defined: names that are surely assigned before, and then behind."""
         out, run, before = [], [], set()
 
-        def close(k):
+        def close():
             if run:
-                out.extend(self.piece(list(run), before, live(statements[k:], after), inside))
+                out.extend(self.piece(list(run), before, inside))
                 run.clear()
 
-        for k, s in enumerate(statements):
+        for s in statements:
             if s.lineno <= self.line <= s.end_lineno:
-                close(k)
-                out.append(self.opened(s, set(defined), live(statements[k + 1 :], after), inside))
+                close()
+                out.append(self.opened(s, set(defined), inside))
             elif self.movable(s):
                 before = before if run else set(defined)
                 run.append(s)
             else:
-                close(k)
+                close()
                 out.append(s)
             defined |= definite([s])
-        close(len(statements))
+        close()
         return out
 
-    def opened(self, s, defined, after, inside):
+    def opened(self, s, defined, inside):
         """The statement that stays, with pieces in the blocks that it is made of."""
         if not isinstance(s, (*LOOPS, ast.If, ast.With)):
             return s
         new = copy.copy(s)
         inside = inside or isinstance(s, LOOPS)
-        after = after | live([s], after) if isinstance(s, LOOPS) else after
         if isinstance(s, ast.For):
             defined = defined | bound([s.target])
-        new.body = self.block(s.body, set(defined), after, inside)
+        new.body = self.block(s.body, set(defined), inside)
         if isinstance(s, ast.If):
-            new.orelse = self.block(s.orelse, set(defined), after, inside)
+            new.orelse = self.block(s.orelse, set(defined), inside)
         return new
 
     def movable(self, s):
@@ -156,14 +153,14 @@ class Division:
             or bound([s]) & self.elsewhere
         )
 
-    def piece(self, run, defined, after, inside):
+    def piece(self, run, defined, inside):
         """The statements, or the call of a piece that stands for them."""
         below = [n for s in run for n in ast.walk(s)]
         looped = any(isinstance(n, LOOPS) for n in below)
         if not looped and (inside or sum(isinstance(n, WORK) for n in below) < OPERATIONS):
             return run
-        outs = sorted(bound(run) & (after | self.captured))
-        ins = sorted(live(run, frozenset(outs)) & self.local)
+        outs = sorted(bound(run) & self.flow.after[run[-1]])
+        ins = sorted(Liveness(run, outs, (), names_read).first & self.local)
         if not defined.issuperset(ins):
             return run
         name = f"@piece{len(self.runs)}"
@@ -174,36 +171,6 @@ class Division:
         for part in ast.walk(new):
             ast.copy_location(part, run[0])
         return [new]
-
-
-def live(statements, after, jumped=frozenset()):
-    """The names that may be read from here on.
-
-    after: those behind the statements; jumped: those where `break` and `continue` go.
-    """
-    for s in reversed(statements):
-        after = live_before(s, frozenset(after), frozenset(jumped))
-    return frozenset(after)
-
-
-def live_before(s, after, jumped):
-    if isinstance(s, ast.Return | ast.Raise):
-        return frozenset(names_read(s))
-    if isinstance(s, ast.Break | ast.Continue):
-        return jumped
-    if isinstance(s, ast.If):
-        return names_read(s.test) | live(s.body, after, jumped) | live(s.orelse, after, jumped)
-    if isinstance(s, LOOPS):
-        end = live(s.orelse, after, jumped) | after
-        head = names_read(s.test) if isinstance(s, ast.While) else frozenset()
-        bind = bound([s.target]) if isinstance(s, ast.For) else frozenset()
-        again = end | head
-        for _ in range(2):  # what a trip reads that an earlier one has assigned
-            again = again | head | (live(s.body, again, again) - bind)
-        return again | (names_read([s.iter, s.target]) if isinstance(s, ast.For) else frozenset())
-    if isinstance(s, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr):
-        return (after - definite([s])) | names_read(s)
-    return after | jumped | names_read(s)  # nothing is known of it
 
 
 def leaves(s):

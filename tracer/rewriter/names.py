@@ -121,25 +121,35 @@ def exits(node, loop=False):
     return set().union(*(exits(n, loop) for n in ast.iter_child_nodes(node)))
 
 
+def in_functions(statements):
+    """The names of which enclosing scopes or functions inside may read, at any time."""
+    found = declared(statements, ast.Nonlocal) | declared(statements, ast.Global)
+    inner = [n for n in walk(statements) if isinstance(n, (*SCOPES, ast.GeneratorExp))]
+    return found | {m.id for n in inner for m in ast.walk(n) if isinstance(m, ast.Name)}
+
+
+def in_handlers(statements):
+    """The names that handlers may read, of whatever statement raises."""
+    tries = [n for n in walk(statements) if isinstance(n, ast.Try | ast.TryStar)]
+    parts = [part for n in tries for part in (*n.handlers, *n.finalbody, *n.orelse)]
+    return {m.id for part in parts for m in ast.walk(part) if isinstance(m, ast.Name)}
+
+
 class Liveness:
     """Backward data flow over one function.
 
     after: statement -> names that may be read once it is done.
     head:  loop -> names that may be read when a trip begins.
     done:  loop -> names that may be read when no further trip comes, by its `else` or later.
-    Names that nested functions, handlers or enclosing scopes may read are live everywhere.
+    first: names that may be read when it begins.
+    Names that nested functions, handlers or enclosing scopes may read are live everywhere, or those of `always`.
+    out: what is read behind the last statement; reads: what gives the names that nodes read.
     """
 
-    def __init__(self, statements):
-        self.after, self.head, self.done = {}, {}, {}
-        self.always = declared(statements, ast.Nonlocal) | declared(statements, ast.Global)
-        for node in walk(statements):
-            if isinstance(node, (*SCOPES, ast.GeneratorExp)):
-                self.always |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            if isinstance(node, ast.Try | ast.TryStar):
-                for part in (*node.handlers, *node.finalbody, *node.orelse):
-                    self.always |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
-        self.block(statements, set(), set(), set())
+    def __init__(self, statements, out=(), always=None, reads=None):
+        self.after, self.head, self.done, self.reads = {}, {}, {}, reads or loads
+        self.always = in_functions(statements) | in_handlers(statements) if always is None else set(always)
+        self.first = self.block(statements, set(out), set(), set())
 
     def block(self, statements, out, leave, again):
         """What is live before the statements; `leave`, `again`: after a break, after a continue."""
@@ -150,40 +160,40 @@ class Liveness:
 
     def before(self, s, out, leave, again):
         if isinstance(s, ast.Return | ast.Raise):
-            return loads([*ast.iter_child_nodes(s)])
+            return self.reads([*ast.iter_child_nodes(s)])
         if isinstance(s, ast.Break):
             return leave
         if isinstance(s, ast.Continue):
             return again
         if isinstance(s, ast.If):
-            return loads(s.test) | self.block(s.body, out, leave, again) | self.block(s.orelse, out, leave, again)
+            return self.reads(s.test) | self.block(s.body, out, leave, again) | self.block(s.orelse, out, leave, again)
         if isinstance(s, ast.While | ast.For):
             return self.loop(s, out, leave, again)
         if isinstance(s, ast.Assign | ast.AnnAssign):
             targets = s.targets if isinstance(s, ast.Assign) else [s.target]
             if s.value is None:
                 return out
-            return (out - set().union(*map(assigned_names, targets))) | loads(targets) | loads(s.value)
+            return (out - set().union(*map(assigned_names, targets))) | self.reads(targets) | self.reads(s.value)
         if isinstance(s, ast.AugAssign):
-            return out | assigned_names(s.target) | loads([s.target, s.value])
+            return out | assigned_names(s.target) | self.reads([s.target, s.value])
         if isinstance(s, ast.With):
             inner = self.broken(out, [s.body], out, leave, again) | out
             for item in s.items:
                 inner = inner - (assigned_names(item.optional_vars) if item.optional_vars else set())
-                inner |= loads([item.context_expr, item.optional_vars])
+                inner |= self.reads([item.context_expr, item.optional_vars])
             return inner
         if isinstance(s, ast.Try | ast.TryStar):
             self.broken(
                 out | leave | again, [s.body, *(h.body for h in s.handlers), s.orelse, s.finalbody], out, leave, again
             )
-            return out | leave | again | loads(s)
+            return out | leave | again | self.reads(s)
         if isinstance(s, ast.Match):
             for case in s.cases:
                 self.block(case.body, out, leave, again)
-            return out | leave | again | loads(s)
+            return out | leave | again | self.reads(s)
         if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return (out - {s.name}) | loads(s)
-        return out | loads(s) | (bound([s]) if isinstance(s, ast.Delete) else set())
+            return (out - {s.name}) | self.reads(s)
+        return out | self.reads(s) | (bound([s]) if isinstance(s, ast.Delete) else set())
 
     def broken(self, always, parts, out, leave, again):
         """What is live before the first of `parts`, any statement of which may be the last to run before `always` is
@@ -196,7 +206,7 @@ class Liveness:
     def loop(self, s, out, leave, again):
         done = self.block(s.orelse, out, leave, again)
         targets = assigned_names(s.target) if isinstance(s, ast.For) else set()
-        test = loads(s.test) if isinstance(s, ast.While) else loads(s.target)
+        test = self.reads(s.test) if isinstance(s, ast.While) else self.reads(s.target)
         head = done | test
         while True:
             more = head | (self.block(s.body, head, out, head) - targets)
@@ -205,4 +215,4 @@ class Liveness:
             head = more
         self.head[s] = head | self.always
         self.done[s] = done | out | self.always
-        return head | (loads(s.iter) if isinstance(s, ast.For) else set())
+        return head | (self.reads(s.iter) if isinstance(s, ast.For) else set())

@@ -318,9 +318,9 @@ class StatementRewriter(Expressions):
         final = [
             t or at(hook("handled"), h)
             for t, h in zip(caught, s.handlers)
-            if exits(h.body) or not isinstance(h.body[-1], ast.Raise)
+            if not (len(h.body) == 1 and isinstance(h.body[0], ast.Raise) and h.body[0].exc is None)
         ]
-        if final:  # what would end there in Python, but not in a program
+        if final:  # what would go on there in Python, or be another exception, but not in a program
             every = ast.Tuple([copy.deepcopy(t) for t in final], ast.Load())
             body = [at(ast.With([ast.withitem(at(hook("trying", later(at(every, s), s)), s))], body), s)]
         for handler, kind in zip(s.handlers, caught):

@@ -17,7 +17,7 @@ def parts(f, line):
     """What each piece takes, gives back and is made of, as text."""
     node = find(f.__code__, f.__globals__)[0]
     found = Division(node, f.__code__.co_firstlineno + line, f.__code__)
-    found.block(node.body, set(found.parameters), found.captured, inside=False)
+    found.block(node.body, set(found.parameters), inside=False)
     return [(" ".join(ins), " ".join(outs), "; ".join(ast.unparse(s).partition("\n")[0] for s in run)) for _, ins, outs, run in found.runs]
 
 
