@@ -1,8 +1,12 @@
 """Errors of NumPy's and Python's own that tracing has caused, in our words."""
 
+import re
+
 from ...ir.source import Source
-from ..common.errors import ConcretizationError, DeepRecursion, message
+from ..common.errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message
 from ..common.frames import PART, internal
+
+NAMES = re.compile(r"\b(Traced(Array|Scalar|Text|Range)|Mixed|BoundedArray)\b|<traced ")
 
 
 def explained(error):
@@ -10,11 +14,12 @@ def explained(error):
     errors as they are."""
     if type(error) is RecursionError:
         return too_deep(error)
+    if isinstance(error, TypeError | AttributeError | ValueError) and not isinstance(error, WengertError):
+        if NAMES.search(str(error)):
+            return met_a_stand_in(error)
     if type(error) is not ValueError or "setting an array element" not in str(error):
         return error
-    tb = error.__traceback__
-    while tb.tb_next is not None:
-        tb = tb.tb_next
+    tb = innermost(error)
     return ConcretizationError(
         message(
             "a traced value was stored into a plain ndarray, one that the function made itself",
@@ -22,6 +27,28 @@ def explained(error):
             "Make the array from a traced one, np.zeros_like(x), or pass it as an argument: then it is traced too.",
         )
     ).with_traceback(error.__traceback__)
+
+
+def innermost(error):
+    """The innermost entry of a traceback."""
+    tb = error.__traceback__
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb
+
+
+def met_a_stand_in(error):
+    """Code that asks for the class of what it is given, such as Decimal(x), was given a traced value."""
+    tb = error.__traceback__
+    while tb.tb_next is not None and internal(tb.tb_frame.f_code):
+        tb = tb.tb_next
+    last = tb
+    while (tb := tb.tb_next) is not None:
+        last = last if internal(tb.tb_frame.f_code) else tb
+    said = f"what is called here does not take a traced value: {type(error).__name__}: {error}".splitlines()[0]
+    hint = "Leave it out of the compiled function, or pass what it gives as an argument."
+    source = Source(last.tb_frame.f_code, last.tb_lasti)
+    return UnsupportedError(message(said, source, hint)).with_traceback(error.__traceback__)
 
 
 def too_deep(error):

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import decimal
 import io
 import warnings
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from wengert import Fallback, grad, jit, value_and_grad, vmap
-from wengert.tracer.common.errors import REFUSALS
+from wengert.tracer.common.errors import REFUSALS, UnsupportedError
 
 X = np.array([3.0, 1.0, 2.0])
 
@@ -268,3 +269,14 @@ def test_its_own_errors_are_raised_once(falling_back):
     with pytest.raises(TypeError):
         compiled(np.array([1, None], dtype=object))
     assert len(seen) == 3
+
+
+def test_what_asks_for_classes_is_given_the_numbers(falling_back):
+    f = lambda x: [float(decimal.Decimal(x[0]) + 1), x * 2]
+    with pytest.warns(Fallback, match="does not take a traced value: TypeError"):
+        got = jit(f)(X)
+    assert got[0] == 4.0 and got[1].tolist() == [6.0, 2.0, 4.0]
+    with pytest.raises(UnsupportedError, match="test_fallback.py"):
+        jit(f, whole=True)(X)
+    with pytest.raises(AttributeError, match="nothing"):
+        jit(lambda x: x.nothing)(X)
