@@ -91,6 +91,7 @@ class Compiled:
         )
         self.entries = {}  # ((structure, leaf types, orders of keys), promoted ints, static values) -> Entry
         self.routes = {}  # (structure, leaf types, orders of keys) -> Route
+        self.warned = set()  # the texts of the Fallback warnings given
         self.lock = threading.RLock()
         self.cache = cache_for(cache, self)
         self.front = InlineCache(self.slow, self.signature, named_of(function) if named is None else named)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from ...ir.source import Source
 from ..call.check import cross_checked
-from ..common.errors import UnsupportedError, message
+from ..capture.suspended import refuse_generator
 from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
 
@@ -81,23 +79,21 @@ def jit(
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
     exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of
             `wengert.rule` among them that are not called exact, and every step rounded as NumPy rounds it.
-    engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code; None:
-    the faster of
-            the two, timed at the first call.
-    memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or as
-    "200MB";
-            None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries every so many
-            trips, and runs once more from there; other code runs once more in stretches, of which only what enters is
-            kept.
-    native: whether loops may run as machine code made by llvmlite, if it is installed, on the CPU; False: XLA has them
-    all.
-    cache:  a directory in which programs are kept for later processes, which then neither trace nor compile them; True:
-            the one that the environment variable WENGERT_CACHE names, or wengert in the user's cache directory; None:
-            the former or none; False: none.
+    engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code.
+            None: the faster of the two, timed at the first call.
+    memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or
+            as "200MB". None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries
+            every so many trips, and runs once more from there; other code runs once more in stretches, of which only
+            what enters is kept.
+    native: whether loops may run as machine code made by llvmlite, if it is installed, on the CPU. False: XLA has
+            them all.
+    cache:  a directory in which programs are kept for later processes, which then neither trace nor compile them. True:
+            the one that the environment variable WENGERT_CACHE names, or wengert in the user's cache directory. None:
+            the former or none. False: none.
     tier:   "background": no call waits for the compiler. Plain Python answers while programs are traced and compiled on
             another thread.
-    whole:  raise where something cannot be captured. False: plain Python answers such calls, uncompiled, and a
-            `Fallback` warning says why, with the line.
+    whole:  raise where something cannot be captured. False: plain Python answers such calls, uncompiled where nothing
+            of the function can be compiled, and a `Fallback` warning says why, with the line.
     check:  run the plain function beside the compiled one at every call, and compare results, arguments, outside
             objects and errors. On a difference beyond rounding raise CheckError, which names the first line that
             differs and both values.
@@ -146,32 +142,13 @@ def jit(
             "check=True compares each call with plain Python, which would answer it under tier='background'\n  Ask "
             "for one of the two."
         )
-    refuse_suspended(function)
+    if whole:
+        refuse_generator(function)
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
     options["whole"] = whole
     options["cache"] = False if check else cache
     compiled = Compiled(function, plain=function, **options)
     return wrapper(compiled, function, cross_checked(compiled, function) if check else None)
-
-
-def refuse_suspended(function):
-    """A generator or an async function stops half-way and goes on later, which a program does not."""
-    if inspect.isgeneratorfunction(function):
-        kind, hint = (
-            "a generator",
-            "Return all it yields, as a list or an array; inside a compiled function generators may be used.",
-        )
-    elif inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        kind, hint = (
-            "an async function",
-            "Write `def`, and await what it needs before calling it; results are there when it returns.",
-        )
-    else:
-        return
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    name = getattr(function, "__name__", type(function).__name__)
-    text = f"{name} is {kind}: it stops half-way and goes on later, and a compiled program runs from end to end"
-    raise UnsupportedError(message(text, code and Source(code, 0), hint))
 
 
 def wrapper(compiled, like, call=None):

@@ -14,6 +14,7 @@ from ...ir.pipeline import run as optimise
 from ..capture.capture import capture
 from ..capture.causes import explained
 from ..capture.int_ranges import fit
+from ..capture.suspended import refuse_generator
 from ..common import progress
 from ..common.errors import ConcretizationError, WengertError
 from ..common.frames import without_internals
@@ -36,6 +37,7 @@ class Attempts:
 
     def trace(self, kinds, types, reason, given, path=()):
         start = time.perf_counter()
+        refuse_generator(self.compiled.function)
         if current_trace() is None:
             patched_numpy.refuse_patched()
         kept = []

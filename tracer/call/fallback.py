@@ -37,12 +37,11 @@ class Refused(Exception):
 class Fallbacks:
     """The part of `SignatureEntry` that knows what was refused.
 
-    refused: {types of the dynamic leaves: a Refused}; fallbacks: how many calls plain Python has answered for it;
-    told: the warnings given.
+    refused: {types of the dynamic leaves: a Refused}; fallbacks: how many calls plain Python has answered for it.
     """
 
     def __init__(self):
-        self.refused, self.fallbacks, self.told = {}, 0, set()
+        self.refused, self.fallbacks = {}, 0
         self.parts = {}  # line of a refused statement -> a Parted
 
     def falls_back(self):
@@ -100,8 +99,8 @@ class Fallbacks:
         parted = refused.parted
         if parted is None or not parted.stands_for(self.compiled.plain):
             text = told(self.compiled.name, refused.why)
-            if text not in self.told:
-                self.told.add(text)
+            if text not in self.compiled.warned:
+                self.compiled.warned.add(text)
                 warn_fallback(text)
             parted = refused.parted = self.part(refused.why)
         plain = parted.function

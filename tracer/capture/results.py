@@ -1,12 +1,10 @@
 """What a trace returns: described in types and kinds, and refused where no call could make it anew."""
 
 import sys
-import types
 
 import numpy as np
 
 from ...ir.core import Lit
-from ...ir.source import Source
 from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, message
 from ..guards.effects import Original
@@ -15,28 +13,7 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.poison import Poison
 from ..values.views import dynamic
 from .handover import ARRAY, SCALAR, Handover, Out
-
-SUSPENDED = (
-    (types.GeneratorType, "the generator", "gi_code"),
-    (types.CoroutineType, "the coroutine", "cr_code"),
-    (types.AsyncGeneratorType, "the async generator", "ag_code"),
-)
-
-
-def refuse_suspended(leaf):
-    """A generator or coroutine that is returned would go on when the trace has ended."""
-    kind, code = next(((k, getattr(leaf, a)) for t, k, a in SUSPENDED if isinstance(leaf, t)), (None, None))
-    if kind is not None:
-        if not isinstance(leaf, types.AsyncGeneratorType):
-            leaf.close()
-        hint = "Return what it gives: list(...) of a generator; an async function cannot be awaited in a program."
-        raise UnsupportedError(
-            message(
-                f"{kind} of {code.co_qualname} is returned, which goes on after the program has ended",
-                Source(code, 0),
-                hint,
-            )
-        )
+from .suspended import refuse_suspended
 
 
 def describe(result, trace, objects):

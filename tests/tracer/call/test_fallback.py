@@ -1,5 +1,6 @@
 """What cannot be captured is answered by plain Python, from its start, once, and aloud."""
 
+import asyncio
 import collections
 import contextlib
 import decimal
@@ -280,3 +281,28 @@ def test_what_asks_for_classes_is_given_the_numbers(falling_back):
         jit(f, whole=True)(X)
     with pytest.raises(AttributeError, match="nothing"):
         jit(lambda x: x.nothing)(X)
+
+
+def test_generators_and_async_functions_run_as_they_are(falling_back):
+    @jit
+    def steps(x, log):
+        for k in range(3):
+            log.append(k)
+            yield x * k
+
+    @jit
+    async def later(x):
+        await asyncio.sleep(0)
+        return x.sum()
+
+    log = []
+    with pytest.warns(Fallback, match="steps is a generator") as told:
+        for n, v in enumerate(steps(X, log)):
+            assert log == list(range(n + 1)) and np.array_equal(v, X * n)
+        assert len(list(steps(X, log))) == 3 and log == [0, 1, 2] * 2
+    assert len(told) == 1 and "is a generator" in str(steps.explain())
+    with pytest.warns(Fallback, match="later is an async function"):
+        assert asyncio.run(later(X)) == 6.0
+    assert jit(lambda x: sum(v.sum() for v in steps(x, [])), whole=True)(X) == 18.0
+    with pytest.raises(UnsupportedError, match="generator"):
+        grad(steps)(1.0, [])
