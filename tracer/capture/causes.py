@@ -15,6 +15,8 @@ def explained(error):
     if type(error) is RecursionError:
         return too_deep(error)
     if isinstance(error, TypeError | AttributeError | ValueError) and not isinstance(error, WengertError):
+        if type(error) is AttributeError and "no setter" in str(error):  # NumPy and Python refuse it too
+            return AttributeError("attributes of a number are not writable").with_traceback(error.__traceback__)
         if NAMES.search(str(error)):
             return met_a_stand_in(error)
     if type(error) is not ValueError or "setting an array element" not in str(error):
