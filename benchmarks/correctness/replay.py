@@ -114,7 +114,15 @@ def weight(x, memo=None):
     memo.add(id(x))
     if isinstance(x, np.ndarray):
         return x.nbytes
-    items = x.values() if isinstance(x, dict) else x if isinstance(x, list | tuple) else vars(x).values() if hasattr(x, "__dict__") else ()
+    items = (
+        x.values()
+        if isinstance(x, dict)
+        else x
+        if isinstance(x, list | tuple)
+        else vars(x).values()
+        if hasattr(x, "__dict__")
+        else ()
+    )
     return sum(weight(v, memo) for v in items)
 
 
@@ -241,7 +249,9 @@ def replayed(function, calls):
                 continue
             raised = isinstance(got[0][1], WengertError | TypeError) if got[0][0] == "raised" else False
             if whole:
-                found["whole"] = "refused: " + failure(got[0][1]) if isinstance(got[0][1], WengertError) else "wrong: " + why
+                found["whole"] = (
+                    "refused: " + failure(got[0][1]) if isinstance(got[0][1], WengertError) else "wrong: " + why
+                )
                 break
             found["kind"], found["why"] = ("error" if raised else "wrong"), why
             break

@@ -21,8 +21,9 @@ from ..capture.handover import ARRAY, SCALAR, Out
 from ..common import errors, pytree
 from ..common.scan import NameLine
 from ..guards.guard import MISSING, SCALARS, Guard, Read
-from ..guards.outside import Outside, expected
+from ..guards.outside import Outside
 from ..guards.purity import is_foreign
+from ..guards.reliance import expected
 from ..program.specialisation import Specialisation
 from ..values.status import Check
 from .described import Unsaid, described, follow, leads, rebuilt_object

@@ -8,7 +8,7 @@ from ...backends.xla.fusion_barrier import materialized_count
 from ..common.errors import shown
 from ..guards.draws import Draw
 from ..guards.guard import MISSING, Read
-from ..guards.outside import expected
+from ..guards.reliance import expected
 from ..program import backend_choice, outlined
 from ..values.speculate import Assumption
 from .receipt import receipt

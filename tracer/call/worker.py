@@ -13,7 +13,7 @@ from ..cache.watch import Watch
 from ..common import progress
 from ..common.frames import internal
 from ..guards import isolation
-from ..guards.outside import library
+from ..guards.reliance import library
 from ..guards.state import SEEN_THROUGH
 
 WAITING = 64  # bound: programs asked for that are not begun; of more, calls ask again

@@ -6,7 +6,7 @@ import types
 
 from ..common.origin import is_user
 from ..common.scan import names
-from .outside import library
+from .reliance import library
 from .state import UNBOUND, Slot
 
 

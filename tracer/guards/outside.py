@@ -25,10 +25,10 @@ from . import isolation
 from .draws import Draw, Draws
 from .effects import Call, Original
 from .function_reads import FunctionReads
-from .guard import MISSING, SCALARS, Read, contents, refuse_large, small
+from .guard import LIMIT, MISSING, SCALARS, Read, contents, refuse_large, small
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
-from .reliance import OURS, PARTS, Reliance, library
+from .reliance import OURS, Reliance
 from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
 from .state import SEEN_THROUGH, Slot, inside
@@ -39,20 +39,6 @@ NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
 FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
-
-
-def expected(read):
-    """Whether a place is what a library's module holds under a name, or a part of a function: guarded, though hardly
-    anyone exchanges it."""
-    held = read.parent if read.kind == "state" and read.parent is not None else read
-    if isinstance(held.owner, types.FunctionType) and held.key in PARTS:
-        return True
-    return (
-        isinstance(read.owner, types.ModuleType)
-        and read.kind == "attribute"
-        and library(read.owner)
-        and not isinstance(read.value, list | dict)
-    )
 
 
 def changing(value):
@@ -311,12 +297,30 @@ class Outside(FunctionReads, Stores, Reliance):
     def method(self, owner, key):
         if key in ADDING and id(owner) not in self.mirrors and not inside():
             return functools.partial(self._add, owner, key)
+        if key == "get" and type(owner) is dict and id(owner) not in self.mirrors:
+            return functools.partial(self._get, owner)
         return getattr(self.mirror(owner), key)
 
     def _add(self, owner, method, *args):
         if id(owner) in self.mirrors:
             return getattr(self.mirror(owner), method)(*args)
         self.calls.append((owner, Call(self.containers[id(owner)][1], method), args))
+
+    def holds(self, owner, key):
+        """Whether an outside dict holds something under a key; None where all of it is asked, or the key is traced."""
+        seen = id(owner) in self.mirrors or any(c[0] is owner for c in self.calls)
+        if seen or id(owner) not in self.containers or isinstance(key, Traced):
+            return None
+        held = key in owner
+        if Slot("item", owner, key, "") not in self.heap and (not held or len(owner) > LIMIT):
+            parent = self.containers[id(owner)][1]
+            self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
+            return held
+        return None if held else False
+
+    def _get(self, owner, key, default=None):
+        """`owner.get(key)` of an outside dict."""
+        return default if self.holds(owner, key) is False else self.item(owner, key)
 
     def item(self, owner, key, whole=True):
         """`owner[key]` of an outside container."""

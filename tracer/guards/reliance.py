@@ -46,6 +46,20 @@ def of_user(kind):
     return home not in LIBRARIES and not home.startswith("_cython")  # whose functions NumPy has
 
 
+def expected(read):
+    """Whether a place is what a library's module holds under a name, or a part of a function: guarded, though hardly
+    anyone exchanges it."""
+    held = read.parent if read.kind == "state" and read.parent is not None else read
+    if isinstance(held.owner, types.FunctionType) and held.key in PARTS:
+        return True
+    return (
+        isinstance(read.owner, types.ModuleType)
+        and read.kind == "attribute"
+        and library(read.owner)
+        and not isinstance(read.value, list | dict)
+    )
+
+
 class Reliance:
     """The part of `Outside` that relies on objects as a whole."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..guards.instances import attributes, blank, is_plain, set_attributes
-from ..guards.outside import library
+from ..guards.reliance import library
 from ..guards.state import SEEN_THROUGH, UNBOUND, Slot, own
 from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray

@@ -135,8 +135,12 @@ def unary(plain, name):
 
 def contained(a, b):
     """`a in b`."""
-    if type(b) is ENVIRONMENT and current_trace() is not None:
+    trace = current_trace()
+    if trace is not None and type(b) is ENVIRONMENT:
         return environment(a, None) is not None
+    if trace is not None and type(b) is dict and (held := trace.root.outside.holds(b, a)) is not None:
+        return held
+    b = b if trace is None else trace.root.outside.seen(b)
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
         if type(b) not in OWN and special(type(b), "__iter__") and not hasattr(type(b), "__contains__"):

@@ -203,7 +203,10 @@ class Expressions(ast.NodeTransformer):
         if fixed(node):
             return self.generic_visit(node)
         moved = len(node.ops) == 1 or moves(*node.comparators)
-        self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):  # asks the container about one item
+            node.left, node.comparators = self.visit(node.left), [self.part(node.comparators[0])]
+        else:
+            self.generic_visit(node)
         if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):  # identity calls no method that could tell
             one_thing = lambda x: x if isinstance(x, ast.Constant) else at(hook("one_thing", x), x)
             node.left, node.comparators = one_thing(node.left), [one_thing(x) for x in node.comparators]

@@ -24,7 +24,7 @@ from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
 from ..common.errors import CheckError, UnsupportedError, message
 from ..guards.guard import MISSING
-from ..guards.outside import expected
+from ..guards.reliance import expected
 from ..regions import hooks
 from ..values.array import TracedArray
 from .equivalence import disagreement
