@@ -14,6 +14,8 @@ from .state import UNBOUND, inside
 def flat_contents(container):
     """What a container holds, in order, keys included."""
     return [x for pair in container.items() for x in pair] if isinstance(container, dict) else list(container)
+
+
 def differ(had, now):
     """Whether two lists hold other objects."""
     return len(had) != len(now) or any(a is not b for a, b in zip(had, now))
@@ -23,8 +25,11 @@ class Stores:
     """The part of `Outside` that stores."""
 
     def target(self, owner):
-        """The container that a store into `owner` reaches: its copy where there is one."""
+        """The container that a store into `owner` reaches: its copy where there is one, or where it has been added
+        to."""
         found = self.mirrors.get(id(owner))
+        if found is None and any(c is owner for c, _, _ in self.calls):
+            return self.mirror(owner)
         return owner if found is None else found[1]
 
     def as_found(self, x, name):

@@ -314,12 +314,14 @@ def normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     x = handle(x).astype(np.float64)
     mean, cov = normal_parameters("logpdf", mean, cov)
     n = mean.shape[0]
-    if not x.ndim or x.shape[-1] != n:
+    x = x if x.ndim > 1 else x.reshape(-1, 1) if n == 1 or not x.ndim else x.reshape(1, -1)
+    if x.shape[-1] not in (1, n):
         raise ValueError(
             message(f"scipy.stats.multivariate_normal of x {x.shape}, mean {mean.shape} and cov {cov.shape}", locate())
         )
     low, null, rank, bound = factored(cov, allow_singular)
-    flat = (x - mean).reshape(-1, n)
+    apart = x - mean
+    flat = apart.reshape(-1, n)
     inside = flat if null is None else flat - flat @ null
     white = sp.op("triangular_solve", left=True, lower=True, transpose=False, conj=False, unit=False)(
         low, inside.T.copy()
@@ -328,7 +330,7 @@ def normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     if null is not None:
         residual = fresh(stop_gradient((flat @ null).value))
         out = where((rank < n) & ~(np.sqrt((residual * residual).sum(1)) < 1e3 * bound), -np.inf, out)
-    return wrap(out.reshape(x.shape[:-1]).value)
+    return wrap(out.reshape(tuple([m for m in apart.shape[:-1] if m != 1])).value)
 
 
 def normal_entropy(mean=None, cov=1):

@@ -228,6 +228,61 @@ def test_containers_seen_whole_and_changed():
     side_by_side(make, (X,), (X * 2,), (X * 3,), limit=4)
 
 
+@pytest.mark.parametrize("then", ["store", "add", "remove", "slice", "first"])
+def test_lists_that_are_added_to_and_stored_into(then):
+    def make():
+        items = []
+
+        def f(x):
+            items.append(x * 2)
+            k = len(items) - 1
+            if then == "store":
+                items[k] = x + 1
+            elif then == "add":
+                items[-1] += 1
+            elif then == "remove":
+                del items[k]
+                items.append(x)
+            elif then == "slice":
+                items[k:] = [x, x - 1]
+            else:
+                items[0] = x + 3
+
+        return f, items
+
+    side_by_side(make, (X,), (X * 2,), (X * 3,))
+
+
+ASKED = {k: float(k) for k in range(3000)}
+
+
+@pytest.mark.parametrize("ask", ["get", "in", "not in", "default"])
+def test_one_item_of_a_large_dict_is_relied_on_alone(ask):
+    def make():
+        d = dict(ASKED)
+
+        def f(x, key):
+            if ask == "get":
+                return x * (d.get(key) or 2.0)
+            if ask == "default":
+                return x * d.get(key, 7.0)
+            return x + 1 if (key in d if ask == "in" else key not in d) else x
+
+        return f, d
+
+    (f, d), (plain, e) = make(), make()
+    compiled = jit(f)
+    for key in (17, 5000):
+        agree(compiled(X, key), plain(X, key))
+        d["other"] = e["other"] = 1.0
+        agree(compiled(X, key), plain(X, key))
+        assert str(compiled.explain()).startswith(f"f: {1 + (key == 5000)} trace(s)")
+    d[5000] = e[5000] = 3.0
+    agree(compiled(X, 5000), plain(X, 5000))
+    del d[17], e[17]
+    agree(compiled(X, 17), plain(X, 17))
+
+
 def test_containers_among_the_arguments_are_changed():
     def step(p, xs, *, more):
         p["w"] = p["w"] * 2

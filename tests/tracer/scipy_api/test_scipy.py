@@ -477,6 +477,22 @@ def test_stats_of_vectors(how):
     np.testing.assert_allclose((grad(lambda c: g(V, m, c))(S) * (t + t.T)).sum(), slope(lambda c: g(V, m, c), S, t + t.T), rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (3,), (3, 1), (3, 2), (1, 2), (2, 1), (4, 3, 2), (4, 3, 1)])
+@pytest.mark.parametrize("n", [1, 2])
+def test_shapes_of_normal_densities(shape, n):
+    f = lambda x: st.multivariate_normal.logpdf(x, np.zeros(n), np.eye(n))
+    x = RNG.normal(size=shape)
+    try:
+        want = f(x)
+    except ValueError:
+        with pytest.raises(ValueError):
+            jit(f)(x)
+        return
+    got = jit(f)(x)
+    assert np.shape(got) == np.shape(want) and type(got) is type(want)
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
 @pytest.mark.as_numpy
 @pytest.mark.parametrize("how", some(["logpdf", "pdf"]))
 def test_normal_densities_of_singular_covariances(how):
