@@ -5,11 +5,13 @@ import sys
 import numpy as np
 
 from ...ir.core import Lit
+from ...ir.ops import OPS
 from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, message
 from ..guards.effects import Original
 from ..regions.printing import TracedText
-from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array import Traced, TracedArray, TracedScalar, bring
+from ..values.mixed import NUMBERS, TAG, Mixed
 from ..values.poison import Poison
 from ..values.views import dynamic
 from .handover import ARRAY, SCALAR, Handover, Out
@@ -33,6 +35,8 @@ def describe(result, trace, objects):
         refuse_untellable(leaf, trace)
         if isinstance(leaf, Original):
             outs.append(Out("outside", object=leaf.read))
+        elif objects and type(leaf) is Mixed:
+            outs.append(of_kinds(leaf, handover))
         elif isinstance(leaf, TracedScalar):
             outs.append(Out("value", leaf.weak or SCALAR, len(values)))
             values.append(leaf.value)
@@ -51,6 +55,16 @@ def describe(result, trace, objects):
             outs.append(Out("value", ARRAY, len(values)))
             values.append(leaf.value)
     return outs, values, tree
+
+
+def of_kinds(x, handover):
+    """The Out of a number of which data decides the kind: the one of its kind."""
+    parts = [x.of(kind) for kind in x.kinds]
+    outs = tuple([Out("value", p.weak or SCALAR, handover.add(p.value)) for p in parts])
+    which = Lit(len(parts) - 1, TAG)
+    for n, kind in reversed([*enumerate(x.kinds[:-1])]):
+        which = OPS["select"](OPS["eq"](bring(x.tag), Lit(NUMBERS[kind], TAG)), Lit(n, TAG), which)
+    return Out("chosen", SCALAR, handover.add(which), (), outs)
 
 
 def refuse_untellable(leaf, trace):

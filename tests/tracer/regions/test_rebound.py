@@ -250,7 +250,7 @@ PROGRAMS = [f for name, f in list(globals().items()) if inspect.isfunction(f) an
 
 
 def plain(x):
-    """A tree with NumPy's numbers as Python's: where data choose between the two, the program returns the wider."""
+    """A tree of lists and Python's numbers, which compare as a whole."""
     if isinstance(x, tuple | list):
         return [plain(v) for v in x]
     return {k: plain(v) for k, v in x.items()} if isinstance(x, dict) else x.tolist() if isinstance(x, np.ndarray | np.generic) else x
