@@ -349,7 +349,7 @@ def main():
     os.chdir(args.checkout)
     sys.path[:0] = [os.getcwd()]
     os.environ["MPLBACKEND"] = "Agg"
-    recorder = Recorder(os.path.join(os.getcwd(), args.package), args.passed)
+    recorder = Recorder(os.path.normpath(os.path.join(os.getcwd(), args.package)), args.passed)
     with recorder.recording():
         record(args.tests, args.script)
     jobs = [(c.co_qualname, recorder.functions[c], kept) for c, kept in recorder.calls.items() if kept]

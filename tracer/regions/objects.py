@@ -7,6 +7,7 @@ user's answers by its own method, which is captured; of any other from outside, 
 """
 
 import builtins
+import collections.abc
 import functools
 import math
 import operator
@@ -97,6 +98,9 @@ def asked(x):
     return handed(bool, x)
 
 
+MIXED_IN = vars(collections.abc.Sequence)  # methods that ask `__getitem__` of the class that has them
+
+
 def iterated(x):
     """What Python iterates over in place of x."""
     if is_quick(x) or current_trace() is None or isinstance(x, Traced):
@@ -105,7 +109,7 @@ def iterated(x):
     if own is not None:
         return stepped(own(x))
     own = method(x, "__getitem__")
-    if own is not None and not hasattr(type(x), "__iter__"):
+    if own is not None and getattr(type(x), "__iter__", MIXED_IN["__iter__"]) is MIXED_IN["__iter__"]:
         return numbered(x, own)
     relied(x)
     return x

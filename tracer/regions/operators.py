@@ -24,7 +24,7 @@ from .calls import ENVIRONMENT, environment
 from .foreign import ask, may_change
 from .handed import called as call
 from .handed import handed
-from .objects import is_quick, iterated, special
+from .objects import MIXED_IN, is_quick, iterated, special
 from .printing import passing, percent
 from .sequences import contains
 from .special import looked_up
@@ -143,7 +143,8 @@ def contained(a, b):
     b = b if trace is None else trace.root.outside.seen(b)
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
-        if type(b) not in OWN and special(type(b), "__iter__") and not hasattr(type(b), "__contains__"):
+        own = type(b) not in OWN and (special(type(b), "__iter__") or special(type(b), "__getitem__"))
+        if own and getattr(type(b), "__contains__", MIXED_IN["__contains__"]) is MIXED_IN["__contains__"]:
             b = [*iterated(b)]
         return contains(a, b) if type(a) in OWN and type(b) in SIMPLE and is_quick(b) else handed(contains, a, b)
     found = call(own)(b, a)

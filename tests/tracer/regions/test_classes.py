@@ -1,5 +1,7 @@
 """Classes of the user's whose methods Python looks up by itself: operators, `super()`, descriptors, and their replacement between calls."""
 
+import collections
+import collections.abc
 import contextlib
 
 import numpy as np
@@ -366,3 +368,40 @@ def test_a_context_manager_of_a_generator_is_refused_where_it_does_something():
         jit(f)(3.0)
     assert box.v == 1.0
     assert jit(g)(3.0) == 9.0
+
+
+class Arrays(collections.UserList):
+    def __init__(self, found):
+        self.data = [*found]
+        if not all(isinstance(x, np.ndarray) for x in self.data):
+            raise ValueError("no arrays")
+
+    def __getitem__(self, k):
+        return Arrays([self.data[k]])
+
+
+class Doubled(collections.abc.Sequence):
+    def __init__(self, found):
+        self.found = found
+
+    def __len__(self):
+        return len(self.found)
+
+    def __getitem__(self, k):
+        if k >= len(self.found):
+            raise IndexError
+        x = self.found[k]
+        return x * 2 if isinstance(x, np.ndarray) else x
+
+
+def test_classes_that_python_steps_through_by_their_items():
+    def f(x):
+        p, q, total = Arrays([x, x + 1]), Doubled([x, x * 3]), 0.0
+        for a, b in zip(p, q):
+            total = total + a.data[0] * b
+        sums = [b.sum() for b in q]
+        asked = 3 in Doubled([1, 3]), 4 in Doubled([1, 3]), max(Doubled([1, 5, 2]))
+        return total, sums, [len(a) for a in p], asked, np.array([*q]), list(q)[1], sum(q)
+
+    x = np.arange(3.0)
+    assert repr(jit(f)(x)) == repr(f(x))
