@@ -15,7 +15,7 @@ import numpy as np
 from ...backends.xla import dispatch
 from ..capture.signature import kind_for
 from ..common import pytree
-from ..common.errors import REFUSALS, IntegerOverflow, warn_fallback
+from ..common.errors import REFUSALS, IntegerOverflow, Overrun, warn_fallback
 from ..guards.patched_numpy import Replaced
 from ..rewriter.division import divide
 from ..values.storage import current_trace
@@ -117,7 +117,8 @@ class Fallbacks:
     def part(self, error):
         """The user's function with what can be compiled of it compiled."""
         plain = self.compiled.plain
-        line = line_of(error, plain.__code__) if isinstance(plain, types.FunctionType) else None
+        divides = isinstance(plain, types.FunctionType) and not isinstance(error, Overrun)  # which its pieces would too
+        line = line_of(error, plain.__code__) if divides else None
         known = self.parts.get(line)
         if known is None or not known.stands_for(plain):
             known = self.parts[line] = Parted(plain, line, self.compiled)

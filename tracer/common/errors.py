@@ -77,6 +77,10 @@ class CannotRoll(UnsupportedError):
     """A loop or branch on data whose body does what one traced body cannot stand for."""
 
 
+class Overrun(UnsupportedError):
+    """A program of a size that is not worth its compilation: of Python's own values one by one, in loops or lists."""
+
+
 class DeepRecursion(UnsupportedError, RecursionError):
     """A function calls itself while it is traced until Python's stack is full."""
 

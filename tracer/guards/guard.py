@@ -13,12 +13,13 @@ import types
 
 import numpy as np
 
-from ..common.errors import UnsupportedError
+from ..common.errors import Overrun, UnsupportedError, message
 from .emit_lookups import Lookups
 from .object_contents import contents_of
 
 MISSING = object()
 LIMIT = 1000  # items of a container that are guarded one by one
+READS = 2000  # bound: places whose guards a call looks at, some 50 ns each; making them takes longer by far
 LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 BUILTINS = frozenset(vars(builtins)) - {"_", "__builtins__"}  # that every process has
@@ -340,6 +341,13 @@ def refuse_large(container, name):
             "guarding each at every call\n"
             "  would be slow. Pass it as an argument, or hold the numbers in an array."
         )
+
+
+def refuse_many(reads, name):
+    """Refuse to guard more places than a call can look at; name: of the next."""
+    if len(reads) >= READS:
+        text = f"more than {READS:,} places outside are read, {name} the last of them; each is looked at at every call"
+        raise Overrun(message(text, None, "Hold the numbers in arrays."))
 
 
 class Same:

@@ -25,7 +25,7 @@ from . import isolation
 from .draws import Draw, Draws
 from .effects import Call, Original
 from .function_reads import FunctionReads
-from .guard import LIMIT, MISSING, SCALARS, Read, contents, refuse_large, small
+from .guard import LIMIT, MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, Reliance
@@ -87,6 +87,7 @@ class Outside(FunctionReads, Stores, Reliance):
         place = kind, id(owner) if parent is None else parent.place, key
         found = self.reads.get(place)
         if found is None:
+            refuse_many(self.reads, name)
             found = self.reads[place] = Read(kind, owner, key, name, source or locate(), parent)
             if kind not in ("contents", "state"):
                 self.meet(found)

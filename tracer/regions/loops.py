@@ -7,7 +7,7 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 
 import functools
 
-from ..common.errors import CannotRoll, ConcretizationError
+from ..common.errors import CannotRoll, ConcretizationError, Overrun, message
 from ..common.frames import locate
 from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
@@ -24,6 +24,7 @@ from .run import Run
 
 FEW = 64  # trips written out at most
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
+TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 RETRY = (CannotRoll, ConcretizationError)
 
 
@@ -52,12 +53,26 @@ def trip_by_trip(items, body, orelse, rest, number):
 
     def onward():
         for item in items:
+            spend_trip()
             over, code = loop.ended(body(item), onward)
             if over:
                 return code
         return None
 
     return finished(onward(), orelse, rest, number, loop.site)
+
+
+def spend_trip():
+    """Count a trip that runs while tracing; refuse to go on where thousands have come to no equations."""
+    trace = current_trace()
+    if trace is None:
+        return
+    root = trace.root
+    root.trips += 1
+    if root.trips > TRIPS + 20 * len(trace.build.eqns):
+        text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing, and left next to nothing to compile"
+        hint = "Plain Python runs them faster. Compute outside what they give, or hold their numbers in arrays."
+        raise Overrun(message(text, locate(), hint))
 
 
 def finished(code, orelse, rest, number, site):

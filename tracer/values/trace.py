@@ -64,6 +64,7 @@ class Trace:
             self.drifts = {}
             # how often data chose between an int and a float, and the like, of which the wider was taken
             self.mixed = 0
+            self.trips = 0  # of loops that ran while tracing, as Python runs them
             self.of_python = set()  # values that operators of Python's numbers made
             self.unproven = 0  # how often Python ints had to be checked for overflow
             self.known = {}  # value -> its contents where constants alone decide them, else None
