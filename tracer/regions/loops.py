@@ -70,7 +70,7 @@ def spend_trip():
     root = trace.root
     root.trips += 1
     if root.trips > TRIPS + 20 * len(trace.build.eqns):
-        text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing and left next to nothing to compile"
+        text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing and left little to compile"
         hint = "Plain Python runs them faster. Compute outside what they give, or hold their numbers in arrays."
         raise Overrun(message(text, locate(), hint))
 
