@@ -45,9 +45,11 @@ class Fallbacks:
         self.parts = {}  # line of a refused statement -> a Parted
 
     def falls_back(self):
-        """Whether a refused call is plain Python's to answer."""
+        """Whether a refused call is plain Python's to answer; a derivative has none."""
+        inner = getattr(self.compiled.plain, "compiled", self.compiled)
         return (
             self.compiled.plain is not None
+            and inner.plain is not None
             and not self.compiled.whole
             and (self.numpy or self.flat)
             and current_trace() is None
