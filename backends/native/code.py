@@ -39,7 +39,9 @@ def llvm_literal(value, dtype):
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
-LEAST, LONG = 8, 64  # elements of a vector; and of a row that is long, so that it matters little how its end is done
+LEAST = 8  # elements of a vector; measured by benchmarks/tune.py
+# elements of a row that is long, so that it matters little how its end is done; measured by benchmarks/tune.py
+LONG = 64
 
 
 class IndexForm(tuple):

@@ -14,7 +14,8 @@ from .scatter import SCATTERS
 from .strip_mine import Block, blocks
 from .values import Memory, NotNative, Number, Register
 
-INVARIANT = 2  # cost of an element up to which a loop may compute it again in every trip
+# cost of an element up to which a loop may compute it again in every trip; measured by benchmarks/tune.py
+INVARIANT = 2
 
 
 def emit_loop(region, eqn):

@@ -24,7 +24,7 @@ RANK, SHAPE, DTYPE, FLAGS = HEAD + 8, HEAD + 16, HEAD + 40, HEAD + 48  # in an a
 KIND = HEAD + 8  # in a dtype, of which several may be equal: its kind, character, byte order, flags and number, 8 bytes
 READY = 0x1 | 0x100  # fact: C-contiguous and aligned
 FASTCALL = 0x80  # fact
-# work from which other threads may run meanwhile: below, to take the lock again may cost more than the nest
+# bound: work during which other threads wait; below, to take the lock again may cost more than the nest
 UNLOCKED = 2000
 SYMBOLS = "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread", *OF_SIGNALS
 

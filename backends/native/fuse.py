@@ -12,9 +12,9 @@ from .elements import Elements, offset, operand_reads
 from .values import Memory
 
 MANY = 4  # bound: differences of an index that are tried
-ROW = 16  # elements of a row from which it is worth a test whether there is one
-STRIP = 512  # elements of a part of a row
-WORK = 160  # cost of all elements of one index, from which registers run short
+ROW = 16  # elements of a row from which it is worth a test whether there is one; measured by benchmarks/tune.py
+STRIP = 512  # elements of a part of a row; measured by benchmarks/tune.py
+WORK = 160  # cost of all elements of one index, from which registers run short; measured by benchmarks/tune.py
 
 SAME, APART, AHEAD, BEHIND = "same", "apart", "ahead", "behind"
 

@@ -12,10 +12,11 @@ from .interrupts import is_long, loop_work
 from .nest import Nest
 from .values import NotNative
 
-LEAST = 128  # work from which a nest pays for being compiled: equations run, rows counted by their length
+# work from which a nest pays for being compiled: equations run, rows by their length; measured by benchmarks/tune.py
+LEAST = 128
 
 
-def forms(func, least=LEAST):
+def forms(func, least=...):
     """(loop equation, None if it is native, else why not) of a program, outer loops first; those within a native loop
     are part of it."""
     for eqn in func.eqns:
@@ -28,10 +29,15 @@ def forms(func, least=LEAST):
                 yield from forms(region, least)
 
 
-def taken(op, types, attrs, least=LEAST):
+def least_work(asked):
+    """Work from which a loop is native where `asked` is: ... stands for what pays."""
+    return LEAST if asked is ... else asked
+
+
+def taken(op, types, attrs, least=...):
     """(nest, None), or (None, the reason why a loop is left to XLA)."""
     reason = refusal()
-    if reason is None and loop_work(attrs) < least:
+    if reason is None and loop_work(attrs) < least_work(least):
         reason = "too little work to pay"
     if reason is not None:
         return None, reason

@@ -12,8 +12,8 @@ from .elements import offset
 from .values import Mapped, Memory
 
 SELECT, AND = OPS["select"], OPS["and"]
-STRETCH = 64  # elements that are left out together
-LEAST = 4 * STRETCH  # elements of a row that is worth asking
+STRETCH = 64  # elements that are left out together; measured by benchmarks/tune.py
+LEAST = 4 * STRETCH  # elements of a row that is worth asking; measured by benchmarks/tune.py
 
 
 def demands(func):

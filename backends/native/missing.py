@@ -11,7 +11,7 @@ import sys
 
 from ...ir.exactness import ONLY_EXACT
 from . import build
-from .legal import emitted, loop_work
+from .legal import emitted, least_work, loop_work
 
 COSTS = "loops such as that at {place} run as no machine code, which would be 2 to 60 times faster"
 INSTALL = ": pip install -U 'wengert[native]'"
@@ -22,7 +22,7 @@ def tell(op, types, attrs, least, reason):
     """A loop has been left to XLA because native code is off."""
     if (
         TOLD
-        or loop_work(attrs) < least
+        or loop_work(attrs) < least_work(least)
         or os.environ.get("WENGERT_PROGRESS", "").lower() in ("0", "off", "no", "false")
     ):
         return

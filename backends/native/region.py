@@ -31,9 +31,9 @@ EAGER = {*REGIONS, *COMPUTED, *SCATTERS}  # what is computed when it is met
 # benchmarks/tune.py
 ROW = 8
 LONGEST = 8000  # bound: instructions of a nest from which compiling it takes seconds
-# cost of an element up to which it is computed again for each use; and from which it is stored for one
-CHEAP, DEAR = 12, 100
-PLACES = 2  # reads of an array up to which its elements are chosen where they are used
+CHEAP = 12  # cost of an element up to which it is computed again for each use; measured by benchmarks/tune.py
+DEAR = 100  # cost of an element from which it is stored for one use; measured by benchmarks/tune.py
+PLACES = 2  # reads of an array up to which its elements are chosen where they are used; measured by benchmarks/tune.py
 PRODUCT = 1 << 14  # multiplications from which a product is better left to a library; measured by benchmarks/tune.py
 
 

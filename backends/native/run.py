@@ -14,7 +14,7 @@ from ..forked import platform
 from . import direct
 from .ffi import refusal, target
 from .interrupts import is_long
-from .legal import LEAST, taken
+from .legal import taken
 from .missing import tell
 
 SMALL = 512  # fact: bytes of a buffer up to which XLA runs operations one by one
@@ -24,9 +24,10 @@ PLAIN = {OPS[name] for name in (
 
 
 class Settings(threading.local):
-    """What a lowering asks for in this thread. least: work from which a loop is native; None: none is."""
+    """What a lowering asks for in this thread. least: work from which a loop is native, ... that of `legal.LEAST`;
+    None: none is."""
 
-    least = LEAST
+    least = ...
     log = None
 
 

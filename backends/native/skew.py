@@ -8,9 +8,10 @@ that are one row, parts do.
 
 from .code import IndexForm
 
-FAR = 8  # rows that a group may stay behind
-ROWS = 3  # of each array that are read again soon, more or less
-NEAR, MIDDLE = 1 << 15, 1 << 20  # bytes that are near the processor, and that are not far from it
+FAR = 8  # rows that a group may stay behind; measured by benchmarks/tune.py
+ROWS = 3  # of each array that are read again soon, more or less; measured by benchmarks/tune.py
+NEAR = 1 << 15  # bytes that are near the processor; measured by benchmarks/tune.py
+MIDDLE = 1 << 20  # bytes that are not far from the processor; measured by benchmarks/tune.py
 
 
 class Skewed:

@@ -15,7 +15,8 @@ SLICE, PART, STORE = OPS["slice"], OPS["dynamic_slice"], OPS["dynamic_update_sli
 RESHAPE, TRANSPOSE, BROADCAST, IOTA = OPS["reshape"], OPS["transpose"], OPS["broadcast"], OPS["iota"]
 MOVES = {SLICE, PART, RESHAPE, TRANSPOSE, BROADCAST}
 LINE = 64  # fact: bytes that come into the cache together
-NEAR = 1 << 13  # bytes that are sure to stay near the processor from one trip to the next
+# bytes that are sure to stay near the processor from one trip to the next; measured by benchmarks/tune.py
+NEAR = 1 << 13
 
 
 class Strip:

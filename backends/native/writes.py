@@ -11,9 +11,12 @@ from .skew import Skewed
 from .values import Mapped, Memory, Moved, NotNative
 
 STORE = OPS["dynamic_update_slice"]
-COPIED = 64  # elements of an array that may be copied because its old state is read after a store
-SHARED = 1 << 20  # elements stored a trip from which XLA's threads are worth more than what a nest saves
-PART = 8  # a row is so much smaller than what is stored that computing it beforehand costs nothing
+COPIED = 64  # bound: elements of an array that may be copied because its old state is read after a store
+# elements stored a trip from which XLA's threads are worth more than what a nest saves; measured by benchmarks/tune.py
+SHARED = 1 << 20
+# a row is so much smaller than what is stored that computing it beforehand costs nothing; measured by
+# benchmarks/tune.py
+PART = 8
 
 
 class Writes:

@@ -20,7 +20,7 @@ RESERVED = {
 }
 
 
-WIDE = 60  # columns from which values are assigned line by line, if that is the same
+WIDE = 60  # bound: columns of a line of text, from which values are assigned line by line, if that is the same
 
 
 def emitter_of(op):

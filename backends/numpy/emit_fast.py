@@ -19,11 +19,13 @@ from .inline_exprs import inline_single_reads
 from .looped import LOOPED, looped
 from .matrices import TEXTS, is_solved, of_matrices
 from .nests import call_nest, machine_code, nest_of
-from .operand import KEPT, NUMPY, PYTHON, SAME, SMALL, ZERO, LazyOperand, computes, outcome, ufunc
+from .operand import KEPT, NUMPY, PYTHON, SAME, ZERO, LazyOperand, computes, outcome, ufunc
 from .pretty import INFIX, pretty
 from .rows import is_taken, of_rows
 from .templates import MADE, RULES
 from .trips import run_trips
+
+SMALL = 4096  # elements up to which an array is made rather than spread; measured by benchmarks/tune.py
 
 
 class Statements:

@@ -8,8 +8,6 @@ import numpy as np
 
 from .emit import _template
 
-# elements up to which a copy costs less than to ask whether one is needed, and an array is made rather than spread
-SMALL = 4096
 KEPT = 1 << 16  # bound: bytes up to which what depends on no argument is made once
 PYTHON, NUMPY, ZERO = "Python's", "NumPy's", "array of no axes"  # what a value of shape () may be
 # mean of Python's floats and bools what they mean of NumPy's

@@ -22,9 +22,10 @@ from .pretty import product_call
 from .trips import by_python
 
 FREE = {op for op in OPS.values() if "moves" in op.traits and len(op.operands) == 1 and not op.variadic} | {iota}
-LEAST = 2  # NumPy calls that a nest has to stand for
-NUMBER = 0.25  # what an equation on numbers is of such a call
-PRODUCT = 1 << 11  # multiplications from which a product that NumPy has a call for is better done by it
+LEAST = 2  # NumPy calls that a nest has to stand for; measured by benchmarks/tune.py
+NUMBER = 0.1  # what an equation on numbers is of such a call; measured by benchmarks/tune.py
+# multiplications from which a product that NumPy has a call for is better done by it; measured by benchmarks/tune.py
+PRODUCT = 1 << 11
 
 
 def fused(func):

@@ -349,7 +349,9 @@ def convolved(writer, eqn, x, w):
 # elements up to which another pass over an array costs less than Python does; measured by
 # benchmarks/tune.py
 SHORT = 1 << 14
-PICKED = 32  # elements of a row for one that is read of it in order, from which it need not be sorted
+# elements of a row for one that is read of it in order, from which it need not be sorted; measured by
+# benchmarks/tune.py
+PICKED = 256
 MADE = {cumsum, cumprod, cummax, cummin, cumlogsumexp, fft}  # always a new array
 
 # fmt: off

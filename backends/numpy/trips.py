@@ -14,7 +14,7 @@ from .rows import is_taken
 from .templates import convolution
 
 MOST = 1 << 11  # bound: equations of all trips together
-ROW = 32  # elements of an array that is worth a call of NumPy's
+ROW = 32  # elements of an array that is worth a call of NumPy's; measured by benchmarks/tune.py
 
 
 def by_python(eqn):

@@ -23,7 +23,7 @@ from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
 COMPILED = "/jax/core/compile/backend_compile_duration"
-ZERO_COPY = 1 << 16  # bytes from which a result's buffer is adopted instead of copied
+ZERO_COPY = 1 << 14  # bytes from which a result's buffer is adopted instead of copied; measured by benchmarks/tune.py
 
 
 config = jax.config

@@ -25,9 +25,11 @@ from .write_after_read import Fence
 
 MOVES = {op for op in OPS.values() if op.traits & {"moves", "joins"}}  # cheap, at other indices
 CHEAP = {op for op in OPS.values() if "elementwise" in op.traits and op.cost <= Cost.DIVISION} | MOVES
-LONG = 64  # equations that a value with several readers may take; with fewer, its readers compute it again
-SEVERAL = 16  # equations computed again for a sum rather than passed into its branch
-LEAST = 32  # elements of a value from which computing it again costs more than a branch
+# equations that a value with several readers may take; with fewer, its readers compute it again; measured by
+# benchmarks/tune.py
+LONG = 64
+SEVERAL = 16  # equations computed again for a sum rather than passed into its branch; measured by benchmarks/tune.py
+LEAST = 32  # elements of a value from which computing it again costs more than a branch; measured by benchmarks/tune.py
 MOST = 1 << 20  # bound: equations counted behind a move at most
 GROWTH = 16384  # bound: equations computed again, in all, from which XLA's time matters
 

@@ -33,8 +33,9 @@ from ...ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice, elem
 from ...ir.types import Tensor
 
 LEAST = 512  # elements of a row from which this pays; re-measured by benchmarks/tune.py
-MANY = 1 << 13  # elements from which wider digits do
-NARROW, WIDE = 8, 11  # bits of a digit
+MANY = 1 << 13  # elements from which wider digits do; measured by benchmarks/tune.py
+NARROW = 8  # bits of a digit; measured by benchmarks/tune.py
+WIDE = 11  # bits of one of a longer row; measured by benchmarks/tune.py
 PLACE = np.dtype("i4")
 
 

@@ -40,8 +40,10 @@ ROWS = 32  # the same, of rows of a matrix; measured by benchmarks/tune.py
 # columns of a matrix of more rows, from which their sums are a product; re-measured by benchmarks/tune.py
 COLUMNS = 4096
 DEEP = 30  # bound: equations looked through
-# elements of an array up to which, and slices beyond which, sums before exponentials are products
-SMALL, LEAST = 32768, 4
+# elements of an array from which sums before exponentials are products; measured by benchmarks/tune.py
+LITTLE = 3 << 12
+SMALL = 32768  # elements of an array up to which sums before exponentials are products; measured by benchmarks/tune.py
+LEAST = 4  # elements of a slice beyond which they are; measured by benchmarks/tune.py
 MANY = 512  # sums, from which computing them before what reads them pays for a branch; measured by benchmarks/tune.py
 MOVED = (broadcast, reshape, transpose)  # with what is computed before them these are one step
 # elements beside each other from which a scan's step fills the vector units by itself; measured by
@@ -150,8 +152,8 @@ def before_exponentials(func, users):
 
 def quicker_as_products(sums):
     """Those of such sums that are products with ones: of a few numbers, made of fewer ones, that are in memory in no
-    time."""
-    small = lambda x: x.type.size <= SMALL and x.type.shape[-1] > LEAST and spread_out(x)
+    time, and enough of them for a call of the product's."""
+    small = lambda x: LITTLE <= x.type.size <= SMALL and x.type.shape[-1] > LEAST and spread_out(x)
     return [] if ONLY_EXACT.get() else [eqn for eqn in sums if small(eqn.operands[0])]
 
 

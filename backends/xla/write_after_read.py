@@ -13,9 +13,10 @@ from ...ir.ops.flow import apart
 from ...ir.ops.shape import dynamic_slice, dynamic_update_slice, reshape
 
 LEAST = 512  # elements of an array from which a copy costs more than a branch; measured by benchmarks/tune.py
-# parts of the array an update is computed from, other than the one it replaces, from which a branch is the faster code
+# parts of the array an update is computed from, other than the one it replaces, from which a branch is the faster code;
+# measured by benchmarks/tune.py
 MANY = 3
-SHARE = 4  # an update of more than one part in so many is no less work than a copy
+SHARE = 4  # an update of more than one part in so many is no less work than a copy; measured by benchmarks/tune.py
 REGIONS = (apart, call, cond, host, loop, map_)
 
 

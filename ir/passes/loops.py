@@ -8,8 +8,8 @@ from ..ops.elementwise import and_, eq, select
 from ..ops.shape import constant, iota
 from ..rewrite import is_live, readers
 
-FEW = 8  # trips written out, where the body is short and all of scalars
-SHORT = 12  # equations of such a body
+FEW = 8  # trips written out, where the body is short and all of scalars; measured by benchmarks/tune.py
+SHORT = 12  # equations of such a body; measured by benchmarks/tune.py
 # elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
 WIDE = 1 << 16
 WRITTEN = 64  # bound: equations that trips over such arrays may be

@@ -12,8 +12,9 @@ from ..ops.flow import apart
 from ..ops.shape import dynamic_slice, dynamic_update_slice, reshape, slice_
 from ..rewrite import readers
 
-SHARE = 4  # a part is small if it is at most one in so many of the whole
-# elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep
+SHARE = 4  # a part is small if it is at most one in so many of the whole; measured by benchmarks/tune.py
+# elements of a stored part at a fixed place that are handed on: larger ones are cheaper to read back than to keep;
+# measured by benchmarks/tune.py
 SMALL = 64
 
 

@@ -18,9 +18,8 @@ rule = CONTRACTIONS.rule
 x, y, z, a, u, b = holes("x y z a u b")
 c, d, t = holes("c d t")  # attributes
 
-# what is left of the multiplications at most, and how many fewer there are at least: a product takes a microsecond
-# anyway
-SHARE, SAVED = 0.8, 4096
+SHARE = 0.8  # what is left of the multiplications at most; measured by benchmarks/tune.py
+SAVED = 1024  # how many fewer there are at least: a product takes a microsecond anyway; measured by benchmarks/tune.py
 LEAST = 9  # rows of a matrix from which it is not worth inverting; re-measured by benchmarks/tune.py
 
 

@@ -36,7 +36,7 @@ from .inline_hit import Hit
 
 MISSING = object()
 WIDEST = 1000  # bound: leaves beyond which no inline test is generated
-MANY = 64  # leaves beyond which it is generated for a second call only: that takes 50 us a leaf
+MANY = 64  # bound: leaves beyond which it is generated for a second call only: that takes 50 us a leaf
 NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # bound: signatures, and states of the outside values, that are tested inline
 NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there

@@ -11,7 +11,9 @@ from ..program.emit_results import memoised_check, return_lines
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
 
-FEW = 4  # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types
+# arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
+# benchmarks/tune.py
+FEW = 4
 
 
 class Hit:

@@ -26,17 +26,18 @@ LOOP = OPS["loop"]
 # be
 CHOICE = None
 LONGEST = 256  # bound: equations
-BETTER = 0.9  # nests for straight lines are taken where they need at most this share of the time,
-AHEAD = 0.9  # and XLA: nothing is to be slower than NumPy because it was timed once
+BETTER = 0.9  # bound: what a time may be off: nests for straight lines are taken where they need at most this share,
+AHEAD = 0.9  # bound: and XLA: nothing is to be slower than NumPy because it was timed once
 # bound: bytes of intermediate results that are no matter; beyond, four times those of arguments and results
 ROOM = 1 << 26
 TURNS = 9  # bound: of both forms, one after the other
-LAUNCH = 1e-5  # seconds that a launch through XLA costs at least
-LITTLE, MUCH = 0.1, 0.5  # shares of the time: of native loops, and of calls that nests would save
-TINY = 3e-6  # seconds up to which nothing is compiled
-CALL = 5e-7  # seconds that a call of NumPy's takes at least
-OF_MATRICES = 8  # such calls that a function of np.linalg takes
-BANDWIDTH = 2e9  # bytes a second that NumPy moves at least
+LAUNCH = 1e-5  # seconds that a launch through XLA costs at least; measured by benchmarks/tune.py
+LITTLE = 0.1  # bound: share of the time that is no matter, of what runs in native loops
+MUCH = 0.5  # bound: share of a short time that nests have to save, for the seconds that they take to compile
+TINY = 3e-6  # bound: seconds up to which nothing is compiled
+CALL = 5e-7  # seconds that a call of NumPy's takes at least; measured by benchmarks/tune.py
+OF_MATRICES = 8  # such calls that a function of np.linalg takes; measured by benchmarks/tune.py
+BANDWIDTH = 2e9  # bytes a second that NumPy moves at least; measured by benchmarks/tune.py
 
 
 class BackendChoice:

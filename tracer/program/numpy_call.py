@@ -300,7 +300,7 @@ class _CallLines:
         return NumPyCall(call, self.program.silent, self.program.function)
 
 
-LARGE = 4096  # elements from which a copy is made only where it must be
+LARGE = 4096  # elements from which a copy is made only where it must be; measured by benchmarks/tune.py
 
 
 def type_of_python(type):
