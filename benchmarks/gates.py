@@ -18,7 +18,7 @@ class Gate:
     """program: size -> (function, arguments), at a size counted as the constant counts.
 
     taken, left: the constant with which the special form is taken at all sizes that are tried, and at none.
-    engine: that compiles it, as `jit` is told.
+    engine: that compiles it, as `jit` is told; "auto": the one that is chosen; "nests": as NumPy, with nests.
     """
 
     program: Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]]
@@ -63,7 +63,7 @@ def half_power(elements):
 
 
 def filtered(elements):
-    return (lambda x, k: np.convolve(x, k, "valid")), (draw(elements + 6), draw(7))
+    return (lambda x, k: np.convolve(x, k, "valid")), (draw(elements + 6).astype("f4"), draw(7).astype("f4"))
 
 
 def sorted_row(elements):
@@ -98,7 +98,7 @@ def short_axis(length):
 def swept(elements):
     def f(x):
         for _ in range(4):
-            x = np.tanh(x) * 0.5 + 1.0
+            x = x * 0.5 + 1.0
         return x
 
     return f, (draw(elements),)
@@ -134,6 +134,16 @@ def sum_of_columns(elements):
         return s
 
     return f, (draw((64, 64, elements)),)
+
+
+def products_with_a_matrix(elements):
+    def f(a, v):
+        s = np.zeros(a.shape[1])
+        for i in range(v.shape[0]):
+            s = s * 0.5 + v[i] @ a
+        return s
+
+    return f, (draw((64, elements)), draw((200, 64)))
 
 
 def clipped(elements):
@@ -300,13 +310,14 @@ def arguments(number):
 
 
 GATES = {
-    "ir.passes.loops.WIDE": Gate(swept, (1 << 12, 1 << 14, 1 << 16, 1 << 18)),
-    "ir.rules.sums.ENOUGH": Gate(sums_of_products, (2, 4, 8, 16, 32, 128)),
-    "ir.rules.contractions.LEAST": Gate(inverse, (9, 12, 17, 33)),  # programs of smaller ones do not come to this gate
-    "ir.rules.windows.FEATURES": Gate(windowed, (8, 16, 64, 256)),
-    "ir.passes.products.LEAST": Gate(by_rows, (64, 256, 1024, 4096)),
+    "ir.passes.loops.WIDE": Gate(swept, (1 << 12, 1 << 14, 1 << 16, 1 << 18), engine="auto"),
+    "ir.rules.sums.ENOUGH": Gate(sums_of_products, (2, 4, 8, 16, 32, 128), engine="auto"),
+    # programs of smaller ones do not come to this gate
+    "ir.rules.contractions.LEAST": Gate(inverse, (9, 12, 17, 33), engine="auto"),
+    "ir.rules.windows.FEATURES": Gate(windowed, (8, 16, 64, 256), engine="auto"),
+    "ir.passes.products.LEAST": Gate(by_rows, (64, 256, 1024, 4096), engine="auto"),
     "backends.xla.powers.LARGE": Gate(half_power, (1 << 10, 1 << 12, 1 << 14, 1 << 16)),
-    "backends.xla.signal.LARGE": Gate(filtered, (256, 1024, 4096, 16384)),
+    "backends.xla.signal.LARGE": Gate(filtered, (16, 64, 256, 1024, 4096)),
     "backends.xla.radix_sort.LEAST": Gate(sorted_row, (64, 256, 512, 1024, 4096)),
     "backends.xla.reduction.COLUMNS": Gate(columns, (512, 1024, 4096, 16384)),
     "backends.xla.reduction.LONG": Gate(first_greatest, (8, 16, 32, 64, 256)),
@@ -314,22 +325,27 @@ GATES = {
     "backends.xla.linalg.FEW": Gate(in_both_transposed, (16, 32, 64, 128)),
     "backends.xla.linalg.LARGE": Gate(of_a_computed_matrix, (1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22)),
     "backends.xla.linalg.THIN": Gate(thin, (8, 16, 32, 64, 128), NONE, ALL, up_to=True),
-    "backends.native.region.ROW": Gate(exponentials_by_rows, (2, 4, 8, 16, 32), NONE, ALL, True),
-    "backends.native.region.PRODUCT": Gate(small_products_by_rows, (64, 1024, 4096, 1 << 14, 1 << 16), NONE, ALL, True),
-    "backends.native.reduce.ROW": Gate(sum_of_columns, (2, 4, 8, 16, 64)),
+    "backends.native.region.ROW": Gate(exponentials_by_rows, (2, 4, 8, 16, 32), NONE, ALL, True, engine="auto"),
+    "backends.native.region.PRODUCT": Gate(
+        small_products_by_rows, (64, 1024, 4096, 1 << 14, 1 << 16), NONE, ALL, True, engine="auto"
+    ),
+    "backends.native.reduce.PRODUCT_ROW": Gate(products_with_a_matrix, (16, 32, 48, 64, 128), engine="auto"),
+    "backends.native.reduce.ROW": Gate(sum_of_columns, (8, 16, 48, 64, 128), engine="auto"),
     "backends.numpy.templates.SHORT": Gate(clipped, (1 << 10, 1 << 12, 1 << 14, 1 << 16), NONE, ALL, True, "numpy"),
     "backends.xla.reduction.ROWS": Gate(few_rows, (8, 16, 32, 128)),
     "backends.xla.reduction.ROW": Gate(scan_of_rows, (2, 4, 8, 16, 32)),
     "backends.xla.reduction.MANY": Gate(weights, (64, 256, 512, 2048)),
     "backends.xla.write_after_read.LEAST": Gate(moved_ahead, (64, 256, 512, 4096)),
-    "ir.passes.loops.FEW": Gate(scalar_trips, (2, 4, 8, 16, 32), NONE, ALL, up_to=True),
-    "ir.passes.loops.SHORT": Gate(scalar_statements, (4, 8, 12, 24, 48), NONE, ALL, up_to=True),
-    "ir.passes.memory.SMALL": Gate(read_back, (8, 64, 512, 4096), NONE, ALL, up_to=True),
-    "ir.rules.contractions.SAVED": Gate(reassociated, (128, 1024, 4096, 1 << 14, 1 << 16)),
-    "backends.native.fuse.ROW": Gate(two_rows, (4, 16, 64, 256)),
+    "ir.passes.loops.FEW": Gate(scalar_trips, (2, 4, 8, 16, 32), NONE, ALL, up_to=True, engine="auto"),
+    "ir.passes.loops.SHORT": Gate(scalar_statements, (4, 8, 12, 24, 48), NONE, ALL, up_to=True, engine="auto"),
+    "ir.passes.memory.SMALL": Gate(read_back, (8, 64, 512, 4096), NONE, ALL, up_to=True, engine="auto"),
+    "ir.rules.contractions.SAVED": Gate(reassociated, (128, 1024, 4096, 1 << 14, 1 << 16), engine="auto"),
+    "backends.native.fuse.ROW": Gate(two_rows, (4, 16, 64, 256), engine="auto"),
     "backends.native.legal.LEAST": Gate(recurrence, (32, 128, 512, 2048)),
-    "backends.native.mask_skip.LEAST": Gate(masked_rows, (64, 128, 256, 512, 1024)),
-    "backends.native.writes.SHARED": Gate(stored_by_trips, (1 << 16, 1 << 18, 1 << 20, 1 << 22), NONE, ALL, up_to=True),
+    "backends.native.mask_skip.LEAST": Gate(masked_rows, (64, 128, 256, 512, 1024), engine="auto"),
+    "backends.native.writes.SHARED": Gate(
+        stored_by_trips, (1 << 16, 1 << 18, 1 << 20, 1 << 22), NONE, ALL, up_to=True, engine="auto"
+    ),
     "backends.numpy.partition.PRODUCT": Gate(product_of, (8**3, 12**3, 16**3, 32**3), engine="nests"),
     "backends.numpy.templates.PICKED": Gate(middle, (8, 16, 32, 128, 512), engine="numpy"),
     "backends.numpy.trips.ROW": Gate(rows_by_python, (32, 128, 1024, 1 << 15), engine="nests"),

@@ -19,22 +19,12 @@ draw = RNG.standard_normal
 class Setting:
     """program: () -> (function, arguments), which comes to the constant; values: those that are tried.
 
-    engine: that compiles it, as `jit` is told.
+    engine: as of a gate.
     """
 
     program: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
     values: Sequence[float]
     engine: str = "xla"
-
-
-def short_rows(length):
-    def f(a):
-        out = np.zeros(a.shape)
-        for i in range(1, a.shape[0]):
-            out[i] = out[i - 1] * 0.5 + a[i]
-        return out
-
-    return lambda: (f, (draw((2048, length)),))
 
 
 def rescaled_rows():
@@ -201,23 +191,21 @@ def row_and_column():
 
 
 SETTINGS = {
-    "ir.passes.memory.SHARE": Setting(row_and_column, (1, 4, 16)),
-    "ir.rules.contractions.SHARE": Setting(chained_products, (0.4, 0.8, 0.95)),
-    "backends.native.code.LEAST": Setting(short_rows(12), (4, 8, 16)),
-    "backends.native.code.LONG": Setting(short_rows(50), (16, 64, 256)),
-    "backends.native.control.INVARIANT": Setting(rescaled_rows, (0, 2, 8, 32)),
-    "backends.native.fuse.STRIP": Setting(long_line, (128, 512, 2048, 8192)),
-    "backends.native.fuse.WORK": Setting(many_statements, (40, 80, 160, 320)),
-    "backends.native.mask_skip.STRETCH": Setting(escape_times, (16, 32, 64)),
-    "backends.native.region.CHEAP": Setting(many_statements, (4, 12, 36)),
-    "backends.native.region.DEAR": Setting(many_statements, (25, 100, 400)),
-    "backends.native.region.PLACES": Setting(padded, (0, 2, 8)),
-    "backends.native.skew.FAR": Setting(three_fields, (2, 8, 32)),
-    "backends.native.skew.ROWS": Setting(three_fields, (1, 3, 9)),
-    "backends.native.skew.NEAR": Setting(three_fields, (1 << 13, 1 << 15, 1 << 17)),
-    "backends.native.skew.MIDDLE": Setting(three_fields, (1 << 18, 1 << 20, 1 << 22)),
-    "backends.native.strip_mine.NEAR": Setting(columns_of_layers, (1 << 11, 1 << 13, 1 << 15, 1 << 17)),
-    "backends.native.writes.PART": Setting(eliminated, (2, 8, 32)),
+    "ir.passes.memory.SHARE": Setting(row_and_column, (1, 4, 16), "auto"),
+    "ir.rules.contractions.SHARE": Setting(chained_products, (0.4, 0.8, 0.95), "auto"),
+    "backends.native.control.INVARIANT": Setting(rescaled_rows, (0, 2, 8, 32), "auto"),
+    "backends.native.fuse.STRIP": Setting(long_line, (128, 512, 2048, 8192), "auto"),
+    "backends.native.fuse.WORK": Setting(many_statements, (40, 80, 160, 320), "auto"),
+    "backends.native.mask_skip.STRETCH": Setting(escape_times, (16, 32, 64), "auto"),
+    "backends.native.region.CHEAP": Setting(many_statements, (4, 12, 36), "auto"),
+    "backends.native.region.DEAR": Setting(many_statements, (25, 100, 400), "auto"),
+    "backends.native.region.PLACES": Setting(padded, (0, 2, 8), "auto"),
+    "backends.native.skew.FAR": Setting(three_fields, (2, 8, 32), "auto"),
+    "backends.native.skew.ROWS": Setting(three_fields, (1, 3, 9), "auto"),
+    "backends.native.skew.NEAR": Setting(three_fields, (1 << 13, 1 << 15, 1 << 17), "auto"),
+    "backends.native.skew.MIDDLE": Setting(three_fields, (1 << 18, 1 << 20, 1 << 22), "auto"),
+    "backends.native.strip_mine.NEAR": Setting(columns_of_layers, (1 << 11, 1 << 13, 1 << 15, 1 << 17), "auto"),
+    "backends.native.writes.PART": Setting(eliminated, (2, 8, 32), "auto"),
     "backends.numpy.emit_fast.SMALL": Setting(spread_number, (256, 4096, 1 << 16), "numpy"),
     "backends.numpy.partition.LEAST": Setting(recurrences(64), (1, 2, 4), "nests"),
     "backends.xla.fusion_barrier.LONG": Setting(lambda: residual_network(4096), (16, 64, 256)),

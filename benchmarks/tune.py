@@ -82,9 +82,9 @@ def place(name):
 
 def compiled(name, f, arguments, value, engine="xla"):
     """A program compiled with the constant at a value; LookupError where nothing compares it."""
-    chosen = None if engine == "nests" else engine
+    chosen = None if engine in ("auto", "nests") else engine
     form, asked = jit(lambda *xs: f(*xs), engine=chosen, cache=False), noting(value)
-    with at(name, asked), mock.patch.object(backend_choice, "CHOICE", None if chosen else engine):
+    with at(name, asked), mock.patch.object(backend_choice, "CHOICE", engine if engine == "nests" else None):
         form(*arguments)
         form(*arguments)  # some forms are chosen when a program is called again
     if not asked.used:

@@ -39,11 +39,6 @@ def llvm_literal(value, dtype):
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
-LEAST = 8  # elements of a vector; measured by benchmarks/tune.py
-# elements of a row that is long, so that it matters little how its end is done; measured by benchmarks/tune.py
-LONG = 64
-
-
 class IndexForm(tuple):
     """An integer as (constant, ((name, multiple), ...)): equal forms are equal numbers, and nothing is emitted to
     compare them."""
@@ -90,8 +85,6 @@ class Code:
         self.any_order = "" if exact else "reassoc "  # what adds up and multiplies elements
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.head = []  # what stands at the beginning of the function
-        # loops begun; those in masked vectors; whether a row is too short for the widest
-        self.loops, self.masked, self.short = 0, 0, False
 
     def name(self):
         self.count += 1
@@ -143,14 +136,12 @@ class Code:
         self.begin(after)
         return self.phi("i1", [("false", before), (asked, last)])[0]
 
-    def loop(self, types, start, go, body, counter="0", name=None, trips=None):
+    def loop(self, types, start, go, body, counter="0", name=None):
         """`while go(t, *values): values = body(t, *values); t += 1` from t = counter -> the last values.
 
-        name: of t, if it has one; trips: how many they are, where that is known.
+        name: of t, if it has one.
         """
         before, head, inside, after = self.here, self.label(), self.label(), self.label()
-        self.loops += 1
-        begun = self.loops
         self.jump(head)
         self.begin(head)
         found = [
@@ -164,31 +155,13 @@ class Code:
         new = [self.op(f"add nsw i64 {t}, 1"), *new]
         for (_, arrivals), x in zip(found, new, strict=True):
             arrivals.append((x, self.here))
-        self.do(f"br label %{head}{self.note(trips) if self.loops == begun else ''}")
+        self.do(f"br label %{head}")
         self.begin(after)
         return values
 
-    def note(self, trips):
-        """What LLVM is told of a loop without another in it: what is left at the end of a short row is a masked vector,
-        not elements one by one."""
-        if trips is None or not LEAST // 2 <= trips < LONG:
-            return ""
-        if trips <= LEAST or trips % LEAST == 0:
-            self.short = True
-            return ""
-        self.masked += 1
-        return f", !llvm.loop !{self.masked}"
-
-    def notes(self):
-        """The metadata that the notes of loops name."""
-        out = [f"!{k} = distinct !{{!{k}, !0}}" for k in range(1, self.masked + 1)]
-        return ['!0 = !{!"llvm.loop.vectorize.predicate.enable", i1 true}', *out] if out else []
-
     def count_up(self, low, high, body, types=(), start=(), name=None):
         """`for t in range(low, high): values = body(t, *values)` -> the last values."""
-        known = not (str(low).startswith("%") or str(high).startswith("%"))
-        trips = int(high) - int(low) if known else None
-        return self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name, trips)
+        return self.loop(types, start, lambda t, *_: self.op(f"icmp slt i64 {t}, {high}"), body, low, name)
 
     # -- numbers -----------------------------------------------------------------------------------
     def value(self, index):

@@ -14,8 +14,7 @@ from .values import Cell, Memory, Register
 
 # bound: bytes of scratch memory on the stack; larger arrays are results of the call that nobody reads
 ON_STACK = 1 << 13
-ATTRIBUTES = 'attributes #0 = {{ nounwind noinline "no-trapping-math"="true"{} }}'
-WIDE = ' "prefer-vector-width"="512"'
+ATTRIBUTES = 'attributes #0 = { nounwind noinline "no-trapping-math"="true" "prefer-vector-width"="512" }'
 
 
 def once(build, params, attrs):
@@ -114,16 +113,13 @@ class Nest:
             [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
         )
         entries += [HEARD, POSTPONED] if self.hearing is not None else []
-        return "\n".join([*self.constants, *declared, body, *entries, self.attributes(), *self.code.notes(), ""])
+        return "\n".join([*self.constants, *declared, body, *entries, ATTRIBUTES, ""])
 
     def kinds(self):
         """(type, whether it is an array) of each pointer that the function takes: numbers are arguments alone."""
         results = [*(r.type for r in self.results), *self.extra]
         types = {"argument": [p.type for p in self.func.params], "result": results}
         return [(types[kind][k], kind == "result" or types[kind][k].shape != ()) for kind, k in self.buffers]
-
-    def attributes(self):
-        return ATTRIBUTES.format("" if self.code.short else WIDE)
 
     def functions(self):
         """The C functions that it calls."""

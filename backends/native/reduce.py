@@ -11,7 +11,8 @@ from .scalar import chosen, compare
 from .values import Mapped, Moved
 
 NONE = np.dtype("i8")
-ROW = 8  # elements from which adding up row by row pays; measured by benchmarks/tune.py
+ROW = 64  # elements from which adding up row by row pays; measured by benchmarks/tune.py
+PRODUCT_ROW = 48  # the same, of a product with a matrix; measured by benchmarks/tune.py
 
 
 def combined(name):
@@ -138,7 +139,7 @@ def row_by_row(eqn, xs):
     if (
         t.dtype.kind == "b"
         or not t.shape
-        or t.shape[-1] < ROW
+        or t.shape[-1] < (PRODUCT_ROW if eqn.op is OPS["dot_general"] else ROW)
         or not over
         or z.type.ndim - 1 in inner
         or any(map(masked, xs))

@@ -348,7 +348,7 @@ def convolved(writer, eqn, x, w):
 
 # elements up to which another pass over an array costs less than Python does; measured by
 # benchmarks/tune.py
-SHORT = 1 << 14
+SHORT = 1 << 11
 # elements of a row for one that is read of it in order, from which it need not be sorted; measured by
 # benchmarks/tune.py
 PICKED = 256

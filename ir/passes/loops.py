@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ..core import Builder, Func, Lit, Value, has
+from ..op import Cost
 from ..ops.control import COUNTER, groups, loop
 from ..ops.elementwise import and_, eq, select
 from ..ops.shape import constant, iota
 from ..rewrite import is_live, readers
 
 FEW = 8  # trips written out, where the body is short and all of scalars; measured by benchmarks/tune.py
-SHORT = 12  # equations of such a body; measured by benchmarks/tune.py
+SHORT = 8  # equations of such a body; measured by benchmarks/tune.py
 # elements of arrays that a loop had better pass over once than once a trip; re-measured by benchmarks/tune.py
 WIDE = 1 << 16
 WRITTEN = 64  # bound: equations that trips over such arrays may be
@@ -137,8 +138,8 @@ def is_scalar_body(body):
 
 
 def sweeps(body, carried, trips):
-    """Whether a trip computes large arrays of themselves element by element: written out, all trips are one pass over
-    them, which XLA divides among threads.
+    """Whether a trip computes large arrays of themselves element by element, in less time than memory takes: written
+    out, all trips are one pass over them, which XLA divides among threads.
     """
     state = body.params[len(body.params) - carried :]
     if len(body.eqns) * trips > WRITTEN or any(x.type.size < WIDE for x in state):
@@ -146,7 +147,9 @@ def sweeps(body, carried, trips):
     here = set(state)  # values whose elements are computed of those of the trip before in the same places
     for eqn in body.eqns:
         swept = any(x in here for x in eqn.operands)
-        if eqn.effect or not ("elementwise" in eqn.op.traits or in_place(eqn.op) and not swept):
+        if eqn.effect or eqn.op.cost > Cost.DIVISION:
+            return False
+        if not ("elementwise" in eqn.op.traits or in_place(eqn.op) and not swept):
             return False
         here.update(eqn.results if swept else ())
     return all(x in here for x in body.results)
