@@ -121,8 +121,8 @@ def said_of(read):
         return ["missing"] if read.builtin is MISSING else ["missing", described(read.builtin)]
     if read.how in ("kind", "input", "free"):
         return ["kind", type(read.value).__module__, type(read.value).__qualname__]
-    if read.how == "same":
-        return ["same"]
+    if read.how in ("same", "apart"):
+        return [read.how]
     held = read if read.kind != "state" or read.parent is None else read.parent
     if held.key in FUNCTION and held.parent is None and isinstance(held.owner, types.FunctionType | functools.partial):
         return ["function"]  # by which it is described
@@ -143,24 +143,22 @@ def reads_of(outside, roots):
     if why := next(filter(None, (hidden(f.__code__) for f in outside.functions.values())), None):
         raise Unsaid(why)
     for read in outside.reads.values():
-        if any(
-            r is not None and id(r) not in numbers for r in (read.parent, read.other if read.how == "same" else None)
-        ):
+        others = [read.other] if read.how == "same" else read.other if read.how == "apart" else []
+        if any(r is not None and id(r) not in numbers for r in (read.parent, *others)):
             raise Unsaid(f"{read.name} is in something that is reached in a way that is not known")
         parent = None if read.parent is None else numbers[id(read.parent)]
         way = ways.to(read.owner, read.name) if read.parent is None else None
-        other = numbers[id(read.other)] if read.how == "same" else None
         out.append(
             [
                 read.kind,
                 way,
                 parent,
-                described(read.key),
+                None if read.how == "apart" else described(read.key),
                 read.name,
                 read.file,
                 read.line,
                 read.how,
-                other,
+                [numbers[id(r)] for r in others],
                 said_of(read),
             ]
         )
@@ -175,15 +173,15 @@ def reads_of(outside, roots):
 def reads_again(said, roots):
     """The reads of a file in this process, or None where a place holds something else now, or is not there."""
     reads = []
-    for kind, way, parent, key, name, file, line, how, other, found in said:
+    for kind, way, parent, key, name, file, line, how, others, found in said:
         try:
             owner = None if way is None else object_at(way, roots, reads)
         except (StopIteration, AttributeError, TypeError):
             return None
-        read = Read(
-            kind, owner, rebuilt_object(key), name, NameLine(file, line), None if parent is None else reads[parent]
-        )
-        read.how, read.other = how, None if other is None else reads[other]
+        others = [reads[n] for n in others]
+        key = tuple(r.place for r in others) if how == "apart" else rebuilt_object(key)
+        read = Read(kind, owner, key, name, NameLine(file, line), None if parent is None else reads[parent])
+        read.how, read.other = how, others if how == "apart" else others[0] if how == "same" else None
         if found[0] == "missing" and len(found) > 1:
             read.builtin = getattr(builtins, read.key, MISSING)
         reads.append(read)

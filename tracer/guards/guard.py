@@ -31,7 +31,8 @@ class Read:
 
     how: "value" (identity, or type and value), "kind" (the type alone: what is inside has reads of its own),
     "input" (the type alone: the program takes it), "contents" (of a small array), "same" (the very object of
-    another read), "free" (nothing). kind: also "class", what a class holds under a name that is looked up on it.
+    another read), "apart" (another object than those of other reads), "free" (nothing). kind: also "class", what a
+    class holds under a name that is looked up on it, and "itself".
     """
 
     __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other", "builtin")
@@ -120,9 +121,14 @@ class Read:
                 if absent
                 else f"{named(self)}.get() is {named(MISSING)}"
             )
-        text = self.text(named) if quick is None else quick.text(self)
+        written = (lambda read: read.text(named)) if quick is None else quick.text
+        text = written(self)
         if self.how == "same":
-            return f"{text} is {self.other.text(named) if quick is None else quick.text(self.other)}"
+            return f"{text} is {written(self.other)}"
+        if self.how == "apart":
+            others = [written(r) for r in self.other]
+            several = f"len({{{', '.join(f'id({t})' for t in [text, *others])}}}) == {len(others) + 1}"
+            return f"{text} is not {others[0]}" if len(others) == 1 else several
         if self.how == "contents":
             return f"alike({text}, {named(self.other)})"
         if self.how != "value":
@@ -162,6 +168,8 @@ class Read:
             )
         elif self.how == "same":
             what = f"the same object as {self.other.name}"
+        elif self.how == "apart":
+            what = f"another object than {', '.join(r.name for r in self.other)}"
         elif self.kind == "contents":
             what = "its length" if isinstance(value, int) else "its keys"
         elif self.kind == "state":

@@ -6,7 +6,7 @@ import numpy as np
 from ..common.errors import UnsupportedError, message, shown
 from ..common.frames import locate
 from . import isolation
-from .effects import Contents, Original
+from .effects import Call, Contents, Original
 from .guard import LIMIT, MISSING, Read
 from .state import UNBOUND, inside
 
@@ -127,8 +127,20 @@ class Stores:
                 out.append((Contents(read), dict(made) if isinstance(made, dict) else list(made)))
                 self.written |= {r.place for r in self.reads.values() if r.kind == "item" and r.parent is read}
         out += [(call, args) for _, call, args in self.calls]
+        self.rely_on_distinct(place for place, _ in out)
         out = self.relied.effects() + out  # before their places hold other arrays
         return [(place, self.given(value)) for place, value in out]
+
+    def rely_on_distinct(self, places):
+        """Rely on containers of one kind being several objects, where one of them is stored to at these places, or
+        where it was asked which is which: were two of them one, the trace would be another."""
+        changed = {type(p.read.value if isinstance(p, Contents | Call) else p.holder()) for p in places}
+        for kind in (list, dict, tuple) if self.identified else changed & {list, dict}:
+            first, *others = [read for x, read in self.containers.values() if type(x) is kind] or [None]
+            if others:
+                made = Read("itself", None, tuple(r.place for r in others), first.name, locate(), first)
+                made.how, made.other = "apart", others
+                self.reads[made.place] = made
 
     def given(self, x):
         """A value that leaves the trace, the containers themselves in place of their copies."""
