@@ -318,5 +318,8 @@ class Flag:
     def __init__(self, index):
         self.name = f"the flags of argument {index}"
 
-    def set(self, array):
+    def target(self):
+        return None
+
+    def store(self, _, array):
         array.flags.writeable = False

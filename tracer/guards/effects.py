@@ -1,4 +1,4 @@
-"""The places outside a function that its calls store to, each with `set(value)`; see `outside`."""
+"""The places outside a function that its calls store to, each with `store(target(), value)`; see `outside`."""
 
 import collections
 
@@ -16,8 +16,10 @@ class Contents:
     def __init__(self, read):
         self.read, self.name = read, read.name
 
-    def set(self, new):
-        old = self.read.get()
+    def target(self):
+        return self.read.get()
+
+    def store(self, old, new):
         if isinstance(old, dict) and list(old) == list(new):
             for k, v in new.items():
                 if old[k] is not v:
@@ -36,5 +38,8 @@ class Call:
     def __init__(self, read, method):
         self.read, self.method, self.name = read, method, f"{read.name}.{method}"
 
-    def set(self, args):
-        getattr(self.read.get(), self.method)(*args)
+    def target(self):
+        return self.read.get()
+
+    def store(self, target, args):
+        getattr(target, self.method)(*args)

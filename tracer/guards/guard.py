@@ -42,7 +42,7 @@ class Read:
         self.file, self.line = (source.file, source.line) if source is not None else ("", 0)
         self.how, self.other = "value", None
         # builtin: what the name of a global that is missing means instead
-        self.value, self.builtin = self.get(), MISSING
+        self.value, self.builtin = self.get() if parent is None else self.found(parent.value), MISSING
 
     @property
     def place(self):
@@ -59,8 +59,12 @@ class Read:
 
     def get(self):
         """The value now, or MISSING."""
+        return self.found(self.holder())
+
+    def found(self, holder):
+        """What an object holds at the place. At first that is the object which the trace has met: where that lay,
+        the trace may have stored another by now."""
         try:
-            holder = self.holder()
             if self.kind == "attribute":
                 return getattr(holder, self.key, MISSING)
             if self.kind == "cell":
@@ -77,9 +81,12 @@ class Read:
         except (KeyError, IndexError, ValueError, TypeError):
             return MISSING
 
-    def set(self, value):
+    def target(self):
+        """The object that a store goes into: asked of all places of a call before the first of them is stored to."""
+        return self.holder()
+
+    def store(self, holder, value):
         """Store into the place."""
-        holder = self.holder()
         if self.kind == "attribute":
             put(holder, self.key, value)
         elif self.kind == "cell":
@@ -123,12 +130,8 @@ class Read:
             )
         written = (lambda read: read.text(named)) if quick is None else quick.text
         text = written(self)
-        if self.how == "same":
-            return f"{text} is {written(self.other)}"
-        if self.how == "apart":
-            others = [written(r) for r in self.other]
-            several = f"len({{{', '.join(f'id({t})' for t in [text, *others])}}}) == {len(others) + 1}"
-            return f"{text} is not {others[0]}" if len(others) == 1 else several
+        if self.how in ("same", "apart"):
+            return self.test_identity(text, written)
         if self.how == "contents":
             return f"alike({text}, {named(self.other)})"
         if self.how != "value":
@@ -150,6 +153,14 @@ class Read:
         if isinstance(value, (*SCALARS[1:6], np.generic)):
             return f"((x := {text}) is {named(value)} or snapshot(x) == {named(snapshot(value))})"
         return f"{text} is {named(value)}"
+
+    def test_identity(self, text, written):
+        """That what is at `text` is the object of another read, or none of those of others."""
+        if self.how == "same":
+            return f"{text} is {written(self.other)}"
+        others = [written(r) for r in self.other]
+        several = f"len({{{', '.join(f'id({t})' for t in [text, *others])}}}) == {len(others) + 1}"
+        return f"{text} is not {others[0]}" if len(others) == 1 else several
 
     def test_contents(self, named, holder):
         value = self.value

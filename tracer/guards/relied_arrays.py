@@ -23,8 +23,11 @@ class ElementsSlot:
     def __init__(self, read, now):
         self.read, self.now, self.name = read, now, f"{read.name}[...]"
 
-    def set(self, _):
-        self.read.get()[...] = self.now
+    def target(self):
+        return self.read.get()
+
+    def store(self, array, _):
+        array[...] = self.now
 
 
 class ReliedArrays:

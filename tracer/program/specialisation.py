@@ -116,8 +116,9 @@ class Specialisation:
         if not captured.stores:
             return result
         result, stored = result
-        for place, value in zip(captured.stores, stored):
-            place.set(value)
+        targets = [place.target() for place in captured.stores]
+        for place, target, value in zip(captured.stores, targets, stored):
+            place.store(target, value)
         return result
 
     def status(self, raw):
