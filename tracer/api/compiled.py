@@ -22,6 +22,7 @@ from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, WengertError, message, shown, warn_fallback
 from ..guards import float_errors, patched_numpy
+from ..guards.by_class import InstanceCell, by_class
 from ..guards.guard import small
 from ..guards.isolation import is_answering
 from ..guards.static_arguments import Alike, is_memory, key_of
@@ -37,6 +38,7 @@ class Route:
     """What the types of the leaves decide: which leaves are static, and the entries by their values."""
 
     __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain", "memory")
+    __slots__ += ("alike", "pinned")
 
     def __init__(self, types, promoted=(), plain=None):
         kinds = [kind_of_type(t) for t in types]
@@ -48,6 +50,22 @@ class Route:
         self.entries = {}
         self.plain = plain or self  # the route on which no int is traced
         self.fixed = set()  # ints that a trace must know
+        # the leaves that are known by their class, and those of them that a trace has to know by identity
+        self.alike, self.pinned = {i for i in self.static if by_class(types[i])}, set()
+
+    def key(self, leaves):
+        """What tells the entries apart: of instances that are known by their class, the first leaf that is the same
+        one."""
+        alike, first = self.alike - self.plain.pinned, {}
+        return tuple(
+            [first.setdefault(id(leaves[i]), i) if i in alike else key_of(leaves[i]) for i in self.static]
+        )
+
+    def cells(self, leaves):
+        """leaf -> the InstanceCell that it is in during a call."""
+        made = {}
+        alike = sorted(self.alike - self.plain.pinned)
+        return {i: made.setdefault(id(leaves[i]), InstanceCell(self.types[i])) for i in alike}
 
     def changing(self, static):
         """The leaves that are ints of which this is a third value, all else being as it was."""
@@ -136,6 +154,7 @@ class Compiled:
         route = self.routes.get(built)
         if route is None:
             route = self.routes[built] = Route(types)
+            route.pinned |= route.alike if self.entry is not SignatureEntry else set()
         if route.promoted and not all(small(leaves[i]) for i in route.promoted):
             route = route.plain
         if route.inside:
@@ -147,9 +166,9 @@ class Compiled:
             return entry.run(leaves, (args, kwargs))
         if route.memory:
             return self.uncaptured(route, leaves, args, kwargs)
-        static = tuple([key_of(leaves[i]) for i in route.static])
+        static = route.key(leaves)
         entry = route.entries.get(static) or self.enter(route, static, leaves, built, args, kwargs)
-        return entry.run([leaves[i] for i in entry.dynamic], (args, kwargs))
+        return entry.run_on(leaves, (args, kwargs))
 
     def uncaptured(self, route, leaves, args, kwargs):
         """A call with memory of another library's among its arguments: by plain Python."""
@@ -172,23 +191,42 @@ class Compiled:
                 found = self.promoted(route, static, leaves, built, args, kwargs)
                 if found is not None:
                     return found
-                names = names_of(self.signature, args, kwargs)
-                entry = self.entry(self, leaves, built, route.dynamic, names, places((args, kwargs), leaves))
-                entry.promoted = [names[i] for i in sorted(route.promoted)]
+                entry = self.entry_for(route, leaves, built, args, kwargs, places((args, kwargs), leaves))
                 entry.equal = [key for key in static if type(key) is Alike]
                 self.entries[built, route.promoted, static] = route.entries[static] = entry
             return route.entries[static]
+
+    def entry_for(self, route, leaves, built, args, kwargs, placed):
+        """A new entry; placed: where its leaves stand in the arguments."""
+        cells = route.cells(leaves)
+        leaves = [cells.get(i, x) for i, x in enumerate(leaves)]
+        names, more = names_of(self.signature, args, kwargs), [list(cells.items())] if cells else []
+        entry = self.entry(self, leaves, built, route.dynamic, names, placed, *more)
+        entry.promoted = [names[i] for i in sorted(route.promoted)]
+        return entry
+
+    def pin(self, entry, leaves):
+        """From now on an entry is that of the instances which it was called with, and others have their own."""
+        with self.lock:
+            now = self.routes[entry.built]
+            for route in {now, now.plain}:
+                for key in [k for k, e in route.entries.items() if e is entry]:
+                    del route.entries[key]
+                    self.entries.pop((entry.built, route.promoted, key), None)
+                    route.plain.pinned |= route.alike
+                    key = route.key(leaves)
+                    self.entries[entry.built, route.promoted, key] = route.entries[key] = entry
 
     def promoted(self, route, static, leaves, built, args, kwargs):
         """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must
         know it."""
         for i in () if is_answering() else route.changing(static):
             wider = Route(built[1], {*route.promoted, i}, route.plain)
-            key = tuple([key_of(leaves[j]) for j in wider.static])
+            key = wider.key(leaves)
             try:
                 entry = self.enter(wider, key, leaves, built, args, kwargs)
                 if self.entry is SignatureEntry:
-                    entry.prepare([leaves[j] for j in entry.dynamic])
+                    entry.prepared(leaves)
             except (WengertError, Refused):
                 route.plain.fixed.add(i)
                 self.entries.pop((built, wider.promoted, key), None)
@@ -210,12 +248,12 @@ class Compiled:
         full = entry.filled(leaves)
         args, kwargs = (tuple(full), {}) if entry.flat else given
         route = self.routes[entry.built].plain
-        static = tuple([key_of(full[i]) for i in route.static])
+        static = route.key(full)
         with self.lock:
             if static not in route.entries:
-                found = self.entry(self, full, entry.built, route.dynamic, names_of(self.signature, args, kwargs), None)
+                found = self.entry_for(route, full, entry.built, args, kwargs, None)
                 self.entries[entry.built, route.promoted, static] = route.entries[static] = found
-        return route.entries[static].run([full[i] for i in route.dynamic], (args, kwargs))
+        return route.entries[static].run_on(full, (args, kwargs))
 
     def reason_for(self, entry):
         """Why an entry is traced for the first time: what differs from the entries before it."""

@@ -19,6 +19,7 @@ from ..common import progress
 from ..common.errors import ConcretizationError, WengertError
 from ..common.frames import without_internals
 from ..guards import guard, patched_numpy
+from ..guards.by_class import InstanceCell, present
 from ..guards.outside import Outside, changing
 from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
@@ -49,6 +50,7 @@ class Attempts:
         ):
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
+        self.pinned = self.pinned or captured.outside.pins
         if not self.numpy:  # jax would copy them at each call
             for k in captured.constants:
                 captured.inputs[k] = dispatch.device_constant(captured.inputs[k], self.compiled.device)
@@ -107,17 +109,16 @@ class Attempts:
 
         frozen: of what kinds of numbers small arrays are known.
         """
-        leaves, made = list(self.leaves), []
-        for i, k in zip(self.dynamic, kinds):
-            leaves[i] = k
-
+        leaves, made = self.filled(kinds), []
         def around():
             made.append(Outside(len(kinds), promoted, frozen=frozen))
-            known = [(self.compiled.name, self.compiled.function), *self.static.items()]
+            known = [(self.compiled.name, self.compiled.function), *((n, present(x)) for n, x in self.static.items())]
             made[-1].names.update((id(x), (x, name)) for name, x in known)
             for name, x in self.static.items():
                 if type(x) in SEEN:
                     made[-1].read("itself", x, None, name)
+                if type(x) is InstanceCell and made[-1].way(x.object) is None:
+                    made[-1].begin(x.object, x, name)
             return made[-1]
 
         try:

@@ -15,6 +15,7 @@ from ..capture.shared_containers import meet
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, message, warn_fallback
 from ..guards import isolation, patched_numpy
+from ..guards.by_class import present
 from ..guards.draws import put_back, states
 from ..program import autotune, backend_choice, outlined, trap
 from ..program.emit_structure import LeafPlace
@@ -28,17 +29,21 @@ from . import baseline
 from .attempts import Attempts
 from .fallback import Fallbacks, Refused
 
+MOST_ALIKE = 8  # bound: states of the outside and of instances of one class, until each instance has traces of its own
+
 
 class SignatureEntry(Attempts, Fallbacks):
     """See the module. `run(leaves)` takes the flat dynamic leaves."""
 
-    def __init__(self, compiled, leaves, built, dynamic, names, places):
+    def __init__(self, compiled, leaves, built, dynamic, names, places, cells=()):
+        self.cells = cells  # [(leaf, the InstanceCell that holds it during a call)]
         self.compiled, self.built, self.dynamic, self.places = compiled, built, dynamic, places
         self.tree, self.types, order, self.shared = built
         self.order = pytree.order_of(order)  # of the keys of dicts among the arguments
         self.names = [names[i] for i in dynamic]
         self.static = {names[i]: leaves[i] for i in range(len(leaves)) if i not in dynamic}
         self.leaves = [None if i in dynamic else x for i, x in enumerate(leaves)]
+        self.pinned = False  # whether a trace has learnt which object an argument in a cell is
         # the arguments are the leaves
         self.flat = places is not None and not places[1] and all(type(p) is LeafPlace for p in places[0])
         self.numpy = not any(dispatch.is_device_array(leaves[i]) for i in dynamic)
@@ -92,6 +97,33 @@ class SignatureEntry(Attempts, Fallbacks):
             return self.refused_call(leaves, refused, given)
         except forked.Forked as why:
             return self.without_xla(leaves, why, given)
+
+    def run_on(self, full, given):
+        """The call, of all leaves: those that are known by their class are in their cells meanwhile."""
+        leaves = [full[i] for i in self.dynamic]
+        if not self.cells:
+            return self.run(leaves, given)
+        with self.held(full):
+            return self.run(leaves, given)
+
+    def prepared(self, full):
+        """A trace for a call of all these leaves, which is not run."""
+        with self.held(full):
+            self.prepare([full[i] for i in self.dynamic])
+
+    @contextlib.contextmanager
+    def held(self, full):
+        """Around a call: the leaves that are known by their class are in their cells."""
+        before = [cell.object for _, cell in self.cells]
+        for i, cell in self.cells:
+            cell.object = full[i]
+        try:
+            yield
+        finally:
+            for (_, cell), x in zip(self.cells, before):
+                cell.object = x
+            if self.cells and (self.pinned or self.refused or len(self.worlds) > MOST_ALIKE):
+                self.compiled.pin(self, full)
 
     # -- making traces -----------------------------------------------------------------------------
     def first(self, *leaves, given=None):
@@ -336,7 +368,7 @@ class SignatureEntry(Attempts, Fallbacks):
 
     def filled(self, leaves):
         """All leaves of a call, the static ones among them."""
-        full = list(self.leaves)
+        full = list(map(present, self.leaves))
         for i, x in zip(self.dynamic, leaves):
             full[i] = x
         return full

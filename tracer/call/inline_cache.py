@@ -27,6 +27,7 @@ from ...ir.types import SHORT
 from ..capture import shared_containers
 from ..capture.handover import follow
 from ..guards import float_errors
+from ..guards.by_class import InstanceCell
 from ..guards.guard import LARGEST, STALE, namer
 from ..program.emit_structure import listed, structure_tests, written_key
 from ..program.numpy_call import MISS
@@ -53,6 +54,12 @@ def named_of(function):
     return tuple(
         [p.name if p.kind is p.POSITIONAL_OR_KEYWORD else None for p in own if p.kind <= p.POSITIONAL_OR_KEYWORD]
     )
+
+
+def if_all(tests, lines):
+    """Lines that run if all tests hold; one that cannot be made does not."""
+    hit = ["try:", f"    hit = {' and '.join(tests) or 'True'}", "except Stale:", "    hit = False", "if hit:"]
+    return [*hit, *("    " + line for line in lines)]
 
 
 def split_call(values, rest, names):
@@ -142,6 +149,8 @@ class InlineCache:
         named = namer(f"c{k}", self.space)
         prelude, tests, built, given = self._arguments(*entry.places)
         tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
+        first = [*tests, *self._shared_cells(entry, leaves)]
+        tests = [] if entry.cells else tests
         tests += entry.current.guard.inline(k, self.space, quick=True)
         apart = self._apart(entry, k, built, named)
         if apart is None:
@@ -149,11 +158,9 @@ class InlineCache:
         tests += apart
         if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in entry.current.versions):
             tests.append("(errors(None) is None or quiet())")
-        hit = ["try:", f"    hit = {' and '.join(tests)}", "except Stale:", "    hit = False", "if hit:"]
-        lines = [
-            *hit,
-            *("    " + line for line in Hit(self.space, entry, k, [leaves[i] for i in entry.dynamic], given).lines()),
-        ]
+        lines = if_all(tests, Hit(self.space, entry, k, [leaves[i] for i in entry.dynamic], given).lines())
+        if entry.cells:
+            lines = if_all(first, self._held_in_cells(entry, k, leaves, lines))
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
@@ -163,6 +170,25 @@ class InlineCache:
         # changed by another thread just now, or these are left out within a rule
         if not rules.current(entry.current.rules):
             self.cool()
+
+    def _shared_cells(self, entry, leaves):
+        """Tests that the arguments in one cell are one object, and others others."""
+        texts, out = {}, []
+        for i, cell in entry.cells:
+            if id(cell) in texts:
+                out.append(f"{leaves[i]} is {texts[id(cell)]}")
+            texts.setdefault(id(cell), leaves[i])
+        if len(texts) > 1:
+            out.append(f"len({{{', '.join(f'id({t})' for t in texts.values())}}}) == {len(texts)}")
+        return out
+
+    def _held_in_cells(self, entry, k, leaves, lines):
+        """Lines around those of a call that put the arguments into their cells, and back what there was."""
+        cells = {id(cell): (f"cell{n}_{k}", f"held{n}", cell, leaves[i]) for n, (i, cell) in enumerate(entry.cells)}
+        self.space |= {name: cell for name, _, cell, _ in cells.values()}
+        put = [line for n, h, _, x in cells.values() for line in (f"{h} = {n}.object", f"{n}.object = {x}")]
+        back = [f"    {n}.object = {h}" for n, h, _, _ in cells.values()]
+        return [*put, "try:", *("    " + line for line in lines), "finally:", *back]
 
     def _takes(self, entry):
         """Whether the calls of an entry can be told inline."""
@@ -247,6 +273,9 @@ class InlineCache:
                 f" and -{LARGEST} <= {name} < {LARGEST}" if entry.types[i] is int else ""
             )
         self.space[f"s{i}_{k}"] = leaf = entry.leaves[i]
+        if type(leaf) is InstanceCell:
+            self.space[f"s{i}_{k}"] = leaf.kind
+            return f"type({text}) is s{i}_{k}"
         if isinstance(leaf, COMPARED):
             self.space[f"t{i}_{k}"] = type(leaf)
             return f"type({text}) is t{i}_{k} and {name} == s{i}_{k}"

@@ -171,6 +171,7 @@ def capture(
             if choices is not None:
                 choices.put_back()
             outside.restore()
+        outside.let_go()
         if outside.stray.refusal is not None:  # somebody's `except` has kept it from us
             raise outside.stray.refusal
         return made
@@ -223,6 +224,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             # passes that were thrown away may have checked
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()
             layout = trace.layout_arguments(returned)
+            outside.settle_ways(outs)
             values += [trace.status.value] if checks else []
             inputs, constants, intervals = taken_in(trace, outside)
     func = trace.build.finish(values)

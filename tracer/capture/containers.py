@@ -152,6 +152,7 @@ class Containers:
 
     def copied(self, x, leaves):
         self.outside.check_made(x)
+        self.outside.pin_within(x)
         key = id(x)
 
         def plan(made, given):

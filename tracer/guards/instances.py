@@ -63,8 +63,10 @@ def hidden(x):
         if id(x) in seen or isinstance(x, OPAQUE):
             continue
         seen.add(id(x))
-        if isinstance(x, types.FunctionType):
-            todo += [*(x.__closure__ or ()), x.__defaults__, x.__kwdefaults__, x.__dict__]
-        else:
-            todo += gc.get_referents(x)
+        todo += held_by_function(x) if isinstance(x, types.FunctionType) else gc.get_referents(x)
     return None
+
+
+def held_by_function(f):
+    """What a function holds; its globals are not looked through."""
+    return [*(f.__closure__ or ()), f.__defaults__, f.__kwdefaults__, f.__dict__]

@@ -86,7 +86,7 @@ def is_fixed(x):
     kind = type(x)
     found = _fixed.get(kind)
     if found is None:
-        found = _fixed[kind] = _is_fixed(kind)
+        found = _fixed[kind] = fixed_class(kind)
     if found is not EMPTY:
         return found
     held = getattr(x, "__dict__", None)
@@ -99,7 +99,7 @@ def labelled(x, held):
     return home.partition(".")[0] == "numpy" and LABELS.issuperset(held)
 
 
-def _is_fixed(kind):
+def fixed_class(kind):
     """Whether the objects of a class are fixed; EMPTY where those are that have no attributes of their own."""
     if issubclass(kind, (type, types.ModuleType, enum.Enum, *DRAWING, *LOCKS, threading.Thread)):
         return True
@@ -108,7 +108,7 @@ def _is_fixed(kind):
     return issubclass(kind, FIXED) and (EMPTY if hasattr(kind, "__dictoffset__") and kind.__dictoffset__ else True)
 
 
-_fixed = {}  # class -> what `_is_fixed` says
+_fixed = {}  # class -> what `fixed_class` says
 
 
 def is_advanced(x):

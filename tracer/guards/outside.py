@@ -22,6 +22,7 @@ from ..common.frames import locate
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
 from . import isolation
+from .by_class import ByClass
 from .draws import Draw, Draws
 from .effects import Call, Original
 from .function_reads import FunctionReads
@@ -53,7 +54,7 @@ def changing(value):
     )
 
 
-class Outside(FunctionReads, Stores, Reliance):
+class Outside(FunctionReads, Stores, Reliance, ByClass):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
 
@@ -84,6 +85,8 @@ class Outside(FunctionReads, Stores, Reliance):
 
     # -- reading -----------------------------------------------------------------------------------
     def read(self, kind, owner, key, name, source=None, parent=None):
+        if parent is None and kind == "attribute" and id(owner) in self.ways:
+            owner, parent = None, self.way(owner)
         place = kind, id(owner) if parent is None else parent.place, key
         found = self.reads.get(place)
         if found is None:
@@ -112,6 +115,7 @@ class Outside(FunctionReads, Stores, Reliance):
                 ("kind" if kind in (list, dict, tuple) else "value", None) if first is read else ("same", first)
             )
         elif kind not in SCALARS:
+            self.met(read)
             self.names.setdefault(id(value), (value, read.name))
             self.stray.meet(value if isinstance(value, type) else kind)
             if "decimal" in (kind.__module__, getattr(value, "__module__", None), getattr(value, "__name__", None)):

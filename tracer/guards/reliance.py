@@ -65,6 +65,7 @@ class Reliance:
 
     def __init__(self):
         self.whole = {}  # id -> (object, its Read or None, what it holds)
+        super().__init__()
 
     def rely(self, *given):
         """Rely on all that can be reached from objects -> the Reads of those that were met outside."""
@@ -95,6 +96,7 @@ class Reliance:
         """-> (the Read of what an object holds, the objects that it holds). outside: whether an object from outside
         holds it."""
         kind = type(x)
+        self.pin(x)
         if not outside and (
             kind is np.ndarray
             and id(x) not in self.paths

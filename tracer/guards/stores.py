@@ -54,7 +54,7 @@ class Stores:
         """The outside object whose `__dict__` this is, or the trace's copy of it; None for all other containers."""
         read = self.copies.get(id(space)) or self.containers.get(id(space), (None, None))[1]
         held = read is not None and read.kind == "attribute" and read.key == "__dict__"
-        return read.holder() if held else None
+        return None if not held else read.owner if read.parent is None else read.parent.value
 
     def space_of(self, owner):
         """The copy of an outside object's `__dict__`, where the trace has made one."""
@@ -98,10 +98,13 @@ class Stores:
 
     def place(self, slot):
         """The Read, not relied on, of a slot."""
-        parent = self.containers.get(id(slot.owner))
-        key = slot.kind, id(slot.owner) if parent is None else parent[1].place, slot.key
-        name = slot.name if parent is None else f"{parent[1].name}[{shown(slot.key)}]"
-        return self.reads.get(key) or Read(slot.kind, slot.owner, slot.key, name, None, parent and parent[1])
+        container = self.containers.get(id(slot.owner))
+        parent = self.way(slot.owner) if container is None else container[1]
+        key = slot.kind, id(slot.owner) if parent is None else parent.place, slot.key
+        name = slot.name if container is None else f"{parent.name}[{shown(slot.key)}]"
+        return self.reads.get(key) or Read(
+            slot.kind, slot.owner if parent is None else None, slot.key, name, None, parent
+        )
 
     def effects(self):
         """[(place, value after the trace)] of all that is to be stored at every call."""
@@ -149,6 +152,8 @@ class Stores:
             return Original(read)
         if isinstance(x, np.ndarray):
             return self.relied.given(x)
+        if id(x) in self.ways:
+            return Original(self.way(x))
         if type(x) in (list, tuple):
             inside = [self.given(v) for v in x]
             return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x

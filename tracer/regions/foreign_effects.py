@@ -67,6 +67,8 @@ def act(f, /, *args, **kwargs):
     trace, place = current_trace(), place_of(f)
     refuse_within(trace, place[1].rpartition(".")[2] or place[1])
     isolation.refuse(f"it calls {name_of(f)}()")
+    for x in (*args, *kwargs.values()):
+        trace.root.outside.pin(x)
     if place[0] not in QUIET:
         trace.root.outside.acted = f"{name_of(f)}()"
     spoken = name_of(f)

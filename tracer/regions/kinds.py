@@ -69,7 +69,7 @@ def isinstance_(x, kinds, /):
         return one_of(asked, lambda k: type(x) is k or of(k, "__instancecheck__", x, isinstance_))
     found, kind = plain(x, kinds), type(x)
     if kind is not type and any(of_user(k) for k in (kind, *asked) if isinstance(k, type)):
-        if trace.root.outside.knows(x):
+        if trace.root.outside.knows(x) and trace.root.outside.way(x) is None:
             rely_on_answer(isinstance, x, kinds)
         else:
             rely_on_class(type(sample(x)) if kind.__module__.startswith(OURS) else kind, kinds, asked)
@@ -95,6 +95,13 @@ def rely_on_class(kind, kinds, asked):
         rely_on_answer(issubclass, kind, kinds)
     elif len(protocols) < len(asked):
         rely_on_answer(issubclass, kind, tuple(k for k in asked if k not in protocols))
+
+
+@replaces(id)
+def id_(x, /):
+    if current_trace() is not None:
+        current_trace().root.outside.pin(x)
+    return id(x)
 
 
 @replaces(issubclass)
