@@ -5,6 +5,7 @@ import os
 import pathlib
 
 from ...backends.xla import executables
+from ..guards.by_class import present
 from ..rules import rules
 from . import record
 from .described import OPTIONS, Unsaid, described, digest
@@ -67,7 +68,7 @@ class Cache:
         c = self.compiled
         if c.device is not None:
             raise Unsaid("it is for one device")
-        static = [None if i in entry.dynamic else described(x) for i, x in enumerate(entry.leaves)]
+        static = [None if i in entry.dynamic else described(present(x)) for i, x in enumerate(entry.leaves)]
         kinds = [[t.__module__, t.__qualname__] for t in entry.types]
         structure = [record.skeleton(entry.tree), record.described_key_order(entry.order), repr(entry.shared)]
         arguments = [*structure, kinds, static, entry.names, entry.promoted, [repr(t) for t in types]]
