@@ -7,6 +7,7 @@ type is relied on, and they are read again at every call.
 """
 
 import builtins
+import collections
 import itertools
 import os
 import types
@@ -23,6 +24,7 @@ READS = 2000  # bound: places whose guards a call looks at, some 50 ns each; mak
 LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 BUILTINS = frozenset(vars(builtins)) - {"_", "__builtins__"}  # that every process has
+FILLING = (collections.defaultdict,)  # would hold what it is asked for
 CONTAINERS = (list, dict, tuple)  # exactly these are followed by path
 
 
@@ -77,7 +79,7 @@ class Read:
                 return of_class(holder, self.key)
             if self.kind == "itself":
                 return holder
-            return holder[self.key]
+            return holder.get(self.key, MISSING) if type(holder) in FILLING else holder[self.key]
         except (KeyError, IndexError, ValueError, TypeError):
             return MISSING
 
@@ -108,6 +110,8 @@ class Read:
             return f"{self.kind}({holder})"
         if self.kind == "class":
             return f"of_class({holder}, {self.key!r})"
+        if self.parent is not None and type(self.parent.value) in FILLING:
+            return f"{holder}.get({named(self.key)}, {named(MISSING)})"
         return f"{holder}[{self.key!r}]" if type(self.key) in (str, int) else f"{holder}[{named(self.key)}]"
 
     def test(self, named, quick=None):
@@ -318,8 +322,15 @@ class Guard:
             return False
 
     def changed(self):
-        """The reads that do not hold."""
-        return [r for r in self.reads if not Guard([r]).holds()]
+        """The reads that do not hold; what lies in such a place is not looked at."""
+        found = {}
+        for r in self.reads:
+            parent = r.parent
+            while parent is not None and parent.place not in found:
+                parent = parent.parent
+            if parent is None and not Guard([r]).holds():
+                found[r.place] = r
+        return list(found.values())
 
 
 STALE = (KeyError, IndexError, AttributeError, ValueError, TypeError, NameError)

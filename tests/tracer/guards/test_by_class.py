@@ -1,5 +1,6 @@
 """Objects among the arguments: one trace serves the instances of a class that look alike, and each call its own."""
 
+import collections
 import dataclasses
 import functools
 import gc
@@ -186,6 +187,14 @@ def test_given_out_in_a_new_object():
         o = Body(1.0, 1.0 + i, Body(2.0))
         made, (same, held) = f(o)
         assert made.x is o and made.mass == o.mass and same is o and held["o"] is o.after
+
+
+def test_a_defaultdict_is_looked_at_and_not_filled():
+    f, sizes = jit(lambda o: [(k, o.table[k][0] * 2) for k in o.table], whole=True), (2, 3, 3, 4, 2, 1, 5, 2)
+    for n in sizes:
+        o = Body(1.0)
+        o.table = collections.defaultdict(list, {k: [float(k)] for k in range(n)})
+        assert f(o) == [(k, 2.0 * k) for k in range(n)] and list(o.table) == list(range(n))
 
 
 def test_stored_where_it_stays():
