@@ -101,6 +101,8 @@ def returned(out, results, leaves, leaf_of):
     if out.how in ("object", "copy"):
         return out.object
     array = leaves[leaf_of[out.index]] if out.how == "argument" else wrapped(results[out.index], out.kind)
+    if out.kind is not ARRAY and out.chain:
+        return wrapped(out.chain[0].get(results[out.index]), out.kind)
     for step in out.chain:
         array = array.window(step)
     return array

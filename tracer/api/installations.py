@@ -13,7 +13,7 @@ from ..numpy_api.shaping import copy_method
 from ..regions import alternatives, frame, hooks, library, objects
 from ..regions.branch import ASKED
 from ..regions.convert import CELL, FALLBACK
-from ..values import identity
+from ..values import elements, identity
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.indexing import scalar_item
 
@@ -48,6 +48,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (TracedArray, "real", property(memory.real, memory.set_real, doc="The real part, a view.")),
     (TracedArray, "imag", property(memory.imag, memory.set_imag, doc="The imaginary part, a view.")),
     (TracedArray, "flat", property(memory.Flat, memory.set_flat, doc=memory.Flat.__doc__)),
+    (TracedArray, "elements", elements.elements_of),
     (TracedArray, "flags", property(identity.Flags, doc=identity.Flags.__doc__)),
     (TracedArray, "strides", property(memory.strides, doc="Bytes from one element to the next along each axis.")),
     (TracedArray, "base", property(identity.base, doc="The array that owns the memory; None if it is this one.")),

@@ -9,6 +9,7 @@ element that is not there, is new.
 import numpy as np
 
 from ...ir.core import Lit, Value
+from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from ..values.storage import AliasSet, Plain, UnknownAlias, memories, select_whole
 from ..values.views import IndexView, Repeat, dynamic, spelled
@@ -73,6 +74,22 @@ class Freeze:
 
 
 FREEZE = Freeze()
+
+
+class Row:
+    """No view: the number at a place of a result, of which a list is made."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def apply(self, array):
+        return array[self.place]
+
+    def get(self, x):
+        return OPS["reshape"](OPS["slice"](x, start=(self.place,), stop=(self.place + 1,), stride=(1,)), shape=())
+
+    def text(self, x):
+        return f"{x}[{self.place}]"
 
 
 def follow(array, chain, values=()):

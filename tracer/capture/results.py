@@ -11,10 +11,11 @@ from ..common.errors import LeakError, UnsupportedError, message
 from ..guards.effects import Original
 from ..regions.printing import TracedText
 from ..values.array import Traced, TracedArray, TracedScalar, bring
+from ..values.elements import MANY, Element
 from ..values.mixed import NUMBERS, TAG, Mixed
 from ..values.poison import Poison
 from ..values.views import dynamic
-from .handover import ARRAY, SCALAR, Handover, Out
+from .handover import ARRAY, SCALAR, Handover, Out, Row
 from .suspended import refuse_suspended
 
 
@@ -29,7 +30,11 @@ def describe(result, trace, objects):
     outs, values, place = [], [], {}
     arrays = [x for x in leaves if isinstance(x, TracedArray) and x.storage.trace is trace] if objects else ()
     handover = Handover(arrays, trace, values)
-    for leaf in leaves:
+    rows = rows_of_results(leaves, trace, values) if objects else {}
+    for n, leaf in enumerate(leaves):
+        if n in rows:
+            outs.append(rows[n])
+            continue
         if isinstance(leaf, Poison):
             leaf.fail()
         refuse_untellable(leaf, trace)
@@ -55,6 +60,22 @@ def describe(result, trace, objects):
             outs.append(Out("value", ARRAY, len(values)))
             values.append(leaf.value)
     return outs, values, tree
+
+
+def rows_of_results(leaves, trace, values):
+    """place among the leaves -> its Out, of those that are the numbers of one array: one result of the program, which
+    the caller's side takes apart."""
+    shown, found = {}, {}
+    for n, leaf in enumerate(leaves):
+        if type(leaf) is TracedScalar and type(leaf._value) is Element:
+            shown.setdefault(leaf._value.whole, []).append(n)
+    for whole, places in shown.items():
+        if MANY < len(places) >= whole.type.shape[0] // 4:
+            refuse_leaked(leaves[places[0]], trace)
+            for n in places:
+                found[n] = Out("value", leaves[n].weak or SCALAR, len(values), (Row(leaves[n]._value.place),))
+            values.append(trace.bring(whole))
+    return found
 
 
 def of_kinds(x, handover):

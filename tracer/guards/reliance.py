@@ -15,6 +15,7 @@ from ..common.frames import internal, locate
 from ..common.origin import HEAP
 from ..common.scan import names
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.elements import run_of
 from .guard import MISSING
 from .object_contents import CODE, UnknownContents, contents_of, is_advanced, is_fixed
 
@@ -80,6 +81,8 @@ class Reliance:
                 or type(x).__module__.partition(".")[0] in OURS
             ):
                 continue
+            if type(x) is list and run_of(x) is not None:
+                continue  # nothing but traced numbers
             seen.add(id(x))
             if len(seen) > MOST:
                 text = (

@@ -106,7 +106,11 @@ class Flat:
         return self.base.size
 
     def __iter__(self):
-        return iter(self._line())
+        return iter(self.series())
+
+    def series(self):
+        """The elements as an array to go through: of one that lies so in memory a view, as NumPy's iterator is one."""
+        return self.base.reshape(-1) if self.base.shadow.flags.c_contiguous else self._line()
 
     def __getitem__(self, key):
         out = self._line()[flat_index(key, self.base.size)]

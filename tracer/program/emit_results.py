@@ -80,6 +80,13 @@ def return_lines(version, entry, names, constant, otherwise, raising=False):
             return followed(raw(out.index), out.chain)
         if out.kind is ARRAY:
             return array(out.index, out.chain)
+        if out.chain:
+            numbers = "list" if out.kind is SCALAR else "tolist"
+            if (out.index, numbers) not in held:
+                held[out.index, numbers] = f"r{len(held)}"
+                text = array(out.index, ()) if out.kind is SCALAR else f"asarray({raw(out.index)}).tolist()"
+                lines.append(f"{held[out.index, numbers]} = {text}")
+            return f"{held[out.index, numbers]}[{out.chain[0].place}]"
         return f"asarray({raw(out.index)})" + ("[()]" if out.kind is SCALAR else ".item()")
 
     texts = [leaf(out) for out in captured.outs]

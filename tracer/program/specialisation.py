@@ -153,6 +153,7 @@ class Specialisation:
             return follow(value, out.chain)
         if out.kind is ARRAY:
             return made.setdefault((out.index, out.chain), follow(value, out.chain, values))
+        value = follow(value, out.chain)
         return value[()] if out.kind is SCALAR else value.item()
 
 

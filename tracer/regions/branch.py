@@ -10,7 +10,7 @@ from ..common.frames import locate
 from ..guards.state import CONTAINERS, cells
 from ..rewriter import completion
 from ..rewriter.completion import Completion
-from ..rewriter.rewrite import SITES
+from ..rewriter.sites import SITES
 from ..values.array import Traced
 from ..values.poison import Poison
 from ..values.speculate import by_value, capturing

@@ -36,7 +36,7 @@ from .foreign import ADVICE, calling, foreign, hooked
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .printing import SPEAKING, formatted, joining
 from .sequences import LIST_METHODS
-from .series import enumerate_, ndenumerate, ndindex, product, range_, reversed_, zip_
+from .series import enumerate_, map_, ndenumerate, ndindex, nditer, product, range_, reversed_, zip_
 from .special import looked_up
 from .user_functions import live, user
 
@@ -48,6 +48,7 @@ ENVIRONMENT = type(os.environ)
 STRING_METHODS = {"format": formatted, "join": joining}
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
 REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
+REPLACED[np.nditer] = functools.partial(nditer, REPLACED[np.nditer])
 
 
 def call(f):
@@ -375,9 +376,9 @@ def delattr_(owner, name):
     CELL.cell_contents.delete_attribute(owner, name)
 
 
-for _f in (functools.reduce, builtins.map, builtins.filter):
+for _f, _own in ((builtins.map, map_), (builtins.filter, builtins.filter)):
     REPLACED[_f] = functools.partial(
-        lambda real, f, *args: real(CELL.cell_contents.call(f) if f is not None else f, *args), _f
+        lambda real, f, *args: real(CELL.cell_contents.call(f) if f is not None else f, *args), _own
     )
 
 RULES = {  # the kind of what is called -> what to call in its place

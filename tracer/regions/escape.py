@@ -4,6 +4,7 @@ import numpy as np
 
 from ...ir.core import Lit, Value
 from ..values.array import TracedArray
+from ..values.elements import Element
 from ..values.layout import layout_storages, merged_layouts
 from ..values.storage import AliasSet, Plain, Storage, UnknownAlias, current_trace, memories
 from ..values.views import IndexView
@@ -33,6 +34,9 @@ class Leaving:
     def value(self, value):
         """A plan for a value: a function of the region's results."""
         trace = self.run.trace
+        if type(value) is Element and value.whole in trace.build.values and value.whole not in trace.root.lifts:
+            with trace:
+                value = trace.bring(value)
         if value is None or isinstance(value, Lit) or value not in trace.build.values:
             return lambda out: value
         outer = trace.root.lifts.get(value)

@@ -22,10 +22,11 @@ from ..rewriter import completion
 from ..values.array import Traced, TracedArray
 from ..values.poison import Poison
 from ..values.storage import current_trace
-from . import alternatives, copying
+from . import alternatives, copying, folds
 from .branch import branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
+from .comprehensions import collect
 from .foreign import ask, may_change
 from .handed import RUNNING, handed
 from .importing import imported, importing
@@ -356,6 +357,7 @@ state.TRANSPARENT |= {f.__code__ for f in (
     outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute,
 )}
 state.TRANSPARENT |= {f.__code__ for f in (put, remove, fallback, above)}
+state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}
 alternatives.register()
@@ -368,7 +370,8 @@ NAMESPACE = types.SimpleNamespace(
     both=both,
     either=either, negated=negated, one_thing=one_thing, chain=chain, choose=choice,
     asserted=asserted, asked=asked, iterated=iterated, mapped=mapped, matched=matched, owns=owns,
-    text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat,
+    text=alternatives.parted(text), own=state.own, branch=on, each=over, repeat=repeat, collect=collect,
+    fed=folds.fed, generated=folds.generated,
     leave=leave, strays=strays, Return=completion.Return, BREAK=completion.BREAK, CONTINUE=completion.CONTINUE,
     handled=handled, manager=manager, trying=trying, importing=importing, imported=imported, **HOOKS,
 )  # fmt: skip

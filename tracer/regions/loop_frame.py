@@ -17,7 +17,7 @@ import types
 from ..common.frames import ITERATED, PART
 from ..guards.state import UNBOUND, Slot
 from ..rewriter.completion import BREAK
-from ..rewriter.rewrite import NUMBERS, SITES, Site
+from ..rewriter.sites import NUMBERS, SITES, Site
 from ..values.storage import current_trace
 from . import series
 from .loops import For

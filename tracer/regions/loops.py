@@ -8,11 +8,11 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 import functools
 
 from ..common.errors import CannotRoll, ConcretizationError, Overrun, message
-from ..common.frames import locate
+from ..common.frames import internal, locate
 from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
-from ..rewriter.rewrite import SITES
+from ..rewriter.sites import SITES
 from ..values.array import TracedScalar
 from ..values.speculate import capturing
 from ..values.storage import current_trace
@@ -30,9 +30,10 @@ RETRY = (CannotRoll, ConcretizationError)
 
 def each(iterable, body, orelse, rest, number):
     """`for item in iterable: body(item)`, `else: orelse()`, then `rest()`; -> how it ended."""
+    site = SITES[number]
+    iterable = series.series_of(iterable, site.early) if current_trace() is not None else iterable
     if current_trace() is None or not series.rollable(iterable):
         return trip_by_trip(iter(iterable), body, orelse, rest, number)
-    site = SITES[number]
     code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
 
@@ -176,7 +177,10 @@ def left(code):
 class For(LoopCapture):
     def __init__(self, iterable, body, site, number, named):
         super().__init__(body, site, number, named)
-        self.items, self.count = iterable, series.length(iterable)
+        self.items = series.begun(iterable, site.early)
+        self.count = series.length(self.items)
+        # a list of numbers, and what stands for a function of Python's own: written out whatever comes of it
+        self.lenient = isinstance(self.items, series.Listed) or internal(body.__code__)
 
     def trip(self, k):
         return self.body(series.item(self.items, k))
@@ -247,6 +251,8 @@ class For(LoopCapture):
         return Roll(self, turn, turns=turns, limit=limit).emit()
 
     def unrolled(self, k, reason):
+        if self.lenient:
+            return self.trips(k)
         if self.count - k > FEW:
             raise CannotRoll(f"this loop of {self.count} trips cannot be captured: {reason}")
         root = current_trace().root

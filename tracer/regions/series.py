@@ -2,6 +2,7 @@
 k-th item."""
 
 import builtins
+import copy
 import functools
 import itertools
 import math
@@ -13,8 +14,13 @@ from ..common.errors import ConcretizationError, message
 from ..common.frames import locate
 from ..extents import numbers
 from ..extents.bounded import BoundedArray
-from ..numpy_api.handles import handle
+from ..numpy_api.handles import handle, is_traced
+from ..numpy_api.memory import Flat
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.beyond import far
+from ..values.elements import MANY
+from ..values.storage import Storage, current_trace
+from . import merge
 
 
 class TracedRange:
@@ -51,6 +57,26 @@ class Zipped:
         return next(self.plain)
 
 
+    def begun(self, early):
+        """The items, for a loop to run over; here nothing is left then, or where the loop may end early, who knows
+        what."""
+        rest = copy.copy(self)
+        rest.parts, rest.plain = [begun(p, early) for p in self.parts], None
+        self.parts, self.plain = None, Left() if early else builtins.iter(())
+        return rest
+
+
+class Left:
+    """An iterator over which a captured loop has run that may have ended early."""
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        text = "an iterator is asked for more items after a captured loop over it, which may have left some of them"
+        raise ConcretizationError(message(text, locate(), "Make a list of it first, or run over the indices."))
+
+
 class Reversed(Zipped):
     """reversed() of such a thing."""
 
@@ -68,6 +94,14 @@ class Product(Zipped):
             if isinstance(at, TracedScalar) and at.value.eqn is not None:
                 numbers.bounded(at.value, 0, count - 1)
             yield item(part, at)
+
+
+class MappedSeries(Zipped):
+    """map() of such things."""
+
+    def __init__(self, function, parts, plain):
+        super().__init__(parts, plain)
+        self.function = function
 
 
 def range_(*args):
@@ -104,6 +138,12 @@ def enumerate_(iterable, start=0):
     return Zipped((count, iterable), builtins.enumerate(iterable, start))
 
 
+def map_(function, *parts, **more):
+    if parts and not more and all(rollable(p) and length(p) is not None for p in parts):
+        return MappedSeries(function, parts, builtins.map(function, *parts))
+    return builtins.map(function, *parts, **more)
+
+
 def reversed_(x):
     if rollable(x) and not isinstance(x, Zipped) and length(x) is not None:
         return Reversed((x,), builtins.reversed(x))
@@ -126,29 +166,138 @@ def ndenumerate(x):
     return Zipped((ndindex(x.shape), x.reshape(-1)), builtins.zip(np.ndindex(x.shape), x.reshape(-1)))
 
 
+class Listed:
+    """The items of a list: numbers of one spec, or tuples with such in each place, each place as an array."""
+
+    def __init__(self, items, columns):
+        self.items, self.columns = items, [(column_of(s, column), s) for s, column in columns]
+
+    def at(self, k):
+        """The k-th item, k traced."""
+        found = tuple(
+            item(x, k) if type(x) is range else TracedScalar(x[k].value, s[1] if s[0] == "weak" else None)
+            for x, s in self.columns
+        )
+        return found if type(self.items[0]) is tuple else found[0]
+
+
+def column_of(s, column):
+    """Numbers of one spec as a range or an array."""
+    if s == ("weak", int) and (found := progression(column)) is not None:
+        return found
+    return handle(column if is_traced(column) else np.array(column, merge.type_of(s).dtype))
+
+
+def progression(column):
+    """Ints of one step as a range, or None."""
+    if any(type(x) is not int for x in column) or len(column) < 2 or (step := column[1] - column[0]) == 0:
+        return None
+    found = range(column[0], column[0] + step * len(column), step)
+    return found if list(found) == list(column) else None
+
+
+class Scanned(Zipped):
+    """np.nditer of one array: its elements as arrays without axes, that may not be written."""
+
+    def __init__(self, x):
+        line = x.reshape(-1)
+        super().__init__((line,), (scanned(line, k) for k in range(len(line))))
+
+
+def scanned(line, k):
+    found = line[k : k + 1].reshape(())
+    return TracedArray(Storage(found.value, current_trace(), None, True))
+
+
+def nditer(otherwise, op, *args, **kwargs):
+    if type(op) is TracedArray and not args and not kwargs and op.shadow.flags.c_contiguous and op.size:
+        return Scanned(op)
+    return otherwise(op, *args, **kwargs)
+
+
+class Selected(Zipped):
+    """Those items of a series whose numbers are given."""
+
+    def __init__(self, part, kept):
+        super().__init__((part,), None)
+        self.kept = kept
+
+
+def as_listed(x):
+    """The Listed of a list or tuple of many numbers, some of them traced; of anything else itself."""
+    if type(x) not in (list, tuple) or len(x) <= MANY:
+        return x
+    rows = [i if type(i) is tuple else (i,) for i in x]
+    if len({(type(i) is tuple, len(r)) for i, r in zip(x, rows)}) != 1 or not rows[0]:
+        return x
+    columns = []
+    for column in zip(*rows):
+        specs = {s[:2] for s in map(merge.spec, column)}
+        if len(specs) != 1 or (s := specs.pop())[0] not in ("weak", "strong") or any(map(far, column)):
+            return x
+        columns.append((s, column))
+    traced = any(isinstance(i, Traced) for _, column in columns for i in column)
+    return Listed(x, columns) if traced else x
+
+
+ITERATORS = (
+    itertools.chain, itertools.islice, itertools.combinations, itertools.permutations, itertools.pairwise,
+    itertools.combinations_with_replacement, builtins.zip, builtins.enumerate, builtins.reversed,
+    type(iter([])), type(iter(())), type(reversed([])), itertools.product, builtins.map, itertools.accumulate,
+    itertools.starmap,
+)  # fmt: skip
+LIMIT = 50_000
+
+
+def series_of(x, early=False):
+    """What a loop can run over as a series in place of x, or what it is to run over trip by trip; early: the loop may
+    end before its items do."""
+    if type(x) is Flat:
+        return x.series()
+    if type(x) in ITERATORS and not early:
+        head = list(itertools.islice(x, LIMIT))
+        found = as_listed(head)
+        return found if len(head) < LIMIT else itertools.chain(head, x)
+    return as_listed(x)
+
+
 def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
     if isinstance(x, Zipped):
         return x.parts is not None and all(map(rollable, x.parts))
     if isinstance(x, TracedArray | BoundedArray) or type(x) is np.ndarray:
         return x.ndim > 0
-    return isinstance(x, range | TracedRange)
+    return isinstance(x, range | TracedRange | Listed)
+
+
+def begun(x, early=False):
+    """A series for a loop of its own: an iterator has nothing left for others. early: the loop may end before it."""
+    return x.begun(early) if isinstance(x, Zipped) else x
 
 
 def length(x):
     """How many items: an int, or None where it is known at run time only."""
+    if isinstance(x, Selected):
+        return len(x.kept)
     if isinstance(x, Zipped):
         counts = [length(p) for p in x.parts]
         return None if None in counts else (math.prod if isinstance(x, Product) else min)(counts)
     if type(x) is BoundedArray:
         return x.shape[0] if isinstance(x.shape[0], int) else None
-    return None if isinstance(x, TracedRange) else len(x)
+    return None if isinstance(x, TracedRange) else len(x.items if type(x) is Listed else x)
 
 
 def item(x, k):
     """The k-th item, for an int or a traced Python int known to be in range."""
     if isinstance(x, Product):
         return tuple(x.items(k))
+    if isinstance(x, Selected):
+        kept = x.kept
+        return item(x.parts[0], item(progression(kept) or np.array(kept), k) if isinstance(k, Traced) else kept[k])
+    if isinstance(x, Scanned):
+        return scanned(x.parts[0], k)
+    if isinstance(x, MappedSeries):
+        return x.function(*[item(p, k) for p in x.parts])
     if isinstance(x, Reversed):
         return item(x.parts[0], length(x) - 1 - k)
     if isinstance(x, Zipped):
@@ -161,6 +310,8 @@ def item(x, k):
         )
     if type(x) is BoundedArray:
         return x[k]
+    if type(x) is Listed:
+        return x.at(k) if isinstance(k, Traced) else x.items[k]
     return handle(x)[k] if isinstance(k, Traced) else x[k]
 
 
@@ -177,6 +328,8 @@ def noted_in_range(k, x):
 def count_of(x):
     """The number of trips of a TracedRange, or over an array of unknown length, as an i64 operand; of several things
     the least."""
+    if isinstance(x, Selected):
+        return len(x.kept)
     if isinstance(x, Zipped):
         counts = [count_of(p) if length(p) is None else length(p) for p in x.parts]
         return functools.reduce(numbers.least, counts)

@@ -6,7 +6,8 @@ be evaluated travel as lambdas. Every new node takes the place, in lines and col
 
 import ast
 
-from .names import looks, walk
+from .names import assigned_names, looks, walk
+from .sites import next_site
 
 HOOK = "@w"
 ASIDE = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)  # what may not move into a lambda
@@ -97,6 +98,43 @@ def names_in(node):
     return made
 
 
+PLAIN = (ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context)
+PLAIN = (*PLAIN, ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)  # of what a test is made that changes nothing
+
+
+def is_collected(node):
+    """Whether a list comprehension is captured as a loop is: its tests may be asked before the first item is made."""
+    tests = [n for g in node.generators for test in g.ifs for n in ast.walk(test)]
+    return all(isinstance(n, PLAIN) for n in tests) and is_by_trips(node)
+
+
+def both(tests):
+    """All of the tests of a comprehension, rewritten, as one."""
+    result = tests[-1]
+    for test in reversed(tests[:-1]):
+        result = at(hook("both", test, later(result, test)), test)
+    return result
+
+
+def is_fed(node):
+    """Whether a generator expression that is the first argument of a call is gone through as a loop is."""
+    return len(node.generators) == 1 and is_by_trips(node)
+
+
+def is_by_trips(node):
+    """Whether a comprehension is the same where each trip has variables of its own: no function that outlives its trip
+    sees them."""
+    parts = [n for g in node.generators for n in (g.target, g.iter, *g.ifs)] + [node.elt]
+    if any(g.is_async for g in node.generators) or not moves(*parts):
+        return False
+    inner = [n for part in [*parts[1:]] for n in ast.walk(part)]
+    fed = {id(n.args[0]) for n in inner if isinstance(n, ast.Call) and len(n.args) == 1 and not n.keywords}
+    targets = [n for g in node.generators for n in ast.walk(g.target)]
+    return not any(
+        isinstance(n, ast.Lambda) or isinstance(n, ast.GeneratorExp) and id(n) not in fed for n in inner
+    ) and all(isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context) for n in targets)
+
+
 class Expressions(ast.NodeTransformer):
     """The rewriting of expressions inside one function; `first` is its first parameter, for `super()`, `outer` the
     names from around it."""
@@ -110,8 +148,10 @@ class Expressions(ast.NodeTransformer):
                 return node
             return at(ast.Call(node.func, [load("__class__"), load(self.first)], []), node)
         f = node.func
-        node.func = at(hook("call", f if isinstance(f, ast.Name) else self.visit(f)), f)
-        node.args = [self.visit(a) for a in node.args]
+        fed = node.args and isinstance(node.args[0], ast.GeneratorExp) and is_fed(node.args[0])
+        node.func = at(hook("fed" if fed else "call", f if isinstance(f, ast.Name) else self.visit(f)), f)
+        first = [self.generated(node.args[0])] if fed else []
+        node.args = first + [self.visit(a) for a in node.args[len(first) :]]
         node.keywords = [self.generic_visit(k) for k in node.keywords]
         for k in node.keywords:
             k.value = k.value if k.arg else at(hook("mapped", k.value), k.value)
@@ -235,7 +275,40 @@ class Expressions(ast.NodeTransformer):
             node.values = [v if k else at(hook("mapped", v), v) for k, v in zip(node.keys, node.values)]
         return at(hook("own", node), node) if isinstance(getattr(node, "ctx", None), ast.Load | None) else node
 
-    visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
+    visit_List = visit_Dict = visit_Set = visit_SetComp = visit_DictComp = _made
+
+    def visit_ListComp(self, node):
+        """`[elt for x in xs for y in ys]` as `collect(xs, lambda x: collect(ys, lambda y: elt))`, where nothing in it
+        tells that from the comprehension."""
+        if not is_collected(node):
+            return self._made(node)
+        self.generic_visit(node)
+        made = node.elt
+        for n, g in enumerate(reversed(node.generators)):
+            trip = self.one_trip(g, made, node)
+            more = [ast.Constant(bool(n)), *([self.one_trip(g, both(g.ifs), node)] if g.ifs else [])]
+            made = at(hook("collect", g.iter, trip, ast.Constant(self.site(g, node)), *more), node)
+        return made
+
+    def generated(self, node):
+        """A generator expression, not begun: what it runs over, and functions of one item."""
+        self.generic_visit(node)
+        (g,) = node.generators
+        parts = [g.iter, self.one_trip(g, node.elt, node), ast.Constant(self.site(g, node))]
+        if g.ifs:
+            parts.append(self.one_trip(g, both(g.ifs), node))
+        return at(hook("generated", *parts), node)
+
+    def one_trip(self, generator, elt, node):
+        """A function of one item that gives what the comprehension has for it."""
+        one = ast.List([load("@")], ast.Load())
+        item = at(ast.ListComp(elt, [ast.comprehension(generator.target, one, [], 0)]), elt)
+        item = at(ast.Subscript(item, ast.Constant(0), ast.Load()), elt)
+        return at(ast.Lambda(arguments("@"), item), elt)
+
+    def site(self, generator, node):
+        """The number of a loop that binds no name of the function's."""
+        return next_site(assigned_names(generator.target))
 
     def visit_Lambda(self, node):
         if is_generator(node) or looks(node) is not None:

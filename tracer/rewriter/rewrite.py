@@ -15,28 +15,10 @@ The bodies share the function's own cells, through which the hooks read, replace
 
 import ast
 import copy
-import itertools
 
 from .expressions import Expressions, at, hook, is_generator, later, load, mangled, names_in, store
 from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks
-
-SITES = {}  # what the rewriter knows about each region, by the number it handed to the hook
-NUMBERS = itertools.count()
-
-
-class Site:
-    """One `if`, `for` or `while`.
-
-    names: what its body and rest bind; head: what a trip may read of the state before it;
-    middle: what may be read when a loop ends; after: once the rest is done too.
-    targets: what the head of the statement itself binds.
-    """
-
-    __slots__ = ("kind", "names", "shared", "head", "middle", "after", "tail", "exits", "targets")
-
-    def __init__(self, kind, names, shared, head, middle, after, tail, exits, targets):
-        self.kind, self.names, self.shared, self.head, self.middle = kind, names, shared, head, middle
-        self.after, self.tail, self.exits, self.targets = after, tail, exits, targets
+from .sites import NUMBERS, SITES, Site
 
 
 class StatementRewriter(Expressions):
@@ -82,7 +64,8 @@ class StatementRewriter(Expressions):
         plain = lambda group: frozenset(mangled(n, self.private) for n in group)
         targets = bound([s.target if isinstance(s, ast.For) else s.test])
         shared, head, middle = bound([s, *rest]) & self.globals, self.live.head.get(s, ()), self.live.done.get(s, ())
-        site = Site(kind, *map(plain, (names, shared, head, middle, after)), tail, exits(s), plain(targets))
+        ends = bool(exits(s.body) & {"break", "return"})
+        site = Site(kind, *map(plain, (names, shared, head, middle, after)), tail, exits(s), plain(targets), ends)
         number = ast.Constant(next(NUMBERS))
         SITES[number.value] = site
 
@@ -392,4 +375,4 @@ def rewrite_function(node, private, outer=None):
     return node
 
 
-__all__ = ["FUNCTIONS", "SITES", "Site", "rewrite_function"]
+__all__ = ["FUNCTIONS", "rewrite_function"]

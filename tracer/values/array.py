@@ -48,6 +48,7 @@ class Traced:
     __slots__ = ()
     __array_priority__ = 1000
     ufunc = function = source = None  # `installations`: what is behind the two protocols
+    elements = None  # `installations`: how the numbers of an array are gone through
     meet = firm = apart = where_only = of_numpy = operators = None  # `installations`: numbers of several kinds
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
@@ -264,7 +265,7 @@ class TracedArray(Traced):
         captured = ITERATED.get(frame.f_code)
         if captured is not None and (found := captured(self, frame)) is not None:
             return found
-        return (self[i] for i in range(self.type.shape[0]))
+        return self.elements() if self.ndim == 1 else (self[i] for i in range(self.type.shape[0]))
 
 
 class TracedScalar(Traced):

@@ -14,6 +14,7 @@ from ..common.emit import cast_to, constant_of, spread_to
 from ..common.errors import ShapeError, UnsupportedError, message, shown
 from ..common.frames import locate
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
+from .elements import one_gather, segments
 from .mixed import Mixed
 from .poison import Poison
 from .storage import current_trace
@@ -95,6 +96,13 @@ def nested(items):
     """A list or tuple of arrays and numbers as one value, stacked along new leading axes as np.asarray does."""
     if not any(isinstance(i, Traced) for i in nested_items(items)):
         return constant_of(checked_array(items))
+    found = segments(items)
+    if len(found) == 1 and found[0][0] is not None:
+        return found[0][0].value(current_trace())
+    if len(items) > 2 and (value := one_gather(items, current_trace())) is not None:
+        return value
+    if len(found) < len(items):
+        return joined_segments(items, found)
     rows = [read(nested_value(i)) for i in items]
     shapes = {v.type.shape if isinstance(v, Value | Lit) else () for v, _ in rows}
     if len(shapes) != 1:
@@ -110,6 +118,19 @@ def nested(items):
     reshape, concatenate = OPS["reshape"], OPS["concatenate"]
     parts = [reshape(spread_to(operand_as(v, dtype), shape), shape=(1, *shape)) for v, _ in rows]
     return concatenate(*parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def joined_segments(items, found):
+    """A list as one value, of which runs are rows of other arrays."""
+    parts, at = [], 0
+    for run, n in found:
+        parts.append(run.value(current_trace()) if run is not None and n > 1 else nested(items[at : at + n]))
+        at += n
+    shapes = {p.type.shape[1:] for p in parts}
+    if len(shapes) != 1:
+        return nested([x for p in parts for x in fresh(p)])
+    dtype = result_dtype([p.type.dtype for p in parts])
+    return OPS["concatenate"](*(cast_to(p, dtype) for p in parts), axis=0)
 
 
 def dtype_in_list(x, key):

@@ -13,6 +13,7 @@ from ...ir.rules.fold import uniform
 from ...ir.types import type_of
 from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message
 from ..common.frames import locate
+from .elements import Element
 from .speculate import Assumption, holds
 from .status import BITS, PASSED, Check, failed, passed
 from .storage import UNKNOWN, AliasSet, Storage, memories
@@ -143,6 +144,8 @@ class Trace:
         found = self.lifted.get(value)
         if found is not None:
             return found
+        if type(value) is Element:
+            return value.cut(self)
         if self.parent is not None:
             self.parent.bring(value)  # raises if no outer trace knows it
             found = self.lifted[value] = self.build.param(value.type, value.hint)
