@@ -108,6 +108,8 @@ class RegionEffects:
 
     def __init__(self, trial=False, choice=False):
         self.choice = choice
+        self.grower = None  # who takes what the body appends to lists from outside it
+        self.spoiled = False  # whether a trial trip appends to such a list, so that it may not be kept
         self.trial, self.saved = trial, {}  # id -> (container, its items before)
         self.owned = {}  # id -> an object made inside, kept alive
         self.heap = {}  # Slot -> its value before the first store inside

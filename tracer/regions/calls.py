@@ -33,6 +33,7 @@ from .container_changes import LEAVING, before_change, call_noting_changes, give
 from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
+from .growing import appending, extending
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .printing import SPEAKING, formatted, joining
 from .sequences import LIST_METHODS
@@ -45,6 +46,7 @@ PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Tra
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 NUMPYS = (type(np.sum), np.ufunc)
 ENVIRONMENT = type(os.environ)
+GROWS = {"append": appending, "extend": extending}
 STRING_METHODS = {"format": formatted, "join": joining}
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
 REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
@@ -189,12 +191,6 @@ def _getter(get):
     return lambda f: functools.partial(get, f.__reduce__()[1])
 
 
-
-
-
-
-
-
 def listed(f, *args, **kwargs):
     """A NumPy function, or a method of a ufunc, of lists of traced numbers, which its own dispatch does not look
     into."""
@@ -231,6 +227,8 @@ def _builtin(f):
         f = functools.partial(LIST_METHODS[name], owner)
         f.__name__ = f.func.__name__
     if changes:
+        if name in GROWS and type(owner) is list and (found := GROWS[name](owner)) is not None:
+            return found
         if name == "update" and type(owner) is dict and (found := updating(owner)) is not None:
             return found
         before_change(owner, name)
@@ -257,54 +255,6 @@ def _unbound(f):
 
 def _sort(f):
     return lambda *args, key=None, **more: f(*args, key=hooked(key), **more)
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 def environment(key, *default):

@@ -22,12 +22,13 @@ from ..rewriter import completion
 from ..values.array import Traced, TracedArray
 from ..values.poison import Poison
 from ..values.storage import current_trace
-from . import alternatives, copying, folds
+from . import alternatives, copying, folds, picking
 from .branch import branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
 from .comprehensions import collect
 from .foreign import ask, may_change
+from .growing import grown
 from .handed import RUNNING, handed
 from .importing import imported, importing
 from .kinds import ANSWERING
@@ -61,6 +62,7 @@ def outer(value):
     return value if trace is None or type(value) not in SEEN else trace.root.outside.seen(value)
 
 
+INDEXED = {list, tuple, range, dict}
 SEEN = {np.ndarray, *SEEN_THROUGH}
 QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are taken as they stand
 
@@ -142,6 +144,14 @@ def traced_key(key):
 def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
     kind, trace = type(owner), current_trace()
+    if kind is list and (found := grown(owner)) is not None:
+        return found[0].item(key)
+    if kind in INDEXED and trace is not None and picking.is_index(key):
+        owner = trace.root.outside.mirror(owner) if id(owner) in trace.root.outside.containers else owner
+        if kind is not dict:
+            return picking.picked(owner, key)
+        if picking.has_number_keys(owner):
+            return picking.looked_up(owner, key)
     if trace is not None and kind in SEEN:
         outside = trace.root.outside
         if kind is np.ndarray and id(owner) in outside.paths:

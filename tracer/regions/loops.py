@@ -19,7 +19,9 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
 from .fixpoint import Roll
+from .growing import AppendsTo, Growing
 from .merge import pick
+from .rows import RowRoll
 from .run import Run
 
 FEW = 64  # trips written out at most
@@ -137,7 +139,7 @@ class Trial(Run):
     def __init__(self, trip, slots):
         super().__init__("trial", trip, slots, trial=True)
         region = self.trace.region
-        self.kept = not self.recorded
+        self.kept = not self.recorded and not region.spoiled
         if self.kept:
             for slot, value in (*self.heap.items(), *self.values.items()):
                 slot.set(value)
@@ -208,6 +210,8 @@ class For(LoopCapture):
                     return self.unrolled(k, self.memory["reason"])
                 try:
                     return self.rolled(k, 1)
+                except AppendsTo:
+                    raise
                 except RETRY as error:
                     reason = str(error)  # without the frames it came through, and the arrays they hold
                 count = self.count - k
@@ -216,6 +220,8 @@ class For(LoopCapture):
                         found = self.rolled(k, 2)
                         self.told("two trips are captured as one", reason)
                         return found
+                    except AppendsTo:
+                        raise
                     except RETRY:
                         fixpoint_memo.failed(self, reason)
                         return self.unrolled(k, reason)
@@ -234,9 +240,9 @@ class For(LoopCapture):
         """Trips from `first` on as one loop, `stride` of them in each turn."""
         refuse_globals(self.site)
         turns = None if limit is not None else (self.count - first) // stride
+        growing = Growing(turns) if limit is None else None
 
-        def turn(counter):
-            k = TracedScalar(counter, int)
+        def one(k):
             k = k * stride if stride > 1 else k
             code = self.trip(k + first if first else k)
             if stride == 1 or code is not None and not code.may & {FALLS, CONTINUES}:
@@ -248,7 +254,19 @@ class For(LoopCapture):
                 else self.fork(code, second, leaving(code))
             )
 
-        return Roll(self, turn, turns=turns, limit=limit).emit()
+        if growing is None:
+            return Roll(self, lambda counter: one(TracedScalar(counter, int)), turns=turns, limit=limit).emit()
+        while True:
+            turn = lambda counter: growing.turn(one, TracedScalar(counter, int))
+            growing.roll = RowRoll(growing.kept, self, turn, turns=turns)
+            try:
+                code = growing.roll.emit()
+            except AppendsTo as found:
+                if not growing.know(found.grown):
+                    raise
+                continue
+            growing.finish()
+            return code
 
     def unrolled(self, k, reason):
         if self.lenient:
@@ -300,6 +318,8 @@ class While(LoopCapture):
             if nested < 3:
                 try:
                     return Roll(self, lambda counter: self.body(), going=going, test=self.test).emit()
+                except AppendsTo:
+                    raise
                 except RETRY as error:
                     reason = reason or str(error)
                     self.told("trips are written out one by one", reason)
@@ -314,6 +334,8 @@ class While(LoopCapture):
                     return either_way(
                         going, trip, no_more_trips, self.slots, self.site.middle | self.site.head, self.held
                     )
+                except AppendsTo:
+                    raise
                 except RETRY:
                     raise self.stuck(reason) from None
             written += 1

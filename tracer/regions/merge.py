@@ -48,6 +48,14 @@ def spec(x):
     return "object", x
 
 
+def common_spec(items):
+    """The spec of numbers that all have one, else None."""
+    first = spec(items[0])
+    if first[0] not in ("weak", "strong"):
+        return None
+    return first if all(spec(x)[:2] == first for x in items) and not any(map(far, items)) else None
+
+
 def spelled(s):
     """A spec as a user would say it."""
     if s[0] == "weak":

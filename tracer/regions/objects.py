@@ -27,6 +27,7 @@ from ..values.storage import current_trace
 from .builtins import REPLACED, replaces
 from .calls import call
 from .convert import CELL
+from .growing import require_shown
 from .handed import called as plainly
 from .handed import handed, relied
 from .special import looked_up
@@ -89,6 +90,8 @@ def method(x, name):
 
 def asked(x):
     """Something whose truth is the truth of x: itself, or what its own method says."""
+    if type(x) is list:
+        require_shown(x, True)
     if type(x) in QUICK or current_trace() is None or isinstance(x, Traced):
         return x
     for name in ("__bool__", "__len__"):
@@ -103,6 +106,8 @@ MIXED_IN = vars(collections.abc.Sequence)  # methods that ask `__getitem__` of t
 
 def iterated(x):
     """What Python iterates over in place of x."""
+    if type(x) is list:
+        require_shown(x)
     if is_quick(x) or current_trace() is None or isinstance(x, Traced):
         return x
     own = method(x, "__iter__")

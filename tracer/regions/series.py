@@ -17,7 +17,6 @@ from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.memory import Flat
 from ..values.array import Traced, TracedArray, TracedScalar
-from ..values.beyond import far
 from ..values.elements import MANY
 from ..values.storage import Storage, current_trace
 from . import merge
@@ -232,8 +231,8 @@ def as_listed(x):
         return x
     columns = []
     for column in zip(*rows):
-        specs = {s[:2] for s in map(merge.spec, column)}
-        if len(specs) != 1 or (s := specs.pop())[0] not in ("weak", "strong") or any(map(far, column)):
+        s = merge.common_spec(column)
+        if s is None:
             return x
         columns.append((s, column))
     traced = any(isinstance(i, Traced) for _, column in columns for i in column)

@@ -14,7 +14,7 @@ from ..common.emit import cast_to, constant_of, spread_to
 from ..common.errors import ShapeError, UnsupportedError, message, shown
 from ..common.frames import locate
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
-from .elements import one_gather, segments
+from .elements import MANY, one_gather, segments
 from .mixed import Mixed
 from .poison import Poison
 from .storage import current_trace
@@ -101,6 +101,8 @@ def nested(items):
         return found[0][0].value(current_trace())
     if len(items) > 2 and (value := one_gather(items, current_trace())) is not None:
         return value
+    if len(items) > MANY and (value := by_columns(items)) is not None:
+        return value
     if len(found) < len(items):
         return joined_segments(items, found)
     rows = [read(nested_value(i)) for i in items]
@@ -118,6 +120,23 @@ def nested(items):
     reshape, concatenate = OPS["reshape"], OPS["concatenate"]
     parts = [reshape(spread_to(operand_as(v, dtype), shape), shape=(1, *shape)) for v, _ in rows]
     return concatenate(*parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def by_columns(items):
+    """A list of short lists, each place of which is a run of its own, as one value; else None."""
+    width = len(items[0]) if isinstance(items[0], list | tuple) else 0
+    if not 0 < width < len(items) or any(not isinstance(i, list | tuple) or len(i) != width for i in items):
+        return None
+    columns = list(zip(*items))
+    if any(len(segments(c)) > 4 for c in columns if any(isinstance(x, Traced) for x in nested_items(c))):
+        return None
+    values = [nested(c) for c in columns]
+    dtype = result_dtype([v.type.dtype for v in values])
+    if len({v.type.shape for v in values}) != 1:
+        return None
+    shape = values[0].type.shape
+    parts = [OPS["reshape"](cast_to(v, dtype), shape=(shape[0], 1, *shape[1:])) for v in values]
+    return OPS["concatenate"](*parts, axis=1) if width > 1 else parts[0]
 
 
 def joined_segments(items, found):

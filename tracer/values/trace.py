@@ -59,6 +59,7 @@ class Trace:
             self.made = []  # locks and buffers that the function makes
             self.within = []  # the context managers being run of `printing.PASSING`
             self.trying = []  # the `try` statements being run whose handlers an exception of the program cannot reach
+            self.growing = {}  # id of a list -> (what a captured loop has of it that appends to it, all such lists)
             self.sites = {}  # what earlier visits found out about a loop
             self.bounds = {}  # integer value -> (lowest, highest) it can be; None where that is not known
             # what a loop leaves of an int it carries -> (what it was before, least and greatest that was added)

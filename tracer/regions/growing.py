@@ -1,0 +1,214 @@
+"""`xs.append(x)` in a captured loop: what each trip appends becomes rows, and the list gets its items when the loop is
+over.
+
+While a trip is traced the list shows nothing but its last item and its length: whatever else is asked of it
+refuses the loop. That a list is appended to is found out in a first attempt, which is then begun again with
+the list known.
+"""
+
+import contextlib
+
+from ..common.errors import CannotRoll, message
+from ..common.frames import locate, variable_name
+from ..guards import state
+from ..guards.state import regions
+from ..rewriter.completion import CONTINUES, FALLS
+from ..values.poison import USES, Poison
+from ..values.storage import current_trace
+from .builtins import len_, replaces
+from .container_changes import GROWS, before_change
+from .rows import RowMemory
+
+LAST = "last"
+
+
+class AppendsTo(CannotRoll):
+    """A trip appends to a list that the loop did not know of, or other numbers of items than it thought."""
+
+    def __init__(self, grown):
+        super().__init__(message(f"{grown.name} grows by another number of items in each trip", locate(), GROWS))
+        self.grown = grown
+
+
+class Hidden(Poison):
+    """Stands for what a list holds that is being appended to."""
+
+    __slots__ = ()
+
+    def fail(self, *args, **kwargs):
+        raise CannotRoll(message(self.reason, locate(), GROWS))
+
+    __getattr__ = __setattr__ = __dir__ = fail
+
+
+for _use in USES:
+    setattr(Hidden, _use, Hidden.fail)
+
+
+class Grown:
+    """A list that each trip of a loop appends `count` items to. held: its last item, as a place that loops carry."""
+
+    def __init__(self, owner, around):
+        self.owner, self.count = owner, 1
+        self.name = variable_name(owner) or "a list"
+        self.held = around.held if around is not None else {LAST: owner[-1]} if owner else {}
+        self.values, self.rows = [], None
+        self.length = len(owner) if around is None else None
+
+    def append(self, value):
+        self.values.append(value)
+        state.set_item(self.held, LAST, value)
+
+    def item(self, key):
+        if type(key) is int and key == -1 and LAST in self.held:
+            return self.held[LAST]
+        raise self.refused("is asked for an item other than its last")
+
+    def size(self, k):
+        """Its length now, in the k-th turn."""
+        if self.length is None:
+            raise self.refused("is asked for its length")
+        return self.length + len(self.values) + k * self.count
+
+    def refused(self, why):
+        text = f"{self.name}, a list that a captured loop appends to, {why}"
+        return CannotRoll(message(text, locate(), GROWS))
+
+
+class Growing:
+    """The lists that the turns of a loop append to; known: those that an attempt before has found."""
+
+    def __init__(self, turns):
+        self.turns, self.outer, self.lists, self.counts = turns, current_trace(), {}, {}
+        self.k = self.roll = None
+
+    def know(self, grown):
+        """Begin again with a list known -> whether that is news."""
+        known = self.counts.setdefault(id(grown.owner), [])
+        news = grown.count not in known
+        known.append(grown.count)
+        self.lists[id(grown.owner)] = grown
+        grown.rows = RowMemory(self.turns, self.outer, f"what is appended to {grown.name}", True)
+        return news
+
+    def kept(self):
+        return [g.rows for g in self.lists.values()]
+
+    def turn(self, run, k):
+        """Run one turn, and keep what it appends."""
+        region = current_trace().region
+        region.grower, self.k = self, k
+        with self.hidden():
+            code = run(k)
+        for g in self.lists.values():
+            if code is not None and code.may - {FALLS, CONTINUES}:
+                raise g.refused("grows in a loop that data may end early")
+            if len(g.values) != g.count:
+                g.count = len(g.values)
+                raise AppendsTo(g)
+            g.rows.store(tuple(g.values), k, self.roll)
+        return code
+
+    @contextlib.contextmanager
+    def hidden(self):
+        root = current_trace().root
+        before, root.growing = root.growing, {**root.growing, **{n: (g, self) for n, g in self.lists.items()}}
+        held = [(g.owner, list(g.owner)) for g in self.lists.values()]
+        for g in self.lists.values():
+            g.values = []
+            g.owner[:] = [Hidden(f"{g.name}, a list that a captured loop appends to, is used in it")]
+        try:
+            yield
+        finally:
+            root.growing = before
+            for owner, items in held:
+                owner[:] = items
+
+    def append(self, owner, value):
+        grown = self.lists.get(id(owner))
+        if grown is None:
+            around = current_trace().root.growing.get(id(owner))
+            raise AppendsTo(Grown(owner, around and around[0]))
+        grown.append(value)
+
+    def finish(self):
+        """Give the lists their items, in the trace around the loop."""
+        for g in self.lists.values():
+            items = [x for row in g.rows.items() for x in row]
+            g.rows.share(items, g.count)
+            extend(g.owner, items)
+
+
+def grower(owner):
+    """Who takes what is appended to a list in the region that is run; None where the list takes it itself."""
+    for region in regions():
+        if id(owner) in region.owned:
+            return None
+        if not region.trial:
+            return region.grower
+    return None
+
+
+def spoil(owner):
+    """Note in the trial trips being run that what they append to a list is for the loop around them to keep."""
+    for region in regions():
+        if not region.trial:
+            return
+        region.spoiled = True
+        region.saved.setdefault(id(owner), (owner, state.items(owner)))
+
+
+def appending(owner):
+    """`owner.append` in a captured loop, None where that is the list's own."""
+    found = grower(owner)
+    if found is None:
+        return None
+    if next(regions()).trial:
+
+        def trial(value):
+            spoil(owner)
+            owner.append(value)
+
+        return trial
+    return lambda value: found.append(owner, value)
+
+
+def extend(owner, items):
+    found = grower(owner)
+    if found is None:
+        before_change(owner, "append")
+        owner.extend(items)
+        return
+    for x in items:
+        found.append(owner, x)
+
+
+def extending(owner):
+    """`owner.extend`, likewise."""
+    if appending(owner) is None:
+        return None
+
+    def extend_by(values):
+        for x in list(values):
+            appending(owner)(x)
+
+    return extend_by
+
+
+@replaces(len)
+def len_of(x, /):
+    found = grown(x)
+    return len_(x) if found is None else found[0].size(found[1].k)
+
+
+def require_shown(x, truth=False):
+    """Refuse the loop where it goes through a list that it appends to, or asks for its truth where it may be empty."""
+    found = grown(x)
+    if found is not None and not (truth and found[0].length):
+        raise found[0].refused("is asked for all it holds")
+
+
+def grown(x):
+    """(the Grown that a list is in the loop being traced, its Growing), or None."""
+    trace = current_trace()
+    return trace.root.growing.get(id(x)) if trace is not None and trace.root.growing and type(x) is list else None

@@ -1,0 +1,79 @@
+"""`xs[i]` of a list, tuple, range or dict, where data decide i: numbers are gathered from an array of them, other things
+chosen between."""
+
+import numpy as np
+
+from ..common.errors import message
+from ..common.frames import locate
+from ..numpy_api.handles import handle, is_traced
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.beyond import far
+from ..values.promote import PYTHON_NUMBERS
+from ..values.storage import current_trace
+from . import merge
+from .branch import choose
+from .builtins import check
+
+CHOICES = 64  # things at most that are chosen between one by one
+
+
+def is_index(key):
+    """Whether a key is an integer that data decide."""
+    if type(key) is TracedScalar:
+        return (key.weak in (int, bool) if key.weak else key.type.kind in "iu") and key.known() is None
+    return type(key) is TracedArray and not key.shape and key.type.kind in "iu" and key.known() is None
+
+
+def picked(items, index):
+    """Item number `index` of a list, tuple or range; IndexError where there is none."""
+    kind = type(items).__name__
+    n, k = len(items), TracedScalar(handle(index).astype(np.int64).value, int)
+    if index.type.dtype == np.uint64:
+        check((index <= np.uint64(2**63 - 1)).value, IndexError, f"{kind} index out of range")
+    text = f"{kind} index out of range" if kind != "range" else "range object index out of range"
+    check(np.logical_and(-n <= k, k < n).value, IndexError, text)
+    at = TracedScalar(np.where(k < 0, k + n, k).value, int)
+    if n == 0:
+        raise IndexError(message(text, locate()))
+    if type(items) is range:
+        return items.start + items.step * at
+    return chosen(items, at)
+
+
+def chosen(items, at):
+    """One of at least one thing, `at` a Python int in range."""
+    spec = merge.common_spec(items)
+    if spec is not None:
+        value = stacked(items, spec)[at].value
+        return TracedScalar(value, spec[1] if spec[0] == "weak" else None)
+    if all(type(x) is tuple and len(x) == len(items[0]) for x in items):
+        return tuple(chosen(column, at) for column in zip(*items))
+    if len(items) > CHOICES:
+        return items[at]  # which says that it is not known
+    result = lambda: items[-1]
+    for n, x in reversed(list(enumerate(items[:-1]))):
+        result = lambda n=n, x=x, others=result: choose(at == n, lambda: x, others)
+    return result()
+
+
+def stacked(items, spec):
+    """Numbers of one spec as an array, made in the outermost trace that has them all."""
+    if not is_traced(items):
+        return handle(np.array(items, merge.type_of(spec).dtype))
+    trace = current_trace()
+    while trace.parent is not None and not any(x._value in trace.build.values for x in items if isinstance(x, Traced)):
+        trace = trace.parent
+    with trace:
+        return handle(list(items))
+
+
+def looked_up(owner, key):
+    """`owner[key]` of a dict of numbers as keys; KeyError where there is none."""
+    keys = np.array(list(owner))
+    found = keys == key
+    check(np.any(found).value, KeyError, "the dict has no such key")
+    return chosen(list(owner.values()), TracedScalar(np.argmax(found).value, int))
+
+
+def has_number_keys(owner):
+    return bool(owner) and all(type(k) in PYTHON_NUMBERS and not far(k) for k in owner)
