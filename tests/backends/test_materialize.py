@@ -39,7 +39,8 @@ def spread(x, scales):
     return np.sum(x * x)
 
 
-X, SCALES = np.linspace(0.1, 0.9, N), list(np.linspace(0.005, 0.01, DEPTH))
+# arrays, so that the loop over them is written out: over a list of numbers it is one loop
+X, SCALES = np.linspace(0.1, 0.9, N), [np.array(s) for s in np.linspace(0.005, 0.01, DEPTH)]
 
 
 def program(f, scales=SCALES):

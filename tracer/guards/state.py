@@ -205,7 +205,7 @@ def cells(*functions):
     """name -> Slot of every variable that these bodies share with their function."""
     found = {}
     for f in functions:
-        if f is not None:
+        if hasattr(f, "__code__"):
             for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
                 if not name.startswith("@") and name != "__class__":
                     found.setdefault(name, Slot("cell", cell, "", name))

@@ -46,7 +46,7 @@ PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Tra
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 NUMPYS = (type(np.sum), np.ufunc)
 ENVIRONMENT = type(os.environ)
-GROWS = {"append": appending, "extend": extending}
+NOTED = {"append": appending, "extend": extending, "update": updating}  # changes that are known for what they are
 STRING_METHODS = {"format": formatted, "join": joining}
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
 REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
@@ -227,9 +227,7 @@ def _builtin(f):
         f = functools.partial(LIST_METHODS[name], owner)
         f.__name__ = f.func.__name__
     if changes:
-        if name in GROWS and type(owner) is list and (found := GROWS[name](owner)) is not None:
-            return found
-        if name == "update" and type(owner) is dict and (found := updating(owner)) is not None:
+        if type(owner) in (list, dict) and name in NOTED and (found := NOTED[name](owner)) is not None:
             return found
         before_change(owner, name)
         return _sort(f) if name == "sort" and not isinstance(f, functools.partial) else f

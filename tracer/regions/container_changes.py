@@ -38,7 +38,7 @@ def updating(owner):
     """`owner.update` where that is the `__dict__` of an outside object: stores of attributes; None for all other
     dicts."""
     trace = current_trace()
-    if trace is None or trace.root.outside.instance_of(owner) is None:
+    if type(owner) is not dict or trace is None or trace.root.outside.instance_of(owner) is None:
         return None
 
     def update(*given, **named):

@@ -25,7 +25,7 @@ from . import series
 from .builtins import REPLACED, replaces, sum_
 from .comprehensions import collect
 from .convert import CELL, convert
-from .sequences import sorted_
+from .sequences import extreme_by_key, sorted_
 
 ITEMS = next_site(())
 
@@ -199,6 +199,10 @@ def sum_many(iterable, /, start=0):
 def replace_extreme(f, few):
     def stand_in(*args, **kwargs):
         g = None
+        by_key = len(args) == 1 and kwargs.get("key") is not None and current_trace() is not None
+        if by_key and not (isinstance(args[0], Traced) and args[0].ndim != 1):
+            items = list(args[0])
+            return extreme_by_key(f, items, kwargs["key"]) if items else f(items, **kwargs)
         if len(args) == 1 and not kwargs and not isinstance(args[0], Traced):
             g, *args = many(args[0])
         return few(*args, **kwargs) if g is None else convert(LOOPS[f])(g, g.many)

@@ -160,7 +160,7 @@ def spoil(owner):
 
 def appending(owner):
     """`owner.append` in a captured loop, None where that is the list's own."""
-    found = grower(owner)
+    found = grower(owner) if type(owner) is list else None
     if found is None:
         return None
     if next(regions()).trial:

@@ -144,14 +144,8 @@ def traced_key(key):
 def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
     kind, trace = type(owner), current_trace()
-    if kind is list and (found := grown(owner)) is not None:
-        return found[0].item(key)
-    if kind in INDEXED and trace is not None and picking.is_index(key):
-        owner = trace.root.outside.mirror(owner) if id(owner) in trace.root.outside.containers else owner
-        if kind is not dict:
-            return picking.picked(owner, key)
-        if picking.has_number_keys(owner):
-            return picking.looked_up(owner, key)
+    if kind in INDEXED and trace is not None and (found := inside_of(owner, key, kind, trace)) is not None:
+        return found[0]
     if trace is not None and kind in SEEN:
         outside = trace.root.outside
         if kind is np.ndarray and id(owner) in outside.paths:
@@ -172,6 +166,19 @@ def item(owner, key, whole=True):
     if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
         return owner[keyed(key)]
     return handed(operator.getitem, owner, keyed(key))
+
+
+def inside_of(owner, key, kind, trace):
+    """(the item of a list, tuple, range or dict,) where data decide which, or a captured loop appends to it; else
+    None."""
+    if kind is list and (found := grown(owner)) is not None:
+        return (found[0].item(key),)
+    if not picking.is_index(key):
+        return None
+    owner = trace.root.outside.mirror(owner) if id(owner) in trace.root.outside.containers else owner
+    if kind is not dict:
+        return (picking.pick_item(owner, key),)
+    return (picking.looked_up(owner, key),) if picking.has_number_keys(owner) else None
 
 
 def item_of(owner, key):

@@ -94,7 +94,7 @@ class LoopCapture:
     def __init__(self, body, site, number, named):
         self.body, self.site, self.number, self.named = body, site, number, named
         trace = current_trace()
-        self.memory = trace.root.sites.setdefault(number, {}) if trace is not None else {}
+        self.memory = trace.root.sites.setdefault(visited(number), {}) if trace is not None else {}
         self.slots = [named[n] for n in sorted(site.names) if n in named]
         self.held = watched(named)
 
@@ -131,6 +131,12 @@ class LoopCapture:
         notes = current_trace().root.notes
         if note not in notes:
             notes.append(note)
+
+
+def visited(number):
+    """What earlier visits to a loop are known by: its number, and the line, for the loops of Python's own functions."""
+    where = locate()
+    return (number, where.code, where.lasti) if where is not None else number
 
 
 class Trial(Run):

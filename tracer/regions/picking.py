@@ -1,5 +1,4 @@
-"""`xs[i]` of a list, tuple, range or dict, where data decide i: numbers are gathered from an array of them, other things
-chosen between."""
+"""`xs[i]` of a list, tuple, range or dict, where data decide i: numbers are gathered, other things chosen between."""
 
 import numpy as np
 
@@ -8,6 +7,7 @@ from ..common.frames import locate
 from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.beyond import far
+from ..values.elements import RowRun
 from ..values.promote import PYTHON_NUMBERS
 from ..values.storage import current_trace
 from . import merge
@@ -24,7 +24,7 @@ def is_index(key):
     return type(key) is TracedArray and not key.shape and key.type.kind in "iu" and key.known() is None
 
 
-def picked(items, index):
+def pick_item(items, index):
     """Item number `index` of a list, tuple or range; IndexError where there is none."""
     kind = type(items).__name__
     n, k = len(items), TracedScalar(handle(index).astype(np.int64).value, int)
@@ -37,23 +37,51 @@ def picked(items, index):
         raise IndexError(message(text, locate()))
     if type(items) is range:
         return items.start + items.step * at
-    return chosen(items, at)
+    return choose_item(items, at)
 
 
-def chosen(items, at):
+def choose_item(items, at):
     """One of at least one thing, `at` a Python int in range."""
     spec = merge.common_spec(items)
     if spec is not None:
-        value = stacked(items, spec)[at].value
-        return TracedScalar(value, spec[1] if spec[0] == "weak" else None)
+        return number_of(stacked(items, spec)[at].value, spec)
     if all(type(x) is tuple and len(x) == len(items[0]) for x in items):
-        return tuple(chosen(column, at) for column in zip(*items))
+        return tuple(choose_item(column, at) for column in zip(*items))
     if len(items) > CHOICES:
         return items[at]  # which says that it is not known
     result = lambda: items[-1]
     for n, x in reversed(list(enumerate(items[:-1]))):
         result = lambda n=n, x=x, others=result: choose(at == n, lambda: x, others)
     return result()
+
+
+def number_of(value, spec):
+    return TracedScalar(value, spec[1] if spec[0] == "weak" else None)
+
+
+def can_choose(items):
+    """Whether `chosen` has an answer for these, whatever the index."""
+    return len(items) <= CHOICES or merge.common_spec(items) is not None or (
+        type(items[0]) is tuple
+        and all(type(x) is tuple and len(x) == len(items[0]) for x in items)
+        and all(merge.common_spec(column) is not None for column in zip(*items))
+    )
+
+
+def rows(array, spec):
+    """The numbers of an array as a list."""
+    run = RowRun(array.value, 0, (len(array),), (list,), spec[1] if spec[0] == "weak" else None, False)
+    return run.items(current_trace())
+
+
+def in_traced_order(items, order):
+    """The items in an order that data decide: an array of their numbers."""
+    spec = merge.common_spec(items)
+    if spec is not None:
+        return rows(stacked(items, spec)[order], spec)
+    if all(type(x) is tuple and len(x) == len(items[0]) for x in items):
+        return list(zip(*[in_traced_order(column, order) for column in zip(*items)]))
+    return [choose_item(items, TracedScalar(order[n].value, int)) for n in range(len(items))]
 
 
 def stacked(items, spec):
@@ -72,7 +100,7 @@ def looked_up(owner, key):
     keys = np.array(list(owner))
     found = keys == key
     check(np.any(found).value, KeyError, "the dict has no such key")
-    return chosen(list(owner.values()), TracedScalar(np.argmax(found).value, int))
+    return choose_item(list(owner.values()), TracedScalar(np.argmax(found).value, int))
 
 
 def has_number_keys(owner):

@@ -89,7 +89,7 @@ class RowMemory:
         return made
 
 
-class Same:
+class OneArray:
     """An array that is one object in all trips."""
 
     def __init__(self, x):
@@ -139,12 +139,12 @@ class Rows:
             self.forms.append(("plain", x))
         elif s[0] == "array":
             if isinstance(x, TracedArray):
-                if not within(x.storage.trace, trace):
-                    self.forms.append(("plain", Same(x)))
+                if not made_within(x.storage.trace, trace):
+                    self.forms.append(("plain", OneArray(x)))
                     return
                 self.arrays.append((len(self.forms) if self.flat else None, x))
             elif len(self.forms) not in loop.made:
-                self.forms.append(("plain", Same(x)))
+                self.forms.append(("plain", OneArray(x)))
                 return
             else:
                 x = fresh(trace.capture(x))
@@ -168,7 +168,7 @@ class Rows:
     def others(self, before):
         """The leaves that were taken to be one array in all trips, and are not."""
         pairs = enumerate(zip(self.forms, before.forms))
-        return {n for n, (a, b) in pairs if type(a[1]) is type(b[1]) is Same and not a[1] == b[1]}
+        return {n for n, (a, b) in pairs if type(a[1]) is type(b[1]) is OneArray and not a[1] == b[1]}
 
     def find_sharing(self, roll, run, shown):
         """Note as a problem that others may see an array, or that it does not lie in memory as a row does.
@@ -183,20 +183,17 @@ class Rows:
                 holders.setdefault(y.storage, []).append((slot, y is run.after(slot)))
         standing = {m: slot for slot, c in roll.carried.items() for m in c.memory or () if m is not None}
         for at, x in self.arrays:
-            storage = x.storage
-            mine = type(storage) is Storage and storage.origin is None and not x.chain and storage not in seen
-            seen.add(storage)
-            for slot, alone in holders.get(storage, ()):
-                mine = mine and shown and alone and at is not None and unwritten(roll, slot)
-                self.shared.append((at, slot))
-            if storage in standing:
-                slot = standing[storage]
-                alone = pytree.is_leaf(roll.carried[slot].tree)
-                mine = mine and shown and alone and at is not None and unwritten(roll, slot)
+            others = seen | (run.trace.standing - set(standing))
+            mine = is_row(x) and x.storage not in others
+            seen.add(x.storage)
+            places = holders.get(x.storage, [])
+            self.shared += [(at, slot) for slot, _ in places]
+            if x.storage in standing:
+                slot = standing[x.storage]
+                places = [*places, (slot, pytree.is_leaf(roll.carried[slot].tree))]
                 self.begun.append((at, roll.first(slot, run)))
-            elif storage in run.trace.standing:
-                mine = False
-            if not mine or not x.writeable or storage.lies or not x.shadow.flags.c_contiguous:
+            fine = shown and at is not None and all(alone and unwritten(roll, slot) for slot, alone in places)
+            if not mine or places and not fine:
                 self.problem = "they are arrays that others may see, or that do not lie in row-major order"
 
     def reserve(self, turns, trace):
@@ -212,7 +209,7 @@ class Rows:
             if form[0] == "static":
                 columns.append(self.constants[n])
             elif form[0] == "plain":
-                columns.append([form[1].x if type(form[1]) is Same else form[1]] * turns)
+                columns.append([form[1].x if type(form[1]) is OneArray else form[1]] * turns)
             else:
                 columns.append(rows_of(next(memories).value, *form[2:], turns, trace))
         if pytree.is_leaf(self.tree):
@@ -255,13 +252,20 @@ def leaves_of(x):
             yield item
 
 
+def is_row(x):
+    """Whether an array is all of its memory, made in the loop, and lies in it as a row of another does."""
+    storage = x.storage
+    mine = type(storage) is Storage and storage.origin is None and not x.chain and not storage.lies
+    return mine and x.writeable and x.shadow.flags.c_contiguous
+
+
 def unwritten(roll, slot):
     """Whether no trip writes in place into the array that a place held when it began."""
     c = roll.carried.get(slot)
     return c is None or all(m is None or m.value is v for m, v in zip(c.memory, c.values))
 
 
-def within(trace, inner):
+def made_within(trace, inner):
     """Whether a trace is another, or inside it."""
     while trace is not None and trace is not inner:
         trace = trace.parent

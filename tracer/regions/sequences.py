@@ -8,12 +8,16 @@ from ...ir.ops import OPS
 from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import handle
+from ..rewriter.sites import next_site
 from ..values.array import Traced, TracedArray, TracedScalar
-from ..values.promote import PYTHON_NUMBERS
 from ..values.storage import current_trace
+from . import merge, picking, series
 from .branch import decided
 from .builtins import REPLACED, check, int_, pick, replaces, truth
+from .comprehensions import collect
 from .convert import CELL
+
+ITEMS = next_site(())
 
 
 def holds_traced(items):
@@ -97,20 +101,18 @@ def index(items, x):
 
 @replaces(sorted)
 def sorted_(iterable, /, *, key=None, reverse=False):
-    """The numbers of an iterable in order: sorted as one array, which their being of one type allows."""
+    """The items of an iterable in order: numbers sorted as one array, others by an array of their keys."""
     items, key = list(iterable), key and CELL.cell_contents.call(key)
-    if not holds_traced(items if key is None else (keys := [key(i) for i in items])):
+    keys = items if key is None else collect(series.as_listed(items, True), key, ITEMS)
+    if not holds_traced(keys):
         if key is None:
             return builtins.sorted(items, reverse=reverse)
         # each key is asked for once
         return [items[n] for n in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
-    kinds = {
-        i.weak or i.type.dtype if isinstance(i, TracedScalar) else type(i) if type(i) in PYTHON_NUMBERS else None
-        for i in items
-    }
-    if key is not None or len(kinds) != 1 or None in kinds or complex in kinds:
+    spec = merge.common_spec(keys)
+    if spec is None or merge.type_of(spec).kind == "c" or key is not None and not picking.can_choose(items):
         what = (
-            f"by a key of {len(keys)} traced numbers"
+            f"by a key of {len(keys)} traced values"
             if key is not None
             else "of things other than traced numbers of one type"
         )
@@ -118,14 +120,31 @@ def sorted_(iterable, /, *, key=None, reverse=False):
         raise UnsupportedError(
             message(f"sorted() {what}: the order is known only when the program runs", locate(), hint)
         )
-    kind = kinds.pop()
-    array = np.stack([handle(i) for i in items])
+    array = picking.stacked(keys, spec)
     if array.dtype.kind == "f":
         text = "sorted() met a NaN, whose place Python leaves to chance; np.sort puts it last"
         check(OPS["not"](np.isnan(array).any().value), UnsupportedError, text)
+    if key is not None:
+        order = np.argsort(array[::-1], kind="stable")[::-1] if reverse else np.argsort(array, kind="stable")
+        return picking.in_traced_order(items, len(items) - 1 - order if reverse else order)
     array = np.sort(array)
-    made = [TracedScalar(array[n].value, kind if isinstance(kind, type) else None) for n in range(len(items))]
-    return made[::-1] if reverse else made
+    return picking.rows(array[::-1] if reverse else array, spec)
+
+
+def extreme_by_key(real, iterable, key):
+    """max() or min() by a key, where data decide; NotImplemented where they do not."""
+    items = list(iterable)
+    keys = collect(series.as_listed(items, True), CELL.cell_contents.call(key), ITEMS)
+    spec = merge.common_spec(keys) if len(items) > 1 and holds_traced(keys) else None
+    if spec is None or merge.type_of(spec).kind == "c" or not picking.can_choose(items):
+        first = range(len(items))
+        return items[real(first, key=keys.__getitem__)] if items else real(items, key=key)
+    array = picking.stacked(keys, spec)
+    if array.dtype.kind == "f":  # of which Python takes one for the best if it comes first
+        array = np.where(np.isnan(array), -np.inf if real is max else np.inf, array)
+        array = np.where(np.isnan(keys[0]), np.zeros_like(array), array)
+    best = np.argmax(array) if real is max else np.argmin(array)
+    return picking.choose_item(items, TracedScalar(best.value, int))
 
 
 def sort(items, /, *, key=None, reverse=False):

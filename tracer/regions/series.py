@@ -222,8 +222,8 @@ class Selected(Zipped):
         self.kept = kept
 
 
-def as_listed(x):
-    """The Listed of a list or tuple of many numbers, some of them traced; of anything else itself."""
+def as_listed(x, plain=False):
+    """The Listed of a list or tuple of many numbers, some of them traced if not `plain`; of anything else itself."""
     if type(x) not in (list, tuple) or len(x) <= MANY:
         return x
     rows = [i if type(i) is tuple else (i,) for i in x]
@@ -235,7 +235,7 @@ def as_listed(x):
         if s is None:
             return x
         columns.append((s, column))
-    traced = any(isinstance(i, Traced) for _, column in columns for i in column)
+    traced = plain or any(isinstance(i, Traced) for _, column in columns for i in column)
     return Listed(x, columns) if traced else x
 
 
