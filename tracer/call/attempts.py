@@ -16,7 +16,7 @@ from ..capture.causes import explained
 from ..capture.int_ranges import fit
 from ..capture.suspended import refuse_generator
 from ..common import progress
-from ..common.errors import ConcretizationError, WengertError
+from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
 from ..common.frames import without_internals
 from ..guards import guard, patched_numpy
 from ..guards.by_class import InstanceCell, present
@@ -24,6 +24,7 @@ from ..guards.outside import Outside, changing
 from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
 from ..rules import rules
+from ..values.array import Traced
 from ..values.speculate import Speculation, refuse_effects
 from ..values.status import PASSED
 from ..values.storage import current_trace
@@ -138,6 +139,9 @@ class Attempts:
             if made[-1].inputs and not final and isinstance(error, WengertError):
                 self.fixed.update(promoted)
                 return None
+            if not isinstance(error, WengertError) and any(isinstance(x, Traced) for x in error.args):
+                text = f"{type(error).__name__} is raised with a number in it that only the running program knows"
+                raise UnsupportedError(message(text, None)).with_traceback(error.__traceback__) from None
             raise without_internals(explained(error)) from error.__cause__
         numbers = [
             *(k.kind for k in kinds),

@@ -198,7 +198,7 @@ class SignatureEntry(Attempts, Fallbacks):
                     version.compile_seconds = max(dispatch.compiled_at() - start, 0.0)
                 with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
                     if backend_choice.settle(self, here, version, everything):
-                        raw = here.call(*everything)
+                        raw = self.launch(here, everything)
                 if version.engine:
                     self.compiled.front.install(self)
                 self.keep(version, fresh, files | more)

@@ -7,7 +7,7 @@ from ..common.frames import locate
 from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.beyond import far
-from ..values.elements import RowRun
+from ..values.elements import Element, RowRun
 from ..values.promote import PYTHON_NUMBERS
 from ..values.storage import current_trace
 from . import merge
@@ -47,6 +47,8 @@ def choose_item(items, at):
         return number_of(stacked(items, spec)[at].value, spec)
     if all(type(x) is tuple and len(x) == len(items[0]) for x in items):
         return tuple(choose_item(column, at) for column in zip(*items))
+    if all(x is items[0] for x in items):
+        return items[0]
     if len(items) > CHOICES:
         return items[at]  # which says that it is not known
     result = lambda: items[-1]
@@ -89,7 +91,9 @@ def stacked(items, spec):
     if not is_traced(items):
         return handle(np.array(items, merge.type_of(spec).dtype))
     trace = current_trace()
-    while trace.parent is not None and not any(x._value in trace.build.values for x in items if isinstance(x, Traced)):
+    values = [x._value for x in items if isinstance(x, Traced)]
+    values = {v.whole if type(v) is Element else v for v in values}
+    while trace.parent is not None and not any(v in trace.build.values for v in values):
         trace = trace.parent
     with trace:
         return handle(list(items))

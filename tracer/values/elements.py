@@ -15,7 +15,7 @@ from ...ir.ops.indexing import index_arrays
 from ...ir.types import Tensor
 from ..common.emit import constant_of
 from .array import TracedArray, TracedScalar
-from .storage import Storage
+from .storage import Storage, current_trace
 
 MANY = 16  # fewer items are as well written out
 
@@ -139,7 +139,10 @@ def elements_of(x):
     """The numbers of an array of one axis, each as the array is when it is asked for."""
     kind = Tensor((), x.type.dtype)
     for n in range(x.type.shape[0]):
-        yield TracedScalar(Element(x.value, n, kind))
+        whole, lifts = x.value, current_trace().root.lifts
+        while whole in lifts:  # the value that the inner trace has it from
+            whole = lifts[whole]
+        yield TracedScalar(Element(whole, n, kind))
 
 
 def one_gather(items, trace):

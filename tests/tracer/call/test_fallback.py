@@ -29,8 +29,9 @@ class World:
 
 
 def order(x):
-    """Refused: which key comes first is data."""
-    return sorted(range(len(x)), key=lambda i: x[i])
+    """Refused: which numbers are keys of a dict is data."""
+    places = {float(v): n for n, v in enumerate(x)}
+    return [places[k] for k in sorted(places)]
 
 
 def stores(w, x):
@@ -146,7 +147,7 @@ def test_other_shapes_are_tried_a_few_times(falling_back):
         compiled = jit(f)
         for n in range(2, 12):
             assert compiled(np.arange(n)[::-1].astype(float)) == list(range(n))[::-1]
-    assert len(told) == 3 and traced.count("ndarray") == 10
+    assert len(told) == 1 and traced.count("ndarray") == 10
 
 
 def test_functions_inside_are_compiled_where_they_are(falling_back):
@@ -169,7 +170,7 @@ def test_derivatives_have_no_plain_python(falling_back):
         return (x[order(x)] * np.arange(3.0)).sum()
 
     for transformed in (grad(f), value_and_grad(f), jit(grad(f)), grad(jit(f)), lambda x: vmap(f)(x[None])):
-        with warnings.catch_warnings(), pytest.raises(REFUSALS, match="sorted"):
+        with warnings.catch_warnings(), pytest.raises(REFUSALS, match="no hash"):
             warnings.simplefilter("error", Fallback)
             transformed(X)
 
@@ -204,7 +205,7 @@ def test_arrays_of_jax_come_back_as_such(falling_back):
     with pytest.warns(Fallback):
         ordered, total, places = jit(lambda x: (x[order(x)], x.sum(), order(x)))(x)
     assert type(ordered) is type(total) is type(x) and places == [1, 2, 0]
-    with pytest.raises(REFUSALS, match="sorted"):
+    with pytest.raises(REFUSALS, match="no hash"):
         jit(lambda xs: order(xs[0]))([x])
 
 

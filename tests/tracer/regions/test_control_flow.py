@@ -300,7 +300,7 @@ def layers(x, weights):
     for w in weights:
         x = np.tanh(x @ w)
     for k in range(len(weights)):
-        x = x + weights[k][0]
+        x = x + weights[k : k + 1][0][0]
     return x
 
 

@@ -336,7 +336,7 @@ def test_more(case):
 
 def handles(x):
     try:
-        y = [1.0, 2.0][int(x)]
+        y = {"a": 1.0, "b": 2.0}["ab"[int(x)]]
     except TypeError:  # Python sees none: what the tracer raises here must not come to it
         y = 5.0
     return y

@@ -221,7 +221,7 @@ def test_an_exception_on_data_in_a_loop_does_not_reach_its_handler():
 def test_a_handler_of_the_user_catches_no_refusal_of_ours():
     def f(v, t):
         try:
-            return len(np.nonzero(v > t)[0]) + [1, 2][t > 0]
+            return len(np.nonzero(v > t)[0]) + len("ab"[t > 0])
         except Exception:
             return 0
 
