@@ -5,6 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 import random_histories
+import random_lists
 import random_strangers
 import random_types
 from compare import check_same
@@ -17,6 +18,7 @@ from wengert.tracer.common.errors import UnsupportedError
 
 SEEDS = {  # family -> the first seed, how many
     "calls": (0, 40), "batches": (1, 1), "types": (108, 20), "strangers": (0, 20), "histories": (30, 12), "gradients": (2, 3), "extents": (900, 8),
+    "lists": (0, 30),
 }  # fmt: skip
 
 
@@ -48,8 +50,11 @@ def copied(result):
     return tuple(x.copy() if isinstance(x, np.ndarray) else x for x in result)
 
 
+SEEN = [(random_types, range(100, 108)), (random_strangers, range(8)), (random_histories, range(30, 36)), (random_lists, range(8))]
+
+
 @pytest.mark.parametrize("by", [moved, copied])
-@pytest.mark.parametrize("module, seeds", [(random_types, range(100, 108)), (random_strangers, range(8)), (random_histories, range(30, 36))])
+@pytest.mark.parametrize("module, seeds", SEEN)
 def test_a_wrong_program_is_seen(module, seeds, by, monkeypatch):
     monkeypatch.setattr(module, "jit", wrong(by))
     with on("numpy"):

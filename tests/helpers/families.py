@@ -14,6 +14,7 @@ import random_flow
 import random_gradients
 import random_histories
 import random_identity
+import random_lists
 import random_merges
 import random_numbers
 import random_numpy
@@ -82,6 +83,7 @@ FAMILIES = {
     "types": random_types.run,
     "strangers": random_strangers.run,
     "histories": random_histories.run,
+    "lists": random_lists.run,
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),

@@ -25,7 +25,7 @@ from . import series
 from .builtins import REPLACED, replaces, sum_
 from .comprehensions import collect
 from .convert import CELL, convert
-from .sequences import extreme_by_key, sorted_
+from .sequences import extreme_by_key, folded, sorted_
 
 ITEMS = next_site(())
 
@@ -68,11 +68,13 @@ def feed(f, generator, *args, **kwargs):
             found = fold(generator, count, *args, **kwargs)
             if found is not NotImplemented:
                 return found
+        if f in QUANTIFIERS and generator.test is None and not args and not kwargs:
+            return folded(generator.items, generator.elt, QUANTIFIERS[f], True)
     return CELL.cell_contents.call(f)(generator.plain(), *args, **kwargs)
 
 
 KINDS = (type(sum), type, type(np.sum))
-FOLDS = {}
+FOLDS, QUANTIFIERS = {}, {any: "or", all: "and"}
 
 
 def folds(f):

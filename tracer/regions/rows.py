@@ -5,6 +5,8 @@ writes, what is one thing in all trips stays that thing. What no rows can hold i
 settled, by `check`.
 """
 
+import copy
+
 import numpy as np
 
 from ...ir.core import Lit
@@ -18,6 +20,7 @@ from ..numpy_api.handles import value_of
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.elements import RowRun, run_of
 from ..values.storage import Storage, current_trace
+from ..values.views import dynamic
 from . import merge
 from .fixpoint import Roll
 from .sharing import arrays
@@ -90,14 +93,22 @@ class RowMemory:
 
 
 class OneArray:
-    """An array that is one object in all trips."""
+    """An array that is one object in all trips, or a view of one memory, at one place, that each makes anew."""
 
     def __init__(self, x):
         self.x = x
-        self.key = (id(x.storage), *map(id, x.chain)) if isinstance(x, TracedArray) else id(x)
+        traced = isinstance(x, TracedArray)
+        self.key = (id(x.storage), *[step.text("x") for step in x.chain]) if traced else id(x)
 
     def __eq__(self, other):
         return self.key == other.key
+
+    def items(self, turns):
+        x = self.x
+        if not isinstance(x, TracedArray) or not x.chain:
+            return [x] * turns
+        # a chain of its own makes it another object
+        return [TracedArray(x.storage, tuple(map(copy.copy, x.chain)), x.type, x.shadow) for _ in range(turns)]
 
 
 class Rows:
@@ -140,6 +151,8 @@ class Rows:
         elif s[0] == "array":
             if isinstance(x, TracedArray):
                 if not made_within(x.storage.trace, trace):
+                    if dynamic(x.chain):
+                        self.problem = "they are views of an array at places that data decide"
                     self.forms.append(("plain", OneArray(x)))
                     return
                 self.arrays.append((len(self.forms) if self.flat else None, x))
@@ -209,7 +222,7 @@ class Rows:
             if form[0] == "static":
                 columns.append(self.constants[n])
             elif form[0] == "plain":
-                columns.append([form[1].x if type(form[1]) is OneArray else form[1]] * turns)
+                columns.append(form[1].items(turns) if type(form[1]) is OneArray else [form[1]] * turns)
             else:
                 columns.append(rows_of(next(memories).value, *form[2:], turns, trace))
         if pytree.is_leaf(self.tree):

@@ -16,6 +16,7 @@ from .branch import decided
 from .builtins import REPLACED, check, int_, pick, replaces, truth
 from .comprehensions import collect
 from .convert import CELL
+from .run import Run
 
 ITEMS = next_site(())
 
@@ -24,12 +25,17 @@ def holds_traced(items):
     return builtins.any(isinstance(i, Traced) for i in items)
 
 
-def folded(items, test, op):
-    """`any` (op "or") or `all` (op "and") of tests on items: whichever is known to decide ends it, as in Python."""
+def folded(items, test, op, acts=False):
+    """`any` (op "or") or `all` (op "and") of tests on items: whichever is known to decide ends it, as in Python.
+
+    acts: a test may change something, which an item behind the one that decides may not.
+    """
     decisive = op == "or"
     result = None
     status = current_trace() and current_trace().root.status
     for item in items:
+        if acts and result is not None:
+            require_harmless(lambda item=item: test(item))
         answer = test(item)
         known = decided(answer)
         if known is decisive:
@@ -47,6 +53,16 @@ def folded(items, test, op):
             )
             raise CannotRoll(message(text, locate(), "Write the loop, with a break."))
     return not decisive if result is None else TracedScalar(result, bool)
+
+
+def require_harmless(body):
+    """Refuse what changes or draws something: Python would perhaps not have come to it."""
+    run = Run("item", body, (), choice=True)
+    changes = bool(run.heap or run.acts or set(run.writes) - {current_trace().root.status})
+    run.close()
+    if changes:
+        text = "an item after one that may have decided any() or all() changes something, which Python may not come to"
+        raise CannotRoll(message(text, locate(), "Write the loop, with a break."))
 
 
 def _quantifier(real, op):

@@ -171,6 +171,9 @@ class Listed:
     def __init__(self, items, columns):
         self.items, self.columns = items, [(column_of(s, column), s) for s, column in columns]
 
+    def __iter__(self):
+        return iter(self.items)
+
     def at(self, k):
         """The k-th item, k traced."""
         found = tuple(
@@ -204,8 +207,12 @@ class Scanned(Zipped):
 
 
 def scanned(line, k):
+    if isinstance(k, Traced):  # a view cannot be told from a copy where no trip keeps it
+        return TracedArray(Storage(line[k].value, current_trace(), None, True))
     found = line[k : k + 1].reshape(())
-    return TracedArray(Storage(found.value, current_trace(), None, True))
+    shown = found.shadow.view()
+    shown.flags.writeable = False
+    return TracedArray(found.storage, found.chain, found.type, shown)
 
 
 def nditer(otherwise, op, *args, **kwargs):

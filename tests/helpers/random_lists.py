@@ -1,0 +1,173 @@
+"""Random programs with lists of many items: comprehensions, generators, appends in loops, folds, items by index, and what is done to them later.
+
+Each program is called three times, on arrays of one shape and other numbers; above 16 items its comprehensions and appends are captured as loops,
+below they are written out. Elements are numbers of NumPy's and Python's, arrays, pairs and rows; lists are shared, changed and returned.
+"""
+
+import random
+
+import numpy as np
+from draws import Found, apart, attempt, shaky, space_of
+
+from wengert import jit
+
+SIZES = (3, 17, 18, 24)
+HEAD = """import functools, itertools
+import numpy as np
+
+class Box:
+    def __init__(self, x):
+        self.x, self.kept = x, []
+    def put(self, v):
+        self.kept.append(v)
+        self.x = self.x * 0.5 + v
+        return self.x
+
+def twice(v):
+    return v * 2
+
+"""
+NUMBERS = (
+    "{v} * 2", "{v} + 1.5", "abs({v})", "np.sin({v})", "({v} if {v} > 0 else 0.5)", "float({v})", "int({v} * 3)", "{v} > 0.2", "{v} * {s}",
+    "max({v}, {s})", "twice({v})", "{v} // 0.7", "round(float({v}), 1)", "a[int(abs({v}) * 3) % len(a)]", "np.float32({v})", "b.put({v})",
+    "{s} / {v}",
+)  # fmt: skip
+ITEMS = (
+    ("v", "a"), ("v", "a[::-1]"), ("v", "a[1:]"), ("v", "reversed(a)"), ("v", "a.flat"), ("v", "itertools.chain(a, a[:2])"), ("v", "map(twice, a)"),
+    ("v", "list(a)"), ("v", "a.tolist()"),
+)  # fmt: skip
+PAIRS = (("i, v", "enumerate(a)"), ("w, v", "zip(a, a[::-1])"), ("w, v", "itertools.pairwise(a)"), ("w, v", "itertools.product(a, a[:2])"))
+TESTS = ("i % 2 == 0", "i > 1", "i != n - 1")
+FOLDS = ("sum", "max", "min", "any", "all", "list", "tuple", "sorted")
+
+
+class Program:
+    """One function `f(a)`, and the size of its array."""
+
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.size = self.r.choice(SIZES)
+        self.lists, self.rows, self.scalars, self.made, self.lines = [], [], ["s"], 0, []
+        for _ in range(self.r.randint(2, 8)):
+            self.lines += self.statement()
+        kept = ", ".join([*self.lists, *self.rows, *self.scalars, "b.kept", "b.x"])
+        body = ["n, s, b = len(a), 0.75, Box(a[0])", *self.lines, f"return {kept}, a"]
+        self.text = HEAD + "def f(a):\n" + "\n".join("    " + line for line in body) + "\n"
+
+    def name(self, what):
+        self.made += 1
+        return f"{what}{self.made}"
+
+    def number(self, v="v"):
+        return self.r.choice(NUMBERS).format(v=v, s=self.r.choice(self.scalars))
+
+    def items(self):
+        """(target, iterable) that bind v to a number."""
+        r = self.r
+        if self.lists and r.random() < 0.35:
+            xs = r.choice(self.lists)
+            return r.choice([
+                ("v", xs), ("i, v", f"enumerate({xs})"), ("w, v", f"zip(a, {xs})"), ("v", f"{xs}[1:]"), ("v", f"reversed({xs})"),
+            ])  # fmt: skip
+        return r.choice(PAIRS if r.random() < 0.4 else ITEMS)
+
+    def comprehension(self, elt):
+        target, items = self.items()
+        test = f" if {self.r.choice(TESTS)}" if target.startswith("i") and self.r.random() < 0.3 else ""
+        return f"{elt} for {target} in {items}{test}"
+
+    def row(self):
+        return self.r.choice([
+            "np.array([v, 1.0])", "[v, {e}]", "(v, {e})", "a * v", "[u * v for u in a]", "a[:2]", "np.zeros(2)", "[0.0, 1.0]", "(i0, v)",
+        ]).format(e=self.number()).replace("i0", "len(a)")  # fmt: skip
+
+    def statement(self):
+        r, kind = self.r, self.r.randint(0, 13)
+        if kind <= 2 or not self.lists:
+            xs = self.name("xs")
+            line = f"{xs} = [{self.comprehension(self.number())}]"
+            self.lists.append(xs)
+            return [line]
+        if kind == 3:
+            rows = self.name("rows")
+            line = f"{rows} = [{self.comprehension(self.row())}]"
+            self.rows.append(rows)
+            return [line]
+        if kind == 4:
+            s, fold = self.name("s"), r.choice(FOLDS)
+            line = f"{s} = {fold}({self.comprehension(self.number())})"
+            (self.lists if fold in ("list", "sorted") else self.scalars if fold != "tuple" else self.rows).append(s)
+            return [line]
+        if kind == 5:
+            xs, t = self.name("xs"), self.name("t")
+            target, items = self.items()
+            body = [f"    {t} = {self.number()} + {t} * 0.5", f"    {xs}.append({r.choice([t, self.number(), f'{xs}[-1] * 0.5 + v'])})"]
+            r.shuffle(body)
+            start = r.choice(["[]", "[1.0]", "[s]"]) if not any("[-1]" in line for line in body) else "[1.0]"
+            self.lists.append(xs)
+            self.scalars.append(t)
+            return [f"{xs}, {t} = {start}, 0.25", f"for {target} in {items}:", *body]
+        if kind == 6:
+            rows, x = self.name("rows"), self.name("x")
+            target, items = self.items()
+            step = r.choice([f"{x} = {x} * 0.5 + v", f"{x} += v", f"{x} = np.array([v, 2.0])"])
+            body = [f"    {step}", f"    {rows}.append({r.choice([x, f'{x}.copy()', f'{x} * 2', f'({x}, v)', f'{x}[:1]'])})"]
+            r.shuffle(body)
+            self.rows += [rows, x]
+            return [f"{rows}, {x} = [], np.ones(2)", f"for {target} in {items}:", *body]
+        if kind == 7:
+            s, xs = self.name("s"), r.choice(self.lists)
+            found = r.choice([
+                "{xs}[int(abs({s}) * 5) % len({xs})]", "{xs}[-1]", "len({xs})", "sum({xs})", "max({xs}, key=lambda t: -t)", "min({xs}, key=abs)",
+                "np.sum({xs})", "functools.reduce(lambda p, q: p * 0.5 + q, {xs})",
+                "np.array({xs}).sum()", "max({xs})", "{xs}.count({xs}[0])",
+            ])  # fmt: skip
+            line = f"{s} = {found.format(xs=xs, s=r.choice(self.scalars))}"
+            self.scalars.append(s)
+            return [line]
+        if kind == 8:
+            s, xs = self.name("s"), r.choice(self.lists)
+            target, items = r.choice([("v", xs), ("i, v", f"enumerate({xs})"), ("v", f"map(abs, {xs})")])
+            self.scalars.append(s)
+            return [f"{s} = 0.0", f"for {target} in {items}:", f"    {s} = {s} * 0.5 + {self.number()}"]
+        if kind == 9:
+            xs = r.choice(self.lists)
+            return [r.choice([f"{xs}[0] = {self.number('s')}", f"{xs}.append({self.number('s')})", f"{xs}.reverse()", f"{xs}.pop()", f"{xs} += [s]"])]
+        if kind == 10 and self.rows:
+            rows = r.choice(self.rows)
+            return [f"if isinstance({rows}[0], (list, np.ndarray)):", f"    {rows}[0][0] = s", f"    {rows}[-1][-1] = a[0]"]
+        if kind == 11:
+            a = self.name("xs")
+            self.lists.append(a)
+            xs = self.r.choice(self.lists[:-1])
+            found = r.choice(['{xs}', 'list({xs})', '{xs}[:]', '{xs} + [s]', 'list(itertools.accumulate({xs}))', 'sorted({xs})'])
+            return [f"{a} = {found.format(xs=xs)}"]
+        if kind == 12:
+            return [r.choice(["a[0] = s", "a[1:] *= 0.5", "a += 0.25"])]
+        target, items = self.items()
+        s = self.name("s")
+        self.scalars.append(s)
+        z = r.choice(["zip(a, a)", "enumerate(a)", "map(twice, a)"])
+        return [f"z, {s} = {z}, 0.0", "for v in z:", f"    {s} = {s} + np.sum(v)", f"{s} = {s} + len(list(z))"]
+
+
+def given(seed, size, k):
+    a = np.random.default_rng([seed, k]).normal(size=size)
+    return (np.where(np.abs(a) < 0.05, 0.5, a),)
+
+
+def run(seed, engine="numpy"):
+    program = Program(seed)
+    plain = space_of(program.text, f"lists {seed}")["f"]
+    mine = jit(space_of(program.text, f"lists {seed} compiled")["f"])
+    verdict, why, text = "agree", "", f"{program.text}# {program.size} items"
+    for k in range(3):
+        want = attempt(plain, given(seed, program.size, k))
+        got = attempt(mine, given(seed, program.size, k))
+        found = apart(got, want, given(seed, program.size, k))
+        if found.startswith(("refused", "explained")):
+            verdict, _, why = found.partition(": ")
+        elif found:
+            roundings = shaky(lambda arguments: attempt(plain, arguments), given(seed, program.size, k), found, got)
+            return Found("explained" if roundings else "different", f"call {k}: {found}", text, k + 1)
+    return Found(verdict, why, text, 3)

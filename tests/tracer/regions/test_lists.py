@@ -1,0 +1,258 @@
+"""Lists of many items: every spelling of a loop over numbers is one loop, as long as its text however many trips it makes."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from compare import check_same
+
+from wengert import grad, jit
+from wengert.tracer.common.errors import WengertError
+
+
+def appended(a):
+    xs = []
+    for v in a:
+        xs.append(v * v + 1.0)
+    return np.array(xs)
+
+
+def appended_last(a):
+    xs = [1.0]
+    for v in a:
+        xs.append(xs[-1] * 0.5 + v)
+    return np.array(xs), xs[-1], len(xs)
+
+
+def appended_pairs(a):
+    kept, state = [], (0.0, 1.0)
+    for v in a:
+        state = (state[0] + v, state[1] * 0.9)
+        kept.append(state)
+    return np.array(kept)
+
+
+def appended_rows(a):
+    rows, x = [], np.zeros(3)
+    for v in a:
+        x = x * 0.9 + v
+        rows.append(x.copy())
+    return np.array(rows)
+
+
+def appended_in_loops(a):
+    out = []
+    for u in a:
+        row = []
+        for v in a[:20]:
+            row.append(u * v)
+        out.append(row)
+    return np.array(out)
+
+
+def by_keys(a):
+    order = sorted(range(len(a)), key=lambda i: a[i])
+    return order[0], min(range(len(a)), key=lambda i: a[i]), max(a, key=abs)
+
+
+def picked(a):
+    weights, total = [v * 2 for v in a], 0.0
+    for i in range(len(a)):
+        total += weights[np.argmax(a[: i + 1])] if i else weights[0]
+    return total
+
+
+SPELLINGS = {
+    "comprehension": lambda a: np.array([v * v + 1.0 for v in a]),
+    "static test": lambda a: np.array([v * v for i, v in enumerate(a) if i % 2 == 0]),
+    "nested": lambda a: np.array([[u * v for u in a[:20]] for v in a]),
+    "two loops": lambda a: np.array([u * v for u in a for v in a[:3]]),
+    "returned": lambda a: [v * v for v in a],
+    "pairs": lambda a: [(i, v * 2) for i, v in enumerate(a)],
+    "sum": lambda a: sum(v * v for v in a),
+    "sum where": lambda a: sum(v * v for v in a if v > 0.5),
+    "max": lambda a: max(v * v for v in a),
+    "any": lambda a: any(v > 2 for v in a),
+    "list": lambda a: np.array(list(v * v for v in a)),  # noqa: C400
+    "fromiter": lambda a: np.fromiter((v * v for v in a), float),
+    "stack": lambda a: np.stack([np.array([v, v * 2]) for v in a]),
+    "map": lambda a: np.array(list(map(lambda v: v * v + 1, a))),  # noqa: C417
+    "reduce": lambda a: functools.reduce(lambda s, v: s * 0.9 + v, a),
+    "accumulate": lambda a: np.array(list(itertools.accumulate(a))),
+    "chain": lambda a: sum(v * v for v in itertools.chain(a, a)),
+    "pairwise": lambda a: sum(abs(v - u) for u, v in itertools.pairwise(a)),
+    "islice": lambda a: sum(itertools.islice(a, 3, None, 2)),
+    "product": lambda a: sum(u * v for u, v in itertools.product(a, a[:3])),
+    "flat": lambda a: sum(v for v in a.flat),
+    "nditer": lambda a: sum(v * v for v in np.nditer(a)),
+    "list of numbers": lambda a: sum(v * 2 for v in a.tolist()),
+    **{f.__name__: f for f in (appended, appended_last, appended_pairs, appended_rows, appended_in_loops, by_keys, picked)},
+}
+
+
+def size(f, n):
+    compiled = jit(f)
+    compiled(np.linspace(0.1, 1.0, n))
+    (entry,) = compiled.compiled.entries.values()
+    return entry.current.versions[0].func.count()
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_program_is_as_long_as_its_text(name):
+    f = SPELLINGS[name]
+    for n in (5, 40):
+        check_same(f, np.random.default_rng(n).normal(size=n), rtol=1e-12)
+    assert abs(size(f, 90) - size(f, 40)) <= 1  # a constant may be a range, or an array
+
+
+def shared_after(a):
+    x, rows = np.ones(3), []
+    for v in a:
+        x = x * 0.5 + v
+        rows.append(x)
+    x[0] = 99.0
+    return np.array(rows), rows[-1] is x, x
+
+
+def shared_before(a):
+    x = y = np.ones(3)
+    rows = []
+    for v in a:
+        rows.append(x)
+        x = x * 0.5 + v
+    y[0] = 5.0
+    return np.array(rows), rows[0] is y
+
+
+def written_in_place(a):
+    x, rows = np.ones(3), []
+    for v in a:
+        x += v
+        rows.append(x)
+    return np.array(rows), rows[0] is rows[-1]
+
+
+def one_table(a):
+    table = np.arange(3.0)
+    rows = [(v * 2, table) for v in a]
+    table[0] = a[1]
+    return [x + t[0] for x, t in rows], rows[0][1] is rows[-1][1]
+
+
+def tables_of_their_own(a):
+    rows = [(v * 2, np.zeros(2)) for v in a]
+    rows[0][1][0] = a[1]
+    return [x + t[0] for x, t in rows]
+
+
+def late(a):
+    fs = [lambda: v * 2 for v in a]  # noqa: B023
+    return fs[0]() - a[-1] * 2
+
+
+def two_names(a):
+    xs = ys = []
+    for v in a:
+        xs.append(v)
+    return len(ys), ys[3], xs is ys
+
+
+def rows_written_later(a):
+    rows = [[v, v * 2] for v in a]
+    rows[0][0] = a[5]
+    rows[1] = [0.0, 1.0]
+    return rows
+
+
+def iterated_twice(a):
+    z = zip(a, a[1:])
+    first = sum(u * v for u, v in z)
+    return first, sum(u for u, v in z)
+
+
+def attributes(a):
+    class Log:
+        def __init__(self):
+            self.kept = []
+
+    log = Log()
+    for v in a:
+        log.kept.append(v * 3)
+    return log.kept
+
+
+@pytest.mark.parametrize(
+    "f",
+    [shared_after, shared_before, written_in_place, one_table, tables_of_their_own, late, two_names, rows_written_later, iterated_twice, attributes],
+    ids=lambda f: f.__name__,
+)
+def test_items_are_the_objects_that_python_has(f):
+    for n in (6, 40):
+        check_same(f, np.random.default_rng(n).normal(size=n))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, np.complex128, bool, float, int])
+def test_items_are_of_pythons_types(kind):
+    def f(a):
+        xs = [v + v for v in a]
+        ys = []
+        for v in a:
+            ys.append(v * 1)
+        return xs, ys, sum(xs), xs[int(abs(a[0])) % 2]
+
+    numbers = np.arange(40) % 5
+    check_same(f, numbers.astype(kind) if kind not in (float, int) else [kind(v) for v in numbers])
+
+
+def test_gradients_go_through():
+    def f(a):
+        xs = [np.sin(v) * v for v in a]
+        ys = [1.0]
+        for x in xs:
+            ys.append(ys[-1] * 0.5 + x)
+        return np.sum(np.array(ys)) + max(xs) + xs[3] + sum(v * v for v in a)
+
+    a, h = np.random.default_rng(0).normal(size=24), 1e-6
+    numeric = [(f(a + h * e) - f(a - h * e)) / (2 * h) for e in np.eye(len(a))]
+    np.testing.assert_allclose(grad(f)(a), numeric, rtol=1e-6, atol=1e-8)
+
+
+def test_an_index_beyond_the_list_is_pythons_error():
+    compiled = jit(lambda a: [1.0, 2.0][int(a[0])])
+    assert compiled(np.array([1.0])) == 2.0 and compiled(np.array([-2.0])) == 1.0
+    for bad in (2.0, -3.0):
+        with pytest.raises(IndexError):
+            compiled(np.array([bad]))
+
+
+def test_what_is_picked_is_the_thing_itself():
+    def f(a):
+        tables = [a * 1.0, np.zeros(3), np.ones(3)]
+        chosen = tables[int(a[0])]
+        chosen[1] += 5.0
+        return tables, {2: 1.5, 7: 2.5}[2 if a[1] > 0 else 7], range(3, 30, 4)[int(a[0])]
+
+    for first in (0.0, 1.0, 2.0, -1.0):
+        check_same(f, np.array([first, 1.0, -2.0]))
+
+
+def test_a_list_that_grows_where_data_decide_is_refused():
+    def under_a_test(a):
+        xs = []
+        for v in a:
+            if v > 0:
+                xs.append(v)
+        return xs
+
+    def until(a):
+        xs = []
+        for v in a:
+            xs.append(v)
+            if v > 1:
+                break
+        return xs
+
+    for f in (under_a_test, until):
+        with pytest.raises(WengertError, match="grows"):
+            jit(f)(np.random.default_rng(0).normal(size=90))
