@@ -82,7 +82,7 @@ class Program:
         ]).format(e=self.number()).replace("i0", "len(a)")  # fmt: skip
 
     def statement(self):
-        r, kind = self.r, self.r.randint(0, 13)
+        r, kind = self.r, self.r.randint(0, 16)
         if kind <= 2 or not self.lists:
             xs = self.name("xs")
             line = f"{xs} = [{self.comprehension(self.number())}]"
@@ -144,6 +144,26 @@ class Program:
             return [f"{a} = {found.format(xs=xs)}"]
         if kind == 12:
             return [r.choice(["a[0] = s", "a[1:] *= 0.5", "a += 0.25"])]
+        if kind == 14:
+            xs, i, n = r.choice(self.lists), r.choice(["i", "-i", "i - 1", "int(abs({s}) * 3) % n"]), f"len({r.choice(self.lists)})"
+            value = r.choice(["{xs}[i] * 0.5", "{xs}[i - 1] + {xs}[i]", "{s}", "{number}"])
+            value = value.format(xs=xs, s=r.choice(self.scalars), number=self.number(f"{xs}[i]"))
+            i = i.format(s=r.choice(self.scalars))
+            return [f"for i in range({r.choice([f'len({xs})', f'min(len({xs}), {n})', '2'])}):", f"    {xs}[{i}] = {value}"]
+        if kind == 15:
+            h = self.name("h")
+            self.lists.append(h)
+            target, items = self.items()
+            store = f"{h}[int(abs(v) * 2) % {r.choice('556')}] {r.choice(['+= 1', '= v', '+= 0.5'])}"
+            return [f"{h} = [{r.choice(['0', '0.0', 'False'])}] * 5", f"for {target} in {items}:", f"    {store}"]
+        if kind == 16:
+            g = self.name("rows")
+            self.rows.append(g)
+            body = r.choice([
+                "{g}[i][j] = float(a[i] * a[j])", "{g}[i][j] = min({g}[i - 1][j], a[j])", "{g}[j][i] += 1.0", "{g}[i] = [float(a[j])] * 3",
+            ])  # fmt: skip
+            rows = f"{g} = [[{r.choice(['0.0', '1.5', 's'])}] * 3 for _ in range(3)]"
+            return [rows, "for i in range(3):", "    for j in range(3):", f"        {body.format(g=g)}"]
         target, items = self.items()
         s = self.name("s")
         self.scalars.append(s)

@@ -34,10 +34,23 @@ from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
 from .growing import appending, extending
+from .iterators import (
+    chain_,
+    enumerate_,
+    islice_,
+    map_,
+    ndenumerate,
+    ndindex,
+    nditer,
+    pairwise_,
+    product,
+    range_,
+    reversed_,
+    zip_,
+)
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .printing import SPEAKING, formatted, joining
 from .sequences import LIST_METHODS
-from .series import enumerate_, map_, ndenumerate, ndindex, nditer, product, range_, reversed_, zip_
 from .special import looked_up
 from .user_functions import live, user
 
@@ -49,6 +62,7 @@ ENVIRONMENT = type(os.environ)
 NOTED = {"append": appending, "extend": extending, "update": updating}  # changes that are known for what they are
 STRING_METHODS = {"format": formatted, "join": joining}
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
+REPLACED |= {itertools.chain: chain_, itertools.islice: islice_, itertools.pairwise: pairwise_}
 REPLACED |= {np.ndindex: ndindex, np.ndenumerate: ndenumerate}
 REPLACED[np.nditer] = functools.partial(nditer, REPLACED[np.nditer])
 

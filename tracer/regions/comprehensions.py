@@ -95,6 +95,6 @@ class Collect(LoopCapture):
             k = TracedScalar(counter, int)
             rows.store(self.trip(k + first if first else k), k, roll)
 
-        roll = RowRoll(lambda: [rows], self, turn, turns=turns)
+        roll = RowRoll(lambda: [rows], series.taken_from(self.items), self, turn, turns=turns)
         roll.emit()
         return rows.items()

@@ -238,7 +238,8 @@ def accumulate_(iterable, func=operator.add, *, initial=None):
         state.set_item(held, "total", found := function(held["total"], series.item(g.items, k)))
         return found
 
-    return iter([held["total"], *collect(range(initial is None, g.many), step, ITEMS)])
+    found = [held["total"], *collect(range(initial is None, g.many), step, ITEMS)]
+    return series.Listing((found,), iter(found))
 
 
 def item_at(g, k):

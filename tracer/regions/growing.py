@@ -30,6 +30,10 @@ class AppendsTo(CannotRoll):
         self.grown = grown
 
 
+class GivenUp(CannotRoll):
+    """A trial trip does what only the loop around it can take."""
+
+
 class Hidden(Poison):
     """Stands for what a list holds that is being appended to."""
 
@@ -55,6 +59,10 @@ class Grown:
         self.values, self.rows = [], None
         self.length = len(owner) if around is None else None
 
+    def parts(self):
+        """[(a list that holds it, what answers for that list in the loop)]"""
+        return [(self.owner, self)]
+
     def append(self, value):
         self.values.append(value)
         state.set_item(self.held, LAST, value)
@@ -63,6 +71,9 @@ class Grown:
         if type(key) is int and key == -1 and LAST in self.held:
             return self.held[LAST]
         raise self.refused("is asked for an item other than its last")
+
+    def store(self, key, value):
+        raise self.refused("is given other items too")
 
     def size(self, k):
         """Its length now, in the k-th turn."""
@@ -88,11 +99,22 @@ class Growing:
         news = grown.count not in known
         known.append(grown.count)
         self.lists[id(grown.owner)] = grown
+        if hasattr(grown, "begin"):
+            grown.begin()
+            return news
         grown.rows = RowMemory(self.turns, self.outer, f"what is appended to {grown.name}", True)
         return news
 
+    def appended(self):
+        return [g for g in self.lists.values() if isinstance(g, Grown)]
+
+    @property
+    def changed(self):
+        """The ids of the lists that a turn changes."""
+        return {id(x) for g in self.lists.values() for x, _ in g.parts()}
+
     def kept(self):
-        return [g.rows for g in self.lists.values()]
+        return [g.rows for g in self.appended()]
 
     def turn(self, run, k):
         """Run one turn, and keep what it appends."""
@@ -100,7 +122,7 @@ class Growing:
         region.grower, self.k = self, k
         with self.hidden():
             code = run(k)
-        for g in self.lists.values():
+        for g in self.appended():
             if code is not None and code.may - {FALLS, CONTINUES}:
                 raise g.refused("grows in a loop that data may end early")
             if len(g.values) != g.count:
@@ -112,11 +134,13 @@ class Growing:
     @contextlib.contextmanager
     def hidden(self):
         root = current_trace().root
-        before, root.growing = root.growing, {**root.growing, **{n: (g, self) for n, g in self.lists.items()}}
-        held = [(g.owner, list(g.owner)) for g in self.lists.values()]
-        for g in self.lists.values():
+        shown = {id(x): (stand_in, self) for g in self.lists.values() for x, stand_in in g.parts()}
+        before, root.growing = root.growing, {**root.growing, **shown}
+        held = [(x, list(x)) for g in self.lists.values() for x, _ in g.parts()]
+        for x, _ in held:
+            x[:] = [Hidden("a list that a captured loop appends to, or stores into, is used in it")]
+        for g in self.appended():
             g.values = []
-            g.owner[:] = [Hidden(f"{g.name}, a list that a captured loop appends to, is used in it")]
         try:
             yield
         finally:
@@ -126,6 +150,8 @@ class Growing:
 
     def append(self, owner, value):
         grown = self.lists.get(id(owner))
+        if grown is not None and not isinstance(grown, Grown):
+            raise CannotRoll(message("a list grows in a captured loop that stores its items too", locate(), GROWS))
         if grown is None:
             around = current_trace().root.growing.get(id(owner))
             raise AppendsTo(Grown(owner, around and around[0]))
@@ -134,6 +160,9 @@ class Growing:
     def finish(self):
         """Give the lists their items, in the trace around the loop."""
         for g in self.lists.values():
+            if not isinstance(g, Grown):
+                g.finish()
+                continue
             items = [x for row in g.rows.items() for x in row]
             g.rows.share(items, g.count)
             extend(g.owner, items)
@@ -205,7 +234,7 @@ def require_shown(x, truth=False):
     """Refuse the loop where it goes through a list that it appends to, or asks for its truth where it may be empty."""
     found = grown(x)
     if found is not None and not (truth and found[0].length):
-        raise found[0].refused("is asked for all it holds")
+        raise CannotRoll(message("a list that a captured loop changes is asked for all it holds", locate(), GROWS))
 
 
 def grown(x):

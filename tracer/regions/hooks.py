@@ -22,13 +22,12 @@ from ..rewriter import completion
 from ..values.array import Traced, TracedArray
 from ..values.poison import Poison
 from ..values.storage import current_trace
-from . import alternatives, copying, folds, picking
+from . import alternatives, backing, copying, folds
 from .branch import branch, choose, decided
 from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
 from .comprehensions import collect
 from .foreign import ask, may_change
-from .growing import grown
 from .handed import RUNNING, handed
 from .importing import imported, importing
 from .kinds import ANSWERING
@@ -62,7 +61,7 @@ def outer(value):
     return value if trace is None or type(value) not in SEEN else trace.root.outside.seen(value)
 
 
-INDEXED = {list, tuple, range, dict}
+INDEXED = {list, tuple, range, dict, backing.Row}
 SEEN = {np.ndarray, *SEEN_THROUGH}
 QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are taken as they stand
 
@@ -144,7 +143,7 @@ def traced_key(key):
 def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
     kind, trace = type(owner), current_trace()
-    if kind in INDEXED and trace is not None and (found := inside_of(owner, key, kind, trace)) is not None:
+    if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
         return found[0]
     if trace is not None and kind in SEEN:
         outside = trace.root.outside
@@ -166,19 +165,6 @@ def item(owner, key, whole=True):
     if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
         return owner[keyed(key)]
     return handed(operator.getitem, owner, keyed(key))
-
-
-def inside_of(owner, key, kind, trace):
-    """(the item of a list, tuple, range or dict,) where data decide which, or a captured loop appends to it; else
-    None."""
-    if kind is list and (found := grown(owner)) is not None:
-        return (found[0].item(key),)
-    if not picking.is_index(key):
-        return None
-    owner = trace.root.outside.mirror(owner) if id(owner) in trace.root.outside.containers else owner
-    if kind is not dict:
-        return (picking.pick_item(owner, key),)
-    return (picking.looked_up(owner, key),) if picking.has_number_keys(owner) else None
 
 
 def item_of(owner, key):
@@ -210,6 +196,8 @@ def set_item(value, owner, key):
         return
     if current_trace() is None:
         owner[key] = value
+        return
+    if (kind is list or kind is backing.Row) and backing.stored_by_place(owner, key, value):
         return
     outside = current_trace().root.outside
     if kind is np.ndarray and id(owner) in outside.paths:

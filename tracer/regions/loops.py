@@ -19,7 +19,7 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
 from .fixpoint import Roll
-from .growing import AppendsTo, Growing
+from .growing import AppendsTo, GivenUp, Growing
 from .merge import pick
 from .rows import RowRoll
 from .run import Run
@@ -97,6 +97,7 @@ class LoopCapture:
         self.memory = trace.root.sites.setdefault(visited(number), {}) if trace is not None else {}
         self.slots = [named[n] for n in sorted(site.names) if n in named]
         self.held = watched(named)
+        self.growing = ()  # the ids of lists that it changes
 
     def ended(self, code, onward):
         """(whether all is done, how it ended) after a trip that ended with `code`; where data decides, both ways are
@@ -121,7 +122,10 @@ class LoopCapture:
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""
-        trial = Trial(trip, self.slots)
+        try:
+            trial = Trial(trip, self.slots)
+        except GivenUp:
+            return False, None
         return trial.kept, trial.code
 
     def told(self, what, reason):
@@ -153,8 +157,15 @@ class Trial(Run):
                 outer.owned.update(region.owned)
                 break
         else:
-            for container, had in region.saved.values():
-                restore(container, had)
+            self.put_back()
+
+    def close(self):
+        self.put_back()
+        super().close()
+
+    def put_back(self):
+        for container, had in self.trace.region.saved.values():
+            restore(container, had)
 
 
 def no_more_trips():
@@ -202,6 +213,8 @@ class For(LoopCapture):
     def onward(self, k, written=0):
         """The trips from the k-th on."""
         while k < self.count:
+            if type(self.items) is series.Listed:
+                self.count = len(self.items.items)
             if self.count - k > 1 and not self.memory.get("records"):
                 kept, code = self.probe(lambda k=k: self.trip(k))
                 if kept:
@@ -264,11 +277,12 @@ class For(LoopCapture):
             return Roll(self, lambda counter: one(TracedScalar(counter, int)), turns=turns, limit=limit).emit()
         while True:
             turn = lambda counter: growing.turn(one, TracedScalar(counter, int))
-            growing.roll = RowRoll(growing.kept, self, turn, turns=turns)
+            self.growing = growing.changed
+            growing.roll = RowRoll(growing.kept, series.taken_from(self.items), self, turn, turns=turns)
             try:
                 code = growing.roll.emit()
             except AppendsTo as found:
-                if not growing.know(found.grown):
+                if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
                     raise
                 continue
             growing.finish()

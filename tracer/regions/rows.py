@@ -30,13 +30,16 @@ NESTING = (list, tuple, dict)
 
 
 class RowRoll(Roll):
-    """A loop whose trips leave rows behind; kept: what holds them."""
+    """A loop whose trips leave rows behind; kept: what holds them; sources: what no trip may change."""
 
-    def __init__(self, kept, *args, **kwargs):
+    def __init__(self, kept, sources, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.kept = kept
+        self.kept, self.sources = kept, sources
 
     def emitted(self, run):
+        changed = {id(slot.owner) for slot in run.heap} | set(map(id, run.writes)) | set(self.loop.growing)
+        if any(id(x) in changed for x in self.sources):
+            raise self.refused("it changes what it goes through")
         for rows in self.kept():
             rows.check(self, run)
         return super().emitted(run)

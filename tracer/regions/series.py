@@ -6,11 +6,10 @@ import copy
 import functools
 import itertools
 import math
-import operator
 
 import numpy as np
 
-from ..common.errors import ConcretizationError, message
+from ..common.errors import CannotRoll, ConcretizationError, message
 from ..common.frames import locate
 from ..extents import numbers
 from ..extents.bounded import BoundedArray
@@ -103,66 +102,24 @@ class MappedSeries(Zipped):
         self.function = function
 
 
-def range_(*args):
-    if not any(isinstance(a, Traced) for a in args):
-        return builtins.range(*args)
-    args = [operator.index(a) if isinstance(a, Traced) and a.known() is not None else a for a in args]
-    if not any(isinstance(a, Traced) for a in args):
-        return builtins.range(*args)
-    for a in args:
-        if isinstance(a, Traced) and (a.type.kind not in "iu" or a.type.shape):
-            raise TypeError(message(f"range() takes integers, got {a.type}", locate()))
-    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    if isinstance(step, Traced):
-        raise ConcretizationError(
-            message(
-                "the step of range() is traced", locate(), "Multiply inside the loop: for k in range(n): i = k * step."
-            )
-        )
-    return TracedRange(start, stop, step)
+class Chain(Zipped):
+    """itertools.chain of such things."""
 
 
-def zip_(*parts, strict=False):
-    if parts and not strict and all(map(rollable, parts)):
-        return Zipped(parts, None if any(length(p) is None for p in parts) else builtins.zip(*parts))
-    return builtins.zip(*parts, strict=strict)
+class Islice(Zipped):
+    """itertools.islice of such a thing: the items whose numbers are `kept`, a range."""
+
+    def __init__(self, parts, plain, kept):
+        super().__init__(parts, plain)
+        self.kept = kept
 
 
-def enumerate_(iterable, start=0):
-    if not rollable(iterable):
-        return builtins.enumerate(iterable, start)
-    if length(iterable) is None:
-        return Zipped((TracedRange(start, start + numbers.traced(count_of(iterable)), 1), iterable), None)
-    count = builtins.range(start, start + length(iterable))
-    return Zipped((count, iterable), builtins.enumerate(iterable, start))
+class Pairwise(Zipped):
+    """itertools.pairwise of such a thing."""
 
 
-def map_(function, *parts, **more):
-    if parts and not more and all(rollable(p) and length(p) is not None for p in parts):
-        return MappedSeries(function, parts, builtins.map(function, *parts))
-    return builtins.map(function, *parts, **more)
-
-
-def reversed_(x):
-    if rollable(x) and not isinstance(x, Zipped) and length(x) is not None:
-        return Reversed((x,), builtins.reversed(x))
-    return builtins.reversed(x)
-
-
-def product(*parts, repeat=1):
-    if parts and repeat == 1 and all(rollable(p) and length(p) is not None for p in parts):
-        return Product(parts, itertools.product(*parts))
-    return itertools.product(*parts, repeat=repeat)
-
-
-def ndindex(*shape):
-    plain = np.ndindex(*shape)
-    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-    return Product([builtins.range(n) for n in sizes], plain) if sizes else plain
-
-
-def ndenumerate(x):
-    return Zipped((ndindex(x.shape), x.reshape(-1)), builtins.zip(np.ndindex(x.shape), x.reshape(-1)))
+class Listing(Zipped):
+    """An iterator over a list that nobody else has."""
 
 
 class Listed:
@@ -215,12 +172,6 @@ def scanned(line, k):
     return TracedArray(found.storage, found.chain, found.type, shown)
 
 
-def nditer(otherwise, op, *args, **kwargs):
-    if type(op) is TracedArray and not args and not kwargs and op.shadow.flags.c_contiguous and op.size:
-        return Scanned(op)
-    return otherwise(op, *args, **kwargs)
-
-
 class Selected(Zipped):
     """Those items of a series whose numbers are given."""
 
@@ -246,12 +197,8 @@ def as_listed(x, plain=False):
     return Listed(x, columns) if traced else x
 
 
-ITERATORS = (
-    itertools.chain, itertools.islice, itertools.combinations, itertools.permutations, itertools.pairwise,
-    itertools.combinations_with_replacement, builtins.zip, builtins.enumerate, builtins.reversed,
-    type(iter([])), type(iter(())), type(reversed([])), itertools.product, builtins.map, itertools.accumulate,
-    itertools.starmap,
-)  # fmt: skip
+# that hold what they are made of: nothing that a loop does to that is to be seen
+POOLS = itertools.combinations, itertools.permutations, itertools.combinations_with_replacement, itertools.product
 LIMIT = 50_000
 
 
@@ -260,7 +207,7 @@ def series_of(x, early=False):
     end before its items do."""
     if type(x) is Flat:
         return x.series()
-    if type(x) in ITERATORS and not early:
+    if type(x) in POOLS and not early:
         head = list(itertools.islice(x, LIMIT))
         found = as_listed(head)
         return found if len(head) < LIMIT else itertools.chain(head, x)
@@ -269,6 +216,10 @@ def series_of(x, early=False):
 
 def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
+    if isinstance(x, Chain):
+        return x.parts is not None and of_one_spec(x.parts)
+    if isinstance(x, Listing):
+        return x.parts is not None and type(as_listed(x.parts[0], True)) is Listed
     if isinstance(x, Zipped):
         return x.parts is not None and all(map(rollable, x.parts))
     if isinstance(x, TracedArray | BoundedArray) or type(x) is np.ndarray:
@@ -276,15 +227,47 @@ def rollable(x):
     return isinstance(x, range | TracedRange | Listed)
 
 
+def of_one_spec(parts):
+    """Whether the items of all parts are numbers of one spec."""
+    specs = set()
+    for p in parts:
+        single = type(p) is Listed and len(p.columns) == 1 and type(p.items[0]) is not tuple
+        specs.add(p.columns[0][1] if single else ("strong", p.dtype) if type(p) is TracedArray and p.ndim == 1 else None)  # noqa: E501
+    return len(specs) == 1 and None not in specs
+
+
 def begun(x, early=False):
     """A series for a loop of its own: an iterator has nothing left for others. early: the loop may end before it."""
-    return x.begun(early) if isinstance(x, Zipped) else x
+    if type(x) is Listed and type(x.items) is list:  # which may have changed since
+        found = as_listed(x.items, True)
+        if type(found) is not Listed:
+            raise CannotRoll(message("a list that a loop goes through has changed before it", locate()))
+        return found
+    if isinstance(x, Listing):
+        return begun(as_listed(x.parts[0], True), early)
+    found = x.begun(early) if isinstance(x, Zipped) else x
+    if type(found) is Chain:
+        found.whole = np.concatenate([handle(p.columns[0][0] if type(p) is Listed else p) for p in found.parts])
+    return found
+
+
+def taken_from(x):
+    """The lists, and the memory of arrays, whose numbers a loop has as they were when it began."""
+    if type(x) is Chain:
+        return [y for p in x.parts for y in (taken_from(p) or [p.storage] * isinstance(p, TracedArray))]
+    if isinstance(x, Zipped):
+        return [y for p in x.parts for y in taken_from(p)]
+    return [x.items] if type(x) is Listed and type(x.items) is list else []
 
 
 def length(x):
     """How many items: an int, or None where it is known at run time only."""
-    if isinstance(x, Selected):
+    if isinstance(x, Selected | Islice):
         return len(x.kept)
+    if isinstance(x, Chain):
+        return sum(map(length, x.parts))
+    if isinstance(x, Pairwise):
+        return max(length(x.parts[0]) - 1, 0)
     if isinstance(x, Zipped):
         counts = [length(p) for p in x.parts]
         return None if None in counts else (math.prod if isinstance(x, Product) else min)(counts)
@@ -297,6 +280,12 @@ def item(x, k):
     """The k-th item, for an int or a traced Python int known to be in range."""
     if isinstance(x, Product):
         return tuple(x.items(k))
+    if isinstance(x, Islice):
+        return item(x.parts[0], item(x.kept, k))
+    if isinstance(x, Pairwise):
+        return item(x.parts[0], k), item(x.parts[0], k + 1)
+    if isinstance(x, Chain):
+        return linked(x, k)
     if isinstance(x, Selected):
         kept = x.kept
         return item(x.parts[0], item(progression(kept) or np.array(kept), k) if isinstance(k, Traced) else kept[k])
@@ -321,6 +310,23 @@ def item(x, k):
     return handle(x)[k] if isinstance(k, Traced) else x[k]
 
 
+def linked(x, k):
+    """The k-th item of a Chain."""
+    if isinstance(k, Traced):
+        return number_like(x.whole[k], x.parts)
+    for part in x.parts:
+        if k < length(part):
+            return item(part, k)
+        k -= length(part)
+    raise IndexError
+
+
+def number_like(value, parts):
+    """A number out of several series of like numbers, as Python has it of them."""
+    weak = {p.columns[0][1][1] for p in parts if type(p) is Listed and p.columns[0][1][0] == "weak"}
+    return TracedScalar(value.value, *weak)
+
+
 def noted_in_range(k, x):
     """An item of a range: noted to lie between its ends, which no sum of intervals shows."""
     if isinstance(k, TracedScalar) and isinstance(x, TracedRange):
@@ -334,8 +340,12 @@ def noted_in_range(k, x):
 def count_of(x):
     """The number of trips of a TracedRange, or over an array of unknown length, as an i64 operand; of several things
     the least."""
-    if isinstance(x, Selected):
+    if isinstance(x, Selected | Islice):
         return len(x.kept)
+    if isinstance(x, Chain):
+        return sum(map(length, x.parts))
+    if isinstance(x, Pairwise):
+        return max(length(x.parts[0]) - 1, 0)
     if isinstance(x, Zipped):
         counts = [count_of(p) if length(p) is None else length(p) for p in x.parts]
         return functools.reduce(numbers.least, counts)
