@@ -24,7 +24,7 @@ class Backs(AppendsTo):
         self.grown, self.grower = backed, grower
 
 
-class Row(Hidden):
+class RowInList(Hidden):
     """Stands for a list in a list while an array stands for both: `index` are the places that lead to it."""
 
     __slots__ = ("backed", "index")
@@ -65,7 +65,7 @@ class Backed:
 
     def parts(self):
         """[(a list that is changed, what answers for it in the loop)]"""
-        return [(x, Row(self, index)) for x, index in self.lists]
+        return [(x, RowInList(self, index)) for x, index in self.lists]
 
     def item(self, key):
         return self.read((key,))
@@ -79,7 +79,7 @@ class Backed:
     def read(self, index):
         index = self.checked(index)
         if len(index) < len(self.counts):
-            return Row(self, index)
+            return RowInList(self, index)
         return picking.number_of(TracedArray(self.array.storage, self.array.chain)[index].value, self.spec)
 
     def write(self, index, value):
@@ -162,7 +162,7 @@ def inside_of(owner, key, kind, trace):
     None."""
     if kind is list and (found := grown(owner)) is not None:
         return (found[0].item(key),)
-    if kind is Row:
+    if kind is RowInList:
         return (owner.item(key),)
     if not picking.is_index(key):
         return None
@@ -176,7 +176,7 @@ def inside_of(owner, key, kind, trace):
 
 def stored_by_place(owner, key, value):
     """Whether an array has taken what a captured loop stores into a list."""
-    found = owner if type(owner) is Row else grown(owner)
+    found = owner if type(owner) is RowInList else grown(owner)
     if found is not None:
         (found[0] if type(found) is tuple else found).store(key, value)
         return True

@@ -61,7 +61,7 @@ def outer(value):
     return value if trace is None or type(value) not in SEEN else trace.root.outside.seen(value)
 
 
-INDEXED = {list, tuple, range, dict, backing.Row}
+INDEXED = {list, tuple, range, dict, backing.RowInList}
 SEEN = {np.ndarray, *SEEN_THROUGH}
 QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are taken as they stand
 
@@ -197,7 +197,7 @@ def set_item(value, owner, key):
     if current_trace() is None:
         owner[key] = value
         return
-    if (kind is list or kind is backing.Row) and backing.stored_by_place(owner, key, value):
+    if (kind is list or kind is backing.RowInList) and backing.stored_by_place(owner, key, value):
         return
     outside = current_trace().root.outside
     if kind is np.ndarray and id(owner) in outside.paths:
