@@ -101,7 +101,8 @@ class Program:
         if kind == 5:
             xs, t = self.name("xs"), self.name("t")
             target, items = self.items()
-            body = [f"    {t} = {self.number()} + {t} * 0.5", f"    {xs}.append({r.choice([t, self.number(), f'{xs}[-1] * 0.5 + v'])})"]
+            body = [f"    {t} = {self.number()} + {t} * 0.5", r.choice(["    {xs}.append({e})", "    {xs} += [{e}, s]"])]
+            body[1] = body[1].format(xs=xs, e=r.choice([t, self.number(), f"{xs}[-1] * 0.5 + v"]))
             r.shuffle(body)
             start = r.choice(["[]", "[1.0]", "[s]"]) if not any("[-1]" in line for line in body) else "[1.0]"
             self.lists.append(xs)

@@ -15,13 +15,16 @@ from ..common.errors import ConcretizationError, DerivativeError, IntegerOverflo
 from ..common.frames import locate
 from ..common.origin import is_builtin, is_user
 from ..guards.context_managers import refuse_filters, refuse_manager
+from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.identity import same_object
 from ..values.storage import current_trace
 from .branch import decided
 from .builtins import truth
 from .calls import ENVIRONMENT, environment
+from .container_changes import before_change
 from .foreign import ask, may_change
+from .growing import extending
 from .handed import called as call
 from .handed import handed
 from .objects import MIXED_IN, is_quick, iterated, special
@@ -111,9 +114,21 @@ def is_other(x, y):
     return not found if type(found) is bool else TracedScalar(OPS["not"](found.value), bool)
 
 
+def changed_in_place(plain, name, a, b):
+    """`a += b` and its like of a list, dict, set or deque."""
+    grow = extending(a) if name == "__iadd__" else None
+    if grow is not None:
+        grow(b)
+        return a
+    before_change(a, "extend" if name == "__iadd__" else name)
+    return handed(plain, a, b)
+
+
 def inplace(plain, name, otherwise):
     def stand_in(a, b):
         kind = type(a)
+        if kind in CONTAINERS and hasattr(kind, name) and current_trace() is not None:
+            return changed_in_place(plain, name, a, b)
         if kind in OWN:
             return plain(a, b) if type(b) in OWN else plain(a, b) if hasattr(kind, name) else otherwise(a, b)
         own = special(kind, name)

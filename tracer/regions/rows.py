@@ -230,7 +230,8 @@ class Rows:
                 columns.append(rows_of(next(memories).value, *form[2:], turns, trace))
         if pytree.is_leaf(self.tree):
             return columns[0]
-        return [pytree.unflatten(self.tree, leaves, self.order) for leaves in zip(*columns)]
+        leaves = zip(*columns) if columns else [()] * turns
+        return [pytree.unflatten(self.tree, row, self.order) for row in leaves]
 
 
 def like_numbers(x):
