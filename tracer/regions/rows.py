@@ -40,8 +40,11 @@ class RowRoll(Roll):
         changed = {id(slot.owner) for slot in run.heap} | set(map(id, run.writes)) | set(self.loop.growing)
         if any(id(x) in changed for x in self.sources):
             raise self.refused("it changes what it goes through")
+        appended = {x.storage for rows in self.kept() for _, x in rows.rows.arrays}
         for rows in self.kept():
             rows.check(self, run)
+            if any(later(self, run, slot) & appended for slot in rows.rows.standing):
+                raise self.refused(f"{rows.what} are arrays that a trip before has appended too")
         return super().emitted(run)
 
 
@@ -122,7 +125,7 @@ class Rows:
     """
 
     def __init__(self, value, k, loop):
-        self.problem, self.arrays = shared_containers(value), []
+        self.problem, self.arrays, self.standing = shared_containers(value), [], []
         leaves, self.tree = pytree.flatten(value, is_leaf=lambda x: x is not None and self.together(x, k, loop))
         self.order = pytree.key_order(value)
         self.flat = type(value) is tuple and len(leaves) == len(value)  # so that leaves are numbered as the items are
@@ -192,7 +195,7 @@ class Rows:
         shown: other places may hold it too, where no trip writes it: (the row, the place) are noted in `shared`, and
         in `begun` (the row, the array) for one that such a place held when the trip began.
         """
-        self.shared, self.begun = [], []
+        self.shared, self.begun, self.standing = [], [], []
         seen, holders = set(), {}
         for slot in dict.fromkeys((*roll.slots, *run.heap)):
             for y in arrays(run.after(slot)):
@@ -208,6 +211,7 @@ class Rows:
                 slot = standing[x.storage]
                 places = [*places, (slot, pytree.is_leaf(roll.carried[slot].tree))]
                 self.begun.append((at, roll.first(slot, run)))
+                self.standing.append(slot)
             fine = shown and at is not None and all(alone and unwritten(roll, slot) for slot, alone in places)
             if not mine or places and not fine:
                 self.problem = "they are arrays that others may see, or that do not lie in row-major order"
@@ -267,6 +271,16 @@ def leaves_of(x):
             yield from leaves_of(item)
         else:
             yield item
+
+
+def later(roll, run, slot, seen=()):
+    """The memory that a place may hold when a trip begins, as the trips before have made it."""
+    found, standing = set(), {m: s for s, c in roll.carried.items() for m in c.memory or () if m is not None}
+    for x in arrays(run.after(slot)):
+        found.add(x.storage)
+        if (other := standing.get(x.storage)) is not None and other not in (slot, *seen):
+            found |= later(roll, run, other, (slot, *seen))
+    return found
 
 
 def is_row(x):

@@ -256,3 +256,25 @@ def test_a_list_that_grows_where_data_decide_is_refused():
     for f in (under_a_test, until):
         with pytest.raises(WengertError, match="grows"):
             jit(f)(np.random.default_rng(0).normal(size=90))
+
+
+def test_an_array_of_two_lists_is_one():
+    def crossing(a):
+        x, y, xs, ys = a[:3] * 1, a[:3] * 2, [], []
+        for v in a:
+            x, y = y, x + v
+            xs.append(x)
+            ys.append(y)
+        return xs, ys
+
+    def twice(a):
+        x, xs = a[:3] * 1, []
+        for v in a:
+            xs.append(x)
+            x = x + v
+            xs.append(x)
+        return xs
+
+    for f in (crossing, twice):
+        for n in (6, 40):
+            check_same(f, np.random.default_rng(n).normal(size=n))
