@@ -69,6 +69,7 @@ class Collect(LoopCapture):
                 found.append(value)
             else:
                 self.memory["records"] = True
+        failed = 0
         while (k := len(found)) < self.count:
             if self.memory.get("records") and self.count - k > MANY and not fixpoint_memo.hopeless(self):
                 try:
@@ -77,6 +78,10 @@ class Collect(LoopCapture):
                     raise
                 except RETRY as error:
                     reason = str(error)
+                failed += 1
+                if failed == 1:
+                    found.append(self.trip(k))
+                    continue
                 fixpoint_memo.failed(self, reason)
                 self.told(f"{self.count - k} items are written out one by one", reason)
                 return found + [self.trip(j) for j in range(k, self.count)]

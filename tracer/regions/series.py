@@ -17,6 +17,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.memory import Flat
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.elements import MANY
+from ..values.ranges import interval
 from ..values.storage import Storage, current_trace
 from . import merge
 
@@ -123,16 +124,24 @@ class Listing(Zipped):
 
 
 class Listed:
-    """The items of a list: numbers of one spec, or tuples with such in each place, each place as an array."""
+    """The items of a list: numbers of one spec, or tuples with such in each place, each place as an array.
 
-    def __init__(self, items, columns):
-        self.items, self.columns = items, [(column_of(s, column), s) for s, column in columns]
+    first: the number of the first item of that spec; `xs = [0.0]` may be of another than what was appended.
+    """
+
+    def __init__(self, items, columns, first=0):
+        self.items, self.first, self.columns = items, first, [(column_of(s, column), s) for s, column in columns]
 
     def __iter__(self):
         return iter(self.items)
 
     def at(self, k):
         """The k-th item, k traced."""
+        if self.first:
+            known = interval(k.value)
+            if known is None or known[0] < self.first:
+                raise CannotRoll(message("the first item of a list is of another type than the others", locate()))
+            k = k - self.first
         found = tuple(
             item(x, k) if type(x) is range else TracedScalar(x[k].value, s[1] if s[0] == "weak" else None)
             for x, s in self.columns
@@ -184,17 +193,21 @@ def as_listed(x, plain=False):
     """The Listed of a list or tuple of many numbers, some of them traced if not `plain`; of anything else itself."""
     if type(x) not in (list, tuple) or len(x) <= MANY:
         return x
+    for first in (0, 1):
+        columns = columns_of(x[first:])
+        if columns is not None:
+            traced = plain or any(isinstance(i, Traced) for _, column in columns for i in column)
+            return Listed(x, columns, first) if traced else x
+    return x
+
+
+def columns_of(x):
+    """[(spec, numbers)] for each place of the items, None where they are no numbers of one spec."""
     rows = [i if type(i) is tuple else (i,) for i in x]
     if len({(type(i) is tuple, len(r)) for i, r in zip(x, rows)}) != 1 or not rows[0]:
-        return x
-    columns = []
-    for column in zip(*rows):
-        s = merge.common_spec(column)
-        if s is None:
-            return x
-        columns.append((s, column))
-    traced = plain or any(isinstance(i, Traced) for _, column in columns for i in column)
-    return Listed(x, columns) if traced else x
+        return None
+    specs = [(merge.common_spec(column), column) for column in zip(*rows)]
+    return None if any(s is None for s, _ in specs) else specs
 
 
 # that hold what they are made of: nothing that a loop does to that is to be seen
@@ -231,7 +244,7 @@ def of_one_spec(parts):
     """Whether the items of all parts are numbers of one spec."""
     specs = set()
     for p in parts:
-        single = type(p) is Listed and len(p.columns) == 1 and type(p.items[0]) is not tuple
+        single = type(p) is Listed and not p.first and len(p.columns) == 1 and type(p.items[0]) is not tuple
         specs.add(p.columns[0][1] if single else ("strong", p.dtype) if type(p) is TracedArray and p.ndim == 1 else None)  # noqa: E501
     return len(specs) == 1 and None not in specs
 
