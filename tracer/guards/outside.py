@@ -32,7 +32,7 @@ from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, Reliance
 from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
-from .state import SEEN_THROUGH, Slot, inside
+from .state import SEEN_THROUGH, Slot, inside, items
 from .stores import Stores, flat_contents
 from .unhooked import Unhooked
 
@@ -69,6 +69,7 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
         self.arrays, self.scalars = {}, {}
         self.mirrors = {}  # id(container) -> (it, the copy, the copy's items as made, Read)
         self.copies = {}  # id(copy) -> Read
+        self.grown = {}  # id -> what such a copy held once those calls were made of it
         self.calls = []  # [(container, Call, arguments)]
         self.heap = {}  # Slot -> value before the trace
         self.entered = {}  # Slot -> what stands for that value in the trace
@@ -203,6 +204,7 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
         self.mirrors[id(container)] = container, made, flat_contents(made), read
         for _, call, args in [c for c in self.calls if c[0] is container]:
             getattr(made, call.method)(*args)
+            self.grown[id(made)] = items(made)
         self.calls = [c for c in self.calls if c[0] is not container]
         return made
 
@@ -312,7 +314,7 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
         self.calls.append((owner, Call(self.containers[id(owner)][1], method), args))
 
     def holds(self, owner, key):
-        """Whether an outside dict holds something under a key; None where all of it is asked, or the key is traced."""
+        """Whether an outside dict holds a key; None where all of it is asked, or the key is traced."""
         seen = id(owner) in self.mirrors or any(c[0] is owner for c in self.calls)
         if seen or id(owner) not in self.containers or isinstance(key, Traced):
             return None
@@ -352,8 +354,7 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
 
     def has_made(self, x):
         """Whether an object is an instance, made in the trace, that can be made anew from its attributes."""
-        found = self.made.get(id(x))
-        return found is not None and found() is x and is_plain(type(x)) and not isinstance(x, Traced)
+        return (made := self.made.get(id(x))) and made() is x and is_plain(type(x)) and not isinstance(x, Traced)
 
     def check_made(self, x):
         """Refuse to give out an object that holds traced values and that no call could make anew."""
@@ -369,10 +370,7 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
         """Refuse to give out an object made in the trace whose state every call would find as the call before has left
         it."""
         if not self.knows(x) and (is_advanced(x) or isinstance(x, (io.IOBase, *LOCKS))):
-            text = (
-                f"the function returns or stores a {type(x).__name__} that it has made, which would be one and the "
-                "same for all calls"
-            )
+            text = f"the function returns or stores a {type(x).__name__} it has made, which would be one for all calls"
             hint = (
                 "Return what it gives, as a list, and make it of that outside."
                 if hasattr(x, "__next__")

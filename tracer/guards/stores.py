@@ -74,7 +74,9 @@ class Stores:
             if had is not None and len(had) <= LIMIT and id(made) not in known
         ]
         return [
-            (made, list(zip(had[::2], had[1::2], strict=True)) if isinstance(made, dict) else had)
+            (made, self.grown[id(made)])
+            if id(made) in self.grown
+            else (made, list(zip(had[::2], had[1::2], strict=True)) if isinstance(made, dict) else had)
             for made, had in found
         ]
 

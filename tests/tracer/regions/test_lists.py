@@ -278,3 +278,29 @@ def test_an_array_of_two_lists_is_one():
     for f in (crossing, twice):
         for n in (6, 40):
             check_same(f, np.random.default_rng(n).normal(size=n))
+
+
+class Smoother:
+    def __init__(self):
+        self.kept, self.count, self.x = [], 0, np.zeros(2)
+
+    def smooth(self, z):
+        k = self.count
+        self.x = self.x * 0.5 + z
+        self.kept.append(self.x * 2)
+        if k >= 3:
+            for i in range(3):
+                self.kept[k - i] = self.kept[k - i] + z
+        else:
+            self.kept[k] = self.x.copy()
+        self.count += 1
+
+
+def test_what_was_appended_before_a_branch_is_there_in_it():
+    plain, mine = Smoother(), Smoother()
+    compiled = jit(Smoother.smooth)
+    for t in range(7):
+        plain.smooth(float(t))
+        compiled(mine, float(t))
+        np.testing.assert_allclose(np.array(mine.kept), np.array(plain.kept))
+    assert mine.count == plain.count
