@@ -43,7 +43,7 @@ class RowRoll(Roll):
         appended = {x.storage for rows in self.kept() for _, x in rows.rows.arrays}
         for rows in self.kept():
             rows.check(self, run)
-            if any(later(self, run, slot) & appended for slot in rows.rows.standing):
+            if any(may_hold_later(self, run, slot) & appended for slot in rows.rows.standing):
                 raise self.refused(f"{rows.what} are arrays that a trip before has appended too")
         return super().emitted(run)
 
@@ -273,13 +273,13 @@ def leaves_of(x):
             yield item
 
 
-def later(roll, run, slot, seen=()):
+def may_hold_later(roll, run, slot, seen=()):
     """The memory that a place may hold when a trip begins, as the trips before have made it."""
     found, standing = set(), {m: s for s, c in roll.carried.items() for m in c.memory or () if m is not None}
     for x in arrays(run.after(slot)):
         found.add(x.storage)
         if (other := standing.get(x.storage)) is not None and other not in (slot, *seen):
-            found |= later(roll, run, other, (slot, *seen))
+            found |= may_hold_later(roll, run, other, (slot, *seen))
     return found
 
 
