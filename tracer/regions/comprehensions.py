@@ -63,6 +63,8 @@ class Collect(LoopCapture):
 
     def run(self):
         found, trace = [], current_trace()
+        if not self.count:
+            return found
         if not self.memory.get("records"):
             kept, value = self.probe(lambda: self.trip(0))
             if kept:

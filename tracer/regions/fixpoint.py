@@ -31,6 +31,7 @@ from .run import Run
 from .sharing import arrays
 
 PASSES = 12
+LAST = object()  # the key under which a loop has the last item of a list that it appends to
 FAR = 2**57  # what counters are first taken to reach; none does
 
 
@@ -272,6 +273,8 @@ class Roll:
     def begins(self, slot, run, after):
         """Whether a later trip, or one that never comes, could see what the place held before."""
         before = self.first(slot, run)
+        if before is UNBOUND and after is not UNBOUND and slot.kind in ("attribute", "item") and slot.key is not LAST:
+            raise self.refused(f"{slot.name} is there after the first trip only")
         if before is UNBOUND or after is before or slot.kind == "cell" and slot.name not in self.site.head:
             return False
         if isinstance(before, Poison):

@@ -17,9 +17,10 @@ from ..values.poison import USES, Poison
 from ..values.storage import current_trace
 from .builtins import len_, replaces
 from .container_changes import GROWS, before_change
+from .fixpoint import LAST
 from .rows import RowMemory
 
-LAST = "last"
+TRIES = 16  # attempts at one loop
 
 
 class AppendsTo(CannotRoll):
@@ -47,6 +48,16 @@ class Hidden(Poison):
 
 for _use in USES:
     setattr(Hidden, _use, Hidden.fail)
+
+
+class GrownList(Hidden):
+    """Stands in variables for a list that the loop appends to, and refuses what is no append, last item or length."""
+
+    __slots__ = ("grown",)
+
+    def __init__(self, grown):
+        super().__init__(f"{grown.name}, a list that a captured loop appends to, is used in it")
+        object.__setattr__(self, "grown", grown)
 
 
 class Grown:
@@ -91,10 +102,13 @@ class Growing:
 
     def __init__(self, turns):
         self.turns, self.outer, self.lists, self.counts = turns, current_trace(), {}, {}
-        self.k = self.roll = None
+        self.k, self.roll, self.tries = None, None, 0
 
     def know(self, grown):
         """Begin again with a list known -> whether that is news."""
+        self.tries += 1
+        if self.tries > TRIES:
+            return False
         known = self.counts.setdefault(id(grown.owner), [])
         news = grown.count not in known
         known.append(grown.count)
@@ -139,11 +153,18 @@ class Growing:
         held = [(x, list(x)) for g in self.lists.values() for x, _ in g.parts()]
         for x, _ in held:
             x[:] = [Hidden("a list that a captured loop appends to, or stores into, is used in it")]
+        shown = {id(g.owner): GrownList(g) for g in self.appended()}
+        slots = [s for s in self.roll.loop.named.values() if id(s.get()) in shown]
+        for slot in slots:
+            slot.set(shown[id(slot.get())])
         for g in self.appended():
             g.values = []
         try:
             yield
         finally:
+            for slot in slots:
+                if type(slot.get()) is GrownList:
+                    slot.set(slot.get().grown.owner)
             root.growing = before
             for owner, items in held:
                 owner[:] = items
@@ -237,7 +258,13 @@ def require_shown(x, truth=False):
         raise CannotRoll(message("a list that a captured loop changes is asked for all it holds", locate(), GROWS))
 
 
+def list_behind(x):
+    """The list that a variable holds, where one stands for it."""
+    return x.grown.owner if type(x) is GrownList else x
+
+
 def grown(x):
     """(the Grown that a list is in the loop being traced, its Growing), or None."""
     trace = current_trace()
+    x = list_behind(x)
     return trace.root.growing.get(id(x)) if trace is not None and trace.root.growing and type(x) is list else None

@@ -28,6 +28,7 @@ from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
 from .comprehensions import collect
 from .foreign import ask, may_change
+from .growing import list_behind
 from .handed import RUNNING, handed
 from .importing import imported, importing
 from .kinds import ANSWERING
@@ -69,6 +70,7 @@ QUICK = {list, dict, tuple, str, bytes, range, *SEEN}  # of which items are take
 def attribute(owner, key, whole=True):
     """`owner.key`; a property's getter is the user's function like any other. whole: all of a container found there is
     wanted."""
+    owner = list_behind(owner)
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced) and key == "__class__":
         return type_(owner)
@@ -142,6 +144,7 @@ def traced_key(key):
 
 def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
+    owner = list_behind(owner)
     kind, trace = type(owner), current_trace()
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
         return found[0]
@@ -190,6 +193,7 @@ def _method(kind, name):
 
 def set_item(value, owner, key):
     """`owner[key] = value`."""
+    owner = list_behind(owner)
     kind = type(owner)
     if kind is TracedArray:
         owner[key] = value

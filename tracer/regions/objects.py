@@ -27,7 +27,7 @@ from ..values.storage import current_trace
 from .builtins import REPLACED, replaces
 from .calls import call
 from .convert import CELL
-from .growing import require_shown
+from .growing import list_behind, require_shown
 from .handed import called as plainly
 from .handed import handed, relied
 from .special import looked_up
@@ -90,6 +90,7 @@ def method(x, name):
 
 def asked(x):
     """Something whose truth is the truth of x: itself, or what its own method says."""
+    x = list_behind(x)
     if type(x) is list:
         require_shown(x, True)
     if type(x) in QUICK or current_trace() is None or isinstance(x, Traced):

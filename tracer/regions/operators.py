@@ -24,7 +24,7 @@ from .builtins import truth
 from .calls import ENVIRONMENT, environment
 from .container_changes import before_change
 from .foreign import ask, may_change
-from .growing import extending
+from .growing import GrownList, extending, list_behind
 from .handed import called as call
 from .handed import handed
 from .objects import MIXED_IN, is_quick, iterated, special
@@ -126,6 +126,9 @@ def changed_in_place(plain, name, a, b):
 
 def inplace(plain, name, otherwise):
     def stand_in(a, b):
+        if type(a) is GrownList:
+            extending(list_behind(a))(b)
+            return a
         kind = type(a)
         if kind in CONTAINERS and hasattr(kind, name) and current_trace() is not None:
             return changed_in_place(plain, name, a, b)

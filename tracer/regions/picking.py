@@ -8,7 +8,6 @@ from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.beyond import far
 from ..values.elements import Element, RowRun
-from ..values.promote import PYTHON_NUMBERS
 from ..values.storage import current_trace
 from . import merge
 from .branch import choose
@@ -108,4 +107,4 @@ def looked_up(owner, key):
 
 
 def has_number_keys(owner):
-    return bool(owner) and all(type(k) in PYTHON_NUMBERS and not far(k) for k in owner)
+    return bool(owner) and all(type(k) is int and not far(k) for k in owner)

@@ -19,7 +19,7 @@ from ..guards.state import inside, own, regions
 from ..numpy_api.handles import value_of
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.elements import RowRun, run_of
-from ..values.storage import Storage, current_trace
+from ..values.storage import Storage, current_trace, memories
 from ..values.views import dynamic
 from . import merge
 from .fixpoint import Roll
@@ -40,7 +40,10 @@ class RowRoll(Roll):
         changed = {id(slot.owner) for slot in run.heap} | set(map(id, run.writes)) | set(self.loop.growing)
         if any(id(x) in changed for x in self.sources):
             raise self.refused("it changes what it goes through")
-        appended = {x.storage for rows in self.kept() for _, x in rows.rows.arrays}
+        every = [x.storage for rows in self.kept() for _, x in rows.rows.arrays]
+        appended = set(every)
+        if len(appended) < len(every):
+            raise self.refused("one array is appended to several lists")
         for rows in self.kept():
             rows.check(self, run)
             if any(may_hold_later(self, run, slot) & appended for slot in rows.rows.standing):
@@ -87,7 +90,7 @@ class RowMemory:
         for n, value in self.rows.begun:
             items[n] = value
         for n, slot in self.rows.shared:
-            if isinstance(found := slot.get(), TracedArray):
+            if isinstance(found := slot.get(), TracedArray | list | dict):
                 items[len(items) - count + n] = found
 
     def items(self):
@@ -126,6 +129,8 @@ class Rows:
 
     def __init__(self, value, k, loop):
         self.problem, self.arrays, self.standing = shared_containers(value), [], []
+        self.containers = merge.containers(value)
+        self.items_given = value if type(value) is tuple else ()
         leaves, self.tree = pytree.flatten(value, is_leaf=lambda x: x is not None and self.together(x, k, loop))
         self.order = pytree.key_order(value)
         self.flat = type(value) is tuple and len(leaves) == len(value)  # so that leaves are numbered as the items are
@@ -196,10 +201,12 @@ class Rows:
         in `begun` (the row, the array) for one that such a place held when the trip began.
         """
         self.shared, self.begun, self.standing = [], [], []
+        self.find_containers(roll, run, shown)
         seen, holders = set(), {}
         for slot in dict.fromkeys((*roll.slots, *run.heap)):
             for y in arrays(run.after(slot)):
-                holders.setdefault(y.storage, []).append((slot, y is run.after(slot)))
+                for m in memories(y.storage):
+                    holders.setdefault(m, []).append((slot, y is run.after(slot) and m is y.storage))
         standing = {m: slot for slot, c in roll.carried.items() for m in c.memory or () if m is not None}
         for at, x in self.arrays:
             others = seen | (run.trace.standing - set(standing))
@@ -215,6 +222,17 @@ class Rows:
             fine = shown and at is not None and all(alone and unwritten(roll, slot) for slot, alone in places)
             if not mine or places and not fine:
                 self.problem = "they are arrays that others may see, or that do not lie in row-major order"
+
+    def find_containers(self, roll, run, shown):
+        """The same for the lists and dicts of an item."""
+        for slot in dict.fromkeys((*roll.slots, *run.heap)):
+            after = run.after(slot)
+            held = {id(c) for c in held_containers(after)} & {id(c) for c in self.containers}
+            at = next((n for n, x in enumerate(self.items_given) if x is after), None)
+            if held and (not shown or at is None or slot in roll.carried):
+                self.problem = "they are lists or dicts that others may see"
+            elif held:
+                self.shared.append((at, slot))
 
     def reserve(self, turns, trace):
         """Memory for the rows of all trips."""
@@ -281,6 +299,11 @@ def may_hold_later(roll, run, slot, seen=()):
         if (other := standing.get(x.storage)) is not None and other not in (slot, *seen):
             found |= may_hold_later(roll, run, other, (slot, *seen))
     return found
+
+
+def held_containers(value):
+    """The lists and dicts in what a place holds."""
+    return merge.containers(value) if isinstance(value, list | tuple | dict) else []
 
 
 def is_row(x):

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -304,3 +305,43 @@ def test_what_was_appended_before_a_branch_is_there_in_it():
         compiled(mine, float(t))
         np.testing.assert_allclose(np.array(mine.kept), np.array(plain.kept))
     assert mine.count == plain.count
+
+
+def there_after_the_first_trip(a):
+    counts, total = {}, 0.0
+    for v in a:
+        counts["n"] = counts.get("n", 0.0) + v
+        total += len(counts)
+    return counts, total
+
+
+def held_by_a_variable(a):
+    rows, lists, best = [], [], np.zeros(3)
+    for v in a:
+        row = np.full(3, v)
+        if row[0] > best[0]:
+            best = row
+        rows.append(row)
+        pair = [v, v]
+        lists.append(pair)
+    best[1] = 77.0
+    pair[0] = 5.0
+    return rows, best, lists
+
+
+def looked_at_while_it_grows(a):
+    kept, n = [], 0
+    for v in a:
+        n += (kept == []) + len(kept + [1]) + kept.__len__()
+        kept.append(v)
+    return kept, n
+
+
+@pytest.mark.parametrize("f", [there_after_the_first_trip, held_by_a_variable, looked_at_while_it_grows], ids=lambda f: f.__name__)
+def test_what_no_rows_can_hold_is_right(f, falling_back):
+    for n in (6, 40):
+        a = np.random.default_rng(n).normal(size=n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            got, want = jit(f)(a.copy()), f(a.copy())
+        assert repr(got) == repr(want)
