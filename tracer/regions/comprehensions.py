@@ -72,7 +72,8 @@ class Collect(LoopCapture):
             else:
                 self.memory["records"] = True
         failed = 0
-        while (k := len(found)) < self.count:
+        while (k := len(found)) < self.left():
+            self.count = self.left()
             if self.memory.get("records") and self.count - k > MANY and not fixpoint_memo.hopeless(self):
                 try:
                     return found + self.rolled(k)
@@ -86,13 +87,19 @@ class Collect(LoopCapture):
                     continue
                 fixpoint_memo.failed(self, reason)
                 self.told(f"{self.count - k} items are written out one by one", reason)
-                return found + [self.trip(j) for j in range(k, self.count)]
+                while len(found) < self.left():
+                    found.append(self.trip(len(found)))
+                return found
             before = len(trace.build.eqns)
             spend_trip()
             found.append(self.trip(k))
             if len(trace.build.eqns) > before:
                 self.memory["records"] = True
         return found
+
+    def left(self):
+        """How many items there are now: a list may grow while it is gone through."""
+        return len(self.items.items) if type(self.items) is series.Listed else self.count
 
     def rolled(self, first):
         turns = self.count - first

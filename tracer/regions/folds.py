@@ -64,7 +64,12 @@ def feed(f, generator, *args, **kwargs):
     fold = FOLDS.get(f) if type(f) in KINDS and current_trace() is not None else None
     if fold is not None:
         generator.items = series.series_of(generator.items)
-        if (count := generator.many) is not None:
+        count = generator.many
+        if count is not None and series.taken_from(generator.items):  # which the expression might change
+            if generator.test is None and f not in QUANTIFIERS:
+                values = collect(generator.items, generator.elt, generator.number)
+                return CELL.cell_contents.call(f)(values, *args, **kwargs)
+        elif count is not None:
             found = fold(generator, count, *args, **kwargs)
             if found is not NotImplemented:
                 return found
@@ -143,8 +148,8 @@ def sorted_of(g, count, **more):
 
 
 @folds(np.fromiter)
-def fromiter_of(g, count, dtype, *args, **more):
-    return NotImplemented if g.test is not None else fromiter(list_of(g, count), dtype, *args, **more)
+def fromiter_of(g, n, /, dtype, *args, **more):
+    return NotImplemented if g.test is not None else fromiter(list_of(g, n), dtype, *args, **more)
 
 
 @replaces(np.fromiter)

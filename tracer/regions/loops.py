@@ -215,6 +215,8 @@ class For(LoopCapture):
         while k < self.count:
             if type(self.items) is series.Listed:
                 self.count = len(self.items.items)
+                if k >= self.count:
+                    break
             if self.count - k > 1 and not self.memory.get("records"):
                 kept, code = self.probe(lambda k=k: self.trip(k))
                 if kept:
@@ -307,8 +309,9 @@ class For(LoopCapture):
             root.copies = outer
 
     def trips(self, k):
-        for j in range(k, self.count):
-            over, code = self.ended(self.trip(j), functools.partial(self.trips, j + 1))
+        while k < (len(self.items.items) if type(self.items) is series.Listed else self.count):
+            k += 1
+            over, code = self.ended(self.trip(k - 1), functools.partial(self.trips, k))
             if over:
                 return code
         return None

@@ -22,7 +22,7 @@ from ..values.elements import RowRun, run_of
 from ..values.storage import Storage, current_trace, memories
 from ..values.views import dynamic
 from . import merge
-from .fixpoint import Roll
+from .fixpoint import LAST, Roll
 from .sharing import arrays
 
 PLAIN = (str, bytes)  # parts of items that are the same in every trip
@@ -213,14 +213,14 @@ class Rows:
             mine = is_row(x) and x.storage not in others
             seen.add(x.storage)
             places = holders.get(x.storage, [])
-            self.shared += [(at, slot) for slot, _ in places]
+            self.shared += [(at, slot) for slot, _ in places if slot.key is not LAST]
             if x.storage in standing:
                 slot = standing[x.storage]
                 places = [*places, (slot, pytree.is_leaf(roll.carried[slot].tree))]
                 self.begun.append((at, roll.first(slot, run)))
                 self.standing.append(slot)
             fine = shown and at is not None and all(alone and unwritten(roll, slot) for slot, alone in places)
-            if not mine or places and not fine:
+            if not mine or places and not fine or sum(slot.key is not LAST for slot, _ in places) > 1:
                 self.problem = "they are arrays that others may see, or that do not lie in row-major order"
 
     def find_containers(self, roll, run, shown):
@@ -231,7 +231,7 @@ class Rows:
             at = next((n for n, x in enumerate(self.items_given) if x is after), None)
             if held and (not shown or at is None or slot in roll.carried):
                 self.problem = "they are lists or dicts that others may see"
-            elif held:
+            elif held and slot.key is not LAST:
                 self.shared.append((at, slot))
 
     def reserve(self, turns, trace):

@@ -345,3 +345,45 @@ def test_what_no_rows_can_hold_is_right(f, falling_back):
             warnings.simplefilter("ignore")
             got, want = jit(f)(a.copy()), f(a.copy())
         assert repr(got) == repr(want)
+
+
+def stored_while_gone_through(a):
+    xs = a.tolist()
+    for i, v in enumerate(xs):
+        if i + 1 < len(xs):
+            xs[i + 1] = xs[i + 1] + v
+    ys = [v for v in a]
+
+    def put(i, v):
+        ys[4] = v * 2
+        return v
+
+    return xs, [put(i, v) for i, v in enumerate(ys)], sum(put(i, v) for i, v in enumerate(ys))
+
+
+def shrinking(a):
+    xs = [v for v in a]
+    for v in xs:
+        xs.pop()
+    return xs, v
+
+
+def one_of_two_names(a):
+    rows = []
+    for v in a:
+        row = np.ones(2) * v
+        other = row
+        rows.append(row)
+    other[0] = 3.0
+    rows[-1][1] = 4.0
+    return rows, row
+
+
+@pytest.mark.parametrize("f", [stored_while_gone_through, shrinking, one_of_two_names], ids=lambda f: f.__name__)
+def test_lists_that_change_while_they_are_used(f, falling_back):
+    for n in (6, 40):
+        a = np.random.default_rng(n).normal(size=n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            got, want = jit(f)(a.copy()), f(a.copy())
+        assert repr(got) == repr(want)
