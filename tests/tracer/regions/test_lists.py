@@ -352,7 +352,7 @@ def stored_while_gone_through(a):
     for i, v in enumerate(xs):
         if i + 1 < len(xs):
             xs[i + 1] = xs[i + 1] + v
-    ys = [v for v in a]
+    ys = [v for v in a]  # noqa: C416
 
     def put(i, v):
         ys[4] = v * 2
@@ -362,8 +362,8 @@ def stored_while_gone_through(a):
 
 
 def shrinking(a):
-    xs = [v for v in a]
-    for v in xs:
+    xs = [v for v in a]  # noqa: C416
+    for v in xs:  # noqa: B007
         xs.pop()
     return xs, v
 
