@@ -8,6 +8,7 @@ the user's own function can answer the call from its start. `jit(f, whole=True)`
 a derivative, for plain Python has none.
 """
 
+import time
 import types
 
 import numpy as np
@@ -37,11 +38,12 @@ class Refused(Exception):
 class Fallbacks:
     """The part of `SignatureEntry` that knows what was refused.
 
-    refused: {types of the dynamic leaves: a Refused}; fallbacks: how many calls plain Python has answered for it.
+    refused: {types of the dynamic leaves: a Refused}; fallbacks: how many calls plain Python has answered for it;
+    timed, seconds: how many of those compiled nothing, and how long they took.
     """
 
     def __init__(self):
-        self.refused, self.fallbacks = {}, 0
+        self.refused, self.fallbacks, self.timed, self.seconds = {}, 0, 0, 0.0
         self.parts = {}  # line of a refused statement -> a Parted
 
     def falls_back(self):
@@ -105,8 +107,15 @@ class Fallbacks:
                 self.compiled.warned.add(text)
                 warn_fallback(text)
             parted = refused.parted = self.part(refused.why)
-        plain = parted.function
-        return self.uncaptured(leaves, given, plain) if self.numpy else self.by_numpy(leaves, plain)
+        plain, start, traces = parted.function, time.perf_counter(), parted.traces()
+        try:
+            return self.uncaptured(leaves, given, plain) if self.numpy else self.by_numpy(leaves, plain)
+        finally:
+            if parted.traces() == traces:
+                self.timed, self.seconds = self.timed + 1, self.seconds + time.perf_counter() - start
+            else:
+                parted.seconds = parted.before
+            parted.before = parted.seconds
 
     def mistyped(self, error, leaves, given=None):
         """The call that ended with a TypeError, which jax raises for arrays of what are no numbers."""
@@ -140,6 +149,20 @@ class Fallbacks:
         numeric = isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc" and x.dtype.itemsize <= 16
         return dispatch.device_constant(np.asarray(x), self.compiled.device) if numeric else x
 
+    def uncompiled_seconds(self):
+        """How long plain Python itself took in the calls it answered, without what its compiled pieces took."""
+        within = [p for parted in self.parts.values() for p in parted.pieces]
+        inner = sum(e.uncompiled_seconds() for p in within for e in p.entries.values())
+        return max(0.0, self.seconds - sum(parted.seconds for parted in self.parts.values()) + inner)
+
+    def share(self):
+        """How long those calls took, and which part of it was not compiled, in words."""
+        if not self.timed:
+            return ""
+        each = self.seconds / self.timed
+        took = f"{1e3 * each:.3g} ms" if each > 1e-3 else f"{1e6 * each:.3g} us"
+        return f": {took} each, {self.uncompiled_seconds() / max(self.seconds, 1e-12):.0%} of it uncompiled"
+
     def lines(self):
         """What `explain` says of it."""
         for signature, refused in self.refused.items():
@@ -149,7 +172,7 @@ class Fallbacks:
             yield f"    because      {first}"
             yield from (f"               {line}" for line in rest)
         if self.refused:
-            yield f"    answered     {self.fallbacks} call(s), by plain Python"
+            yield f"    answered     {self.fallbacks} call(s), by plain Python{self.share()}"
         for parted in self.parts.values():
             yield from parted.lines()
 
@@ -177,11 +200,12 @@ def line_of(error, code):
 class Parted:
     """A function of which one statement is refused, with the others compiled.
 
-    function: what runs; pieces: the Compiled of each piece.
+    function: what runs; pieces: the Compiled of each piece; seconds: how long they took in calls that compiled nothing,
+    before: in those that have ended.
     """
 
     def __init__(self, plain, line, compiled):
-        self.state, self.pieces = state_of(plain), []
+        self.state, self.pieces, self.seconds, self.before = state_of(plain), [], 0.0, 0.0
         self.compiled = compiled
         found = divide(plain, line, self.piece) if line else None
         self.function = plain if found is None else found[0]
@@ -189,6 +213,10 @@ class Parted:
     def stands_for(self, plain):
         """Whether the function is as it was."""
         return all(a is b for a, b in zip(self.state, state_of(plain)))
+
+    def traces(self):
+        """How many traces there are of its pieces."""
+        return sum(len(w.versions) for p in self.pieces for e in p.entries.values() for w in e.worlds)
 
     def piece(self, piece):
         """A piece as it is called."""
@@ -210,7 +238,11 @@ class Parted:
         def call(*args):
             if len(made.entries) > TRACES or any(type(x) in CONTAINERS and len(x) > ITEMS for x in args):
                 return plain(*args)
-            return compiled(*args)
+            start = time.perf_counter()
+            try:
+                return compiled(*args)
+            finally:
+                self.seconds += time.perf_counter() - start
 
         return call
 

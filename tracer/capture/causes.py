@@ -4,7 +4,7 @@ import re
 
 from ...ir.source import Source
 from ..common.errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message
-from ..common.frames import PART, internal
+from ..common.frames import PART, internal, of_library
 
 NAMES = re.compile(r"\b(Traced(Array|Scalar|Text|Range)|Mixed|BoundedArray)\b|<traced ")
 
@@ -41,16 +41,16 @@ def innermost(error):
 
 def met_a_stand_in(error):
     """Code that asks for the class of what it is given, such as Decimal(x), was given a traced value."""
-    tb = error.__traceback__
-    while tb.tb_next is not None and internal(tb.tb_frame.f_code):
+    places, tb = [], error.__traceback__
+    while tb is not None:
+        places.append(Source(tb.tb_frame.f_code, tb.tb_lasti))
         tb = tb.tb_next
-    last = tb
-    while (tb := tb.tb_next) is not None:
-        last = last if internal(tb.tb_frame.f_code) else tb
+    users = [source for source in places if not internal(source.code)] or places
+    source = users[-1]
+    caller = next((s for s in reversed(users) if not of_library(s.code)), None) if of_library(source.code) else None
     said = f"what is called here does not take a traced value: {type(error).__name__}: {error}".splitlines()[0]
     hint = "Leave it out of the compiled function, or pass what it gives as an argument."
-    source = Source(last.tb_frame.f_code, last.tb_lasti)
-    return UnsupportedError(message(said, source, hint)).with_traceback(error.__traceback__)
+    return UnsupportedError(message(said, source, hint, caller)).with_traceback(error.__traceback__)
 
 
 def too_deep(error):

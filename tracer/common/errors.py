@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.source import Source
-from .frames import user_level
+from .frames import caller_of, user_level
 
 SPELLED = (
     bool,
@@ -118,19 +118,30 @@ class Fallback(UserWarning):
     """A call ran as plain Python, uncompiled; the message says why."""
 
 
-def message(situation: str, source: Source | None = None, instead: str | None = None) -> str:
-    """One screen: the situation, the user's file, line and text, and the spelling that works."""
+def message(
+    situation: str, source: Source | None = None, instead: str | None = None, caller: Source | None = None
+) -> str:
+    """One screen: the situation, the user's file, line and text, and the spelling that works.
+
+    caller: the user's line that called the library in which `source` is; None: the innermost that runs now.
+    """
     lines = [situation]
     if source is not None:
-        lines.append(
-            f"  at {os.path.relpath(source.file) if os.path.isabs(source.file) else source.file}:{source.line}"
-        )
-        text = linecache.getline(source.file, source.line).strip()
-        if text:
-            lines.append(f"    {text}")
+        lines += _place("at", source)
+        caller = caller or caller_of(source)
+        lines += _place("called from", caller) if caller else []
     if instead:
         lines += [f"  {line}" for line in instead.splitlines()]
     return "\n".join(lines)
+
+
+def _place(word: str, source: Source) -> list[str]:
+    """The lines of a message that name a line of code and show it."""
+    file = os.path.relpath(source.file) if os.path.isabs(source.file) else source.file
+    if file.startswith(os.pardir):
+        file = source.file
+    text = linecache.getline(source.file, source.line).strip()
+    return [f"  {word} {file}:{source.line}", *([f"    {text}"] if text else [])]
 
 
 def warn_fallback(reason: str) -> None:

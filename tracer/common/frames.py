@@ -2,6 +2,7 @@
 
 import os
 import sys
+import sysconfig
 
 import numpy as np
 
@@ -17,6 +18,7 @@ INTERNAL = (
     "<frozen ",
     "<__array_function__",
 )
+LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 _internal = {}  # code -> bool
@@ -28,6 +30,22 @@ def internal(code):
     if found is None:
         found = _internal[code] = code.co_filename.startswith(INTERNAL)
     return found
+
+
+def of_library(code):
+    """Whether a code object belongs to Python's own modules or to an installed package."""
+    return code.co_filename.startswith(LIBRARIES)
+
+
+def caller_of(source):
+    """The innermost line on the stack that the user wrote, where `source` lies in a library; None where it does not,
+    or nobody's line is there."""
+    if not of_library(source.code):
+        return None
+    frame = sys._getframe(1)
+    while frame is not None and (internal(frame.f_code) or of_library(frame.f_code)):
+        frame = frame.f_back
+    return frame and Source(frame.f_code, frame.f_lasti)
 
 
 def locate():

@@ -191,7 +191,8 @@ class Read:
             what = "as found"
         else:
             what = self.shown() if self.how == "value" else type(value).__name__
-        return f"{self.name} = {what} ({os.path.basename(self.file)}:{self.line})"
+        where = f" ({os.path.basename(self.file)}:{self.line})" if self.file else ""
+        return f"{self.name} = {what}{where}"
 
     def shown(self, *now):
         """The value, or what is there now, in a few words."""

@@ -5,6 +5,8 @@ import collections
 import contextlib
 import decimal
 import io
+import json
+import re
 import warnings
 
 import jax.numpy as jnp
@@ -308,3 +310,26 @@ def test_generators_and_async_functions_run_as_they_are(falling_back):
     assert jit(lambda x: sum(v.sum() for v in steps(x, [])), whole=True)(X) == 18.0
     with pytest.raises(UnsupportedError, match="generator"):
         grad(steps)(1.0, [])
+
+
+def dumped(x):
+    for _ in range(30):
+        x = np.tanh(x) + np.sin(x) * np.cos(x) - np.exp(-x * x) + np.sqrt(x * x + 1) - np.log(x * x + 2)
+    return json.dumps({"m": float(x.mean())})
+
+
+def test_a_refusal_within_a_library_names_the_users_line_too():
+    with pytest.raises(UnsupportedError) as refused:
+        jit(dumped, whole=True)(X)
+    lines = str(refused.value).splitlines()
+    assert "encoder.py:" in lines[1] and "test_fallback.py:" in lines[3] and "json.dumps" in lines[4]
+
+
+def test_explain_says_what_part_of_the_time_was_not_compiled():
+    f = jit(dumped, whole=False)
+    with pytest.warns(Fallback):
+        f(X)
+    assert "1 call(s), by plain Python\n" in f.explain() + "\n"  # it has compiled pieces
+    f(X)
+    said = re.search(r"2 call\(s\), by plain Python: [\d.e+]+ [mu]s each, (\d+)% of it uncompiled", f.explain())
+    assert 0 < int(said[1]) < 100
