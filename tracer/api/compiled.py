@@ -17,6 +17,7 @@ from ..call.explain import explanation
 from ..call.fallback import Refused
 from ..call.inline_cache import InlineCache, named_of
 from ..capture.capture import capture
+from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
@@ -130,9 +131,10 @@ class Compiled:
     def route(self, args, kwargs):
         """Flatten, find the entry, run it."""
         try:
-            leaves, tree = pytree.flatten((args, kwargs))
+            taken = packed_call(args, kwargs)
+            leaves, tree = pytree.flatten(taken)
             order = pytree.hashable(
-                pytree.key_order((args, kwargs if self.ordered else pytree.with_sorted_keys(kwargs)))
+                pytree.key_order((taken[0], taken[1] if self.ordered else pytree.with_sorted_keys(taken[1])))
             )
         except (SystemError, RecursionError) as error:
             if not isinstance(error.__cause__ or error, RecursionError):
@@ -172,7 +174,7 @@ class Compiled:
 
     def uncaptured(self, route, leaves, args, kwargs):
         """A call with memory of another library's among its arguments: by plain Python."""
-        names = names_of(self.signature, args, kwargs)
+        names = names_of(self.signature, *packed_call(args, kwargs))
         found = " and ".join(f"argument {names[i]} is a {type(leaves[i]).__name__}" for i in route.memory)
         text = f"{found}, memory that another library owns, which is neither traced nor compared"
         return self.plainly(text, "Pass np.asarray(x).", args, kwargs)
@@ -200,7 +202,7 @@ class Compiled:
         """A new entry; placed: where its leaves stand in the arguments."""
         cells = route.cells(leaves)
         leaves = [cells.get(i, x) for i, x in enumerate(leaves)]
-        names, more = names_of(self.signature, args, kwargs), [list(cells.items())] if cells else []
+        names, more = names_of(self.signature, *packed_call(args, kwargs)), [list(cells.items())] if cells else []
         entry = self.entry(self, leaves, built, route.dynamic, names, placed, *more)
         entry.promoted = [names[i] for i in sorted(route.promoted)]
         return entry
@@ -286,8 +288,9 @@ class Compiled:
         """-> (the Captured that these arguments lead to, the name of each leaf of theirs, its Kind or None where it is
         static)."""
         patched_numpy.refuse_patched()
-        leaves, tree = pytree.flatten((args, kwargs))
-        names = names_of(self.signature, args, kwargs)
+        taken = packed_call(args, kwargs)
+        leaves, tree = pytree.flatten(taken)
+        names = names_of(self.signature, *taken)
         kinds = [kind_for(x, n) if kind_of_type(type(x)) is not None else None for x, n in zip(leaves, names)]
         dynamic = [x for x, k in zip(leaves, kinds) if k is not None]
         stand_ins = [x if k is None else k for x, k in zip(leaves, kinds)]

@@ -18,6 +18,7 @@ from ...ir.text import parse, show
 from ...ir.types import IRTypeError, type_of
 from ..capture.capture import Captured
 from ..capture.handover import ARRAY, SCALAR, Out
+from ..capture.number_lists import NumberList
 from ..common import errors, pytree
 from ..common.scan import NameLine
 from ..guards.guard import MISSING, SCALARS, Guard, Read
@@ -51,6 +52,8 @@ def described_tree(x):
         return [type(x).__name__, *map(described_tree, x)]
     if type(x) is dict:
         return ["dict", *([described(k), described_tree(v)] for k, v in x.items())]
+    if type(x) is NumberList:
+        return ["numbers", described_tree(x.lists(list(range(x.size))))]
     raise Unsaid(f"a {type(x).__name__} among what it takes or gives is no dict, list or tuple")
 
 

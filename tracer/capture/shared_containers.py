@@ -30,7 +30,9 @@ def found(x, path=()):
             if id(x) in seen:
                 continue
             seen.add(id(x))
-        todo += [((*path, k), v) for k, v in children(x) if isinstance(v, CONTAINERS)][::-1]
+        kinds = set(map(type, x.values() if isinstance(x, dict) else x))  # a list of numbers is passed over at once
+        if any(issubclass(kind, CONTAINERS) for kind in kinds):
+            todo += [((*path, k), v) for k, v in children(x) if isinstance(v, CONTAINERS)][::-1]
 
 
 def sharing(args, kwargs, tree):

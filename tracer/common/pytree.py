@@ -11,6 +11,7 @@ flatten_with_path = tree_util.tree_flatten_with_path
 structure = tree_util.tree_structure
 leaves = tree_util.tree_leaves
 register = tree_util.register_pytree_node
+register_with_keys = tree_util.register_pytree_with_keys
 
 
 def path_text(path):

@@ -135,14 +135,15 @@ def segments(items):
     ]
 
 
-def elements_of(x):
-    """The numbers of an array of one axis, each as the array is when it is asked for."""
+def elements_of(x, weak=None):
+    """The numbers of an array of one axis, each as the array is when it is asked for; weak: their type if it is one of
+    Python's."""
     kind = Tensor((), x.type.dtype)
     for n in range(x.type.shape[0]):
         whole, lifts = x.value, current_trace().root.lifts
         while whole in lifts:  # the value that the inner trace has it from
             whole = lifts[whole]
-        yield TracedScalar(Element(whole, n, kind))
+        yield TracedScalar(Element(whole, n, kind), weak)
 
 
 def one_gather(items, trace):
