@@ -103,7 +103,7 @@ class RegionEffects:
     """What one run of a body touched beyond traced memory. trial: containers may be changed; they are put back if need
     be.
 
-    choice: the body is one side of a choice.
+    choice: the body is one side of a choice; (the test, what it is on this side) where that is known.
     """
 
     def __init__(self, trial=False, choice=False):

@@ -10,7 +10,8 @@ from ..values.array import TracedArray, TracedScalar
 from ..values.elements import RowRun
 from ..values.storage import Storage, current_trace
 from . import merge, picking
-from .growing import AppendsTo, GivenUp, Hidden, grown
+from .counting import AppendsTo, GivenUp
+from .growing import Hidden, grown
 
 HINT = "Hold the numbers in an array: xs = np.zeros(n)."
 
@@ -47,7 +48,7 @@ class RowInList(Hidden):
 class Backed:
     """A list whose numbers are an array in a loop. counts: the lengths of the lists, outermost first."""
 
-    count = 0
+    state = 0  # what an attempt at the loop has known of it
 
     def __init__(self, owner):
         self.owner, self.name = owner, variable_name(owner) or "a list"
@@ -58,7 +59,7 @@ class Backed:
             text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
             raise CannotRoll(message(text, locate(), HINT))
 
-    def begin(self):
+    def begin(self, growing):
         """Make the array, in the trace around the loop."""
         value = picking.stacked(self.leaves, self.spec).value
         self.array = np.copy(TracedArray(Storage(value, current_trace())).reshape(self.counts))

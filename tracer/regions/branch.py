@@ -17,6 +17,7 @@ from ..values.speculate import by_value, capturing
 from ..values.storage import current_trace
 from . import merge
 from .builtins import truth
+from .lending import pass_on
 from .phis import Merger
 from .raised import answers, thrown
 from .run import Run, closed, emit
@@ -126,7 +127,7 @@ def either_way(test, then, other, slots, live, held, simple=None):
     test = truth(test)
     condition = test.value
     where = locate()
-    a, b = ran("then", then, slots, held), ran("otherwise", other, slots, held)
+    a, b = ran("then", then, slots, held, (condition, True)), ran("otherwise", other, slots, held, (condition, False))
     if a.raised and b.raised and is_alike(a.raised, b.raised):
         raise a.raised
     if simple and not (a.thrown or b.thrown):
@@ -173,13 +174,14 @@ def merged(joint, a, b, condition, where, slots, live):
     built = [(slot, plan(out)) for slot, plan in plans]
     for slot, value in built:
         slot.set(value)
+        pass_on(slot, a.after(slot), b.after(slot))
     return code(out)
 
 
-def ran(name, body, slots, held):
-    """One side run. What Python would raise there, the program raises when data takes that side."""
+def ran(name, body, slots, held, side):
+    """One side run, `side` (test, what it is there). What Python would raise there, the program raises when data takes that side."""
     try:
-        return Run(name, body, slots, watched=held, choice=True)
+        return Run(name, body, slots, watched=held, choice=side)
     except StopIteration:
         text = "data decides whether an iterator ends"
         raise ConcretizationError(message(text, locate(), "Count its steps in a loop: for k in range(n).")) from None

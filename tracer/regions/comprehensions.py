@@ -13,7 +13,7 @@ from ..values.array import Traced, TracedScalar
 from ..values.elements import MANY
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
-from .growing import AppendsTo
+from .counting import AppendsTo
 from .loops import RETRY, LoopCapture, spend_trip
 from .rows import RowMemory, RowRoll
 

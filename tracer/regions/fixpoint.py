@@ -26,6 +26,7 @@ from . import fixpoint_memo, induction, merge, selections
 from .branch import choose, decided, either_way
 from .builtins import truth
 from .emission import Emission
+from .lending import Lent
 from .raised import answers, thrown
 from .run import Run
 from .sharing import arrays
@@ -159,11 +160,13 @@ class Roll:
             )
 
     def emitted(self, run):
-        emission = Emission(self, run)
+        emission, lent = Emission(self, run), Lent(self, run)
         try:
-            return emission.emit()
+            code = emission.emit()
         finally:
             emission.close()
+        lent.mark()
+        return code
 
     def settle(self):
         """The pass that assumes all that it shows."""

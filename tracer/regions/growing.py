@@ -15,24 +15,14 @@ from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS
 from ..values.poison import USES, Poison
 from ..values.storage import current_trace
+from .bounded_lists import ItemForm, bounded_list, refused
 from .builtins import len_, replaces
 from .container_changes import GROWS, before_change
+from .counting import AppendsTo, Counted, CountsIn, GivenUp
 from .fixpoint import LAST
 from .rows import RowMemory
 
 TRIES = 16  # attempts at one loop
-
-
-class AppendsTo(CannotRoll):
-    """A trip appends to a list that the loop did not know of, or other numbers of items than it thought."""
-
-    def __init__(self, grown):
-        super().__init__(message(f"{grown.name} grows by another number of items in each trip", locate(), GROWS))
-        self.grown = grown
-
-
-class GivenUp(CannotRoll):
-    """A trial trip does what only the loop around it can take."""
 
 
 class Hidden(Poison):
@@ -70,6 +60,26 @@ class Grown:
         self.values, self.rows = [], None
         self.length = len(owner) if around is None else None
 
+    @property
+    def state(self):
+        """What an attempt at the loop has known of it."""
+        return self.count
+
+    def begin(self, growing):
+        self.rows = RowMemory(growing.turns, growing.outer, f"what is appended to {self.name}", True)
+
+    def begin_turn(self):
+        self.values = []
+
+    def end_turn(self, code, k, roll):
+        """Keep what a turn has appended."""
+        if code is not None and code.may - {FALLS, CONTINUES} and self.values:
+            raise CountsIn(Counted(self.owner, ItemForm(self.values[-1], self.name), self.name), outermost(self.owner))
+        if len(self.values) != self.count:
+            self.count = len(self.values)
+            raise AppendsTo(self)
+        self.rows.store(tuple(self.values), k, roll)
+
     def parts(self):
         """[(a list that holds it, what answers for that list in the loop)]"""
         return [(self.owner, self)]
@@ -92,6 +102,12 @@ class Grown:
             raise self.refused("is asked for its length")
         return self.length + len(self.values) + k * self.count
 
+    def finish(self):
+        """Give the list its items, in the trace around the loop."""
+        items = [x for row in self.rows.items() for x in row]
+        self.rows.share(items, self.count)
+        extend(self.owner, items)
+
     def refused(self, why):
         text = f"{self.name}, a list that a captured loop appends to, {why}"
         return CannotRoll(message(text, locate(), GROWS))
@@ -100,8 +116,9 @@ class Grown:
 class Growing:
     """The lists that the turns of a loop append to; known: those that an attempt before has found."""
 
-    def __init__(self, turns):
-        self.turns, self.outer, self.lists, self.counts = turns, current_trace(), {}, {}
+    def __init__(self, turns, most=None):
+        self.turns, self.most = turns, turns if most is None else most  # most: how many turns there are at most
+        self.outer, self.lists, self.counts = current_trace(), {}, {}
         self.k, self.roll, self.tries = None, None, 0
 
     def know(self, grown):
@@ -110,17 +127,22 @@ class Growing:
         if self.tries > TRIES:
             return False
         known = self.counts.setdefault(id(grown.owner), [])
-        news = grown.count not in known
-        known.append(grown.count)
+        news = grown.state not in known
+        known.append(grown.state)
         self.lists[id(grown.owner)] = grown
-        if hasattr(grown, "begin"):
-            grown.begin()
-            return news
-        grown.rows = RowMemory(self.turns, self.outer, f"what is appended to {grown.name}", True)
+        grown.begin(self)
         return news
 
     def appended(self):
-        return [g for g in self.lists.values() if isinstance(g, Grown)]
+        return [g for g in self.lists.values() if isinstance(g, Grown | Counted)]
+
+    def room(self, counted):
+        """How many items a list may get in this loop."""
+        if counted.exactly is not None:
+            return max(counted.exactly, 1)
+        if self.most is None:
+            raise refused(counted.name, "grows in a loop of which data decide how often it runs")
+        return max(self.most * counted.most, 1)
 
     @property
     def changed(self):
@@ -128,7 +150,7 @@ class Growing:
         return {id(x) for g in self.lists.values() for x, _ in g.parts()}
 
     def kept(self):
-        return [g.rows for g in self.appended()]
+        return [g.rows for g in self.lists.values() if isinstance(g, Grown)]
 
     def turn(self, run, k):
         """Run one turn, and keep what it appends."""
@@ -137,12 +159,7 @@ class Growing:
         with self.hidden():
             code = run(k)
         for g in self.appended():
-            if code is not None and code.may - {FALLS, CONTINUES}:
-                raise g.refused("grows in a loop that data may end early")
-            if len(g.values) != g.count:
-                g.count = len(g.values)
-                raise AppendsTo(g)
-            g.rows.store(tuple(g.values), k, self.roll)
+            g.end_turn(code, k, self.roll)
         return code
 
     @contextlib.contextmanager
@@ -158,7 +175,7 @@ class Growing:
         for slot in slots:
             slot.set(shown[id(slot.get())])
         for g in self.appended():
-            g.values = []
+            g.begin_turn()
         try:
             yield
         finally:
@@ -169,34 +186,57 @@ class Growing:
             for owner, items in held:
                 owner[:] = items
 
-    def append(self, owner, value):
+    def append(self, owner, value, chosen):
+        """chosen: data may decide whether this comes."""
         grown = self.lists.get(id(owner))
-        if grown is not None and not isinstance(grown, Grown):
+        if grown is not None and not isinstance(grown, Grown | Counted):
             raise CannotRoll(message("a list grows in a captured loop that stores its items too", locate(), GROWS))
+        around = current_trace().root.growing.get(id(owner))
+        if type(grown) is not Counted and (chosen or self.turns is None or bounded_list(owner) is not None):
+            name = variable_name(owner) or "a list"
+            raise CountsIn(Counted(owner, ItemForm(value, name), name), outermost(owner))
         if grown is None:
-            around = current_trace().root.growing.get(id(owner))
             raise AppendsTo(Grown(owner, around and around[0]))
         grown.append(value)
 
     def finish(self):
         """Give the lists their items, in the trace around the loop."""
         for g in self.lists.values():
-            if not isinstance(g, Grown):
-                g.finish()
-                continue
-            items = [x for row in g.rows.items() for x in row]
-            g.rows.share(items, g.count)
-            extend(g.owner, items)
+            g.finish()
 
 
-def grower(owner):
-    """Who takes what is appended to a list in the region that is run; None where the list takes it itself."""
+def taker(owner):
+    """(who takes what is appended to a list in the region that is run, whether data decide if it comes to that); (None,
+    False) where the list takes it itself.
+
+    Where data decide, the outermost loop does, else the innermost.
+    """
+    inner = outer = None
+    between = chosen = tentative = False
     for region in regions():
         if id(owner) in region.owned:
-            return None
-        if not region.trial:
-            return region.grower
-    return None
+            break
+        if region.trial:
+            tentative = True
+        elif region.grower is not None:
+            if type(region.grower.lists.get(id(owner))) is Counted:
+                return region.grower, True
+            inner, outer, chosen = inner or region.grower, region.grower, chosen or between
+        else:
+            between = True
+    if tentative and (chosen or between):
+        raise GivenUp("a trial trip appends to a list where data decide")
+    return (outer if chosen else inner), chosen
+
+
+def outermost(owner):
+    """The outermost loop in which a list is not made."""
+    found = None
+    for region in regions():
+        if id(owner) in region.owned:
+            break
+        found = region.grower or found
+    return found
 
 
 def spoil(owner):
@@ -210,9 +250,9 @@ def spoil(owner):
 
 def appending(owner):
     """`owner.append` in a captured loop, None where that is the list's own."""
-    found = grower(owner) if type(owner) is list else None
+    found, chosen = taker(owner) if type(owner) is list else (None, False)
     if found is None:
-        return None
+        return None if (held := bounded_list(owner)) is None else held.append
     if next(regions()).trial:
 
         def trial(value):
@@ -220,17 +260,16 @@ def appending(owner):
             owner.append(value)
 
         return trial
-    return lambda value: found.append(owner, value)
+    return lambda value: found.append(owner, value, chosen)
 
 
 def extend(owner, items):
-    found = grower(owner)
-    if found is None:
+    if appending(owner) is None:
         before_change(owner, "append")
         owner.extend(items)
         return
     for x in items:
-        found.append(owner, x)
+        appending(owner)(x)
 
 
 def extending(owner):
@@ -254,7 +293,7 @@ def len_of(x, /):
 def require_shown(x, truth=False):
     """Refuse the loop where it goes through a list that it appends to, or asks for its truth where it may be empty."""
     found = grown(x)
-    if found is not None and not (truth and found[0].length):
+    if found is not None and bounded_list(x) is None and not (truth and found[0].length):
         raise CannotRoll(message("a list that a captured loop changes is asked for all it holds", locate(), GROWS))
 
 

@@ -14,12 +14,14 @@ from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
 from ..values.array import TracedScalar
+from ..values.ranges import interval
 from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
-from .fixpoint import Roll
-from .growing import AppendsTo, GivenUp, Growing
+from .fixpoint import FAR, Roll
+from .counting import AppendsTo, GivenUp
+from .growing import Growing
 from .merge import pick
 from .rows import RowRoll
 from .run import Run
@@ -261,7 +263,11 @@ class For(LoopCapture):
         """Trips from `first` on as one loop, `stride` of them in each turn."""
         refuse_globals(self.site)
         turns = None if limit is not None else (self.count - first) // stride
-        growing = Growing(turns) if limit is None else None
+        most = turns
+        if limit is not None:
+            bounds = interval(limit)
+            most = bounds[1] if bounds is not None and bounds[1] < FAR else None
+        growing = Growing(turns, most)
 
         def one(k):
             k = k * stride if stride > 1 else k
@@ -275,12 +281,10 @@ class For(LoopCapture):
                 else self.fork(code, second, leaving(code))
             )
 
-        if growing is None:
-            return Roll(self, lambda counter: one(TracedScalar(counter, int)), turns=turns, limit=limit).emit()
         while True:
             turn = lambda counter: growing.turn(one, TracedScalar(counter, int))
             self.growing = growing.changed
-            growing.roll = RowRoll(growing.kept, series.taken_from(self.items), self, turn, turns=turns)
+            growing.roll = RowRoll(growing.kept, series.taken_from(self.items), self, turn, turns, limit)
             try:
                 code = growing.roll.emit()
             except AppendsTo as found:

@@ -354,6 +354,9 @@ def of_counter(value, known, deep):
     """A scalar in all trips, computed from the counter and constants alone; None where more enters it."""
     if isinstance(value, Lit):
         return value.value
+    lifts = current_trace().root.lifts
+    while value not in known and value in lifts:
+        value = lifts[value]  # what stands in an inner trace for it
     if value in known:
         return known[value]
     eqn = value.eqn

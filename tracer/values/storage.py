@@ -13,7 +13,7 @@ import numpy as np
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
-from ..common.errors import UnsupportedError, message
+from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate
 
 SELECT, OR, NOT, BROADCAST = OPS["select"], OPS["or"], OPS["not"], OPS["broadcast"]
@@ -22,11 +22,12 @@ UNKNOWN = ("unknown",)
 
 
 class Storage:
-    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies")
+    __slots__ = ("value", "trace", "origin", "readonly", "frozen", "lies", "lent")
 
     def __init__(self, value, trace, origin=None, readonly=False):
         self.value, self.trace = value, trace
         self.frozen = None  # {ids of a chain: the chain} of the arrays in it made read-only
+        self.lent = None  # the list that holds an array of this memory too, where data decide as which of its items
         self.lies = ()  # the memories whose order decides how it lies; UNKNOWN where data do
         if trace is not None:
             trace.stored = True
@@ -34,12 +35,20 @@ class Storage:
         self.readonly = readonly
 
     def write(self, value):
+        refuse_lent(self)
         trace = current_trace()
         if self.trace is not trace and self not in trace.journal:
             for outer in traces_between(self.trace, trace):
                 if self not in outer.journal:
                     outer.journal[self] = self.value
         self.value = value
+
+
+def refuse_lent(storage):
+    """Refuse what would tell an array from an item of a list."""
+    if storage.lent is not None:
+        text = f"an array that {storage.lent.name}, a list that grows where data decide, may hold is written in place"
+        raise CannotRoll(message(text, locate(), "Append a copy: xs.append(x.copy())."))
 
 
 class AliasSet(Storage):
@@ -56,7 +65,7 @@ class AliasSet(Storage):
     def __init__(self, choices, type, value=None, mixed=False):
         # mixed: the choices differ in their order of memory
         self.choices, self.type, self.mixed = distinct(choices), type, mixed
-        self.trace, self.origin, self.frozen, self.lies = current_trace(), None, None, ()
+        self.trace, self.origin, self.frozen, self.lies, self.lent = current_trace(), None, None, (), None
         self.readonly = all(s.readonly for _, s, _ in self.choices)
         self.memo = None if value is None else ([s.value for _, s, _ in self.choices], value)
 
@@ -79,6 +88,7 @@ class AliasSet(Storage):
 
     def store(self, chain, new):
         """Write `new` to the part that `chain` leads to."""
+        refuse_lent(self)
         self.settle()
         bring = current_trace().bring
         for n, (_, storage, steps) in enumerate(self.choices):
@@ -158,7 +168,7 @@ class UnknownAlias(Storage):
         # reading a Shared tells whether what it may be was written since
         held = {m: m.value for s in sources for m in memories(s)}
         self.now, self.sources = value, [(s, value) for s, value in held.items() if not isinstance(s, UnknownAlias)]
-        self.trace, self.origin, self.readonly, self.frozen = current_trace(), None, False, None
+        self.trace, self.origin, self.readonly, self.frozen, self.lent = current_trace(), None, False, None, None
         self.lies = (
             UNKNOWN
             if any(s.lies is UNKNOWN for s in sources)

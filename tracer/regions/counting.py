@@ -1,0 +1,121 @@
+"""`xs.append(x)` under a test, or in a loop that may end early: the loop writes x into the next row, and counts.
+
+The rows and the count are memory of the trace around the outermost loop that appends; branches and loops in between
+carry them like any memory. Where the number of the trip alone decides which trips append, the count is known.
+"""
+
+import numpy as np
+
+from ..common.errors import CannotRoll, message
+from ..common.frames import locate
+from ..guards.state import regions
+from ..rewriter.completion import CONTINUES, FALLS
+from .bounded_lists import ItemForm, refused, started
+from .container_changes import GROWS, before_change
+from .rows import of_counter
+
+LARGEST = 2**28  # bytes: the most that is set aside for items that may never come
+
+
+class AppendsTo(CannotRoll):
+    """A trip appends to a list that the loop did not know of, or other numbers of items than it thought."""
+
+    def __init__(self, grown):
+        super().__init__(message(f"{grown.name} grows by another number of items in each trip", locate(), GROWS))
+        self.grown = grown
+
+
+class GivenUp(CannotRoll):
+    """A trial trip does what only the loop around it can take."""
+
+
+class CountsIn(AppendsTo):
+    """A trip appends where data decide. grower: of the loop that is to know the list."""
+
+    def __init__(self, counted, grower):
+        CannotRoll.__init__(self, message(f"{counted.name} grows where data decide", locate(), GROWS))
+        self.grown, self.grower = counted, grower
+
+
+class Counted:
+    """A list that a loop appends to where data decide. most: how many items a trip appends at most; exactly: how many
+    the loop does, where that is known."""
+
+    def __init__(self, owner, form, name, most=1, exactly=None):
+        self.owner, self.form, self.name, self.most, self.exactly = owner, form, name, most, exactly
+        self.store = None
+
+    @property
+    def state(self):
+        """What an attempt at the loop has known of it."""
+        return "counted", self.most, self.exactly
+
+    def begin(self, growing):
+        self.growing = growing
+        room = growing.room(self)
+        if room * sum(t.size * t.dtype.itemsize for t in self.form.types) > LARGEST:
+            raise refused(self.name, f"may get as many as {room} items")
+        self.store = started(self.owner, self.form, room, growing.outer)
+
+    def parts(self):
+        """[(a list that holds it, what answers for that list in the loop)]"""
+        return [(self.owner, self.store)]
+
+    def begin_turn(self):
+        self.tally, self.masks = 0, []
+
+    def end_turn(self, code, k, roll):
+        """Begin the loop again where a trip appends more than was known, or fewer."""
+        turns = roll.turns
+        leaves = code is not None and code.may - {FALLS, CONTINUES}
+        exactly = None
+        if turns is not None and not leaves and all(m is not None for m in self.masks):
+            exactly = int(sum(m.sum() for m in self.masks))
+        if (self.tally, exactly) != (self.most, self.exactly):
+            raise CountsIn(Counted(self.owner, self.form, self.name, self.tally, exactly), self.growing)
+
+    def append(self, value):
+        form = ItemForm(value, self.name)
+        if not form == self.form:
+            raise refused(self.name, "gets items of several forms")
+        times, mask = self.weight()
+        self.tally += times
+        self.masks.append(mask)
+        self.store.put(value)
+
+    def weight(self):
+        """(how often at most a trip of the loop comes here, in which trips it does, a bool each; None where data decide
+        that)"""
+        times, tests = 1, []
+        for region in regions():
+            grower = region.grower
+            if grower is self.growing:
+                break
+            if grower is not None:
+                if grower.turns is None:
+                    raise refused(self.name, "grows in a loop in another, of which data decide how often it runs")
+                times, tests = times * grower.turns, None
+            elif type(region.choice) is tuple:
+                tests = tests if tests is None else [*tests, region.choice]
+            else:
+                raise refused(self.name, "grows in a loop of which data decide how often it runs")
+        turns = self.growing.turns
+        if tests is None or turns is None:
+            return times, None
+        mask, known = np.ones(turns, bool), {self.growing.k.value: np.arange(turns)}
+        for test, side in tests:
+            found = of_counter(test, known, 12)
+            if found is None:
+                return times, None
+            mask &= np.broadcast_to(found, (turns,)) == side
+        return times, mask
+
+    def finish(self):
+        """Give the list its items, in the trace around the loop."""
+        if any(r.trial and id(self.owner) not in r.owned for r in regions()):
+            raise GivenUp("a trial trip appends to a list where data decide")
+        before_change(self.owner, "append")
+        if self.exactly is not None and self.store.begun is not None:
+            self.store.fill(self.store.begun + self.exactly)
+        else:
+            self.store.show()
