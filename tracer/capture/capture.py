@@ -14,6 +14,7 @@ from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
 from ..regions import hooks
+from ..regions.bounded_results import given_out
 from ..values.array import TracedArray, TracedScalar
 from ..values.speculate import attempts, checked
 from ..values.status import PASSED
@@ -202,7 +203,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         if parent is not None:
             containers.refuse(trace.build.name)
         else:
-            result, places = with_stores(result, outside, storages)
+            result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
             plans = containers.plans(result)
             result = result if plans is None else plans[0]

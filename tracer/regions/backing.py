@@ -10,7 +10,8 @@ from ..values.array import TracedArray, TracedScalar
 from ..values.elements import RowRun
 from ..values.storage import Storage, current_trace
 from . import merge, picking
-from .counting import AppendsTo, GivenUp
+from .bounded_lists import GivenUp
+from .counting import AppendsTo
 from .growing import Hidden, grown
 
 HINT = "Hold the numbers in an array: xs = np.zeros(n)."

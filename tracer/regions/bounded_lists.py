@@ -17,7 +17,7 @@ from ..common.errors import CannotRoll, message
 from ..common.frames import locate, variable_name
 from ..extents import numbers
 from ..extents.bounded import BoundedArray, SpanExtent
-from ..guards.state import inside
+from ..guards.state import regions
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.elements import MANY, RowRun
 from ..values.poison import Poison
@@ -30,6 +30,10 @@ from .container_changes import GROWS as HINT
 from .lending import borrowed, lend
 from .rows import PLAIN, like_numbers
 
+
+
+class GivenUp(CannotRoll):
+    """A trial trip does what only the loop around it can take."""
 
 
 class Undecided(Poison):
@@ -95,6 +99,7 @@ class BoundedList:
     def __init__(self, owner, form, room, trace):
         self.owner, self.form, self.room, self.name = owner, form, room, variable_name(owner) or "a list"
         self.head, self.choice, self.shared = [], None, False
+        self.shown, self.shrinks = False, False  # whether the loop that made it is over; whether a trip takes items away
         self.begun = 0  # how many rows were in use before the loop, None where data decide that
         self.memories = [Storage(Lit(0, Tensor((room, *t.shape), t.dtype)), trace) for t in form.types]
         self.count = Storage(Lit(0, COUNTER), trace)
@@ -114,11 +119,46 @@ class BoundedList:
                 lend(x, self)
         self.count.write(numbers.operand(numbers.plus(at, 1)))
 
+    def append(self, value):
+        """Append an item outside of captured loops."""
+        self.require_changes()
+        if not self.holds(value):
+            raise self.refuse("gets items of several forms")
+        self.enlarge(self.room + 1)
+        self.put(value)
+
+    def require_changes(self):
+        """Refuse what no region could undo, in one that did not make the list."""
+        for region in regions():
+            if id(self.owner) in region.owned:
+                return
+            if region.trial:
+                raise GivenUp("a trial trip changes a list of which data decide how long it is")
+            raise self.refuse("grows in a branch or loop that is captured as a whole")
+
+    def pop(self):
+        """Take the last item away."""
+        count = self.number()
+        ok = numbers.compare("lt", 0, count)
+        if ok is False:
+            raise IndexError("pop from empty list")
+        if ok is not True:
+            check(ok, IndexError, message("pop from empty list", locate()))
+        at = numbers.bounded(numbers.minus(count, 1), 0, self.room - 1)
+        found, self.shrinks = self.row(at), True
+        self.count.write(numbers.operand(at))
+        return found
+
+    def truth(self):
+        """Whether there are items, as a bool or a traced one."""
+        some = True if self.head else numbers.compare("lt", 0, self.number())
+        return some if isinstance(some, bool) else TracedScalar(some, bool)
+
     def enlarge(self, room):
         """Make place for more rows."""
         for memory, t in zip(self.memories, self.form.types):
             more = TracedArray(Storage(Lit(0, Tensor((room - self.room, *t.shape), t.dtype)), current_trace()))
-            memory.write(np.concatenate([TracedArray(memory), more]).value)
+            memory.value = np.concatenate([TracedArray(memory), more]).value
         self.room = room
 
     # -- questions -------------------------------------------------------------------------------
@@ -216,6 +256,14 @@ class BoundedList:
         numbers.require(some, EmptyList, message(text, locate(), HINT))
         return found
 
+    def values(self):
+        """The rows, as arrays of their own."""
+        return [fresh(m.value) for m in self.memories]
+
+    def number_traced(self):
+        """How many rows are in use, as the int that user code would hold."""
+        return numbers.traced(self.number())
+
     def like_number(self, x):
         """Whether an item before the rows makes an array with them."""
         s = merge.spec(x)
@@ -229,7 +277,7 @@ class BoundedList:
     # -- the list itself -------------------------------------------------------------------------
     def show(self):
         """Let the list stand for what is in the rows: at once by value, where that has turned out to be needed."""
-        made, count = choices(), self.count.value
+        self.shown, made, count = True, choices(), self.count.value
         if isinstance(count, Lit):
             self.fill(int(count.value))
             return

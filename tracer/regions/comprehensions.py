@@ -7,27 +7,81 @@ traced are left to Python, item by item.
 
 import itertools
 
+from ..extents import numbers
 from ..guards.state import cells, own
 from ..rewriter.sites import SITES
 from ..values.array import Traced, TracedScalar
 from ..values.elements import MANY
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
+from .builtins import REPLACED
+from .convert import convert
 from .counting import AppendsTo
+from .growing import gone_through, whole
 from .loops import RETRY, LoopCapture, spend_trip
 from .rows import RowMemory, RowRoll
+from .run import Run
 
 
 def collect(items, body, number, flat=False, test=None):
     """The list of `body(item)`; flat: of the items of the lists that it gives; of those items of which test holds."""
-    items = series.series_of(items) if current_trace() is not None else items
+    if current_trace() is None:
+        found = [body(x) for x in items if test is None or test(x)]
+        return list(itertools.chain.from_iterable(found)) if flat else found
+    items = series.series_of(gone_through(items))
+    count = series.length(items) if series.rollable(items) else 0
+    if count is None or count and test is not None and decided_by_data(items, test):
+        trips = numbers.traced(series.count_of(items)) if count is None else count
+        found = convert(kept_loop)(series.begun(items), body, test, trips)
+        return own(joined(whole(found)) if flat else found)
     kept = decided_places(items, test) if test is not None and captured(items) else None
     if captured(items) and (test is None or kept is not None):
         items = series.Selected(items, kept) if kept is not None else items
         found = Collect(items, body, number).run()
     else:
         found = [body(x) for x in items if test is None or test(x)]
-    return own(list(itertools.chain.from_iterable(found)) if flat else found)
+    return own(joined(found) if flat else found)
+
+
+def decided_by_data(items, test):
+    """Whether data decide if the first item passes a test: it is asked aside."""
+    answers = []
+    Run("test", lambda: answers.append(asked_of(test, series.item(items, 0))), (), choice=True).close()
+    return answers[0]
+
+
+def asked_of(test, x):
+    answer = test(x)
+    return isinstance(answer, Traced) and answer.known() is None
+
+
+def joined(lists):
+    """The items of lists in one."""
+    return list(itertools.chain.from_iterable(map(whole, lists)))
+
+
+def kept_loop(items, body, test, count):
+    found = []
+    for k in range(count):
+        x = item_of_series(items, k)
+        if passes(test, x):
+            found.append(item_made(body, x))
+    return found
+
+
+def item_of_series(items, k):
+    return series.item(items, k)
+
+
+def passes(test, x):
+    return test is None or test(x)
+
+
+def item_made(body, x):
+    return body(x)
+
+
+REPLACED |= {f: f for f in (item_of_series, passes, item_made)}
 
 
 def decided_places(items, test):

@@ -25,10 +25,6 @@ class AppendsTo(CannotRoll):
         self.grown = grown
 
 
-class GivenUp(CannotRoll):
-    """A trial trip does what only the loop around it can take."""
-
-
 class CountsIn(AppendsTo):
     """A trip appends where data decide. grower: of the loop that is to know the list."""
 
@@ -51,6 +47,7 @@ class Counted:
         return "counted", self.most, self.exactly
 
     def begin(self, growing):
+        before_change(self.owner, "append")
         self.growing = growing
         room = growing.room(self)
         if room * sum(t.size * t.dtype.itemsize for t in self.form.types) > LARGEST:
@@ -69,7 +66,7 @@ class Counted:
         turns = roll.turns
         leaves = code is not None and code.may - {FALLS, CONTINUES}
         exactly = None
-        if turns is not None and not leaves and all(m is not None for m in self.masks):
+        if turns is not None and not leaves and not self.store.shrinks and all(m is not None for m in self.masks):
             exactly = int(sum(m.sum() for m in self.masks))
         if (self.tally, exactly) != (self.most, self.exactly):
             raise CountsIn(Counted(self.owner, self.form, self.name, self.tally, exactly), self.growing)
@@ -112,9 +109,6 @@ class Counted:
 
     def finish(self):
         """Give the list its items, in the trace around the loop."""
-        if any(r.trial and id(self.owner) not in r.owned for r in regions()):
-            raise GivenUp("a trial trip appends to a list where data decide")
-        before_change(self.owner, "append")
         if self.exactly is not None and self.store.begun is not None:
             self.store.fill(self.store.begun + self.exactly)
         else:

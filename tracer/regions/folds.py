@@ -22,9 +22,11 @@ from ..values.array import Traced, TracedArray
 from ..values.elements import MANY
 from ..values.storage import current_trace
 from . import series
+from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces, sum_
 from .comprehensions import collect
 from .convert import CELL, convert
+from .growing import whole
 from .sequences import extreme_by_key, folded, sorted_
 
 ITEMS = next_site(())
@@ -110,7 +112,7 @@ def extreme_of(loop, g, count):
 def folds_extreme(f):
     def stand_in(g, count, **more):
         if more or g.test is not None:
-            return NotImplemented
+            return CELL.cell_contents.call(f)(collect(g.items, g.elt, g.number, test=g.test), **more)
         return extreme_of(LOOPS[f], g, count)
 
     FOLDS[f] = stand_in
@@ -134,22 +136,25 @@ def all_of(g, count):
 
 @folds(list)
 def list_of(g, count):
-    return NotImplemented if g.test is not None else collect(g.items, g.elt, g.number)
+    return collect(g.items, g.elt, g.number, test=g.test)
 
 
 @folds(tuple)
 def tuple_of(g, count):
-    return NotImplemented if g.test is not None else tuple(collect(g.items, g.elt, g.number))
+    return tuple(whole(collect(g.items, g.elt, g.number, test=g.test)))
 
 
 @folds(sorted)
 def sorted_of(g, count, **more):
-    return NotImplemented if g.test is not None else sorted_(list_of(g, count), **more)
+    return CELL.cell_contents.call(sorted)(list_of(g, count), **more)
 
 
 @folds(np.fromiter)
 def fromiter_of(g, n, /, dtype, *args, **more):
-    return NotImplemented if g.test is not None else fromiter(list_of(g, n), dtype, *args, **more)
+    found = list_of(g, n)
+    if (held := bounded_list(found)) is not None and not args and not more:
+        return held.array().astype(dtype)
+    return fromiter(whole(found), dtype, *args, **more)
 
 
 @replaces(np.fromiter)

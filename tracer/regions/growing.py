@@ -15,12 +15,13 @@ from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS
 from ..values.poison import USES, Poison
 from ..values.storage import current_trace
-from .bounded_lists import ItemForm, bounded_list, refused
+from .bounded_lists import GivenUp, ItemForm, bounded_list, refused
 from .builtins import len_, replaces
 from .container_changes import GROWS, before_change
-from .counting import AppendsTo, Counted, CountsIn, GivenUp
+from .counting import AppendsTo, Counted, CountsIn
 from .fixpoint import LAST
 from .rows import RowMemory
+from .series import Counting
 
 TRIES = 16  # attempts at one loop
 
@@ -235,6 +236,8 @@ def outermost(owner):
     for region in regions():
         if id(owner) in region.owned:
             break
+        if region.trial:
+            raise GivenUp("a trial trip appends to a list where data decide")
         found = region.grower or found
     return found
 
@@ -307,3 +310,30 @@ def grown(x):
     trace = current_trace()
     x = list_behind(x)
     return trace.root.growing.get(id(x)) if trace is not None and trace.root.growing and type(x) is list else None
+
+
+def whole(x):
+    """x, which is used as a whole: a list that grows in it is settled, or refuses the capture."""
+    trace, x = current_trace(), list_behind(x)
+    kind = type(x)
+    if trace is None or not trace.root.growing:
+        return x
+    if kind is list and (found := grown(x)) is not None:
+        held = bounded_list(x)
+        if held is not None and x:
+            held.settled()
+        raise found[0].refused("is used as a whole")
+    if kind in (list, tuple) and len(x) <= 64:
+        for y in x:
+            if type(y) in (list, tuple, dict) or type(y) is GrownList:
+                whole(y)
+    elif kind is dict and len(x) <= 64:
+        for y in x.values():
+            whole(y)
+    return x
+
+
+def gone_through(x):
+    """What a loop goes through in place of x."""
+    held = bounded_list(list_behind(x))
+    return x if held is None else Counting(held)

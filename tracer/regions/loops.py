@@ -7,7 +7,7 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 
 import functools
 
-from ..common.errors import CannotRoll, ConcretizationError, Overrun, message
+from ..common.errors import CannotRoll, ConcretizationError, Overrun, UnsupportedError, message
 from ..common.frames import internal, locate
 from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
@@ -20,7 +20,8 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
 from .fixpoint import FAR, Roll
-from .counting import AppendsTo, GivenUp
+from .bounded_lists import GivenUp
+from .counting import AppendsTo
 from .growing import Growing
 from .merge import pick
 from .rows import RowRoll
@@ -291,7 +292,10 @@ class For(LoopCapture):
                 if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
                     raise
                 continue
-            growing.finish()
+            try:
+                growing.finish()
+            except CannotRoll as error:  # the loop has been captured: there is no other way to go
+                raise UnsupportedError(str(error)) from error
             return code
 
     def unrolled(self, k, reason):

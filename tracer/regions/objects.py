@@ -24,12 +24,15 @@ from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.storage import current_trace
+from .bounded_calls import calling_with_lists
+from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces
 from .calls import call
 from .convert import CELL
-from .growing import list_behind, require_shown
+from .growing import gone_through, list_behind, require_shown
 from .handed import called as plainly
 from .handed import handed, relied
+from .series import Counting
 from .special import looked_up
 
 QUICK = frozenset(
@@ -92,6 +95,8 @@ def asked(x):
     """Something whose truth is the truth of x: itself, or what its own method says."""
     x = list_behind(x)
     if type(x) is list:
+        if (held := bounded_list(x)) is not None:
+            return held.truth()
         require_shown(x, True)
     if type(x) in QUICK or current_trace() is None or isinstance(x, Traced):
         return x
@@ -107,8 +112,11 @@ MIXED_IN = vars(collections.abc.Sequence)  # methods that ask `__getitem__` of t
 
 def iterated(x):
     """What Python iterates over in place of x."""
+    x = gone_through(x)
     if type(x) is list:
         require_shown(x)
+    if type(x) is Counting:
+        return x
     if is_quick(x) or current_trace() is None or isinstance(x, Traced):
         return x
     own = method(x, "__iter__")
@@ -178,8 +186,13 @@ def keyed(key):
 
 def called(f):
     """What to call in place of f, where that asks an object: the object's own method, with hooks."""
-    if current_trace() is None:
+    trace = current_trace()
+    if trace is None:
         return plainly(f)
+    return called_now(f) if not trace.root.growing else calling_with_lists(f, called_now)
+
+
+def called_now(f):
     if type(f) is weakref.ref:  # is relied on by whether it is dead: to know its object would keep that alive
         return functools.partial(handed, f)
     if type(f) not in ASKING:

@@ -19,12 +19,13 @@ from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.identity import same_object
 from ..values.storage import current_trace
+from .bounded_lists import bounded_list
 from .branch import decided
 from .builtins import truth
 from .calls import ENVIRONMENT, environment
 from .container_changes import before_change
 from .foreign import ask, may_change
-from .growing import GrownList, extending, list_behind
+from .growing import GrownList, extending, list_behind, whole
 from .handed import called as call
 from .handed import handed
 from .objects import MIXED_IN, is_quick, iterated, special
@@ -62,6 +63,11 @@ def binary(plain, name, mirror):
 
     def stand_in(a, b):
         left, right = type(a), type(b)
+        if GROWING & {left, right} and current_trace() is not None:
+            found, a, b = of_lists(name, a, b)
+            if found is not NotImplemented:
+                return found
+            left, right = type(a), type(b)
         if left in OWN and right in OWN:
             return plain(a, b)
         first = None if left in OWN else special(left, name)
@@ -85,6 +91,26 @@ def binary(plain, name, mirror):
         return handed(plain, a, b) if found is NotImplemented else found
 
     return stand_in
+
+
+GROWING = {list, tuple, GrownList}  # what may be a list that grows, or hold one
+
+
+def of_lists(name, a, b):
+    """(the answer where a list that grows where data decide is compared with an empty one, else NotImplemented; the
+    operands)"""
+    if name in ("__eq__", "__ne__") and (type(a) is list or type(b) is list):
+        for x, other in ((a, b), (b, a)):
+            held = bounded_list(x)
+            if held is not None and type(other) is list and not other:
+                return (held.truth() if name == "__ne__" else negated(held.truth())), a, b
+    if isinstance(a, Traced | np.ndarray) or isinstance(b, Traced | np.ndarray):
+        a, b = (x if (held := bounded_list(list_behind(x))) is None else held.array() for x in (a, b))
+    return NotImplemented, whole(a), whole(b)
+
+
+def negated(x):
+    return not x if isinstance(x, bool) else TracedScalar(OPS["not"](x.value), bool)
 
 
 def at_once(plain, a, b):
@@ -126,6 +152,7 @@ def changed_in_place(plain, name, a, b):
 
 def inplace(plain, name, otherwise):
     def stand_in(a, b):
+        b = whole(b) if type(b) in GROWING else b
         if type(a) is GrownList:
             extending(list_behind(a))(b)
             return a
@@ -154,6 +181,7 @@ def unary(plain, name):
 def contained(a, b):
     """`a in b`."""
     trace = current_trace()
+    b = whole(b) if type(b) in GROWING else b
     if trace is not None and type(b) is ENVIRONMENT:
         return environment(a, None) is not None
     if trace is not None and type(b) is dict and (held := trace.root.outside.holds(b, a)) is not None:

@@ -119,6 +119,17 @@ class Pairwise(Zipped):
     """itertools.pairwise of such a thing."""
 
 
+class Counting(Zipped):
+    """The items of a list of which data decide how many it has."""
+
+    def __init__(self, held):
+        super().__init__((held,), self.settled(held))
+
+    @staticmethod
+    def settled(held):
+        yield from held.settled()
+
+
 class Listing(Zipped):
     """An iterator over a list that nobody else has."""
 
@@ -231,6 +242,8 @@ def rollable(x):
     """Whether a loop over x can be captured as one: its items are a function of their number."""
     if isinstance(x, Chain):
         return x.parts is not None and of_one_spec(x.parts)
+    if isinstance(x, Counting):
+        return x.parts is not None
     if isinstance(x, Listing):
         return x.parts is not None and type(as_listed(x.parts[0], True)) is Listed
     if isinstance(x, Zipped):
@@ -258,6 +271,8 @@ def begun(x, early=False):
         return found
     if isinstance(x, Listing):
         return begun(as_listed(x.parts[0], True), early)
+    if isinstance(x, Counting):
+        return x
     found = x.begun(early) if isinstance(x, Zipped) else x
     if type(found) is Chain:
         found.whole = np.concatenate([handle(p.columns[0][0] if type(p) is Listed else p) for p in found.parts])
@@ -268,6 +283,8 @@ def taken_from(x):
     """The lists, and the memory of arrays, whose numbers a loop has as they were when it began."""
     if type(x) is Chain:
         return [y for p in x.parts for y in (taken_from(p) or [p.storage] * isinstance(p, TracedArray))]
+    if isinstance(x, Counting):
+        return [x.parts[0].owner]
     if isinstance(x, Zipped):
         return [y for p in x.parts for y in taken_from(p)]
     return [x.items] if type(x) is Listed and type(x.items) is list else []
@@ -275,6 +292,8 @@ def taken_from(x):
 
 def length(x):
     """How many items: an int, or None where it is known at run time only."""
+    if isinstance(x, Counting):
+        return None
     if isinstance(x, Selected | Islice):
         return len(x.kept)
     if isinstance(x, Chain):
@@ -291,6 +310,8 @@ def length(x):
 
 def item(x, k):
     """The k-th item, for an int or a traced Python int known to be in range."""
+    if isinstance(x, Counting):
+        return x.parts[0].item(k)
     if isinstance(x, Product):
         return tuple(x.items(k))
     if isinstance(x, Islice):
@@ -353,6 +374,8 @@ def noted_in_range(k, x):
 def count_of(x):
     """The number of trips of a TracedRange, or over an array of unknown length, as an i64 operand; of several things
     the least."""
+    if isinstance(x, Counting):
+        return numbers.number(x.parts[0].size())
     if isinstance(x, Selected | Islice):
         return len(x.kept)
     if isinstance(x, Chain):
