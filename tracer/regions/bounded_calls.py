@@ -20,6 +20,7 @@ from ..values.array import TracedScalar
 from ..values.storage import current_trace
 from . import series
 from .bounded_lists import bounded_list, started
+from .branch import choose
 from .builtins import check
 from .convert import convert
 from .folds import Generated, any_loop, all_loop, item_at
@@ -64,11 +65,11 @@ def called_with(f, plain, /, *args, **kwargs):
         if method is not None and not kwargs:
             return method(held, owner, *args)
         held.settled()
-    if args and not kwargs:
+    if args and (not kwargs or f in (max, min) and set(kwargs) == {"default"}):
         first = list_behind(args[0])
         held = bounded_list(first) if type(first) is list else None
         if held is not None and type(f) in (types.BuiltinFunctionType, type) and f in FUNCTIONS:
-            found = FUNCTIONS[f](held, *args[1:])
+            found = FUNCTIONS[f](held, *args[1:], **kwargs)
             if found is not NotImplemented:
                 return found
     if type(f) is type and f in OVER:
@@ -150,8 +151,10 @@ def sum_of(held, start=0):
 
 
 def extreme(name, loop):
-    def of(held):
+    def of(held, **default):
         some = held.truth()
+        if default:
+            return choose(some, lambda: convert(loop)(line(held), held.size()), lambda: default["default"])
         text = message(f"{name}() iterable argument is empty", locate())
         if some is False:
             raise ValueError(text)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..common.errors import message
 from ..common.frames import locate
+from ..extents import numbers
 from ..guards import state
 from ..guards.state import own
 from ..numpy_api.handles import is_traced
@@ -26,7 +27,7 @@ from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces, sum_
 from .comprehensions import collect
 from .convert import CELL, convert
-from .growing import whole
+from .growing import gone_through, whole
 from .sequences import extreme_by_key, folded, sorted_
 
 ITEMS = next_site(())
@@ -45,11 +46,13 @@ class Generated:
 
     @property
     def many(self):
-        """How many items there are, where a loop over them is to be captured; else None."""
+        """How many items there are, where a loop over them is to be captured; else None. Data may decide it."""
         if current_trace() is None or not series.rollable(self.items):
             return None
         count = series.length(self.items)
-        return count if count is not None and count > MANY else None
+        if count is None:
+            return numbers.traced(series.count_of(self.items))
+        return count if count > MANY else None
 
 
 def generated(items, elt, number, test=None):
@@ -65,9 +68,9 @@ def feed(f, generator, *args, **kwargs):
     """`f(generator, *args, **kwargs)`"""
     fold = FOLDS.get(f) if type(f) in KINDS and current_trace() is not None else None
     if fold is not None:
-        generator.items = series.series_of(generator.items)
+        generator.items = series.series_of(gone_through(generator.items))
         count = generator.many
-        if count is not None and series.taken_from(generator.items):  # which the expression might change
+        if isinstance(count, int) and series.taken_from(generator.items):  # which the expression might change
             if generator.test is None and f not in QUANTIFIERS:
                 values = collect(generator.items, generator.elt, generator.number)
                 return CELL.cell_contents.call(f)(values, *args, **kwargs)
@@ -92,16 +95,21 @@ def folds(f):
     return register
 
 
+def surely(g, count):
+    """Whether there is a first item."""
+    return g.test is None and isinstance(count, int)
+
+
 @folds(sum)
 def sum_of(g, count, /, start=0):
     g.items = series.begun(g.items)
-    return convert(sum_loop if g.test is None else sum_where_loop)(g, start, count)
+    return convert(sum_loop if surely(g, count) else sum_where_loop)(g, start, count)
 
 
 @folds(math.prod)
 def product_of(g, count, /, *, start=1):
     g.items = series.begun(g.items)
-    return convert(product_loop if g.test is None else product_where_loop)(g, start, count)
+    return convert(product_loop if surely(g, count) else product_where_loop)(g, start, count)
 
 
 def extreme_of(loop, g, count):
@@ -111,7 +119,7 @@ def extreme_of(loop, g, count):
 
 def folds_extreme(f):
     def stand_in(g, count, **more):
-        if more or g.test is not None:
+        if more or not surely(g, count):
             return CELL.cell_contents.call(f)(collect(g.items, g.elt, g.number, test=g.test), **more)
         return extreme_of(LOOPS[f], g, count)
 
@@ -180,7 +188,7 @@ def many(x):
         return None, x
     x = series.series_of(x)
     g = Generated(x, None, ITEMS)
-    if g.many is None:
+    if not isinstance(g.many, int):
         return None, x
     g.items = series.begun(g.items)
     return g, x
@@ -263,7 +271,7 @@ def value_of_item(g, x):
 
 
 def test_of(g, x):
-    return g.test(x)
+    return g.test is None or g.test(x)
 
 
 REPLACED |= {f: f for f in (item_at, value_of_item, test_of)}

@@ -8,11 +8,12 @@ the list known.
 
 import contextlib
 
+from ..common import pytree
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.state import regions
-from ..rewriter.completion import CONTINUES, FALLS
+from ..rewriter.completion import CONTINUES, FALLS, Completion
 from ..values.poison import USES, Poison
 from ..values.storage import current_trace
 from .bounded_lists import GivenUp, ItemForm, bounded_list, refused
@@ -45,6 +46,7 @@ class GrownList(Hidden):
     """Stands in variables for a list that the loop appends to, and refuses what is no append, last item or length."""
 
     __slots__ = ("grown",)
+    stands = True
 
     def __init__(self, grown):
         super().__init__(f"{grown.name}, a list that a captured loop appends to, is used in it")
@@ -200,10 +202,16 @@ class Growing:
             raise AppendsTo(Grown(owner, around and around[0]))
         grown.append(value)
 
-    def finish(self):
-        """Give the lists their items, in the trace around the loop."""
+    def finish(self, code):
+        """Give the lists their items, in the trace around the loop -> how it ended, with them in place of what stood
+        for them."""
         for g in self.lists.values():
             g.finish()
+        leaves, tree = pytree.flatten(code.value) if code is not None else ([], None)
+        if not any(type(x) is GrownList for x in leaves):
+            return code
+        value = pytree.unflatten(tree, list(map(list_behind, leaves)), pytree.key_order(code.value))
+        return Completion(code.status, code.may, value)
 
 
 def taker(owner):

@@ -293,10 +293,9 @@ class For(LoopCapture):
                     raise
                 continue
             try:
-                growing.finish()
+                return growing.finish(code)
             except CannotRoll as error:  # the loop has been captured: there is no other way to go
                 raise UnsupportedError(str(error)) from error
-            return code
 
     def unrolled(self, k, reason):
         if self.lenient:

@@ -64,6 +64,8 @@ class Merger:
             return self.unmerged(name, "is set on one side only of the choice")
         if isinstance(x, Poison) or isinstance(y, Poison):
             bad = x if isinstance(x, Poison) else y
+            if bad.stands:
+                return self.unmerged(name, "is a list that grows on one side only of the choice")
             return lambda out: bad
         (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
         if tree != other:

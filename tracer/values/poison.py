@@ -22,6 +22,7 @@ class Poison(Unread):
     value instead."""
 
     __slots__ = ("choice", "reason")
+    stands = False  # whether it stands for one thing, that is there again later
 
     def __init__(self, reason, choice=None):
         object.__setattr__(self, "reason", reason)
