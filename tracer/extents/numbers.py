@@ -9,6 +9,7 @@ import operator
 
 from ...ir.core import Lit
 from ...ir.ops import OPS
+from ...ir.ops.control import TRUTH
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
 from ..values.array import Traced, TracedScalar, bring
@@ -31,6 +32,11 @@ def number(x):
 
 def operand(x):
     return Lit(x, SCALAR) if isinstance(x, int) else x
+
+
+def operand_of(test):
+    """A test, as `compare` gives it, as an operand."""
+    return Lit(test, TRUTH) if isinstance(test, bool) else test
 
 
 def traced(x):

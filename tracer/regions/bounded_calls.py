@@ -24,7 +24,7 @@ from .branch import choose
 from .builtins import check
 from .convert import convert
 from .folds import Generated, any_loop, all_loop, item_at
-from .growing import appending, gone_through, list_behind, whole
+from .growing import appending, gone_through, list_behind, popping, whole
 
 ITEMS = next_site(())
 METHODS, FUNCTIONS = {}, {}
@@ -104,7 +104,7 @@ def extend(held, owner, values):
 def pop(held, owner, at=-1):
     if at != -1 or held.head or held.form.has_arrays or isinstance(at, TracedScalar):
         raise held.refuse("gives away an item other than its last")
-    return held.pop()
+    return (popping(owner) or held.pop)()
 
 
 @answers_for(METHODS, "clear")

@@ -2,7 +2,7 @@
 keeps.
 
 Captured loops leave such where they append under a test, or end early. The list itself holds one stand-in,
-`Undecided`: whoever asks it what no hook below answers gets the list with its length taken by value, in a trace that
+`Uncounted`: whoever asks it what no hook below answers gets the list with its length taken by value, in a trace that
 begins again; where that cannot be, the trace is refused. Items that are arrays are lent (`lending.py`).
 """
 
@@ -17,13 +17,14 @@ from ..common.errors import CannotRoll, message
 from ..common.frames import locate, variable_name
 from ..extents import numbers
 from ..extents.bounded import BoundedArray, SpanExtent
+from ..extents.numbers import FAR
 from ..guards.state import regions
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.elements import MANY, RowRun
 from ..values.poison import Poison
-from ..values.speculate import choices, contents, unmerged
+from ..values.speculate import choices, contents, require_room, unmerged
 from ..values.storage import Storage, current_trace
-from . import merge
+from . import merge, picking
 from .branch import choose
 from .builtins import check
 from .container_changes import GROWS as HINT
@@ -36,7 +37,7 @@ class GivenUp(CannotRoll):
     """A trial trip does what only the loop around it can take."""
 
 
-class Undecided(Poison):
+class Uncounted(Poison):
     """Stands in a list for its items, of which data decide how many there are."""
 
     __slots__ = ()
@@ -100,6 +101,7 @@ class BoundedList:
         self.owner, self.form, self.room, self.name = owner, form, room, variable_name(owner) or "a list"
         self.head, self.choice, self.shared = [], None, False
         self.shown, self.shrinks = False, False  # whether the loop that made it is over; whether a trip takes items away
+        self.guess = None  # (the exponent of 2 that room was taken to be, the assumption's number), if it was
         self.begun = 0  # how many rows were in use before the loop, None where data decide that
         self.memories = [Storage(Lit(0, Tensor((room, *t.shape), t.dtype)), trace) for t in form.types]
         self.count = Storage(Lit(0, COUNTER), trace)
@@ -112,12 +114,16 @@ class BoundedList:
 
     def put(self, value):
         """Append an item, for which there is room."""
-        at = self.number(self.room - 1)
+        at = count = self.number(self.room - 1 if self.guess is None else FAR)
+        if self.guess is not None:
+            exponent, assumption = self.guess
+            require_room(numbers.operand_of(numbers.compare("lt", count, self.room)), assumption, exponent + 2)
+            at = numbers.least(count, self.room - 1)
         for memory, x in zip(self.memories, self.form.parts(value)):
             TracedArray(memory)[numbers.traced(at)] = x
             if isinstance(x, TracedArray):
                 lend(x, self)
-        self.count.write(numbers.operand(numbers.plus(at, 1)))
+        self.count.write(numbers.operand(numbers.plus(count, 1)))
 
     def append(self, value):
         """Append an item outside of captured loops."""
@@ -287,7 +293,7 @@ class BoundedList:
                 self.fill(contents(count))
                 return
         reason = f"{self.name}, a list of which data decide how long it is, is used as a whole"
-        self.owner[:] = [Undecided(reason, self.choice if self.choice is not None else ())]
+        self.owner[:] = [Uncounted(reason, self.choice if self.choice is not None else ())]
         root = current_trace().root
         root.growing = {**root.growing, id(self.owner): (self, self)}
 
@@ -329,13 +335,13 @@ def bounded_list(x):
     return found[0] if found is not None and isinstance(found[0], BoundedList) and found[0].owner is x else None
 
 
-def started(owner, form, room, trace):
+def started(owner, form, room, trace, guess=None):
     """The BoundedList that a loop begins with, made in the trace around it: what the list holds is in its rows, or its
     head."""
     before = bounded_list(owner)
     held = [] if before is not None else list(owner)
     made = BoundedList(owner, form, room + (before.room if before is not None else len(held)), trace)
-    made.head = held
+    made.head, made.guess = held, guess
     if before is not None:
         made.head, made.shared = before.head, before.shared
         if not before.form == form:
@@ -347,7 +353,7 @@ def started(owner, form, room, trace):
     elif held and not form.has_arrays and all(not merge.containers(x) and ItemForm(x, made.name) == form for x in held):
         made.head = []
         for n, memory in enumerate(made.memories):
-            TracedArray(memory)[: len(held)] = np.array([form.parts(x)[n] for x in held], memory.value.type.dtype)
+            TracedArray(memory)[: len(held)] = picking.stacked([form.parts(x)[n] for x in held], form.kept[n])
         made.count.write(numbers.operand(len(held)))
         made.begun = len(held)
     return made

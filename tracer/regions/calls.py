@@ -33,7 +33,7 @@ from .container_changes import LEAVING, before_change, call_noting_changes, give
 from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
-from .growing import appending, extending
+from .growing import appending, extending, popping
 from .iterators import (
     chain_,
     enumerate_,
@@ -59,7 +59,7 @@ PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Tra
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 NUMPYS = (type(np.sum), np.ufunc)
 ENVIRONMENT = type(os.environ)
-NOTED = {"append": appending, "extend": extending, "update": updating}  # changes that are known for what they are
+NOTED = {"append": appending, "extend": extending, "update": updating, "pop": popping}  # changes that are known for what they are
 STRING_METHODS = {"format": formatted, "join": joining}
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
 REPLACED |= {itertools.chain: chain_, itertools.islice: islice_, itertools.pairwise: pairwise_}

@@ -16,9 +16,8 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .builtins import REPLACED
 from .convert import convert
-from .counting import AppendsTo
 from .growing import gone_through, whole
-from .loops import RETRY, LoopCapture, spend_trip
+from .loops import ONWARD, RETRY, LoopCapture, spend_trip
 from .rows import RowMemory, RowRoll
 from .run import Run
 
@@ -131,7 +130,7 @@ class Collect(LoopCapture):
             if self.memory.get("records") and self.count - k > MANY and not fixpoint_memo.hopeless(self):
                 try:
                     return found + self.rolled(k)
-                except AppendsTo:
+                except ONWARD:
                     raise
                 except RETRY as error:
                     reason = str(error)

@@ -10,11 +10,19 @@ from ..common.errors import CannotRoll, message
 from ..common.frames import locate
 from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS
+from ..values.speculate import assumed_room
 from .bounded_lists import ItemForm, refused, started
 from .container_changes import GROWS, before_change
 from .rows import of_counter
 
-LARGEST = 2**28  # bytes: the most that is set aside for items that may never come
+LARGEST = 2**24  # bytes: the most that is set aside for items that may never come
+MOST = 2**34  # bytes: the most that is set aside for as many as have come
+
+
+def first_exponent(size):
+    """The exponent of 2 of how many items there is room for at first, of so many bytes each."""
+    return min(10, max(2, 24 - size.bit_length()))
+
 
 
 class AppendsTo(CannotRoll):
@@ -48,11 +56,17 @@ class Counted:
 
     def begin(self, growing):
         before_change(self.owner, "append")
-        self.growing = growing
-        room = growing.room(self)
-        if room * sum(t.size * t.dtype.itemsize for t in self.form.types) > LARGEST:
-            raise refused(self.name, f"may get as many as {room} items")
-        self.store = started(self.owner, self.form, room, growing.outer)
+        self.growing, guess = growing, None
+        room, each = growing.room(self), max(sum(t.size * t.dtype.itemsize for t in self.form.types), 1)
+        if room is None or room * each > LARGEST:
+            place = len([g for g in growing.lists.values() if g is not self])
+            guess = assumed_room((growing.number, place), first_exponent(each))
+            if guess is None:
+                raise refused(self.name, "grows in a loop of which data decide how often it runs")
+            room = 2 ** guess[0]
+            if room * each > MOST:
+                raise refused(self.name, f"may get more than {MOST // each} items")
+        self.store = started(self.owner, self.form, room, growing.outer, guess)
 
     def parts(self):
         """[(a list that holds it, what answers for that list in the loop)]"""
@@ -76,7 +90,7 @@ class Counted:
         if not form == self.form:
             raise refused(self.name, "gets items of several forms")
         times, mask = self.weight()
-        self.tally += times
+        self.tally = None if times is None or self.tally is None else self.tally + times
         self.masks.append(mask)
         self.store.put(value)
 
@@ -89,13 +103,12 @@ class Counted:
             if grower is self.growing:
                 break
             if grower is not None:
-                if grower.turns is None:
-                    raise refused(self.name, "grows in a loop in another, of which data decide how often it runs")
-                times, tests = times * grower.turns, None
+                times = None if times is None or grower.most is None else times * grower.most
+                tests = None
             elif type(region.choice) is tuple:
                 tests = tests if tests is None else [*tests, region.choice]
-            else:
-                raise refused(self.name, "grows in a loop of which data decide how often it runs")
+            elif not region.choice:
+                times = tests = None
         turns = self.growing.turns
         if tests is None or turns is None:
             return times, None

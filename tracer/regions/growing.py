@@ -16,7 +16,7 @@ from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS, Completion
 from ..values.poison import USES, Poison
 from ..values.storage import current_trace
-from .bounded_lists import GivenUp, ItemForm, bounded_list, refused
+from .bounded_lists import GivenUp, ItemForm, bounded_list
 from .builtins import len_, replaces
 from .container_changes import GROWS, before_change
 from .counting import AppendsTo, Counted, CountsIn
@@ -119,7 +119,8 @@ class Grown:
 class Growing:
     """The lists that the turns of a loop append to; known: those that an attempt before has found."""
 
-    def __init__(self, turns, most=None):
+    def __init__(self, number, turns, most=None):
+        self.number = number  # of the loop
         self.turns, self.most = turns, turns if most is None else most  # most: how many turns there are at most
         self.outer, self.lists, self.counts = current_trace(), {}, {}
         self.k, self.roll, self.tries = None, None, 0
@@ -140,11 +141,11 @@ class Growing:
         return [g for g in self.lists.values() if isinstance(g, Grown | Counted)]
 
     def room(self, counted):
-        """How many items a list may get in this loop."""
+        """How many items a list may get in this loop; None where nothing bounds that."""
         if counted.exactly is not None:
             return max(counted.exactly, 1)
-        if self.most is None:
-            raise refused(counted.name, "grows in a loop of which data decide how often it runs")
+        if self.most is None or counted.most is None:
+            return None
         return max(self.most * counted.most, 1)
 
     @property
@@ -159,11 +160,18 @@ class Growing:
         """Run one turn, and keep what it appends."""
         region = current_trace().region
         region.grower, self.k = self, k
+        for g in self.appended():
+            g.begin_turn()
         with self.hidden():
             code = run(k)
         for g in self.appended():
             g.end_turn(code, k, self.roll)
         return code
+
+    def answered(self, test):
+        """What the test of a `while` says after a turn."""
+        with self.hidden():
+            return test()
 
     @contextlib.contextmanager
     def hidden(self):
@@ -177,8 +185,6 @@ class Growing:
         slots = [s for s in self.roll.loop.named.values() if id(s.get()) in shown]
         for slot in slots:
             slot.set(shown[id(slot.get())])
-        for g in self.appended():
-            g.begin_turn()
         try:
             yield
         finally:
@@ -281,6 +287,25 @@ def extend(owner, items):
         return
     for x in items:
         appending(owner)(x)
+
+
+def popping(owner):
+    """`owner.pop` in a captured loop, likewise."""
+    found, _ = taker(owner) if type(owner) is list else (None, False)
+    if found is None or not owner or next(regions()).trial:
+        return None
+
+    def pop(*at):
+        if at and at != (-1,):
+            raise CannotRoll(message("a list gives away an item other than its last in a captured loop", locate(), GROWS))
+        held = bounded_list(owner)
+        if held is not None and type(outermost(owner).lists.get(id(owner))) is Counted:
+            return held.pop()
+        name = variable_name(owner) or "a list"
+        form = held.form if held is not None else ItemForm(owner[-1], name)
+        raise CountsIn(Counted(owner, form, name), outermost(owner))
+
+    return pop
 
 
 def extending(owner):

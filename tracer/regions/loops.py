@@ -19,7 +19,7 @@ from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
-from .fixpoint import FAR, Roll
+from .fixpoint import FAR
 from .bounded_lists import GivenUp
 from .counting import AppendsTo
 from .growing import Growing
@@ -31,6 +31,7 @@ FEW = 64  # trips written out at most
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 RETRY = (CannotRoll, ConcretizationError)
+ONWARD = (AppendsTo, GivenUp)  # of these, what a loop around has to know
 
 
 def each(iterable, body, orelse, rest, number):
@@ -171,6 +172,23 @@ class Trial(Run):
             restore(container, had)
 
 
+def grown_in(loop, growing, make, trip):
+    """Capture a loop, again with what it grows as that is found -> how it ended. make: a turn -> the Roll of it."""
+    while True:
+        loop.growing = growing.changed
+        growing.roll = make(lambda counter: growing.turn(trip, TracedScalar(counter, int)))
+        try:
+            code = growing.roll.emit()
+        except AppendsTo as found:
+            if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
+                raise
+            continue
+        try:
+            return growing.finish(code)
+        except CannotRoll as error:  # the loop has been captured: there is no other way to go
+            raise UnsupportedError(str(error)) from error
+
+
 def no_more_trips():
     """No further trip."""
 
@@ -234,7 +252,7 @@ class For(LoopCapture):
                     return self.unrolled(k, self.memory["reason"])
                 try:
                     return self.rolled(k, 1)
-                except AppendsTo:
+                except ONWARD:
                     raise
                 except RETRY as error:
                     reason = str(error)  # without the frames it came through, and the arrays they hold
@@ -244,7 +262,7 @@ class For(LoopCapture):
                         found = self.rolled(k, 2)
                         self.told("two trips are captured as one", reason)
                         return found
-                    except AppendsTo:
+                    except ONWARD:
                         raise
                     except RETRY:
                         fixpoint_memo.failed(self, reason)
@@ -268,7 +286,7 @@ class For(LoopCapture):
         if limit is not None:
             bounds = interval(limit)
             most = bounds[1] if bounds is not None and bounds[1] < FAR else None
-        growing = Growing(turns, most)
+        growing = Growing(self.number, turns, most)
 
         def one(k):
             k = k * stride if stride > 1 else k
@@ -282,20 +300,10 @@ class For(LoopCapture):
                 else self.fork(code, second, leaving(code))
             )
 
-        while True:
-            turn = lambda counter: growing.turn(one, TracedScalar(counter, int))
-            self.growing = growing.changed
-            growing.roll = RowRoll(growing.kept, series.taken_from(self.items), self, turn, turns, limit)
-            try:
-                code = growing.roll.emit()
-            except AppendsTo as found:
-                if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
-                    raise
-                continue
-            try:
-                return growing.finish(code)
-            except CannotRoll as error:  # the loop has been captured: there is no other way to go
-                raise UnsupportedError(str(error)) from error
+        sources = series.taken_from(self.items)
+        return grown_in(
+            self, growing, lambda turn: RowRoll(growing.kept, sources, self, turn, turns, limit), one
+        )
 
     def unrolled(self, k, reason):
         if self.lenient:
@@ -347,8 +355,12 @@ class While(LoopCapture):
             refuse_globals(self.site)
             if nested < 3:
                 try:
-                    return Roll(self, lambda counter: self.body(), going=going, test=self.test).emit()
-                except AppendsTo:
+                    growing = Growing(self.number, None)
+                    made = lambda turn: RowRoll(
+                        growing.kept, (), self, turn, going=going, test=lambda: growing.answered(self.test)
+                    )
+                    return grown_in(self, growing, made, lambda k: self.body())
+                except ONWARD:
                     raise
                 except RETRY as error:
                     reason = reason or str(error)
@@ -364,7 +376,7 @@ class While(LoopCapture):
                     return either_way(
                         going, trip, no_more_trips, self.slots, self.site.middle | self.site.head, self.held
                     )
-                except AppendsTo:
+                except ONWARD:
                     raise
                 except RETRY:
                     raise self.stuck(reason) from None

@@ -18,7 +18,7 @@ import numpy as np
 from ...backends.numpy import callable_of
 from ...ir.core import Func, Lit
 from ...ir.ops import OPS
-from ...ir.ops.control import TRUTH
+from ...ir.ops.control import COUNTER, TRUTH
 from ..common.errors import LeakError, ShapeError, UnsupportedError, WengertError, message
 from ..common.frames import locate
 from . import status
@@ -172,6 +172,26 @@ def contents(value):
         return None
     made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
     return made.truth(value)
+
+
+def assumed_room(key, first):
+    """(a number taken by value before anything tells it, its assumption's number): `first`, or what a call that found
+    it too small has asked for; None where that cannot be. key: the same in each trace."""
+    made = choices()
+    if made is None:
+        return None
+    number = made.numbers.setdefault(key, len(made.numbers))
+    made.wanted.add(number)
+    for k, t in enumerate(made.taken):
+        if t.choice == number:
+            return t.truth, k
+    made.taken.append(Assumed(number, made.given.get(number, first), locate()))
+    return made.taken[-1].truth, len(made.taken) - 1
+
+
+def require_room(ok, assumption, wanted):
+    """Have the program check that a number so taken is enough; else the call goes on in a trace that takes another."""
+    current_trace().check(ok, Assumption, str(assumption), Lit(wanted, COUNTER))
 
 
 def from_numbers(value):
