@@ -1,11 +1,14 @@
 """`xs[i] = x` where data decide i: in a captured loop the numbers of the list, or of lists in it, are an array."""
 
+import copy
+
 import numpy as np
 
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.state import regions
+from ..rewriter.completion import CONTINUES, FALLS
 from ..values.array import TracedArray, TracedScalar
 from ..values.elements import RowRun
 from ..values.storage import Storage, current_trace
@@ -47,23 +50,54 @@ class RowInList(Hidden):
 
 
 class Backed:
-    """A list whose numbers are an array in a loop. counts: the lengths of the lists, outermost first."""
+    """A list whose numbers are an array in a loop. counts: the lengths of the lists, outermost first.
 
-    state = 0  # what an attempt at the loop has known of it
+    spec: of what it holds while the loop runs, which may be a number of several kinds: then a second array says which
+    each is, and every trip must store items anew until all are of the kind `stored`.
+    """
 
     def __init__(self, owner):
         self.owner, self.name = owner, variable_name(owner) or "a list"
         self.lists, self.counts, leaves = levels(owner)
         self.spec = merge.common_spec(leaves) if leaves else None
-        self.leaves, self.length = leaves, self.counts and self.counts[0]
+        self.leaves, self.length, self.stored = leaves, self.counts and self.counts[0], None
+        self.growing, self.covering = None, []
         if self.spec is None or len({id(x) for x, _ in self.lists}) < len(self.lists):
             text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
             raise CannotRoll(message(text, locate(), HINT))
 
+    def again(self, spec):
+        """The same, of items of another spec: while a turn is traced the list does not show what it holds."""
+        other = copy.copy(self)
+        other.spec = spec
+        return other
+
+    @property
+    def state(self):
+        """What an attempt at the loop has known of it."""
+        return self.spec
+
     def begin(self, growing):
         """Make the array, in the trace around the loop."""
-        value = picking.stacked(self.leaves, self.spec).value
-        self.array = np.copy(TracedArray(Storage(value, current_trace())).reshape(self.counts))
+        self.growing, self.parts_held = growing, []
+        for n, s in enumerate(merge.part_specs(self.spec)):
+            leaves = [merge.component_leaves(x, self.spec)[n] for x in self.leaves] if self.mixed else self.leaves
+            value = picking.stacked(leaves, s if self.mixed else self.spec).value
+            self.parts_held.append(np.copy(TracedArray(Storage(value, current_trace())).reshape(self.counts)))
+
+    @property
+    def mixed(self):
+        return self.spec[0] == "mixed"
+
+    def begin_turn(self):
+        self.stored, self.covering = None, []
+
+    def end_turn(self, code, k, roll):
+        """Refuse what may leave the items of several kinds."""
+        whole = not (code is not None and code.may - {FALLS, CONTINUES}) and self.covering
+        if self.mixed and not (whole and not any(g.left for g in self.covering)):
+            text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
+            raise CannotRoll(message(text, locate(), HINT))
 
     def parts(self):
         """[(a list that is changed, what answers for it in the loop)]"""
@@ -82,14 +116,48 @@ class Backed:
         index = self.checked(index)
         if len(index) < len(self.counts):
             return RowInList(self, index)
-        return picking.number_of(TracedArray(self.array.storage, self.array.chain)[index].value, self.spec)
+        values = [TracedArray(a.storage, a.chain)[index].value for a in self.parts_held]
+        return merge.mixed(*values, self.spec) if self.mixed else picking.number_of(values[0], self.spec)
 
     def write(self, index, value):
-        index = self.checked(index)
-        if len(index) < len(self.counts) or merge.spec(value)[:2] != self.spec or merge.far(value):
-            text = f"{merge.described(value)} is stored into {self.name}, a list of {merge.spelled(self.spec)}"
-            raise CannotRoll(message(text, locate(), HINT))
-        TracedArray(self.array.storage, self.array.chain)[index] = value
+        given, index = index, self.checked(index)
+        kind = merge.spec(value)
+        if len(index) == len(self.counts) and kind[0] in ("weak", "strong") and not merge.far(value):
+            spec = merge.join(self.spec, kind, None, value)
+            if spec is not None and spec != self.spec:
+                raise Backs(self.again(spec), self.growing)
+            if self.mixed and self.stored in (None, kind):
+                self.stored = kind
+                self.covering = self.covering or self.covers(given)
+                parts = merge.component_leaves(value, self.spec)
+            elif kind == self.spec:
+                parts = [value]
+            else:
+                spec = None
+            if spec is not None:
+                for a, x in zip(self.parts_held, parts):
+                    TracedArray(a.storage, a.chain)[index] = x
+                return
+        text = f"{merge.described(value)} is stored into {self.name}, a list of {merge.spelled(self.spec)}"
+        raise CannotRoll(message(text, locate(), HINT))
+
+    def covers(self, index):
+        """The loops, if a store at these places comes in each of their turns and so to each of the items; else []."""
+        wanted, found = [], []
+        for key in index:
+            value = key._value if isinstance(key, TracedScalar) else None
+            while value in current_trace().root.lifts:
+                value = current_trace().root.lifts[value]
+            wanted.append(value)
+        for region in regions():
+            if region.grower is None:
+                return []
+            found.append(region.grower)
+            if region.grower is self.growing:
+                break
+        counters = {g.k._value: g.turns for g in found}
+        exact = len(counters) == len(wanted) and all(counters.get(v) == n for v, n in zip(wanted, self.counts))
+        return found if exact and len(set(wanted)) == len(wanted) else []
 
     def checked(self, index):
         """The places, the last of which is within the list it is of."""
@@ -104,8 +172,10 @@ class Backed:
 
     def finish(self):
         """Give the lists their items, in the trace around the loop."""
-        weak = self.spec[1] if self.spec[0] == "weak" else None
-        run = RowRun(self.array.reshape(-1).value, 0, self.counts, (), weak, False)
+        spec = self.stored if self.mixed else self.spec
+        weak = spec[1] if spec[0] == "weak" else None
+        array = self.parts_held[0].reshape(-1).astype(merge.type_of(spec).dtype, copy=False)
+        run = RowRun(array.value, 0, self.counts, (), weak, False)
         last = [(x, index) for x, index in self.lists if len(index) == len(self.counts) - 1]
         for n, (x, _) in enumerate(last):
             for k in range(len(x)):

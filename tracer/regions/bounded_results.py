@@ -40,7 +40,8 @@ class Made:
                 found.append([s[1]] * count)
                 continue
             column = np.asarray(next(columns))[:count]
-            found.append(column.tolist() if s[0] == "weak" else [x.copy() for x in column])
+            items = column.tolist() if s[0] == "weak" else list(column)
+            found.append([x.copy() for x in items] if s[0] == "array" else items)
         if self.alone:
             return found[0]
         rows = zip(*found)

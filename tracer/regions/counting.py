@@ -112,7 +112,7 @@ class Counted:
         turns = self.growing.turns
         if tests is None or turns is None:
             return times, None
-        mask, known = np.ones(turns, bool), {self.growing.k.value: np.arange(turns)}
+        mask, known = np.ones(turns, bool), {self.growing.k._value: np.arange(turns)}
         for test, side in tests:
             found = of_counter(test, known, 12)
             if found is None:

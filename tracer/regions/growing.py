@@ -123,7 +123,7 @@ class Growing:
         self.number = number  # of the loop
         self.turns, self.most = turns, turns if most is None else most  # most: how many turns there are at most
         self.outer, self.lists, self.counts = current_trace(), {}, {}
-        self.k, self.roll, self.tries = None, None, 0
+        self.k, self.roll, self.tries, self.left = None, None, 0, False
 
     def know(self, grown):
         """Begin again with a list known -> whether that is news."""
@@ -160,11 +160,12 @@ class Growing:
         """Run one turn, and keep what it appends."""
         region = current_trace().region
         region.grower, self.k = self, k
-        for g in self.appended():
+        for g in self.lists.values():
             g.begin_turn()
         with self.hidden():
             code = run(k)
-        for g in self.appended():
+        self.left = code is not None and bool(code.may - {FALLS, CONTINUES})
+        for g in self.lists.values():
             g.end_turn(code, k, self.roll)
         return code
 
