@@ -8,6 +8,7 @@ from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.beyond import far
 from ..values.elements import Element, RowRun
+from ..values.ranges import interval
 from ..values.storage import current_trace
 from . import merge
 from .branch import choose
@@ -29,6 +30,9 @@ def pick_item(items, index):
     n, k = len(items), TracedScalar(handle(index).astype(np.int64).value, int)
     if index.type.dtype == np.uint64:
         check((index <= np.uint64(2**63 - 1)).value, IndexError, f"{kind} index out of range")
+    known = interval(k.value)
+    if known is not None and 0 <= known[0] and known[1] < n:
+        return items.start + items.step * k if type(items) is range and items != range(n) else choose_item(items, k)
     text = f"{kind} index out of range" if kind != "range" else "range object index out of range"
     check(np.logical_and(-n <= k, k < n).value, IndexError, text)
     at = TracedScalar(np.where(k < 0, k + n, k).value, int)
@@ -41,6 +45,8 @@ def pick_item(items, index):
 
 def choose_item(items, at):
     """One of at least one thing, `at` a Python int in range."""
+    if type(items) is range and items == range(len(items)):
+        return at
     spec = merge.common_spec(items)
     if spec is not None:
         return number_of(stacked(items, spec)[at].value, spec)
