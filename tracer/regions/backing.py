@@ -14,7 +14,7 @@ from ..values.elements import RowRun
 from ..values.storage import Storage, current_trace
 from . import merge, picking
 from .bounded_lists import GivenUp
-from .counting import AppendsTo
+from .container_changes import AppendsTo
 from .growing import Hidden, grown
 
 HINT = "Hold the numbers in an array: xs = np.zeros(n)."
@@ -61,7 +61,7 @@ class Backed:
         self.lists, self.counts, leaves = levels(owner)
         self.spec = merge.common_spec(leaves) if leaves else None
         self.leaves, self.length, self.stored = leaves, self.counts and self.counts[0], None
-        self.growing, self.covering = None, []
+        self.key, self.growing, self.covering = id(owner), None, []
         if self.spec is None or len({id(x) for x, _ in self.lists}) < len(self.lists):
             text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
             raise CannotRoll(message(text, locate(), HINT))
@@ -170,7 +170,7 @@ class Backed:
             raise CannotRoll(message(text, locate(), HINT))
         return (*lead, range(n)[key])
 
-    def finish(self):
+    def finish(self, growing):
         """Give the lists their items, in the trace around the loop."""
         spec = self.stored if self.mixed else self.spec
         weak = spec[1] if spec[0] == "weak" else None

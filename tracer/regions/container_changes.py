@@ -1,6 +1,6 @@
 """Calls of C that change containers: their methods, bound or not, and functions that are given one."""
 
-from ..common.errors import UnsupportedError, message
+from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.container_methods import changed_by
@@ -11,6 +11,14 @@ from .convert import CELL
 GROWS = "Make an array as long as it can get before it, and count: ys = np.zeros(most); n = 0; then ys[n] = y; n += 1."
 GROWING = set("append extend insert add appendleft extendleft".split())
 LEAVING = {"builtins", "math", "cmath", "time"}  # modules of C whose functions change no container that they are given
+
+
+class AppendsTo(CannotRoll):
+    """A trip appends to a list that the loop did not know of, or other numbers of items than it thought."""
+
+    def __init__(self, grown):
+        super().__init__(message(f"{grown.name} grows by another number of items in each trip", locate(), GROWS))
+        self.grown = grown
 
 
 def call_noting_changes(f, name, /, *args, **kwargs):

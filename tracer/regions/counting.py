@@ -12,7 +12,7 @@ from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS
 from ..values.speculate import assumed_room
 from .bounded_lists import ItemForm, refused, started
-from .container_changes import GROWS, before_change
+from .container_changes import GROWS, AppendsTo, before_change
 from .rows import of_counter
 
 LARGEST = 2**24  # bytes: the most that is set aside for items that may never come
@@ -23,14 +23,6 @@ def first_exponent(size):
     """The exponent of 2 of how many items there is room for at first, of so many bytes each."""
     return min(10, max(2, 24 - size.bit_length()))
 
-
-
-class AppendsTo(CannotRoll):
-    """A trip appends to a list that the loop did not know of, or other numbers of items than it thought."""
-
-    def __init__(self, grown):
-        super().__init__(message(f"{grown.name} grows by another number of items in each trip", locate(), GROWS))
-        self.grown = grown
 
 
 class CountsIn(AppendsTo):
@@ -47,7 +39,7 @@ class Counted:
 
     def __init__(self, owner, form, name, most=1, exactly=None):
         self.owner, self.form, self.name, self.most, self.exactly = owner, form, name, most, exactly
-        self.store = None
+        self.key, self.store = id(owner), None
 
     @property
     def state(self):
@@ -120,7 +112,7 @@ class Counted:
             mask &= np.broadcast_to(found, (turns,)) == side
         return times, mask
 
-    def finish(self):
+    def finish(self, growing):
         """Give the list its items, in the trace around the loop."""
         if self.exactly is not None and self.store.begun is not None:
             self.store.fill(self.store.begun + self.exactly)

@@ -18,9 +18,10 @@ from ..values.poison import USES, Poison
 from ..values.storage import current_trace
 from .bounded_lists import GivenUp, ItemForm, bounded_list
 from .builtins import len_, replaces
-from .container_changes import GROWS, before_change
-from .counting import AppendsTo, Counted, CountsIn
+from .container_changes import GROWS, AppendsTo, before_change
+from .counting import Counted, CountsIn
 from .fixpoint import LAST
+from .lengthening import Lengthened
 from .rows import RowMemory
 from .series import Counting
 
@@ -57,7 +58,7 @@ class Grown:
     """A list that each trip of a loop appends `count` items to. held: its last item, as a place that loops carry."""
 
     def __init__(self, owner, around):
-        self.owner, self.count = owner, 1
+        self.owner, self.key, self.count = owner, id(owner), 1
         self.name = variable_name(owner) or "a list"
         self.held = around.held if around is not None else {LAST: owner[-1]} if owner else {}
         self.values, self.rows = [], None
@@ -105,7 +106,7 @@ class Grown:
             raise self.refused("is asked for its length")
         return self.length + len(self.values) + k * self.count
 
-    def finish(self):
+    def finish(self, growing):
         """Give the list its items, in the trace around the loop."""
         items = [x for row in self.rows.items() for x in row]
         self.rows.share(items, self.count)
@@ -130,10 +131,10 @@ class Growing:
         self.tries += 1
         if self.tries > TRIES:
             return False
-        known = self.counts.setdefault(id(grown.owner), [])
+        known = self.counts.setdefault(grown.key, [])
         news = grown.state not in known
         known.append(grown.state)
-        self.lists[id(grown.owner)] = grown
+        self.lists[grown.key] = grown
         grown.begin(self)
         return news
 
@@ -162,6 +163,8 @@ class Growing:
         region.grower, self.k = self, k
         for g in self.lists.values():
             g.begin_turn()
+            if type(g) is Lengthened:
+                g.opened(k)
         with self.hidden():
             code = run(k)
         self.left = code is not None and bool(code.may - {FALLS, CONTINUES})
@@ -213,7 +216,7 @@ class Growing:
         """Give the lists their items, in the trace around the loop -> how it ended, with them in place of what stood
         for them."""
         for g in self.lists.values():
-            g.finish()
+            g.finish(self)
         leaves, tree = pytree.flatten(code.value) if code is not None else ([], None)
         if not any(type(x) is GrownList for x in leaves):
             return code

@@ -21,7 +21,7 @@ from . import fixpoint_memo, series
 from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
 from .fixpoint import FAR
 from .bounded_lists import GivenUp
-from .counting import AppendsTo
+from .container_changes import AppendsTo
 from .growing import Growing
 from .merge import pick
 from .rows import RowRoll

@@ -23,6 +23,7 @@ from ..values.storage import Storage, current_trace, memories
 from ..values.views import dynamic
 from . import merge
 from .fixpoint import LAST, Roll
+from .lengthening import Lengthens, lengthened
 from .sharing import arrays
 
 PLAIN = (str, bytes)  # parts of items that are the same in every trip
@@ -35,6 +36,12 @@ class RowRoll(Roll):
     def __init__(self, kept, sources, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.kept, self.sources = kept, sources
+
+    def carry(self, slot, before, after, run):
+        found = lengthened(slot, before, after)
+        if found is not None:
+            raise Lengthens(found)
+        return super().carry(slot, before, after, run)
 
     def emitted(self, run):
         changed = {id(slot.owner) for slot in run.heap} | set(map(id, run.writes)) | set(self.loop.growing)

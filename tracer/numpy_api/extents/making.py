@@ -109,6 +109,8 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if odd is not None:
         raise refused("np.concatenate along another axis than that of unknown length", odd)
     common = np.dtype(dtype) if dtype is not None else np.result_type(*[x.dtype for x in items])
+    if out is None and (found := within_room(items, axis, common)) is not None:
+        return found
     values, lengths = [], []
     for x in items:
         x = from_zero(x, axis) if type(x) is BoundedArray else x
@@ -125,6 +127,34 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
         made(fresh(whole), [SpanExtent(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)]),
         out,
     )
+
+
+def within_room(items, axis, dtype):
+    """The arrays one behind the other where the first surely has room for all: the others are written into it."""
+    first, *others = items
+    if type(first) is not BoundedArray or not isinstance(first.extents[axis], SpanExtent) or first.dtype != dtype:
+        return None
+    at, room = first.lengths[axis], first.array.shape[axis]
+    start, lengths = first.extents[axis].start, [x.shape[axis] for x in others]
+    shapes = {(*x.shape[:axis], *x.shape[axis + 1 :]) for x in (first.array, *others) if type(x) is not BoundedArray}
+    if len(shapes) != 1 or BoundedArray in map(type, others) or not isinstance(start, int) or start != 0:
+        return None
+    if between(at)[1] + sum(lengths) > room:
+        return None
+    whole = first.array.value
+    for x, n in zip(others, lengths):
+        starts = [operand(at if d == axis else 0) for d in range(whole.type.ndim)]
+        whole = OPS["dynamic_update_slice"](whole, cast_to(x.value, dtype), *starts)
+        at = plus(at, n)
+    return made(fresh(whole), [SpanExtent(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)])
+
+
+@handles(np.vstack)
+def vstack(tup, **kwargs):
+    items = [x if type(x) is BoundedArray else handle(x) for x in tup]
+    if any(x.ndim < 2 for x in items if type(x) is BoundedArray):
+        raise refused("np.vstack of an array of one axis", items[0])
+    return concatenate([x if type(x) is BoundedArray else np.atleast_2d(x) for x in items], 0, **kwargs)
 
 
 @handles(np.append)
