@@ -82,7 +82,7 @@ class Program:
         ]).format(e=self.number()).replace("i0", "len(a)")  # fmt: skip
 
     def statement(self):
-        r, kind = self.r, self.r.randint(0, 16)
+        r, kind = self.r, self.r.randint(0, 21)
         if kind <= 2 or not self.lists:
             xs = self.name("xs")
             line = f"{xs} = [{self.comprehension(self.number())}]"
@@ -165,11 +165,52 @@ class Program:
             ])  # fmt: skip
             rows = f"{g} = [[{r.choice(['0.0', '1.5', 's'])}] * 3 for _ in range(3)]"
             return [rows, "for i in range(3):", "    for j in range(3):", f"        {body.format(g=g)}"]
+        if kind >= 17:
+            return self.growth(kind)
         target, items = self.items()
         s = self.name("s")
         self.scalars.append(s)
         z = r.choice(["zip(a, a)", "enumerate(a)", "map(twice, a)"])
         return [f"z, {s} = {z}, 0.0", "for v in z:", f"    {s} = {s} + np.sum(v)", f"{s} = {s} + len(list(z))"]
+
+
+    def growth(self, kind):
+        """What grows where data, or the number of the trip, decide, or by being joined."""
+        r, n = self.r, self.name("n")
+        target, items = self.items()
+        if kind <= 18:
+            xs = self.name("xs")
+            test = r.choice(["v > 0.3", "v > 9.0", "v * v < s", "len(XS) < 5", "i % 3 == 0", "i > 2"])
+            target = target if "i" not in test or target.startswith("i") else f"i, {target.replace(', ', '_')}"
+            items = items if "i" not in test or items.startswith("enumerate") else f"enumerate({items})"
+            target = target if "_" not in target else "i, (w, v)"
+            add = r.choice(["XS.append({e})", "XS.append(v)", "XS += [v]", "XS.append((i0, v))", "XS.append(np.array([v, 1.0]))"]).format(e=self.number())
+            end = r.choice(["break", "continue", "XS.pop()" if "np" not in add and "(" not in add[10:] else "pass", "pass", "pass"])
+            body = [f"    if {test}:", f"        {add}", *r.choice([[], [f"    elif v < -1.0 and {'len(XS) > 0' if 'pop' in end else 'True'}:", f"        {end}"]])]
+            start = r.choice(["[]", "[]", "[0.5]", "[a[0]]"]) if "i0" not in add and "np.array" not in add else "[]"
+            (self.rows if "i0" in add or "np.array" in add else self.lists).append(xs)
+            lines = [f"{n}, {xs} = 0, {start}", f"for {target} in {items}:", *body, f"{n} = len({xs})"]
+            self.scalars.append(n)
+            more = [f"{n} += {xs}[-1] if {xs} else 0.25", f"{n} += sum({xs})", f"{n} += max({xs}, default=1.0)", f"{n} = np.array({xs}).sum()"]
+            lines += [r.choice(more)] if xs in self.lists and r.random() < 0.5 else []
+            return [line.replace("XS", xs).replace("i0", n) for line in lines]
+        if kind == 19:
+            xs = self.name("xs")
+            self.lists.append(xs)
+            test = r.choice(["v > 0.3", "v > 9.0", "abs(v) < s"])
+            return [f"{xs} = [{self.number()} for {target} in {items} if {test}]"]
+        if kind == 20:
+            x = self.name("x")
+            self.rows.append(x)
+            e = self.number()
+            step = r.choice(["np.append(X, {e})", "np.concatenate([X, [v, {e}]])", "np.hstack((X, v))", "np.concatenate((X, X[-1:] * 0.5))"])
+            return [f"{x} = np.zeros({r.choice('12')})", f"for {target} in {items}:", f"    {x} = {step.format(e=f'float({e})').replace('X', x)}"]
+        xs, t = self.name("xs"), self.name("t")
+        self.lists.append(xs)
+        self.scalars.append(t)
+        test = r.choice([f"{t} < 4.0", f"len({xs}) < 7 and {t} < 9.0", f"{xs} and {t} < 3.0"])
+        add = r.choice([f"{xs}.append({t})", f"{xs}.append({t} * a[0])", f"{xs}.append({xs}[-1] * 0.5)" if "and" not in test else f"{xs}.pop()"])
+        return [f"{t}, {xs} = 0.25, [1.5]", f"while {test}:", f"    {t} = {t} + 0.4 + abs(float(a[0]))", f"    {add}"]
 
 
 def given(seed, size, k):

@@ -25,7 +25,7 @@ from ..values.storage import current_trace
 from . import series
 from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces, sum_
-from .comprehensions import collect
+from .comprehensions import collect, decided_by_data
 from .convert import CELL, convert
 from .growing import gone_through, whole
 from .sequences import extreme_by_key, folded, sorted_
@@ -52,7 +52,8 @@ class Generated:
         count = series.length(self.items)
         if count is None:
             return numbers.traced(series.count_of(self.items))
-        return count if count > MANY else None
+        few = count <= MANY and not (count and self.test is not None and decided_by_data(self.items, self.test))
+        return None if few else count
 
 
 def generated(items, elt, number, test=None):

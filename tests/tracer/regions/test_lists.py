@@ -238,27 +238,6 @@ def test_what_is_picked_is_the_thing_itself():
         check_same(f, np.array([first, 1.0, -2.0]))
 
 
-def test_a_list_that_grows_where_data_decide_is_refused():
-    def under_a_test(a):
-        xs = []
-        for v in a:
-            if v > 0:
-                xs.append(v)
-        return xs
-
-    def until(a):
-        xs = []
-        for v in a:
-            xs.append(v)
-            if v > 1:
-                break
-        return xs
-
-    for f in (under_a_test, until):
-        with pytest.raises(WengertError, match="grows"):
-            jit(f)(np.random.default_rng(0).normal(size=90))
-
-
 def test_an_array_of_two_lists_is_one():
     def crossing(a):
         x, y, xs, ys = a[:3] * 1, a[:3] * 2, [], []
