@@ -23,14 +23,16 @@ from .bounded_lists import bounded_list, started
 from .branch import choose
 from .builtins import check
 from .convert import convert
-from .folds import Generated, any_loop, all_loop, item_at
-from .growing import appending, gone_through, list_behind, popping, whole
+from .folds import Generated, all_loop, any_loop, item_at
+from .growing import appending, gone_through, list_behind, popping, shown_whole
 
 ITEMS = next_site(())
 METHODS, FUNCTIONS = {}, {}
 NUMPY = (type(np.sum), np.ufunc)
 PASSING = {type, isinstance, id, callable}  # that ask for no items
 OVER = {enumerate, zip}
+BOUND_TO = (types.BuiltinFunctionType, types.MethodWrapperType)
+CHANGING = {"append", "extend", "pop"}  # what loops know of lists that they change
 
 
 def answers_for(table, *keys):
@@ -58,13 +60,14 @@ def passes_on(f):
 
 
 def called_with(f, plain, /, *args, **kwargs):
-    owner = list_behind(getattr(f, "__self__", None)) if type(f) is types.BuiltinFunctionType else None
+    owner = list_behind(getattr(f, "__self__", None)) if type(f) in BOUND_TO else None
     held = bounded_list(owner) if type(owner) is list else None
     if held is not None:
         method = METHODS.get(f.__name__)
         if method is not None and not kwargs:
             return method(held, owner, *args)
-        held.settled()
+    if type(owner) is list and f.__name__ not in CHANGING:
+        shown_whole(owner)
     if args and (not kwargs or f in (max, min) and set(kwargs) == {"default"}):
         first = list_behind(args[0])
         held = bounded_list(first) if type(first) is list else None
@@ -78,7 +81,7 @@ def called_with(f, plain, /, *args, **kwargs):
         args = tuple([x if (held := bounded_list(list_behind(x))) is None else held.array() for x in args])
     if f is not len:
         for x in (*args, *kwargs.values()):
-            whole(x)
+            shown_whole(x)
     return plain(f)(*args, **kwargs)
 
 
@@ -96,7 +99,7 @@ def append(held, owner, value):
 
 @answers_for(METHODS, "extend")
 def extend(held, owner, values):
-    for x in list(whole(values)):
+    for x in list(shown_whole(values)):
         appending(owner)(x)
 
 
@@ -150,7 +153,7 @@ def sum_of(held, start=0):
     return convert(sum_loop)(line(held), start, held.size())
 
 
-def extreme(name, loop):
+def extreme_by_loop(name, loop):
     def of(held, **default):
         some = held.truth()
         if default:
@@ -200,7 +203,7 @@ def min_loop(g, count):
     return best
 
 
-FUNCTIONS[max], FUNCTIONS[min] = extreme("max", max_loop), extreme("min", min_loop)
+FUNCTIONS[max], FUNCTIONS[min] = extreme_by_loop("max", max_loop), extreme_by_loop("min", min_loop)
 
 
 @answers_for(FUNCTIONS, sorted)

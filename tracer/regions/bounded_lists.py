@@ -9,7 +9,6 @@ begins again; where that cannot be, the trace is refused. Items that are arrays 
 import numpy as np
 
 from ...ir.core import Lit
-from ...ir.ops import OPS
 from ...ir.ops.control import COUNTER
 from ...ir.types import Tensor
 from ..common import pytree
@@ -20,7 +19,7 @@ from ..extents.bounded import BoundedArray, SpanExtent
 from ..extents.numbers import FAR
 from ..guards.state import regions
 from ..values.array import TracedArray, TracedScalar, fresh
-from ..values.elements import MANY, RowRun
+from ..values.elements import RowRun
 from ..values.poison import Poison
 from ..values.speculate import choices, contents, require_room, unmerged
 from ..values.storage import Storage, current_trace
@@ -29,8 +28,7 @@ from .branch import choose
 from .builtins import check
 from .container_changes import GROWS as HINT
 from .lending import borrowed, lend
-from .rows import PLAIN, like_numbers
-
+from .rows import PLAIN
 
 
 class GivenUp(CannotRoll):
@@ -100,7 +98,7 @@ class BoundedList:
     def __init__(self, owner, form, room, trace):
         self.owner, self.form, self.room, self.name = owner, form, room, variable_name(owner) or "a list"
         self.head, self.choice, self.shared = [], None, False
-        self.shown, self.shrinks = False, False  # whether the loop that made it is over; whether a trip takes items away
+        self.shown = self.shrinks = False  # whether the loop that made it is over; whether a trip takes items away
         self.guess = None  # (the exponent of 2 that room was taken to be, the assumption's number), if it was
         self.begun = 0  # how many rows were in use before the loop, None where data decide that
         self.memories = [Storage(Lit(0, Tensor((room, *t.shape), t.dtype)), trace) for t in form.types]
@@ -175,17 +173,17 @@ class BoundedList:
         """The item in a row, an int in range."""
         parts = []
         for memory, s in zip(self.memories, self.form.kept):
-            value = fresh(TracedArray(memory)[numbers.traced(at)].value) if s[0] == "array" else None
-            parts.append(
-                borrowed(value, self) if value is not None else merge.made(TracedArray(memory)[numbers.traced(at)].value, s)
-            )
+            found = merge.made(TracedArray(memory)[numbers.traced(at)].value, s)
+            parts.append(borrowed(found, self) if s[0] == "array" else found)
         return self.form.item(parts)
 
     def item(self, key):
         """`xs[key]`; IndexError where there is no such item."""
         if type(key) is slice:
             raise self.refuse("is asked for a part")
-        if type(key) is not int and not (isinstance(key, TracedScalar) and merge.type_of(merge.spec(key)).kind in "iub"):
+        known = key.known() if isinstance(key, TracedScalar) else None
+        key = key if known is None or known.dtype.kind not in "iub" else int(known)
+        if type(key) is not int and not picking.is_index(key):
             return self.settled()[key]
         count, known = self.number(), numbers.number(key)
         length = numbers.plus(count, len(self.head))
@@ -202,7 +200,9 @@ class BoundedList:
             return self.row(numbers.bounded(at, 0, self.room - 1))
         number = numbers.traced(at)
         return choose(
-            number < len(self.head), lambda: self.head_item(number), lambda: self.row(self.behind(numbers.number(number)))
+            number < len(self.head),
+            lambda: self.head_item(number),
+            lambda: self.row(self.behind(numbers.number(number))),
         )
 
     def behind(self, at):

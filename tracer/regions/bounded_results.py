@@ -49,13 +49,14 @@ class Made:
 
 
 def given_out(x):
-    """A result with what stands for its lists that data decide the length of; shared ones are left to Python's items."""
+    """A result with what stands for its lists of which data decide the length; those that stand in several places keep
+    their items."""
     root = current_trace().root
     if not root.growing:
         return x
     lists = []
     walk(x, lists)
-    return replaced(x, {id(y) for y in lists if sum(y is z for z in lists) == 1})
+    return with_rows(x, {id(y) for y in lists if sum(y is z for z in lists) == 1})
 
 
 def walk(x, lists):
@@ -66,22 +67,22 @@ def walk(x, lists):
             walk(y, lists)
 
 
-def replaced(x, single):
+def with_rows(x, single):
     if id(x) in single and (held := bounded_list(x)) is not None:
-        return stand_in(held)
+        return rows_for(held)
     if type(x) is tuple:
-        new = [replaced(y, single) for y in x]
+        new = [with_rows(y, single) for y in x]
         return x if all(a is b for a, b in zip(x, new)) else tuple(new)
     if type(x) in (list, dict):
         # the trace is over: what is put into a container here, the program never sees
         for k, y in list(x.items() if type(x) is dict else enumerate(x)):
-            new = replaced(y, single)
+            new = with_rows(y, single)
             if new is not y:
                 x[k] = new
     return x
 
 
-def stand_in(held):
+def rows_for(held):
     if held.shared and held.form.has_arrays:
         raise held.refuse("holds arrays that variables hold too")
     return ListOfRows(held.values(), held.number_traced(), list(held.head), Made(held.form))

@@ -179,7 +179,8 @@ def merged(joint, a, b, condition, where, slots, live):
 
 
 def ran(name, body, slots, held, side):
-    """One side run, `side` (test, what it is there). What Python would raise there, the program raises when data takes that side."""
+    """One side run, `side` is (test, what it is there). What Python would raise there, the program raises when data
+    takes that side."""
     try:
         return Run(name, body, slots, watched=held, choice=side)
     except StopIteration:

@@ -59,7 +59,8 @@ PLAIN = (str, bytes, int, float, complex, list, dict, tuple, set, frozenset, Tra
 CACHED, EMPTY = type(functools.cache(len)), types.CellType()
 NUMPYS = (type(np.sum), np.ufunc)
 ENVIRONMENT = type(os.environ)
-NOTED = {"append": appending, "extend": extending, "update": updating, "pop": popping}  # changes that are known for what they are
+# changes that are known for what they are
+NOTED = {"append": appending, "extend": extending, "update": updating, "pop": popping}
 STRING_METHODS = {"format": formatted, "join": joining}
 REPLACED |= {range: range_, enumerate: enumerate_, zip: zip_, reversed: reversed_, itertools.product: product}
 REPLACED |= {itertools.chain: chain_, itertools.islice: islice_, itertools.pairwise: pairwise_}

@@ -16,7 +16,7 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .builtins import REPLACED
 from .convert import convert
-from .growing import gone_through, whole
+from .growing import gone_through, shown_whole
 from .loops import ONWARD, RETRY, LoopCapture, spend_trip
 from .rows import RowMemory, RowRoll
 from .run import Run
@@ -32,14 +32,14 @@ def collect(items, body, number, flat=False, test=None):
     if count is None or count and test is not None and decided_by_data(items, test):
         trips = numbers.traced(series.count_of(items)) if count is None else count
         found = convert(kept_loop)(series.begun(items), body, test, trips)
-        return own(joined(whole(found)) if flat else found)
+        return own(in_one_list(shown_whole(found)) if flat else found)
     kept = decided_places(items, test) if test is not None and captured(items) else None
     if captured(items) and (test is None or kept is not None):
         items = series.Selected(items, kept) if kept is not None else items
         found = Collect(items, body, number).run()
     else:
         found = [body(x) for x in items if test is None or test(x)]
-    return own(joined(found) if flat else found)
+    return own(in_one_list(found) if flat else found)
 
 
 def decided_by_data(items, test):
@@ -54,9 +54,9 @@ def asked_of(test, x):
     return isinstance(answer, Traced) and answer.known() is None
 
 
-def joined(lists):
+def in_one_list(lists):
     """The items of lists in one."""
-    return list(itertools.chain.from_iterable(map(whole, lists)))
+    return list(itertools.chain.from_iterable(map(shown_whole, lists)))
 
 
 def kept_loop(items, body, test, count):

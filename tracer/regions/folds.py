@@ -27,8 +27,8 @@ from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces, sum_
 from .comprehensions import collect, decided_by_data
 from .convert import CELL, convert
-from .growing import gone_through, whole
-from .sequences import extreme_by_key, folded, sorted_
+from .growing import gone_through, shown_whole
+from .sequences import extreme_by_key, folded
 
 ITEMS = next_site(())
 
@@ -150,7 +150,7 @@ def list_of(g, count):
 
 @folds(tuple)
 def tuple_of(g, count):
-    return tuple(whole(collect(g.items, g.elt, g.number, test=g.test)))
+    return tuple(shown_whole(collect(g.items, g.elt, g.number, test=g.test)))
 
 
 @folds(sorted)
@@ -163,7 +163,7 @@ def fromiter_of(g, n, /, dtype, *args, **more):
     found = list_of(g, n)
     if (held := bounded_list(found)) is not None and not args and not more:
         return held.array().astype(dtype)
-    return fromiter(whole(found), dtype, *args, **more)
+    return fromiter(shown_whole(found), dtype, *args, **more)
 
 
 @replaces(np.fromiter)

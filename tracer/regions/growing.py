@@ -27,6 +27,7 @@ from .rows import RowMemory
 from .series import Counting
 
 TRIES = 16  # attempts at one loop
+NESTED = 4096  # items of a container that are looked at for lists that grow
 
 
 class Hidden(Poison):
@@ -302,7 +303,8 @@ def popping(owner):
 
     def pop(*at):
         if at and at != (-1,):
-            raise CannotRoll(message("a list gives away an item other than its last in a captured loop", locate(), GROWS))
+            text = "a list gives away an item other than its last in a captured loop"
+            raise CannotRoll(message(text, locate(), GROWS))
         held = bounded_list(owner)
         if held is not None and type(outermost(owner).lists.get(id(owner))) is Counted:
             return held.pop()
@@ -350,7 +352,7 @@ def grown(x):
     return trace.root.growing.get(id(x)) if trace is not None and trace.root.growing and type(x) is list else None
 
 
-def whole(x):
+def shown_whole(x):
     """x, which is used as a whole: a list that grows in it is settled, or refuses the capture."""
     trace, x = current_trace(), list_behind(x)
     kind = type(x)
@@ -361,13 +363,13 @@ def whole(x):
         if held is not None and x:
             held.settled()
         raise found[0].refused("is used as a whole")
-    if kind in (list, tuple) and len(x) <= 64:
+    if kind in (list, tuple) and len(x) <= NESTED:
         for y in x:
             if type(y) in (list, tuple, dict) or type(y) is GrownList:
-                whole(y)
-    elif kind is dict and len(x) <= 64:
+                shown_whole(y)
+    elif kind is dict and len(x) <= NESTED:
         for y in x.values():
-            whole(y)
+            shown_whole(y)
     return x
 
 

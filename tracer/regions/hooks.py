@@ -28,7 +28,7 @@ from .builtins import REPLACED, lacks, sample, truth, type_
 from .calls import ENVIRONMENT, environment, listed
 from .comprehensions import collect
 from .foreign import ask, may_change
-from .growing import list_behind, whole
+from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
 from .importing import imported, importing
 from .kinds import ANSWERING
@@ -280,7 +280,7 @@ def put(owner, key, value):
 
 
 def delete_item(owner, key):
-    trace, owner = current_trace(), whole(owner)
+    trace, owner = current_trace(), shown_whole(owner)
     instance = trace.root.outside.instance_of(owner) if trace is not None and type(owner) is dict else None
     if instance is not None and not hasattr(of_class(type(instance), key), "__set__"):
         remove(instance, key)

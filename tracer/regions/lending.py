@@ -38,27 +38,28 @@ class Lent:
     """The places of a loop that hold, after it or before it, arrays that a trip has lent."""
 
     def __init__(self, roll, run):
-        every = [s for s in dict.fromkeys((*roll.slots, *run.heap))]
+        every = list(dict.fromkeys((*roll.slots, *run.heap)))
         after = {slot: owner for slot in every if (owner := lent(run.after(slot))) is not None}
         stands = {m: slot for slot, c in roll.carried.items() for m in c.memory or () if m is not None}
-        begun = {stands[m]: m.lent for m in stands if m.lent is not None}
-        self.after, self.before = {**after, **{s: o for s, o in begun.items() if s in roll.carried}}, begun
-        while self.after or self.before:
-            size = len(self.after) + len(self.before)
-            for slot in every:
-                for x in arrays(run.after(slot)):
-                    other = stands.get(x.storage)
-                    if other is not None and other in self.after:
-                        self.after.setdefault(slot, self.after[other])
-                    if other is not None and slot in self.before:
-                        self.before.setdefault(other, self.before[slot])
-            if size == len(self.after) + len(self.before):
-                break
+        self.before = {stands[m]: m.lent for m in stands if m.lent is not None}
+        self.after = {**after, **self.before}
+        # (place, the place whose array of the trip before it holds)
+        kept = [(slot, stands[x.storage]) for slot in every for x in arrays(run.after(slot)) if x.storage in stands]
+        for _ in kept:
+            self.follow(kept)
         for slot in {**self.after, **self.before}:
             c = roll.carried.get(slot)
             if c is not None and any(m is not None and m.value is not v for m, v in zip(c.memory, c.values)):
                 raise roll.refused(f"{slot.name} is written in place, and a list holds it too, as data decide")
         self.firsts = [(roll.first(slot, run), owner) for slot, owner in self.before.items()]
+
+    def follow(self, kept):
+        """What goes from place to place in a trip is lent in both."""
+        for slot, other in kept:
+            if other in self.after:
+                self.after.setdefault(slot, self.after[other])
+            if slot in self.before:
+                self.before.setdefault(other, self.before[slot])
 
     def mark(self):
         """The loop is over: mark what the places hold now, and what they held before it."""

@@ -18,10 +18,10 @@ from ..values.ranges import interval
 from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
-from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
-from .fixpoint import FAR
 from .bounded_lists import GivenUp
+from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
 from .container_changes import AppendsTo
+from .fixpoint import FAR
 from .growing import Growing
 from .merge import pick
 from .rows import RowRoll
@@ -355,11 +355,7 @@ class While(LoopCapture):
             refuse_globals(self.site)
             if nested < 3:
                 try:
-                    growing = Growing(self.number, None)
-                    made = lambda turn: RowRoll(
-                        growing.kept, (), self, turn, going=going, test=lambda: growing.answered(self.test)
-                    )
-                    return grown_in(self, growing, made, lambda k: self.body())
+                    return self.rolled(going)
                 except ONWARD:
                     raise
                 except RETRY as error:
@@ -384,6 +380,14 @@ class While(LoopCapture):
             over, code = self.ended(self.body(), onward)
             if over:
                 return code
+
+    def rolled(self, going):
+        """All trips as one loop, which begins with the answer `going`."""
+        growing = Growing(self.number, None)
+        made = lambda turn: RowRoll(
+            growing.kept, (), self, turn, going=going, test=lambda: growing.answered(self.test)
+        )
+        return grown_in(self, growing, made, lambda k: self.body())
 
     def stuck(self, reason):
         said = "this loop, whose test depends on data, cannot be captured: "

@@ -29,7 +29,7 @@ from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces
 from .calls import call
 from .convert import CELL
-from .growing import gone_through, list_behind, require_shown
+from .growing import gone_through, list_behind, require_shown, shown_whole
 from .handed import called as plainly
 from .handed import handed, relied
 from .series import Counting
@@ -164,7 +164,7 @@ def mapped(x):
 
 def matched(x):
     """What a `match` statement takes apart."""
-    relied(x)
+    relied(shown_whole(x))
     return CELL.cell_contents.one_thing(x)
 
 

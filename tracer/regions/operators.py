@@ -25,7 +25,7 @@ from .builtins import truth
 from .calls import ENVIRONMENT, environment
 from .container_changes import before_change
 from .foreign import ask, may_change
-from .growing import GrownList, extending, list_behind, whole
+from .growing import GrownList, extending, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
 from .objects import MIXED_IN, is_quick, iterated, special
@@ -103,13 +103,13 @@ def of_lists(name, a, b):
         for x, other in ((a, b), (b, a)):
             held = bounded_list(x)
             if held is not None and type(other) is list and not other:
-                return (held.truth() if name == "__ne__" else negated(held.truth())), a, b
+                return (held.truth() if name == "__ne__" else opposite(held.truth())), a, b
     if isinstance(a, Traced | np.ndarray) or isinstance(b, Traced | np.ndarray):
         a, b = (x if (held := bounded_list(list_behind(x))) is None else held.array() for x in (a, b))
-    return NotImplemented, whole(a), whole(b)
+    return NotImplemented, shown_whole(a), shown_whole(b)
 
 
-def negated(x):
+def opposite(x):
     return not x if isinstance(x, bool) else TracedScalar(OPS["not"](x.value), bool)
 
 
@@ -152,7 +152,7 @@ def changed_in_place(plain, name, a, b):
 
 def inplace(plain, name, otherwise):
     def stand_in(a, b):
-        b = whole(b) if type(b) in GROWING else b
+        b = shown_whole(b) if type(b) in GROWING else b
         if type(a) is GrownList:
             extending(list_behind(a))(b)
             return a
@@ -181,7 +181,7 @@ def unary(plain, name):
 def contained(a, b):
     """`a in b`."""
     trace = current_trace()
-    b = whole(b) if type(b) in GROWING else b
+    b = shown_whole(b) if type(b) in GROWING else b
     if trace is not None and type(b) is ENVIRONMENT:
         return environment(a, None) is not None
     if trace is not None and type(b) is dict and (held := trace.root.outside.holds(b, a)) is not None:

@@ -9,7 +9,6 @@ import pytest
 from compare import check_same
 
 from wengert import grad, jit
-from wengert.tracer.common.errors import WengertError
 
 
 def appended(a):
