@@ -35,7 +35,7 @@ class CountsIn(AppendsTo):
 
 class Counted:
     """A list that a loop appends to where data decide. most: how many items a trip appends at most; exactly: how many
-    the loop does, where that is known."""
+    the loop does, where that is known, and False where it was thought to be and is not."""
 
     def __init__(self, owner, form, name, most=1, exactly=None):
         self.owner, self.form, self.name, self.most, self.exactly = owner, form, name, most, exactly
@@ -64,6 +64,9 @@ class Counted:
         """[(a list that holds it, what answers for that list in the loop)]"""
         return [(self.owner, self.store)]
 
+    def refused(self, why):
+        return refused(self.name, why)
+
     def begin_turn(self):
         self.tally, self.masks = 0, []
 
@@ -74,8 +77,11 @@ class Counted:
         exactly = None
         if turns is not None and not leaves and not self.store.shrinks and all(m is not None for m in self.masks):
             exactly = int(sum(m.sum() for m in self.masks))
-        if (self.tally, exactly) != (self.most, self.exactly):
-            raise CountsIn(Counted(self.owner, self.form, self.name, self.tally, exactly), self.growing)
+        if exactly is None and self.exactly is not None or self.exactly is False:
+            exactly = False  # a pass that knew less than those before has found that data decide
+        most = self.tally if self.tally is None or self.most is None else max(self.tally, self.most)
+        if (most, exactly) != (self.most, self.exactly):
+            raise CountsIn(Counted(self.owner, self.form, self.name, most, exactly), self.growing)
 
     def append(self, value):
         form = ItemForm(value, self.name)
@@ -114,7 +120,7 @@ class Counted:
 
     def finish(self, growing):
         """Give the list its items, in the trace around the loop."""
-        if self.exactly is not None and self.store.begun is not None:
+        if type(self.exactly) is int and self.store.begun is not None:
             self.store.fill(self.store.begun + self.exactly)
         else:
             self.store.show()

@@ -55,15 +55,24 @@ class GrownList(Hidden):
         super().__init__(f"{grown.name}, a list that a captured loop appends to, is used in it")
         object.__setattr__(self, "grown", grown)
 
+    def fail(self, *args, **kwargs):
+        raise self.grown.refused("is used in it")
+
+    __getattr__ = __setattr__ = __dir__ = fail
+
+
+for _use in USES:
+    setattr(GrownList, _use, GrownList.fail)
+
 
 class Grown:
     """A list that each trip of a loop appends `count` items to. held: its last item, as a place that loops carry."""
 
-    def __init__(self, owner, around):
+    def __init__(self, owner, around, sample):
         self.owner, self.key, self.count = owner, id(owner), 1
         self.name = variable_name(owner) or "a list"
         self.held = around.held if around is not None else {LAST: owner[-1]} if owner else {}
-        self.values, self.rows = [], None
+        self.values, self.rows, self.sample = [], None, sample
         self.length = len(owner) if around is None else None
 
     @property
@@ -115,6 +124,9 @@ class Grown:
         extend(self.owner, items)
 
     def refused(self, why):
+        """What begins the loop again with rows that can be read while it runs; what refuses it, where none can be."""
+        if self.sample is not None:
+            return CountsIn(Counted(self.owner, ItemForm(self.sample, self.name), self.name), outermost(self.owner))
         text = f"{self.name}, a list that a captured loop appends to, {why}"
         return CannotRoll(message(text, locate(), GROWS))
 
@@ -145,7 +157,7 @@ class Growing:
 
     def room(self, counted):
         """How many items a list may get in this loop; None where nothing bounds that."""
-        if counted.exactly is not None:
+        if type(counted.exactly) is int:
             return max(counted.exactly, 1)
         if self.most is None or counted.most is None:
             return None
@@ -211,7 +223,7 @@ class Growing:
             name = variable_name(owner) or "a list"
             raise CountsIn(Counted(owner, ItemForm(value, name), name), outermost(owner))
         if grown is None:
-            raise AppendsTo(Grown(owner, around and around[0]))
+            raise AppendsTo(Grown(owner, around and around[0], value))
         grown.append(value)
 
     def finish(self, code):
@@ -337,7 +349,7 @@ def require_shown(x, truth=False):
     """Refuse the loop where it goes through a list that it appends to, or asks for its truth where it may be empty."""
     found = grown(x)
     if found is not None and bounded_list(x) is None and not (truth and found[0].length):
-        raise CannotRoll(message("a list that a captured loop changes is asked for all it holds", locate(), GROWS))
+        raise found[0].refused("is asked for all it holds")
 
 
 def list_behind(x):

@@ -97,6 +97,16 @@ def in_loops(a):
     return np.array(out), len(out)
 
 
+def read_while_it_grows(a):
+    best, sums, back = [], [1.0], [1.0, 2.0]
+    for i, v in enumerate(a):
+        if len(best) < 3 or v > min(best):
+            best.append(v)
+        sums.append(sum(sums) * 0.1 + float(v))
+        back.append(back[i] * 0.5 + back[-2] + float(v))
+    return best, sums, back
+
+
 def stack_of_numbers(a):
     held, total = [], 0.0
     for v in a:
@@ -200,7 +210,7 @@ def loop_in_a_loop(a):
 
 
 BOUNDED = [
-    under_a_test, left_early, returned_early, two_lists, its_last, pythons_numbers, in_loops, stack_of_numbers, gone_through, folded, generated,
+    under_a_test, left_early, returned_early, two_lists, its_last, pythons_numbers, in_loops, read_while_it_grows, stack_of_numbers, gone_through, folded, generated,
     of_arrays, bound_to_a_name, in_a_dict, in_an_attribute, until_it_is_there, asked_by_the_test, worked_off, loop_in_a_loop,
 ]  # fmt: skip
 
