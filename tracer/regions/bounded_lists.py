@@ -46,6 +46,9 @@ class Uncounted(Poison):
     __getattr__ = __setattr__ = __dir__ = fail
 
 
+KINDS = ("plain", "weak", "strong", "array")  # of leaves of items
+
+
 class ItemForm:
     """What the items of a list have in common: the structure, and a spec for each leaf; texts are the same in all."""
 
@@ -55,7 +58,7 @@ class ItemForm:
         self.specs = [("plain", x) if isinstance(x, PLAIN) else merge.spec(x) for x in leaves]
         if merge.containers(value):
             raise refused(name, "gets items that are lists or dicts")
-        if any(s[0] not in ("plain", "weak", "strong", "array") for s in self.specs) or any(map(merge.far, leaves)):
+        if not all(s[0] in KINDS for s in self.specs) or any(map(merge.far, leaves)):
             raise refused(name, f"gets {merge.described(value)}, which is no number, array or tuple of such")
         self.kept = [s for s in self.specs if s[0] != "plain"]
         self.types = [merge.type_of(s) for s in self.kept]

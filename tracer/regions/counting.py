@@ -33,7 +33,7 @@ class CountsIn(AppendsTo):
         self.grown, self.grower = counted, grower
 
 
-class Counted:
+class CountedList:
     """A list that a loop appends to where data decide. most: how many items a trip appends at most; exactly: how many
     the loop does, where that is known, and False where it was thought to be and is not."""
 
@@ -72,16 +72,17 @@ class Counted:
 
     def end_turn(self, code, k, roll):
         """Begin the loop again where a trip appends more than was known, or fewer."""
-        turns = roll.turns
         leaves = code is not None and code.may - {FALLS, CONTINUES}
-        exactly = None
-        if turns is not None and not leaves and not self.store.shrinks and all(m is not None for m in self.masks):
-            exactly = int(sum(m.sum() for m in self.masks))
+        exactly = None if roll.turns is None or leaves or self.store.shrinks else self.counted()
         if exactly is None and self.exactly is not None or self.exactly is False:
             exactly = False  # a pass that knew less than those before has found that data decide
         most = self.tally if self.tally is None or self.most is None else max(self.tally, self.most)
         if (most, exactly) != (self.most, self.exactly):
-            raise CountsIn(Counted(self.owner, self.form, self.name, most, exactly), self.growing)
+            raise CountsIn(CountedList(self.owner, self.form, self.name, most, exactly), self.growing)
+
+    def counted(self):
+        """How many items the loop appends, if the numbers of the trips decide that."""
+        return int(sum(m.sum() for m in self.masks)) if all(m is not None for m in self.masks) else None
 
     def append(self, value):
         form = ItemForm(value, self.name)

@@ -20,7 +20,7 @@ from .bounded_lists import GivenUp, ItemForm, bounded_list
 from .branch import ASKED
 from .builtins import len_, replaces
 from .container_changes import GROWS, AppendsTo, before_change
-from .counting import Counted, CountsIn
+from .counting import CountedList, CountsIn
 from .fixpoint import LAST
 from .lengthening import Lengthened
 from .rows import RowMemory
@@ -89,7 +89,8 @@ class Grown:
     def end_turn(self, code, k, roll):
         """Keep what a turn has appended."""
         if code is not None and code.may - {FALLS, CONTINUES} and self.values:
-            raise CountsIn(Counted(self.owner, ItemForm(self.values[-1], self.name), self.name), outermost(self.owner))
+            counted = CountedList(self.owner, ItemForm(self.values[-1], self.name), self.name)
+            raise CountsIn(counted, outermost(self.owner))
         if len(self.values) != self.count:
             self.count = len(self.values)
             raise AppendsTo(self)
@@ -126,7 +127,7 @@ class Grown:
     def refused(self, why):
         """What begins the loop again with rows that can be read while it runs; what refuses it, where none can be."""
         if self.sample is not None:
-            return CountsIn(Counted(self.owner, ItemForm(self.sample, self.name), self.name), outermost(self.owner))
+            return CountsIn(CountedList(self.owner, ItemForm(self.sample, self.name), self.name), outermost(self.owner))
         text = f"{self.name}, a list that a captured loop appends to, {why}"
         return CannotRoll(message(text, locate(), GROWS))
 
@@ -153,7 +154,7 @@ class Growing:
         return news
 
     def appended(self):
-        return [g for g in self.lists.values() if isinstance(g, Grown | Counted)]
+        return [g for g in self.lists.values() if isinstance(g, Grown | CountedList)]
 
     def room(self, counted):
         """How many items a list may get in this loop; None where nothing bounds that."""
@@ -216,12 +217,12 @@ class Growing:
     def append(self, owner, value, chosen):
         """chosen: data may decide whether this comes."""
         grown = self.lists.get(id(owner))
-        if grown is not None and not isinstance(grown, Grown | Counted):
+        if grown is not None and not isinstance(grown, Grown | CountedList):
             raise CannotRoll(message("a list grows in a captured loop that stores its items too", locate(), GROWS))
         around = current_trace().root.growing.get(id(owner))
-        if type(grown) is not Counted and (chosen or self.turns is None or bounded_list(owner) is not None):
+        if type(grown) is not CountedList and (chosen or self.turns is None or bounded_list(owner) is not None):
             name = variable_name(owner) or "a list"
-            raise CountsIn(Counted(owner, ItemForm(value, name), name), outermost(owner))
+            raise CountsIn(CountedList(owner, ItemForm(value, name), name), outermost(owner))
         if grown is None:
             raise AppendsTo(Grown(owner, around and around[0], value))
         grown.append(value)
@@ -252,7 +253,7 @@ def taker(owner):
         if region.trial:
             tentative = True
         elif region.grower is not None:
-            if type(region.grower.lists.get(id(owner))) is Counted:
+            if type(region.grower.lists.get(id(owner))) is CountedList:
                 return region.grower, True
             inner, outer, chosen = inner or region.grower, region.grower, chosen or between
         else:
@@ -318,11 +319,11 @@ def popping(owner):
             text = "a list gives away an item other than its last in a captured loop"
             raise CannotRoll(message(text, locate(), GROWS))
         held = bounded_list(owner)
-        if held is not None and type(outermost(owner).lists.get(id(owner))) is Counted:
+        if held is not None and type(outermost(owner).lists.get(id(owner))) is CountedList:
             return held.pop()
         name = variable_name(owner) or "a list"
         form = held.form if held is not None else ItemForm(owner[-1], name)
-        raise CountsIn(Counted(owner, form, name), outermost(owner))
+        raise CountsIn(CountedList(owner, form, name), outermost(owner))
 
     return pop
 
