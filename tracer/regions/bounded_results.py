@@ -1,6 +1,8 @@
 """Lists of which data decide how long they are, among what a function returns: the program gives their rows and the
 count, and the caller's side makes the list."""
 
+import operator
+
 import numpy as np
 
 from ..common import pytree
@@ -71,8 +73,8 @@ def with_rows(x, single):
     if id(x) in single and (held := bounded_list(x)) is not None:
         return rows_for(held)
     if type(x) is tuple:
-        new = [with_rows(y, single) for y in x]
-        return x if all(a is b for a, b in zip(x, new)) else tuple(new)
+        new = tuple([with_rows(y, single) for y in x])
+        return new if any(map(operator.is_not, x, new)) else x
     if type(x) in (list, dict):
         # the trace is over: what is put into a container here, the program never sees
         for k, y in list(x.items() if type(x) is dict else enumerate(x)):

@@ -13,7 +13,6 @@ from ..extents import numbers
 from ..extents.bounded import BoundedArray, SpanExtent
 from ..guards.state import note
 from ..values.array import TracedArray
-from ..values.storage import current_trace
 from .container_changes import AppendsTo
 
 LARGEST = 2**28  # bytes: the most that is set aside
@@ -100,10 +99,8 @@ def lengthened(slot, before, after):
     """The Lengthened that a place is in which one trip leaves `after`, or None."""
     if not isinstance(before, TracedArray | np.ndarray) or type(after) is not TracedArray:
         return None
-    a, b = tuple(before.shape), tuple(after.shape)
-    if before.dtype != after.dtype or len(a) != len(b) or not a:
+    if before.dtype != after.dtype or before.ndim != after.ndim:
         return None
-    axes = [d for d in range(len(a)) if a[d] != b[d]]
-    if len(axes) != 1 or b[axes[0]] <= a[axes[0]] or current_trace() is None:
-        return None
-    return Lengthened(slot, axes[0], b[axes[0]] - a[axes[0]])
+    steps = [n - m for m, n in zip(before.shape, after.shape)]
+    axes = [d for d, step in enumerate(steps) if step]
+    return Lengthened(slot, axes[0], steps[axes[0]]) if len(axes) == 1 and steps[axes[0]] > 0 else None

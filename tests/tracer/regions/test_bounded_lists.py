@@ -210,8 +210,9 @@ def loop_in_a_loop(a):
 
 
 BOUNDED = [
-    under_a_test, left_early, returned_early, two_lists, its_last, pythons_numbers, in_loops, read_while_it_grows,
-    stack_of_numbers, gone_through, folded, generated, of_arrays, bound_to_a_name, in_a_dict, in_an_attribute, until_it_is_there, asked_by_the_test, worked_off, loop_in_a_loop,
+    under_a_test, left_early, returned_early, two_lists, its_last, pythons_numbers, in_loops,
+    read_while_it_grows, stack_of_numbers, gone_through, folded, generated, of_arrays, bound_to_a_name,
+    in_a_dict, in_an_attribute, until_it_is_there, asked_by_the_test, worked_off, loop_in_a_loop,
 ]  # fmt: skip
 
 
