@@ -121,7 +121,8 @@ class CountedList:
 
     def finish(self, growing):
         """Give the list its items, in the trace around the loop."""
-        if type(self.exactly) is int and self.store.begun is not None:
+        lends = self.store.shared and self.form.has_arrays
+        if type(self.exactly) is int and self.store.begun is not None and not lends:
             self.store.fill(self.store.begun + self.exactly)
         else:
             self.store.show()

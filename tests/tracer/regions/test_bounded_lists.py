@@ -152,6 +152,15 @@ def bound_to_a_name(a):
     return np.array(frames), u
 
 
+def bound_where_the_trip_decides(a):
+    u, frames = a.copy(), []
+    for i in range(len(a)):
+        if i % 5 == 0:
+            frames.append(u)
+        u = u * 0.5 + a[i]
+    return np.array(frames).sum(axis=0), u
+
+
 def in_a_dict(a):
     d = {"x": []}
     for v in a:
@@ -210,9 +219,10 @@ def loop_in_a_loop(a):
 
 
 BOUNDED = [
-    under_a_test, left_early, returned_early, two_lists, its_last, pythons_numbers, in_loops,
-    read_while_it_grows, stack_of_numbers, gone_through, folded, generated, of_arrays, bound_to_a_name,
-    in_a_dict, in_an_attribute, until_it_is_there, asked_by_the_test, worked_off, loop_in_a_loop,
+    under_a_test, left_early, returned_early, two_lists, its_last, pythons_numbers,
+    in_loops, read_while_it_grows, stack_of_numbers, gone_through, folded, generated,
+    of_arrays, bound_to_a_name, in_a_dict, in_an_attribute, until_it_is_there, asked_by_the_test,
+    worked_off, loop_in_a_loop, bound_where_the_trip_decides,
 ]  # fmt: skip
 
 
