@@ -268,11 +268,12 @@ class Background(SignatureEntry):
         base = next(iter(programs.values())) if len(programs) == 1 and not self.jobs else Programs(programs)
         trees = here.call if isinstance(here.call, Trees) else None
         call = here.call if trees is None else trees.program
-        call = backend_choice.BackendChoice(base, call.found) if isinstance(call, backend_choice.BackendChoice) else base
+        if isinstance(call, backend_choice.BackendChoice):
+            base = backend_choice.BackendChoice(base, call.found)
         if trees is None:
-            here.call = call
+            here.call = base
         else:
-            trees.program = call
+            trees.program = base
         if here is self.current and here.draws is None:
             self.compiled.front.install(self)
 
