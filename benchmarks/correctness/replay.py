@@ -1,12 +1,14 @@
 """Functions and methods of other people's programs, recorded while their own tests run and replayed compiled:
 
-    python benchmarks/correctness/replay.py CHECKOUT --package NAME TESTS...
+    python benchmarks/correctness/replay.py CHECKOUT --package NAME TESTS... [--json ROWS --resume --minutes 4]
+    python benchmarks/correctness/replay.py --table ROWS...
 
 Every call of a function, method, property or constructor of the package is seen by a profiler; the first calls of each
 are kept: a deep copy of the arguments, and the state of the random numbers. Each is then run plainly twice (what is
 not the same both times is passed over), compiled as users have it, and compiled with `whole=True`: results, arguments,
 objects and their attributes, random state and exceptions have to agree. Functions are run in processes of their own, a
-batch in each; one that takes too long is ended and called a hang.
+batch in each; one that takes too long is ended and called a hang. A row of JSON for each is added to a file, from
+which the next run goes on, and from which the table by repository is printed.
 """
 
 import argparse
@@ -29,10 +31,12 @@ import numpy as np
 
 from wengert import Fallback, jit
 from wengert.benchmarks.correctness.corpus import failure
+from wengert.benchmarks.correctness.likeness import Likeness, text_alike
 from wengert.tracer.common.errors import WengertError
 
 CALLS = 3  # recorded of each function
 HANG = 90  # seconds for one function, both ways
+LONG = 5.0  # seconds of a plain call above which it is passed over
 LARGE = 4_000_000  # bytes of arrays in the arguments, above which a call is not kept
 SLOW = 2.0  # seconds of a first call that are worth a line
 WHOLE = ["cut", "refused", "error"]
@@ -130,66 +134,6 @@ def random_state():
     return np.random.get_state(), random.getstate()
 
 
-class Likeness:
-    """Whether two results are alike: classes, structure, attributes, identity among themselves; floats to rounding."""
-
-    def __init__(self):
-        self.pairs = {}  # id of one -> the other; both are kept alive by the caller
-
-    def same(self, got, want):
-        if id(want) in self.pairs:
-            return self.pairs[id(want)] == id(got) or isinstance(want, bool | int | float | str | bytes | type(None))
-        self.pairs[id(want)] = id(got)
-        return self.difference(got, want)
-
-    def difference(self, got, want):
-        if type(got) is not type(want):
-            return False
-        if isinstance(want, np.ndarray | np.generic | int | float | complex):
-            return numbers_alike(got, want)
-        if isinstance(want, list | tuple | collections.deque):
-            return len(got) == len(want) and all(map(self.same, got, want)) and self.attributes(got, want)
-        if isinstance(want, dict):
-            keys = len(got) == len(want) and all(map(self.same, got, want))
-            return keys and all(map(self.same, got.values(), want.values()))
-        if isinstance(want, str | bytes | set | frozenset | range | slice):
-            return got == want or text_alike(got, want)
-        if isinstance(want, types.FunctionType | types.BuiltinFunctionType | type | types.ModuleType):
-            return got is want or getattr(got, "__code__", got) == getattr(want, "__code__", 0)
-        if isinstance(want, types.MethodType):
-            return got.__func__ is want.__func__ and self.same(got.__self__, want.__self__)
-        return self.attributes(got, want) if parts(want) else text_alike(repr(got), repr(want))
-
-    def attributes(self, got, want):
-        a, b = parts(got), parts(want)
-        return list(a) == list(b) and all(map(self.same, a.values(), b.values()))
-
-
-def parts(x):
-    """The attributes of an object, those in slots too."""
-    names = [n for c in type(x).__mro__ for n in np.atleast_1d(c.__dict__.get("__slots__", ()))]
-    return {n: getattr(x, n) for n in names if isinstance(n, str) and hasattr(x, n) and n[:2] != "__"} | dict(
-        sorted(getattr(x, "__dict__", {}).items())
-    )
-
-
-def numbers_alike(got, want):
-    a, b = np.asarray(got), np.asarray(want)
-    if a.shape != b.shape or a.dtype != b.dtype:
-        return False
-    if b.dtype.kind not in "fc":
-        return bool(np.array_equal(a, b)) if b.dtype != object else all(map(Likeness().same, a.flat, b.flat))
-    finite = b[np.isfinite(b)]
-    close = 1e-8 if b.dtype.itemsize >= 8 else 1e-3
-    return bool(np.allclose(a, b, close, close * max(1e-3, np.max(np.abs(finite), initial=0)), equal_nan=True))
-
-
-def text_alike(got, want):
-    """Equal but for addresses, and the last digits of numbers."""
-    plain = re.compile(r"0x[0-9a-f]+|(\d+\.\d{6})\d+")
-    return plain.sub(r"\1", str(got)) == plain.sub(r"\1", str(want))
-
-
 def outcome(f, call):
     """What a call leaves: ("result", result) or ("raised", exception class), arguments, random state, text, seconds."""
     (args, kwargs), state = copy.deepcopy(call)
@@ -225,13 +169,17 @@ def differing(got, want):
 
 def replayed(function, calls):
     """-> {"kind", "why", "whole", "first", "ratio"} of one function."""
-    wanted = []
+    wanted, passed = [], ""
     for call in calls:
-        one, two = outcome(function, call), outcome(function, call)
-        if differing(two, one) is None:
+        one = outcome(function, call)
+        if one[4] > LONG:
+            passed = f"takes {one[4]:.0f} s"
+        elif (other := differing(outcome(function, call), one)) is None:
             wanted.append((call, one))
+        else:
+            passed = f"not the same twice: {other}"
     if not wanted:
-        return {"kind": "passed over"}
+        return {"kind": "passed over", "why": passed}
     found = {"kind": "right", "whole": "right", "first": 0.0}
     for whole in (False, True):
         compiled = jit(function, whole=whole)
@@ -263,7 +211,10 @@ def replayed(function, calls):
 def paces(compiled, function, call):
     """Seconds of the compiled and the plain function, the least of a few turns."""
     times = {compiled: [], function: []}
-    for _ in range(7):
+    start = time.perf_counter()
+    for turn in range(7):
+        if turn and time.perf_counter() - start > 2 * LONG:
+            break
         for f in times:
             times[f].append(outcome(f, call)[4])
     return {"compiled": min(times[compiled]), "plain": min(times[function])}
@@ -275,6 +226,7 @@ def first_lines(text):
 
 def child(jobs, write):
     """Replay jobs in order; one line of JSON each."""
+    jit(lambda x: np.exp(x) @ x, engine="xla")(np.ones(3))  # XLA's own start is no function's first call
     for name, function, calls in jobs:
         print(json.dumps({"name": name, "kind": "begun"}), file=write, flush=True)
         try:
@@ -299,19 +251,21 @@ def run_apart(jobs, seconds):
             os._exit(0)
         os.close(writing)
         text, begun = b"", None
-        while select.select([reading], [], [], seconds)[0] and (more := os.read(reading, 65536)):
-            text += more
-            *lines, text = text.split(b"\n")
-            for line in map(json.loads, lines):
-                if line["kind"] == "begun":
-                    begun = line["name"]
-                else:
-                    yield line
-                    jobs, begun = jobs[1:], None
-        os.close(reading)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
+        try:
+            while select.select([reading], [], [], seconds)[0] and (more := os.read(reading, 65536)):
+                text += more
+                *lines, text = text.split(b"\n")
+                for line in map(json.loads, lines):
+                    if line["kind"] == "begun":
+                        begun = line["name"]
+                    else:
+                        yield line
+                        jobs, begun = jobs[1:], None
+        finally:
+            os.close(reading)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
         if jobs and begun is not None:
             ended = status not in (0, signal.SIGKILL)
             yield {"name": begun, "kind": "crash" if ended else "hang"}
@@ -319,7 +273,7 @@ def run_apart(jobs, seconds):
 
 
 def table(lines):
-    """The counts of one repository, and what is not right."""
+    """The counts of one repository."""
     kinds = collections.Counter(line["kind"] for line in lines)
     whole = collections.Counter(line["whole"].partition(":")[0] for line in lines if "whole" in line)
     replayed = sum(n for k, n in kinds.items() if k != "passed over")
@@ -327,25 +281,58 @@ def table(lines):
     worst = max(lines, key=lambda line: line.get("first", 0), default=None)
     return {
         "functions": replayed,
+        "passed over": kinds["passed over"],
         **{k: kinds[k] for k in ("right", "cut", "wrong", "error", "hang", "crash")},
         "whole": whole["right"],
+        "whole wrong": whole["wrong"],
         "first > 2 s": sum(line.get("first", 0) > SLOW for line in lines),
         "slower": len(slower),
         "worst first": f"{worst['first']:.1f} s {worst['name']}" if worst and "first" in worst else "",
     }
 
 
+def rows_of(path):
+    """The last row of each function in a file of rows."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return list({row["name"]: row for row in map(json.loads, file)}.values())
+
+
+def print_table(paths):
+    """The table by repository of files of rows, and the reasons of the refusals by their number."""
+    tables = {os.path.basename(path).removesuffix(".json"): table(rows_of(path)) for path in paths}
+    heads = list(next(iter(tables.values())))
+    print("| repository |", " | ".join(heads), "|")
+    print("|" + "---|" * (len(heads) + 1))
+    for name, counts in tables.items():
+        print(f"| {name} |", " | ".join(str(counts[k]) for k in heads), "|")
+    reasons = collections.Counter()
+    for row in (row for path in paths for row in rows_of(path)):
+        if row.get("whole", "right") != "right":
+            reasons[re.sub(r"'[^']*'|\d+|\([^)]*\)", "_", row["whole"].splitlines()[0])] += 1
+    for reason, n in reasons.most_common():
+        print(f"{n:4} {reason}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", help="folder of the repository")
-    parser.add_argument("--package", required=True, help="folder in it whose functions are recorded")
+    parser.add_argument("checkout", nargs="?", help="folder of the repository")
+    parser.add_argument("--package", help="folder in it whose functions are recorded")
     parser.add_argument("--passed", nargs="*", default=["/test", "conftest"], help="parts of file names not recorded")
     parser.add_argument("--only", help="part of the names of functions to replay")
     parser.add_argument("--seconds", type=int, default=HANG, help="for one function")
-    parser.add_argument("--json", help="file that each function's line is added to")
+    parser.add_argument("--minutes", type=float, default=1e9, help="of replays, after which no other one begins")
+    parser.add_argument("--json", help="file that each function's row is added to")
+    parser.add_argument("--resume", action="store_true", help="pass over functions that have a row there")
     parser.add_argument("--script", action="store_true", help="TESTS are programs, each run as __main__")
-    parser.add_argument("tests", nargs="+", help="what pytest is given")
-    args = parser.parse_args()
+    parser.add_argument("--table", nargs="+", metavar="ROWS", help="print the table of these files")
+    parser.add_argument("tests", nargs="*", help="what pytest is given")
+    args = parser.parse_intermixed_args()
+    if args.table:
+        print_table(args.table)
+        return
+    rows = os.path.abspath(args.json) if args.json else None
     os.chdir(args.checkout)
     sys.path[:0] = [os.getcwd()]
     os.environ["MPLBACKEND"] = "Agg"
@@ -356,15 +343,21 @@ def main():
     jobs = [(f"{f.__module__}.{name}", f, kept) for name, f, kept in jobs]
     if args.only:
         jobs = [job for job in jobs if args.only in job[0]]
+    if args.resume:
+        done = {row["name"] for row in rows_of(rows)}
+        jobs = [job for job in jobs if job[0] not in done]
     print(f"{len(jobs)} functions recorded", flush=True)
-    lines = []
+    lines, start = [], time.monotonic()
     for line in run_apart(jobs, args.seconds):
         lines.append(line)
-        if args.json:
-            with open(args.json, "a") as file:
+        if rows:
+            with open(rows, "a") as file:
                 print(json.dumps(line), file=file)
         if line["kind"] in ("wrong", "error", "hang", "crash", "cut") or line.get("whole", "right") != "right":
             print(line["kind"], line["name"], line.get("why", ""), "| whole:", line.get("whole", "")[:200], flush=True)
+        if time.monotonic() - start > 60 * args.minutes:
+            print(f"{len(jobs) - len(lines)} functions are left")
+            break
     print(table(lines))
 
 

@@ -266,12 +266,14 @@ class Background(SignatureEntry):
         """Have a world launch what is compiled, and nothing else: jax would compile what it has not seen."""
         programs = self.programs[here]
         base = next(iter(programs.values())) if len(programs) == 1 and not self.jobs else Programs(programs)
-        if isinstance(here.call, Trees):
-            here.call.program = base
-        elif isinstance(here.call, backend_choice.BackendChoice):
-            here.call = backend_choice.BackendChoice(base, here.call.found)
-        else:
+        trees = here.call if isinstance(here.call, Trees) else None
+        call = here.call if trees is None else trees.program
+        if isinstance(call, backend_choice.BackendChoice):
+            base = backend_choice.BackendChoice(base, call.found)
+        if trees is None:
             here.call = base
+        else:
+            trees.program = base
         if here is self.current and here.draws is None:
             self.compiled.front.install(self)
 

@@ -199,6 +199,7 @@ class SignatureEntry(Attempts, Fallbacks):
                 with self.compiled.cache.collect(version) as more:  # machine code of loops that only NumPy calls
                     if backend_choice.settle(self, here, version, everything):
                         raw = self.launch(here, everything)
+                        raw = raw.raw if isinstance(raw, SelectedResults) else raw
                 if version.engine:
                     self.compiled.front.install(self)
                 self.keep(version, fresh, files | more)

@@ -7,7 +7,9 @@ stand for each other as long as they hold the same, and as nobody could tell.
 
 import array
 import collections
+import types
 
+from ..common.origin import is_user
 from .guard import Same, state
 from .object_contents import UnknownContents, is_fixed
 
@@ -17,12 +19,19 @@ MEMORY = (bytearray, memoryview, array.array)
 
 def is_memory(kind):
     """Whether objects of a class are memory of another library's, which hands it out as arrays: they can be neither
-    traced nor compared."""
+    traced nor compared. A property `__array_interface__` written in Python is none: it tells of an array that the
+    object has."""
     if issubclass(kind, MEMORY):
         return True
-    return any(
-        "__dlpack__" in vars(c) or "__array_interface__" in vars(c) or "__buffer__" in vars(c) for c in kind.__mro__
+    told = getattr(kind, "__array_interface__", None)
+    return any("__dlpack__" in vars(c) or "__buffer__" in vars(c) for c in kind.__mro__) or (
+        told is not None and not is_getter(told)
     )
+
+
+def is_getter(x):
+    """Whether an attribute of a class is a property in the user's Python."""
+    return type(x) is property and type(x.fget) is types.FunctionType and is_user(x.fget.__code__)
 
 
 class Alike:

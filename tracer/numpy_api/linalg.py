@@ -2,8 +2,8 @@
 
 Single precision is computed in single precision (NumPy computes in double and rounds). A singular matrix, or one
 that is not positive definite, raises LinAlgError when the program runs. Where NumPy's result dtype or shape depends
-on the data, this call's data decides (see `assume`); where it cannot, in loops and in functions that are
-differentiated, `eig` of a real matrix is complex, and `lstsq` gives its residuals whatever the rank is.
+on the data, this call's data decides (see `assume`); where it cannot, `eig` of a real matrix is real in loops, as the
+program checks, and complex in functions that are differentiated, and `lstsq` gives its residuals whatever the rank is.
 """
 
 
@@ -15,7 +15,7 @@ from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import fresh, wrap
 from ..values.promote import broadcast_shapes
-from ..values.speculate import decide
+from ..values.speculate import decide, presumed
 from ..values.storage import current_trace
 from ..values.views import Diagonal
 from .handles import dtype_of, handle, value_of
@@ -376,5 +376,9 @@ def real_eigvals(x):
 
 def as_real(x, w, *more):
     """Eigenvalues w, and eigenvectors, of x: real if x is, and this call's data leave no imaginary part."""
-    real = x.type.kind == "f" and decide(np.all(fresh(w).imag == 0))
+    real = x.type.kind == "f" and presumed(
+        np.all(fresh(w).imag == 0),
+        "a real matrix has complex eigenvalues, or a complex root, in a loop or branch, where all are taken for real",
+        "Give it the matrix as complex numbers: x + 0j.",
+    )
     return [fresh(OPS["real"](v) if real else v) for v in (w, *more)]

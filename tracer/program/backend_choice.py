@@ -19,7 +19,7 @@ from ...ir.exactness import exactly
 from ...ir.op import OPS
 from . import numpy_call
 from .clock import ENOUGH, LONG, clocked, turns
-from .trace_tree import SelectedResults
+from .trace_tree import SelectedResults, Trees
 
 LOOP = OPS["loop"]
 # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can
@@ -58,7 +58,8 @@ class BackendChoice:
 
 def without_xla(here, leaves):
     """The raw results of a program where XLA cannot run."""
-    for run in here.call.found if isinstance(here.call, BackendChoice) else ():
+    call = here.call.program if isinstance(here.call, Trees) else here.call
+    for run in call.found if isinstance(call, BackendChoice) else ():
         out = run(*leaves)
         if out is not numpy_call.MISS:
             return out
@@ -89,6 +90,8 @@ def settle(entry, here, version, everything):
     if version.engine or not eligible(entry, here, version):
         return False
     program = here.call.program if isinstance(here.call, BackendChoice) else here.call
+    if isinstance(program, Trees) and version.tree is None:
+        program = program.program.program if isinstance(program.program, BackendChoice) else program.program
 
     def xla():
         with dispatch.wide():
@@ -187,12 +190,15 @@ def switch_to_numpy(entry, here, version, run=None):
     # a call that goes another way fails one of the checks, and the tree knows who it is for
     if version.tree is not None:
         return
-    known = isinstance(here.call, BackendChoice)
-    found = [
-        *(here.call.found if known else ()),
-        run or (written if version.straight is None else later)(entry, version),
-    ]
-    here.call = BackendChoice(here.call.program if known else here.call, found)
+    trees = here.call if isinstance(here.call, Trees) else None  # which know whose call it is, and stay in front
+    call = here.call if trees is None else trees.program
+    known = isinstance(call, BackendChoice)
+    found = [*(call.found if known else ()), run or (written if version.straight is None else later)(entry, version)]
+    call = BackendChoice(call.program if known else call, found)
+    if trees is None:
+        here.call = call
+    else:
+        trees.program = call
 
 
 def later(entry, version):

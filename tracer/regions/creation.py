@@ -11,6 +11,7 @@ from ..common.emit import constant_of, counted
 from ..common.errors import ConcretizationError, UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_user
+from ..guards.static_arguments import is_getter
 from ..numpy_api.extents import making
 from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function
@@ -20,7 +21,7 @@ from ..values.speculate import concrete_number
 from ..values.storage import current_trace
 from .builtins import REPLACED, replaces
 from .foreign import hooked
-from .special import looked_up
+from .special import ArrayInterface, looked_up
 from .user_functions import user
 
 
@@ -74,6 +75,14 @@ def memory_of(x):
     if make is not None:
         text = f"a {kind.__name__} becomes an array while tracing: what it makes may be another at the next call"
         raise UnsupportedError(message(text, locate(), "Make it outside, and pass the array."))
+    told = getattr(kind, "__array_interface__", None)
+    if is_getter(told):
+        looked_up(kind, "__array_interface__")
+        found = user(told.fget)(x)
+        if type(found) is ArrayInterface:
+            return found.array
+        text = f"{kind.__name__}.__array_interface__ says what it is by a dict, whose memory is not known to a trace"
+        raise UnsupportedError(message(text, locate(), "Pass the array."))
     if hasattr(kind, "__buffer__") or hasattr(x, "__array_interface__") or isinstance(x, BUFFERS):
         return np.asarray(x)
     return x

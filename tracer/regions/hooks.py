@@ -37,7 +37,7 @@ from .objects import asked, called, iterated, keyed, mapped, matched, refuse_sto
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
 from .printing import SPEAKING, percent, text
-from .special import looked_up
+from .special import ArrayInterface, looked_up
 from .truth import both, chain, either, negated, one_thing
 
 
@@ -76,6 +76,8 @@ def attribute(owner, key, whole=True):
         return type_(owner)
     if trace is not None and issubclass(kind, Traced) and key in SPEAKING:
         return functools.partial(SPEAKING[key], owner)
+    if key == "__array_interface__" and issubclass(kind, TracedArray):
+        return ArrayInterface(owner)
     if trace is None or issubclass(kind, Traced) or kind is Poison:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:

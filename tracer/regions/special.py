@@ -16,3 +16,10 @@ def looked_up(kind, *names):
         found = of_class(kind, name)
         simple = found is not MISSING and getattr(kind, name, MISSING) is found  # which is quicker to ask
         trace.root.outside.read("attribute" if simple else "class", kind, name, f"{kind.__name__}.{name}")
+
+
+class ArrayInterface:
+    """`x.__array_interface__` of a traced array: whoever makes an array of what says so has x."""
+
+    def __init__(self, array):
+        self.array = array

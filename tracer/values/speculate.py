@@ -151,6 +151,19 @@ def holds(value):
     return made.truth(value)
 
 
+def presumed(test, text, hint):
+    """Likewise; in a loop or branch, where it has an answer each time, it is True, and a call in which it is not is
+    refused. None only where a function is differentiated."""
+    truth, trace = decide(test), current_trace()
+    inner = trace
+    while inner.parent is not None and inner.region is not None:
+        inner = inner.parent
+    if truth is None and inner.parent is None and inner.choices is not None:
+        trace.check(predicate(test), UnsupportedError, message(text, locate(), hint))
+        return True
+    return truth
+
+
 def whole_number(x):
     """The number behind a traced integer that Python needs, a size say, taken by value; None where that cannot be.
 

@@ -231,6 +231,22 @@ def test_eig():
     assert jvp(np.linalg.eigvals, (np.diag([1.0, 2.0]),), (np.eye(2),))[0].dtype == complex  # which a derivative does not
 
 
+def test_eig_in_loops(falling_back):
+    """Real where all are, as the data of each trip would have it; a call in which one is not is plain Python's."""
+    def largest(ms):
+        return np.array([np.linalg.eigvals(m).max() for m in ms]), [np.linalg.eigvals(m)[0] for m in ms]
+
+    real = np.stack([np.diag([1.0, 2.0, k]) for k in range(20)])
+    turns = real.copy()
+    turns[7, :2, :2] = [[0.0, 1.0], [-1.0, 0.0]]
+    compiled = jit(largest)
+    agree(compiled(real), largest(real))
+    with pytest.warns(wengert.Fallback, match="complex eigenvalues"):
+        agree(compiled(turns), largest(turns))
+    with pytest.raises(UnsupportedError, match="complex eigenvalues"):
+        jit(largest, whole=True)(turns)
+
+
 @pytest.mark.parametrize("function, bad", [
     (np.linalg.inv, np.ones((2, 2))), (np.linalg.inv, np.stack([np.eye(2), np.zeros((2, 2))])),
     (lambda a: np.linalg.solve(a, a[0]), np.zeros((3, 3))), (lambda a: np.linalg.matrix_power(a, -1), np.zeros((2, 2))),

@@ -275,3 +275,24 @@ def test_a_size_that_follows_from_pythons_numbers_is_taken_by_value():
 def test_a_size_that_depends_on_an_array_is_not():
     with pytest.raises(ConcretizationError, match="a shape depends on data"):
         jit(lambda x: np.zeros(int(x.sum())))(np.ones(3))
+
+
+def of_number(x, y):
+    if np.linalg.norm(y) > 1.0:
+        return None
+    if x > 0:
+        return x * 2
+    return "not positive"
+
+
+@pytest.mark.parametrize("engine", ["numpy", None])
+def test_an_exception_joins_traces_with_choices(engine, monkeypatch):
+    """A trace of other shapes that ends in an exception, run as NumPy, among those of a tree."""
+    monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", engine)
+    one, y = jit(of_number), np.zeros(4)
+    assert one(np.array(2.0), y) == 4.0
+    for _ in range(2):
+        for shape in (3, 2), (4, 2):
+            with pytest.raises(ValueError, match="ambiguous"):
+                one(np.ones(shape), y)
+        assert one(np.array(-2.0), y) == "not positive" and one(np.ones((1, 1)), y) == 2.0

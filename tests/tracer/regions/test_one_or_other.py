@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 import pytest
+from compare import check_same
 
 from wengert import jit
 from wengert.tracer.common.errors import WengertError
@@ -69,3 +70,34 @@ def test_extremes_of_what_is_no_traced_value():
     table = np.array([3, 1, 2])
     f = jit(lambda x: (max("text"), min("text"), max(["b", "a"]), max(table.tolist()), max(np.array([3, 1])), x))
     assert f(1.0)[:5] == ("x", "e", "b", 3, 3)
+
+
+class Asked:
+    """Objects whose `==` is not to be asked by anyone but the program."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __eq__(self, other):
+        raise AssertionError("asked for ==")
+
+
+def other_object(x):
+    before = Asked(x - 1)
+    if x.sum() > 4:
+        return Asked(x * 2), before
+    return Asked(x), before
+
+
+def same_kind(x):
+    if x.sum() > 0:
+        found = Asked(x * 2)
+    else:
+        found = Asked(x)
+    return found.held + 1
+
+
+@pytest.mark.parametrize("f", [same_kind, lambda x: [other.held for other in other_object(x)]])
+def test_objects_that_a_choice_gives_are_not_asked_whether_they_are_equal(f):
+    for x in np.ones(3), -np.ones(3), np.full(3, 7.0):
+        check_same(f, x)

@@ -107,6 +107,20 @@ def test_arguments_that_are_memory_are_left_to_python(x):
         agree(jit(lambda x: np.asarray(x) * 2)(x), np.asarray(x) * 2)
 
 
+def test_an_object_that_tells_of_an_array_of_its_own():
+    """Its class says so in Python: it is an object like any other, and a new one has an array of its own."""
+    one, two = Interface(), Interface()
+    two.change()
+    moved, plain = jit(lambda m, x: m.held.sum() + x), jit(lambda m, x: np.array(m) * np.asarray(m) + x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for m in (one, two, one):
+            agree(moved(m, 1.0), m.held.sum() + 1.0)
+            agree(plain(m, 1.0), m.held**2 + 1.0)
+            m.change()
+    assert moved.explain().count("  trace ") == 1
+
+
 def test_memory_shared_through_a_protocol():
     def f(x):
         np.from_dlpack(x)[0] = 5.0
