@@ -50,7 +50,7 @@ class Callback:
 
     x: its shape, or `float` for a number of Python's and `SCALAR` for one of NumPy's. finish: what makes of the result,
     an array of float64, that which SciPy makes of it. func: (x, *operands) -> (the result, the status after it);
-    operands: what it reads besides, values of the trace.
+    operands: what it reads besides, values of the trace. python: whether it gives numbers of Python's, or arrays.
     """
 
     def __init__(self, function, x, args=(), finish=None, keywords=None):
@@ -60,7 +60,9 @@ class Callback:
         kinds = pytree.unflatten(tree, [kind_of(a) if isinstance(a, Traced) else a for a in leaves])
 
         def asked(x, args):
-            out = handle(hooks.call(function)(x, *args[0], **args[1]))
+            given = hooks.call(function)(x, *args[0], **args[1])
+            self.python = not isinstance(given, TracedScalar | np.generic) or isinstance(given, TracedScalar) and given.weak is not None
+            out = handle(given)
             if out.dtype.kind == "c":
                 refuse(f"{self.name}, which gives complex numbers to SciPy,")
             out = out.astype(np.float64)
@@ -166,10 +168,16 @@ def count(x):
 
 
 def scalar(out):
-    """A result of size one as a number, as SciPy's functions of it take it."""
+    if out.shape:
+        refuse(f"an array of shape {out.shape} from a function that SciPy asks for a number")
+    return out
+
+
+def scalar_of_one(out):
+    """A result of size one as a number."""
     if out.size != 1:
-        text = f"SciPy calls a function that must give a number, and gives an array of shape {out.shape}"
-        raise ValueError(message(text, locate()))
+        text = "The user-provided objective function must return a scalar value."
+        raise ValueError(message(f"{text} Its shape is {out.shape}", locate()))
     return out.reshape(())
 
 

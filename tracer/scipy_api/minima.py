@@ -15,12 +15,12 @@ from ..common.frames import locate
 from ..numpy_api.scipy_registry import captures, refuse
 from ..regions import hooks
 from ..values.array import Traced, fresh
-from .callbacks import SCALAR, Callback, count, floats, number, plain_options, real, scalar, truth
+from .callbacks import SCALAR, Callback, count, floats, number, plain_options, real, scalar, scalar_of_one, truth
 from .roots import OPTIMIZE, Search, evaluated, packed
 from .solutions import gradient, half_squares, within
 from .solver_results import SolverResult
 
-FLAT = ("nelder-mead", "powell")  # end where no gradient is asked
+OWN = ("nelder-mead", "cobyla", "cobyqa")  # keep values in arrays of their own
 
 
 @captures(OPTIMIZE, always=True)
@@ -29,9 +29,11 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bou
     """What SciPy reports is known by its x, fun, success, status, nit and nfev."""
     if callback is not None or hessp is not None or jac is True:
         refuse("scipy.optimize.minimize with callback, hessp, or jac=True")
+    if not isinstance(method, str | None):
+        refuse("scipy.optimize.minimize with a method of the user's")
     given = plain_options("minimize", {"method": method, "bounds": bounds, "tol": tol, "options": options})
     start = np.atleast_1d(floats(x0)).reshape(-1)
-    callbacks, shape = [Callback(fun, start.shape, packed(args), scalar)], start.shape
+    callbacks, shape = [Callback(fun, start.shape, packed(args), scalar_of_one)], start.shape
     for name, f in (("jac", jac), ("hess", hess)):
         if callable(f):
             callbacks.append(Callback(f, shape, packed(args)))
@@ -51,16 +53,19 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bou
         ]
         more = {"constraints": made} if rows else {}
         found = real(OPTIMIZE, "minimize")(f, numbers[0], **given, **named, **more)
-        return (found.x,), [found.success, found.status, found.get("nit", 0), found.get("nfev", 0)]
+        return (found.x,), [found.success, found.status, found.get("nit") or 0, found.get("nfev") or 0]
 
     residual = None if rows else gradient(callbacks[0].values)
     if bounds is not None and residual is not None:
         residual = within(residual, *limits(bounds, start.size))
     search = Search("minimize", solve, [start], callbacks, [shape], 4, [float], residual)
     x, told = search.results({})
-    value = number(evaluated(callbacks[0], x).value, float)
-    parts = {"x": x, "fun": value, "success": truth(told[0]), "status": count(told[1]), "nit": count(told[2])}
-    return SolverResult("scipy.optimize.minimize", {**parts, "nfev": count(told[3])})
+    how = str(method).lower()
+    value = number(evaluated(callbacks[0], x).value, float if callbacks[0].python and how not in OWN else None)
+    parts = {"x": x, "fun": value, "success": truth(told[0]), "status": count(told[1])}
+    if how != "cobyla":  # which gives None and an int64
+        parts |= {"nit": count(told[2]), "nfev": count(told[3])}
+    return SolverResult("scipy.optimize.minimize", parts)
 
 
 def limits(bounds, size):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..common.errors import message
 from ..common.frames import locate
+from ..numpy_api.handles import dtype_of
 from ..numpy_api.scipy_registry import captures, refuse
 from ..values.array import fresh
 from .callbacks import SCALAR, Callback, Told, count, floats, number, numbers, plain_options, real, scalar, truth
@@ -80,7 +81,7 @@ def bracketed(name):
         def solve(f, ends, _):
             return real(OPTIMIZE, name)(f, float(ends[0]), float(ends[1]), full_output=True, **given)
 
-        return rooted(name, f, [a, b], packed(more), full, solve)
+        return rooted(name, f, [a, b], packed(more), full, solve, (), SCALAR if name == "toms748" else float)
 
     return handler
 
@@ -110,6 +111,8 @@ def newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None
            full_output=False, disp=True):  # fmt: skip
     """By Newton, Halley or secants; the derivatives that are given steer the search alone."""
     options = plain_options("newton", {"tol": tol, "maxiter": maxiter, "rtol": rtol, "disp": disp})
+    if dtype_of(x0).kind not in "iu" and dtype_of(x0) != np.float64:
+        refuse(f"scipy.optimize.newton from a start of dtype {dtype_of(x0)}")
     start, slopes = floats(x0), [d for d in (fprime, fprime2) if d is not None]
     names = [n for n, d in (("fprime", fprime), ("fprime2", fprime2)) if d is not None]
     ends = [start] if x1 is None else [start, floats(x1)]
@@ -151,7 +154,7 @@ def root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=None
         report = real(OPTIMIZE, "root_scalar")(f, **found, **dict(zip(slopes, others)), **given)
         return report.root, report
 
-    newtons = bracket is None
+    newtons = bracket is None or method == "toms748"
     return rooted(
         "root_scalar", f, [*ends.values()], packed(args), "report", solve, [*slopes.values()],
         SCALAR if newtons else float,
@@ -220,9 +223,14 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
         found = real(OPTIMIZE, "root")(f, start, jac=jac, **given)
         return found.x, (found.success, found.get("status", 0), found.get("nfev", 0))
 
+    powell = str(method).lower() in ("hybr", "lm")
+    if not powell and floats(x0).ndim != 1:
+        refuse(f"scipy.optimize.root(method={method!r}) from a start that is no vector")
     x, told, search = vector("root", fun, x0, args, jac, solve, 3, given)
-    parts = {"x": x, "fun": evaluated(search.callbacks[0], x), "success": truth(told[0]), "status": count(told[1])}
-    return SolverResult("scipy.optimize.root", {**parts, "nfev": count(told[2])})
+    parts = {"x": x, "fun": evaluated(search.callbacks[0], x), "success": truth(told[0])}
+    if powell:
+        parts |= {"status": count(told[1]), "nfev": count(told[2])}
+    return SolverResult("scipy.optimize.root", parts)
 
 
 def evaluated(callback, x):
