@@ -32,6 +32,7 @@ from ..guards.reliance import of_user
 from ..guards.repeated_calls import Asked, Unlike
 from ..guards.state import inside
 from ..numpy_api.handles import is_traced
+from ..rewriter.converted import belongs
 from ..values.array import Traced
 from ..values.storage import current_trace
 from .convert import CELL
@@ -120,7 +121,8 @@ def note_wrapped(f):
     """Rely on what a function of the user's reads that a library's decorator has put behind one of its own."""
     for cell in f.__closure__ or () if type(f) is types.FunctionType else ():
         held = cell.cell_contents if cell != types.CellType() else None
-        if type(held) is types.FunctionType and is_user(held.__code__):
+        # what a function inside a traced one names is within the trace
+        if type(held) is types.FunctionType and is_user(held.__code__) and not belongs(held.__code__):
             current_trace().root.outside.function(held, False)
 
 

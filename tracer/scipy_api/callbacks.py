@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from ...backends.numpy import callable_of
+from ...backends.numpy import quick_callable, quick_number
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
@@ -28,8 +28,8 @@ from ..values.status import PASSED, STATUS, passed
 from ..values.storage import current_trace
 
 select = OPS["select"]
-HALF = 2**32  # a status is handed over as two numbers below it
-CODES = {1: ValueError, 2: RuntimeError, 3: ArithmeticError, 4: TypeError}
+RAISED = ValueError, RuntimeError, ArithmeticError, TypeError  # by SciPy's solvers
+CAUGHT = 1 << 62  # and above: no status of a program
 
 
 def real(module, name):
@@ -94,20 +94,27 @@ class Callback:
 
     @functools.cached_property
     def compiled(self):
-        return callable_of(self.func)
+        checked = not isinstance(self.func.results[1], Lit)
+        return quick_callable(self.func if checked else self.values), checked
 
-    def on_host(self, given, failures, made=lambda out: out):
-        """What SciPy calls: a function of x, the numbers of the operands being `given`."""
-        run, type = self.compiled, self.type
+    def on_host(self, given, failures, made=None):
+        """What SciPy calls: a function of x, the numbers of the operands being `given`; `made` of what it gives."""
+        (run, checked), shape = self.compiled, self.type.shape
+        given = [quick_number(a) for a in given]
+        reads = (lambda x: np.asarray(x, np.float64).reshape(shape)) if shape else float
+        made = made or np.asarray
 
-        def call(x, *_):
-            out, status = run(np.asarray(x, np.float64).reshape(type.shape), *given)
+        def fails(x, *_):
+            out, status = run(reads(x), *given)
             if status:
                 failures.append(int(status))
                 raise Failed
-            return made(np.asarray(out))
+            return made(out)
 
-        return call
+        def call(x, *_):
+            return made(run(reads(x), *given)[0])
+
+        return fails if checked else call
 
 
 def with_status(part, types):
@@ -120,37 +127,45 @@ def with_status(part, types):
 
 
 class Told:
-    """What a run on the host says besides its result, as a row of numbers: the exception it ended with, the status of a
-    check that failed in a function it called, and `count` numbers more."""
+    """What a run on the host says besides its result: the status that the program has after it, and `count` numbers.
 
-    def __init__(self, count):
-        self.count, self.type = count, numbers(3 + count)
+    That is the status of a check that failed in a function it called, or of a check of the program's own for an
+    exception that SciPy raised: texts[class] is its text, after `name`.
+    """
+
+    def __init__(self, name, texts, count):
+        self.count, self.types, trace = count, (STATUS, numbers(count)), current_trace()
+        self.checks = [
+            (error, f"{name}: {texts.get(error, f'it raises {error.__name__}')}") for error in RAISED
+        ]
+        self.checks = [(error, message(text, locate())) for error, text in self.checks]
+        # where a handler waits, each exception is a check by itself, and the host gives its number in this list
+        self.caught = any(trace.caught(*check) for check in self.checks)
+        self.numbers = {
+            error: CAUGHT + k if self.caught else trace.failing(error, text)
+            for k, (error, text) in enumerate(self.checks)
+        }
 
     def run(self, failures, solve, empty):
-        """`solve()` gives (result, numbers): these with the row, `empty` where it fails."""
+        """`solve()` gives (result, numbers): the results, the status and the row of numbers; `empty` where it fails."""
         try:
             found, told = solve()
-            return *found, np.array([0.0, 0.0, 0.0, *map(float, told)])
-        except (Failed, ValueError, RuntimeError, ArithmeticError, TypeError, SystemError) as error:
-            code = next((n for n, kind in CODES.items() if isinstance(error, kind)), 4)
-            status = failures[0] if failures else 0
-            return *empty, np.array([code, status % HALF, status // HALF, *[0.0] * self.count])
-        except Exception:
-            if not failures:
+            return *found, 0, told
+        except Exception as error:
+            number = next((n for kind, n in self.numbers.items() if isinstance(error, kind)), None)
+            if number is None and not failures:
                 raise
-            return *empty, np.array([0.0, failures[0] % HALF, failures[0] // HALF, *[0.0] * self.count])
+            return *empty, failures[0] if failures else number, np.zeros(self.count)
 
-    def settle(self, row, texts):
-        """The numbers, after the program has raised what the host met: texts[class] is the text of an exception."""
+    def settle(self, status):
+        """Have the program raise what the host met."""
         trace = current_trace()
-        numbers = row.astype(np.int64)
-        inner, before = numbers[1] + numbers[2] * HALF, trace.bring(trace.root.status.value)
-        trace.root.status.write(select(passed(before), bring(inner.value), before))
-        for code, error in CODES.items():
-            bad = (numbers[0] == code) & (inner == 0)
-            text = texts.get(error, f"raised {error.__name__}")
-            trace.check(OPS["not"](bring(bad.value)), error, message(f"{texts['name']}: {text}", locate()))
-        return row[3:]
+        if self.caught:
+            for k, (error, text) in enumerate(self.checks):
+                trace.check(OPS["ne"](status, Lit(CAUGHT + k, STATUS)), error, text)
+            status = OPS["select"](OPS["ge"](status, Lit(CAUGHT, STATUS)), PASSED, status)
+        before = trace.bring(trace.root.status.value)
+        trace.root.status.write(status if before is PASSED else select(passed(before), status, before))
 
 
 def number(value, weak=None):

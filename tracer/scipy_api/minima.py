@@ -59,7 +59,7 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bou
     if bounds is not None and residual is not None:
         residual = within(residual, *limits(bounds, start.size))
     search = Search("minimize", solve, [start], callbacks, [shape], 4, [float], residual)
-    x, told = search.results({})
+    x, told = search.results()
     how = str(method).lower()
     value = number(evaluated(callbacks[0], x).value, float if callbacks[0].python and how not in OWN else None)
     parts = {"x": x, "fun": value, "success": truth(told[0]), "status": count(told[1])}
@@ -92,12 +92,15 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
     if bounds is not None:
         residual = within(residual, *(np.asarray(b, float) for b in bounds))
     search = Search("minimize_scalar", solve, [], [callback], [()], 3, [np.float64], residual)
-    x, told = search.results({})
+    x, told = search.results()
     parts = {"x": number(x.value), "fun": number(evaluated(callback, x).value), "success": truth(told[0])}
     return SolverResult("scipy.optimize.minimize_scalar", {**parts, "nit": count(told[1]), "nfev": count(told[2])})
 
 
 # -- least squares ---------------------------------------------------------------------------------
+
+
+SQUARES = {ValueError: "the start is not within the bounds, or a residual is not finite"}
 
 
 def vector(out):
@@ -130,8 +133,8 @@ def least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf"
 
     free = not bounded(bounds) and loss == "linear"
     residual = gradient(half_squares(callbacks[0].values)) if free else None
-    search = Search("least_squares", solve, [start], callbacks, [start.shape], 3, (), residual)
-    x, told = search.results({ValueError: "the start is not within the bounds, or a residual is not finite"})
+    search = Search("least_squares", solve, [start], callbacks, [start.shape], 3, (), residual, SQUARES)
+    x, told = search.results()
     parts = {"x": x, "success": truth(told[0]), "status": count(told[1]), "nfev": count(told[2])}
     parts["fun"] = r = evaluated(callbacks[0], x)
     if loss == "linear":
@@ -174,8 +177,8 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_
     signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
 
     residual = None if bounded(bounds) else gradient(half_squares(callback.values))
-    search = Search("curve_fit", solve, start, [callback], [(size,), (size, size)], 0, (), residual)
-    p, cov, _ = search.results(FIT)
+    search = Search("curve_fit", solve, start, [callback], [(size,), (size, size)], 0, (), residual, FIT)
+    p, cov, _ = search.results()
     return p, with_slope(cov, callback, p, absolute_sigma)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...autodiff import jvp, vjp
 from ...autodiff.control import place
-from ...backends.numpy import callable_of
+from ...backends.numpy import quick_callable, quick_number
 from ...backends.xla.external import HostFunction
 from ...ir.core import Builder, zeros_like
 from ...ir.ops import OPS
@@ -25,45 +25,55 @@ from .flows import INTEGRATE, Batched
 from .roots import packed
 
 SIMPLE = ("epsabs", "epsrel", "limit", "points", "maxp1", "limlst")
-TEXTS = {"name": "scipy.integrate.quad", ValueError: "the limits or options are not valid"}
+TEXTS = {ValueError: "the limits or options are not valid"}
 
 
 class Integral:
-    """(the integral, what is told of it) = the integral of integrand(x, *parameters)[0] from a to b.
+    """(the integral, the status after it, the error SciPy estimates) = the integral of integrand(x, *parameters)[0] from a to b.
 
     integrand: gives f64[m] and a status. Called as (a, b, *parameters). The derivative by a parameter is the integral
     of the derivative; each of m numbers is an integral of its own to SciPy, which asks for mostly the same x.
     """
 
     def __init__(self, integrand, options):
-        self.integrand, self.options, self.told = integrand, options, Told(1)
+        self.integrand, self.options, self.told = integrand, options, Told("scipy.integrate.quad", TEXTS, 1)
         self.size = integrand.results[0].type.size
-        types = numbers(self.size), self.told.type
+        types = numbers(self.size), *self.told.types
         self.host = HostFunction(self.run, lambda _: types, f"quad_{integrand.name}")
         self.made = {}
 
     @functools.cached_property
     def function(self):
-        return callable_of(self.integrand)
+        """One number is given as such."""
+        func = self.integrand
+        if self.size == 1:
+
+            def body(*xs):
+                out, status = Builder.current().inline(func, xs)
+                return OPS["reshape"](out, shape=()), status
+
+            func = region(body, self.types(), func.name)
+        return quick_callable(func)
 
     def run(self, a, b, *parameters):
         run, failures = self.function, []
+        parameters = [quick_number(p) for p in parameters]
 
-        @functools.lru_cache(4096)
         def values(x):
-            out, status = run(np.asarray(x), *parameters)
+            out, status = run(x, *parameters)
             if status:
                 failures.append(int(status))
                 raise Failed
-            return np.asarray(out)
+            return out
 
         def solve():
             quad = real(INTEGRATE, "quad")
-            found = [quad(lambda x: float(values(x)[k]), float(a), float(b), **self.options) for k in range(self.size)]
+            kept = functools.lru_cache(4096)(values)
+            parts = [values] if self.size == 1 else [lambda x, k=k: kept(x)[k] for k in range(self.size)]
+            found = [quad(part, float(a), float(b), **self.options) for part in parts]
             return [np.array([z for z, *_ in found])], [max((e for _, e, *_ in found), default=0.0)]
 
-        found, told = self.told.run(failures, solve, [np.full(self.size, np.nan)])
-        return found, told
+        return self.told.run(failures, solve, [np.full(self.size, np.nan)])
 
     def __call__(self, *operands):
         name = self.integrand.name
@@ -93,7 +103,7 @@ class Integral:
         total = zeros_like(out[0])
         for part in parts:
             total = total + part
-        return out, (total, zeros_like(out[1]))
+        return out, (total, None, zeros_like(out[2]))
 
     def vjp(self, operands, needs, body):
         out, (a, b, *parameters) = self(*operands), operands
@@ -168,9 +178,9 @@ def quad(func, a, b, args=(), full_output=0, **options):
     ends = [floats(x) for x in (a, b)]
     if any(e.shape for e in ends):
         raise TypeError(message("scipy.integrate.quad takes numbers as limits", locate()))
-    value, told = rule(*(e.value for e in ends), *callback.operands)
-    error = rule.told.settle(fresh(told), TEXTS)[0]
-    return number(fresh(value)[0].value, float), number(error.value, float)
+    value, status, told = rule(*(e.value for e in ends), *callback.operands)
+    rule.told.settle(status)
+    return number(fresh(value)[0].value, float), number(fresh(told)[0].value, float)
 
 
 # -- of samples ------------------------------------------------------------------------------------

@@ -36,31 +36,31 @@ class Search:
     equation unless `residual` says otherwise.
     """
 
-    def __init__(self, name, solve, given, callbacks, shapes, told, made=(), residual="first"):
+    def __init__(self, name, solve, given, callbacks, shapes, told, made=(), residual="first", texts=()):
         self.name, self.solve, self.callbacks, self.made = name, solve, callbacks, made
-        self.given, self.told, self.types = given, Told(told), [numbers(*s) for s in shapes]
+        self.told = Told(f"scipy.optimize.{name}", dict(texts), told)
+        self.given, self.types = given, [numbers(*s) for s in shapes]
         equation = callbacks[0].values if isinstance(residual, str) else residual
-        types = [*self.types[:1], self.told.type, *self.types[1:]]
+        types = [*self.types, *self.told.types]
         self.rule = Solution(self.run, types, equation, len(given), name)
 
     def run(self, *arrays):
         given, rest, failures, functions = arrays[: len(self.given)], arrays[len(self.given) :], [], []
         for k, callback in enumerate(self.callbacks):
             n = len(callback.operands)
-            made = self.made[k] if k < len(self.made) else (lambda out: out)
-            functions.append(callback.on_host(rest[:n], failures, made))
+            functions.append(callback.on_host(rest[:n], failures, self.made[k] if k < len(self.made) else None))
             rest = rest[n:]
         empty = [np.full(t.shape, np.nan) for t in self.types]
-        *found, told = self.told.run(failures, lambda: self.solve(given, functions), empty)
+        *found, status, told = self.told.run(failures, lambda: self.solve(given, functions), empty)
         found = [np.asarray(x, np.float64).reshape(t.shape) for x, t in zip(found, self.types)]
-        return found[0], told, *found[1:]
+        return *found, np.asarray(status, np.int64), np.asarray(told, np.float64)
 
-    def results(self, texts):
+    def results(self):
         """-> (x, *more, numbers told)"""
         operands = [x.value for x in self.given] + [v for c in self.callbacks for v in c.operands]
-        x, told, *more = self.rule(*operands)
-        told = self.told.settle(fresh(told), {"name": f"scipy.optimize.{self.name}", **texts})
-        return fresh(x), *map(fresh, more), told
+        *found, status, told = self.rule(*operands)
+        self.told.settle(status)
+        return *map(fresh, found), fresh(told)
 
 
 # -- of one number ---------------------------------------------------------------------------------
@@ -76,10 +76,11 @@ def bracketed(name):
         given = bound(name, args, kwargs)
         f, a, b, more = (given.pop(k) for k in ("f", "a", "b", "args"))
         full = given.pop("full_output")
+        search = real(OPTIMIZE, name)
         plain_options(name, given)
 
         def solve(f, ends, _):
-            return real(OPTIMIZE, name)(f, float(ends[0]), float(ends[1]), full_output=True, **given)
+            return search(f, float(ends[0]), float(ends[1]), full_output=full, **given)
 
         return rooted(name, f, [a, b], packed(more), full, solve, (), SCALAR if name == "toms748" else float)
 
@@ -87,19 +88,25 @@ def bracketed(name):
 
 
 def rooted(name, f, ends, more, full, solve, others=(), weak=float):
-    """The root of a function of a number; `solve(f, ends, other functions)` -> (root, SciPy's report)."""
+    """The root of a function of a number; `solve(f, ends, other functions)` -> the root, with SciPy's report where it is
+    asked for."""
     callbacks = [Callback(g, weak, more, scalar) for g in (f, *others)]
 
     def run(given, functions):
-        x, report = solve(functions[0], given, functions[1:])
+        out = solve(functions[0], given, functions[1:])
+        if not full:
+            return (out,), ()
+        x, report = out
         return (x,), (report.converged, report.iterations, report.function_calls)
 
     made = [float if weak is float else np.float64] * len(callbacks)
-    x, told = Search(name, run, [floats(e) for e in ends], callbacks, [()], 3, made).results(SIGNS)
+    x, told = Search(name, run, [floats(e) for e in ends], callbacks, [()], 3 if full else 0, made, texts=SIGNS).results()
     root = number(x.value, None if weak is SCALAR else float)
+    if not full:
+        return root
     parts = {"root": root, "converged": truth(told[0]), "iterations": count(told[1]), "function_calls": count(told[2])}
     report = SolverResult(name, parts)
-    return (root, report) if full is True else report if full else root
+    return report if full == "report" else (root, report)
 
 
 for _name in BRACKETING:
@@ -119,7 +126,7 @@ def newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None
 
     def solve(f, given, others):
         more = dict(zip(names, others)) | ({"x1": given[1][()]} if len(given) > 1 else {})
-        return real(OPTIMIZE, "newton")(f, given[0][()], full_output=True, **more, **options)
+        return real(OPTIMIZE, "newton")(f, given[0][()], full_output=full_output, **more, **options)
 
     if start.size == 1 and not start.ndim:
         return rooted("newton", func, ends, packed(args), full_output, solve, slopes, SCALAR)
@@ -132,7 +139,7 @@ def newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None
         more = dict(zip(names, functions[1:]))
         return (real(OPTIMIZE, "newton")(functions[0], given[0], **more, **options),), ()
 
-    return Search("newton", run, ends, callbacks, [shape], 0).results({RuntimeError: "failed to converge"})[0]
+    return Search("newton", run, ends, callbacks, [shape], 0, texts=SIGNS).results()[0]
 
 
 @captures(OPTIMIZE, always=True)
@@ -191,7 +198,7 @@ def vector(name, func, x0, args, jac, solve, told, options):
         return (x,), told
 
     search = Search(name, run, [start], callbacks, [shape], told)
-    x, told = search.results({})
+    x, told = search.results()
     return x, told, search
 
 

@@ -19,11 +19,10 @@ from .flows import Batched
 
 
 class Solution:
-    """The x in (x, told, *more) = host(*operands), for which residual(x, *operands[first:]) is 0.
+    """The x in (x, *more) = host(*operands), for which residual(x, *operands[first:]) is 0.
 
     residual: (x, *params) -> as many numbers as x has, the params being the operands from `first` on, as many as it
-    takes; None where no equation holds at x, which then has no derivative. All results are of float64; only x has a
-    derivative.
+    takes; None where no equation holds at x, which then has no derivative. Only x, of float64, has a derivative.
     """
 
     def __init__(self, host, types, residual, first, name):
@@ -70,7 +69,7 @@ class Solution:
     def jvp(self, operands, tangents, body):
         found = self(*operands)
         x, moving = found[0], self.moving(t is not None for t in tangents)
-        others = tuple(zeros_like(z) for z in found[1:])
+        others = tuple(zeros_like(z) if z.type.inexact else None for z in found[1:])
         if not moving:
             return found, (zeros_like(x), *others)
         func = jvp(self.equation(), tuple(1 + i - self.first for i in moving))

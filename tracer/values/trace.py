@@ -231,6 +231,11 @@ class Trace:
         now = self._failed(error, text)
         self.root.status.write(now if before is PASSED else select(passed(before), now, before))
 
+    def failing(self, error, text):
+        """The number that the status has where a check of the program's says `error(text)`, for what runs on the
+        host."""
+        return int(self._failed(error, text).value)
+
     def caught(self, error, text):
         """Whether a handler of the user's waits for an exception."""
         return error not in UNSEEN and any(around(error, text)[0] is not error for around in self.root.trying)
