@@ -11,7 +11,7 @@ import types
 
 import numpy as np
 
-from ..common.errors import ConcretizationError, UnsupportedError, message
+from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
 from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards import isolation
@@ -159,12 +159,15 @@ def calling(f, /, *args, **kwargs):
         current_trace().root.outside.stray.begin()
     if place_of(f)[0].partition(".")[0] not in NUMBERS:
         return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
-    failed = []
+    failed, root = [], current_trace().root
+    before = root.refused
     try:
         out = f(*[numeric(x, failed) for x in args], **{k: numeric(x, failed) for k, x in kwargs.items()})
     except (ValueError, TypeError, RuntimeError, ArithmeticError, SystemError) as error:
         if failed:
             raise failed[0] from error
+        if root.refused is not before and root.refused is not None and not isinstance(error, WengertError):
+            raise root.refused from error  # what C has made of it says neither the line nor the reason
         raise
     if failed:
         raise failed[0]
