@@ -64,6 +64,11 @@ def callable_of(func):
     return space["run"]
 
 
+def is_hosted(eqn):
+    """Whether an equation is a function that runs in Python on the host, whatever runs the rest."""
+    return eqn.op.name == "external" and getattr(eqn.attrs["function"], "on_host", False)
+
+
 def is_loop_free(func, known=lambda eqn: False):
     """Whether `func` is a few calls of NumPy, of which data may choose, and nowhere a loop in Python but those that are
     `known`."""

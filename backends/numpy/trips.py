@@ -1,12 +1,13 @@
 """Loops of which Python makes the trips: few ones, of NumPy's calls that take longer than Python does.
 
-They are for what machine code leaves to libraries: products of large matrices, rows of calls of the C library.
+They are for what machine code leaves to libraries: products of large matrices, rows of calls of the C library, and
+functions that run on the host.
 """
 
 import numpy as np
 
 from ...ir.ops.control import groups, loop
-from .emit import is_loop_free
+from .emit import is_hosted, is_loop_free
 from .matrices import is_solved
 from .nests import machine_code, nest_of
 from .operand import NUMPY, ZERO, LazyOperand
@@ -22,13 +23,20 @@ def by_python(eqn):
     if eqn.op is not loop or eqn.attrs["trips"] is None or eqn.attrs["test"] is not None or nest_of(eqn) is not None:
         return False
     body = eqn.attrs["body"]
-    rows = any(r.type.size >= ROW for e in body.eqns for r in e.results)
+    rows = any(r.type.size >= ROW for e in body.eqns for r in e.results) or any(map(is_hosted, body.eqns))
     return rows and eqn.attrs["trips"] * body.count() <= MOST and is_loop_free(body, has_statements)
 
 
 def has_statements(eqn):
     """Whether an equation that is no plain call of NumPy has statements of generated NumPy all the same."""
-    return is_solved(eqn) or is_taken(eqn) or convolution(eqn) is not None or by_python(eqn) or machine_code(eqn)
+    return (
+        is_solved(eqn)
+        or is_taken(eqn)
+        or is_hosted(eqn)
+        or convolution(eqn) is not None
+        or by_python(eqn)
+        or machine_code(eqn)
+    )
 
 
 def run_trips(writer, eqn):

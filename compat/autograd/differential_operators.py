@@ -196,6 +196,17 @@ def make_jvp(fun, argnum=0):
     return named(at, "make_jvp", fun, argnum)
 
 
+def make_jvp_reversemode(fun, argnum=0):
+    """At a point: a function of a tangent of the argument that gives the tangent of the result alone."""
+    at = make_jvp(fun, argnum)
+
+    def tangents(*args, **kwargs):
+        push = at(*args, **kwargs)
+        return lambda v: push(v)[1]
+
+    return named(tangents, "make_jvp_reversemode", fun, argnum)
+
+
 def deriv(fun, argnum=0):
     """The tangent of the result where that of every element of the argument is one."""
 

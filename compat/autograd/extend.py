@@ -12,6 +12,13 @@ import wengert
 from .misc.flatten import leaves_of
 
 
+class Box:
+    """What holds a value while autograd differentiates. Here nothing does: nothing is an instance, and none is made."""
+
+    def __init__(self, *args):
+        raise TypeError("wengert has no boxes: functions are captured, and see arrays as arrays")
+
+
 def primitive(f):
     """`f` as a function whose derivatives are given: by `defvjp`, `defjvp`, or those with an argument number."""
 

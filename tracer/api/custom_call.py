@@ -10,9 +10,11 @@ from ..capture.signature import names_of
 from ..common import pytree
 from ..common.errors import DerivativeError, RuleError, UnsupportedError, message
 from ..common.frames import locate
+from ..extents.bounded import mentioned
 from ..guards.outside import flat_contents
 from ..regions import hooks
 from ..values.array import Traced, TracedArray, bring
+from ..values.outermost import prefer_lengths
 from ..values.status import STATUS
 from ..values.storage import Storage, current_trace
 from .inner import with_shown, wrapped
@@ -99,6 +101,8 @@ class CustomCall:
 
     def __init__(self, custom, args):
         self.custom, self.args = custom, args
+        if mentioned(args) is not None:  # a rule speaks of arrays, not of what is meant of them
+            prefer_lengths()
         self.given = tuple(x for i, x in enumerate(args) if i not in custom.nondiff)
         self.leaves, self.tree = pytree.flatten((self.given, {}))
         self.names = self.named()

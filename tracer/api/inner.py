@@ -42,6 +42,7 @@ class Inner:
             current_trace(),
             pytree.key_order((args, kwargs)),
             once=self.once,
+            given=[self.leaves[i].value for i in self.places] if self.once else (),
         )
         # of derivatives and batches they are to be found no more
         self.captured.func = rules.applied(self.captured.func)

@@ -141,6 +141,7 @@ def capture(
     once=False,
     objects=False,
     shared=(),
+    given=(),
 ):
     """Trace `function(*args, **kwargs)`; the `Kind` objects among `leaves` become traced arguments, numbered as in
     `kinds`.
@@ -150,11 +151,12 @@ def capture(
     once:    what is captured stands once in the enclosing trace.
     objects: whether the caller's side takes ndarrays, and tells which of them a result is.
     shared:  which places of the arguments hold one list or dict, see `together`.
+    given:   the values of the enclosing trace to which it is applied, one for each of `kinds`, where that is known.
     """
     if parent is not None:
         trace = Trace(name, parent)
         trace.once = once and parent.once
-        return _captured(trace, function, leaves, tree, kinds, order, None, False, shared)
+        return _captured(trace, function, leaves, tree, kinds, order, None, False, shared, given)
 
     def attempt():
         outside = around() if around is not None else Outside(len(kinds))
@@ -180,12 +182,13 @@ def capture(
     return attempt() if choices is None else attempts(choices, attempt)
 
 
-def _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared):
+def _captured(trace, function, leaves, tree, kinds, order, outside, objects, shared, given=()):
     """One attempt of `capture`, in its trace."""
     with trace:
         parent = trace.parent
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
+        trace.given = dict(zip(params, given))
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
         # an int that is traced is one that keeps changing: where Python needs it, it is to be static

@@ -15,6 +15,7 @@ from ..common.emit import INDEX, cast_to, constant_of, spread_to
 from ..common.errors import ConcretizationError, UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
+from ..values.outermost import demand_lengths
 from ..values.ranges import interval
 from ..values.speculate import contents
 from . import numbers
@@ -104,15 +105,17 @@ class BoundedArray(Traced):
         return self.size * self.itemsize
 
     def __len__(self):
-        raise ConcretizationError(
-            message(f"{self!r} has a length known only when the program runs", locate(), "Write x.shape[0].")
+        demand_lengths(
+            ConcretizationError(
+                message(f"{self!r} has a length known only when the program runs", locate(), "Write x.shape[0].")
+            )
         )
 
     def __iter__(self):
         text = (
             f"{self!r} is iterated over outside a `for` statement, and its length is known only when the program runs"
         )
-        raise ConcretizationError(message(text, locate(), "Use np.sum(x) and its like, or a `for` statement."))
+        demand_lengths(ConcretizationError(message(text, locate(), "Use np.sum(x) and its like, or a `for` statement.")))
 
     def __bool__(self):
         raise ValueError(
@@ -120,7 +123,12 @@ class BoundedArray(Traced):
         )
 
     def __array__(self, dtype=None, copy=None):
-        raise ConcretizationError(message(f"{self!r} became a plain ndarray", locate(), SPELLING))
+        demand_lengths(ConcretizationError(message(f"{self!r} became a plain ndarray", locate(), SPELLING)))
+
+    def fail(self):
+        """As an operand of what knows arrays of known shape alone."""
+        text = f"{self!r} cannot take part in this operation: its length is known only when the program runs"
+        demand_lengths(UnsupportedError(message(text, locate(), SPELLING)))
 
     def __getitem__(self, key):
         return BoundedArray.getitem(self, key)
@@ -134,7 +142,7 @@ class BoundedArray(Traced):
             return lambda *args, **kwargs: handler(self, *args, **kwargs)
         if name.startswith("__") or not (hasattr(np.ndarray, name) or name in ("type", "value")):
             raise AttributeError(f"'ndarray' object has no attribute {name!r}")
-        raise refused(f"ndarray.{name}" if hasattr(np.ndarray, name) else "this", self)
+        refused(f"ndarray.{name}" if hasattr(np.ndarray, name) else "this", self)
 
     def __repr__(self):
         sizes = ",".join(str(n) if e is None else f"<={n}" for n, e in zip(self.array.shape, self.extents))
@@ -151,8 +159,9 @@ def mentioned(xs):
 
 
 def refused(name, x):
+    """Raise, or begin again with lengths taken by value."""
     text = f"{name} is not captured on {x!r}, an array whose length is known only when the program runs"
-    return UnsupportedError(message(text, locate(), SPELLING))
+    demand_lengths(UnsupportedError(message(text, locate(), SPELLING)))
 
 
 # -- as nodes of trees: loops and branches carry the parts, results are cut on the host --------------

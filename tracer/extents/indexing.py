@@ -13,6 +13,7 @@ from ..common.frames import locate
 from ..values import gathering
 from ..values import indexing as plain
 from ..values.array import Traced, TracedArray, fresh
+from ..values.outermost import length_by_value
 from ..values.promote import read
 from .align import aligned_operands, inside, mask_extent, moved, shape_and_extents, valid
 from .bounded import BoundedArray, MaskExtent, SpanExtent, made
@@ -159,7 +160,13 @@ class BoundedSelection:
         self.flat = (*self.shape[:axis], self.count, *self.shape[axis + depth :])
 
     def copy(self):
-        return BoundedArray(fresh(reshape_to(self.old, self.flat)), self.extents)
+        whole, extent = fresh(reshape_to(self.old, self.flat)), self.extents[self.axis]
+        length = length_by_value(number(extent.length))
+        if length is None:
+            return BoundedArray(whole, self.extents)
+        first = argsort(OPS["not"](extent.mask.value), axis=0, stable=True) if self.count else None
+        chosen = whole[(*(WHOLE,) * self.axis, fresh(first)[:length])] if self.count else whole
+        return made(chosen, (*self.extents[: self.axis], None, *self.extents[self.axis + 1 :]))
 
     def store(self, value):
         part = self.copy()

@@ -25,8 +25,13 @@ def turns(forms, times):
     return tuple(map(statistics.median, found))
 
 
+def is_nest(x):
+    return type(x) is types.BuiltinFunctionType and x.__name__ == "nest"
+
+
 def clocked(run, everything):
-    """(seconds of the shortest of some runs, seconds of it in nests, results) of a version as NumPy."""
+    """(seconds of the shortest of some runs, seconds of it in nests and in functions on the host, results) of a version
+    as NumPy."""
     spent = []
 
     def timed(nest):
@@ -39,7 +44,7 @@ def clocked(run, everything):
         return call
 
     space = {
-        name: timed(x) if type(x) is types.BuiltinFunctionType and x.__name__ == "nest" else x
+        name: timed(x) if is_nest(x) or getattr(x, "on_host", False) is True else x
         for name, x in run.call.__globals__.items()
     }
     call, found, begun = types.FunctionType(run.call.__code__, space), [], time.perf_counter()

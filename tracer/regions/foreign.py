@@ -11,7 +11,7 @@ import types
 
 import numpy as np
 
-from ..common.errors import ConcretizationError, UnsupportedError, message
+from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
 from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards import isolation
@@ -32,6 +32,7 @@ from ..guards.reliance import of_user
 from ..guards.repeated_calls import Asked, Unlike
 from ..guards.state import inside
 from ..numpy_api.handles import is_traced
+from ..rewriter.converted import belongs
 from ..values.array import Traced
 from ..values.storage import current_trace
 from .convert import CELL
@@ -120,7 +121,8 @@ def note_wrapped(f):
     """Rely on what a function of the user's reads that a library's decorator has put behind one of its own."""
     for cell in f.__closure__ or () if type(f) is types.FunctionType else ():
         held = cell.cell_contents if cell != types.CellType() else None
-        if type(held) is types.FunctionType and is_user(held.__code__):
+        # what a function inside a traced one names is within the trace
+        if type(held) is types.FunctionType and is_user(held.__code__) and not belongs(held.__code__):
             current_trace().root.outside.function(held, False)
 
 
@@ -157,12 +159,15 @@ def calling(f, /, *args, **kwargs):
         current_trace().root.outside.stray.begin()
     if place_of(f)[0].partition(".")[0] not in NUMBERS:
         return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
-    failed = []
+    failed, root = [], current_trace().root
+    before = root.refused
     try:
         out = f(*[numeric(x, failed) for x in args], **{k: numeric(x, failed) for k, x in kwargs.items()})
     except (ValueError, TypeError, RuntimeError, ArithmeticError, SystemError) as error:
         if failed:
             raise failed[0] from error
+        if root.refused is not before and root.refused is not None and not isinstance(error, WengertError):
+            raise root.refused from error  # what C has made of it says neither the line nor the reason
         raise
     if failed:
         raise failed[0]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...autodiff import batch, jvp, vjp
 from ...autodiff.control import cotangents, place, where
-from ...backends.numpy import callable_of
+from ...backends.numpy import quick_callable, quick_number
 from ...backends.xla.external import HostFunction
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
@@ -77,15 +77,15 @@ class Flow:
 
     @functools.cached_property
     def function(self):
-        return callable_of(self.slope)
+        return quick_callable(self.slope)
 
     def run(self, times, jumps, *parameters):
         """The numbers, by SciPy."""
-        run = self.function
+        run, parameters = self.function, [quick_number(p) for p in parameters]
 
         def integrate(start, times):
             return sys.modules[INTEGRATE].odeint(
-                lambda w, t: run(w, np.float64(t), *parameters)[0], start, times, **self.options
+                lambda w, t: run(w, float(t), *parameters)[0], start, times, **self.options
             )
 
         if self.smooth:
@@ -221,27 +221,29 @@ class Batched:
 
     def jvp(self, operands, tangents, body):
         types, moving, n = self.singles(operands), where(t is not None for t in tangents), len(operands)
+        have = []
 
         def function(*xs):
-            z, t = self.rule.jvp(xs[:n], place(xs[n:], moving, n), None)
-            return (*z, *t)
+            z, ts = self.rule.jvp(xs[:n], place(xs[n:], moving, n), None)
+            have[:] = where(t is not None for t in ts)
+            return (*z, *(ts[i] for i in have))
 
         more = [(types[i], self.flags[i]) for i in moving]
         out = self.all(function, [*operands, *(tangents[i] for i in moving)], types, self.flags, more, "t_lanes")
         count = len(body.results)
-        return out[:count], out[count:]
+        return out[:count], place(out[count:], have, count)
 
     def vjp(self, operands, needs, body):
         types, wrt, n = self.singles(operands), where(needs), len(operands)
         z = call(*operands, body=body, name="lanes", inline=True, rule=self)
-        seeds = range(len(z))
+        seeds = where(r.type.inexact for r in z)
 
         def function(*xs):
-            found = self.rule.vjp(xs[:n], needs, None)[1](xs[n:])
+            found = self.rule.vjp(xs[:n], needs, None)[1](place(xs[n:], seeds, len(z)))
             return tuple(found[i] for i in wrt)
 
         def pull(gs):
-            more = [(r.type.like(r.type.shape[1:]), True) for r in z]
+            more = [(z[i].type.like(z[i].type.shape[1:]), True) for i in seeds]
             out = self.all(function, [*operands, *cotangents(gs, seeds, z)], types, self.flags, more, "d_lanes")
             return place([ct if self.flags[i] else OPS["reduce_sum"](ct, axes=(0,)) for i, ct in zip(wrt, out)], wrt, n)
 

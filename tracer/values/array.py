@@ -186,13 +186,14 @@ def _concrete(x, happened, instead):
         instead += (
             f"\nA function whose source can be read and rewritten has its loops and branches captured, but {reason}."
         )
-    return ConcretizationError(
+    error = current_trace().root.refused = ConcretizationError(
         message(
             f"a traced value of type {x.type} {happened}; its number is known only when the program runs",
             where,
             instead,
         )
     )
+    return error
 
 
 class TracedArray(Traced):

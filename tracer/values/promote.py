@@ -64,6 +64,8 @@ def read(x):
         return read(next(t for t in PYTHON_NUMBERS if isinstance(x, t))(x))
     if isinstance(x, Poison | Mixed):
         x.fail()
+    if isinstance(x, Traced) and hasattr(type(x), "fail"):  # of unknown length
+        x.fail()
     raise UnsupportedError(
         message(
             f"{shown(x, 60)} cannot take part in a traced operation",

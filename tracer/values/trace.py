@@ -46,11 +46,13 @@ class Trace:
         self.stored = False  # whether any memory was made in it
         self.once = parent is None  # whether it runs once a call, as its text stands
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
+        self.given = {}  # parameter of a function applied once, where it is captured -> the outer value it is given
         if parent is None:
             self.outside = outside  # what it reads and changes beyond its arguments
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
+            self.refused = None  # the last error that said that Python asked for a number
             self.numbers = set()  # the parameters that are Python numbers
             self.choices = None  # the Choices of a trace that can make some by value
             self.copies = 1  # how often the code being run is written out, for loops that are
@@ -230,6 +232,11 @@ class Trace:
         before = self.bring(self.root.status.value)
         now = self._failed(error, text)
         self.root.status.write(now if before is PASSED else select(passed(before), now, before))
+
+    def failing(self, error, text):
+        """The number that the status has where a check of the program's says `error(text)`, for what runs on the
+        host."""
+        return int(self._failed(error, text).value)
 
     def caught(self, error, text):
         """Whether a handler of the user's waits for an exception."""

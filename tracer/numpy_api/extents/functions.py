@@ -52,7 +52,7 @@ def call_function(function, args, kwargs):
         name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}".replace(
             "numpy", "np", 1
         )
-        raise refused(name, mentioned((*args, *kwargs.values())))
+        refused(name, mentioned((*args, *kwargs.values())))
     return handler(*args, **kwargs)
 
 
@@ -92,11 +92,11 @@ def call_ufunc_method(ufunc, method, inputs, kwargs):
         return call_ufunc_method(ufunc, "__call__", (getitem(x, (..., *(None,) * np.ndim(y))), y), kwargs)
     found = mentioned((*inputs, *kwargs.values()))
     if method != "__call__":
-        raise refused(f"np.{ufunc.__name__}.{method}", found)
+        refused(f"np.{ufunc.__name__}.{method}", found)
     if ufunc in FUNCTIONS:
         return FUNCTIONS[ufunc](*inputs, **kwargs)
     if ufunc.signature is not None:
-        raise refused(f"np.{ufunc.__name__}", found)
+        refused(f"np.{ufunc.__name__}", found)
     out, where = kwargs.pop("out", None), kwargs.pop("where", True)
     fill = None if ufunc in TAME else calm_beyond_one if ufunc is np.arccosh else calm
     if where is not True:
@@ -246,7 +246,7 @@ def expand_dims(a, axis):
 @handles(np.ravel, method=["ravel", "flatten"])
 def ravel(a, order="C"):
     if a.ndim != 1:
-        raise refused("np.ravel of several axes", a)
+        refused("np.ravel of several axes", a)
     return elementwise(np.copy, (a,))
 
 
@@ -283,7 +283,7 @@ def nonzero(a):
             )
             places = BoundedArray(rank, a.extents)
         elif type(a) is BoundedArray:
-            raise refused("np.nonzero of several axes", a)
+            refused("np.nonzero of several axes", a)
         grids.append(getitem(places, test))
     return tuple(grids)
 
@@ -329,10 +329,10 @@ FUNCTIONS[np.take] = lambda a, indices, axis=None, out=None, mode="raise": take(
 
 def take(a, indices, axis, out, mode):
     if mode != "raise":
-        raise refused(f"np.take(mode={mode!r})", a if type(a) is BoundedArray else indices)
+        refused(f"np.take(mode={mode!r})", a if type(a) is BoundedArray else indices)
     axis = 0 if axis is None and np.ndim(a) == 1 else axis
     if axis is None:
-        raise refused("np.take without an axis", a if type(a) is BoundedArray else indices)
+        refused("np.take without an axis", a if type(a) is BoundedArray else indices)
     return stored("take", getitem(a, (*(WHOLE,) * normalize_axis_index(axis, np.ndim(a)), indices)), out)
 
 

@@ -107,7 +107,7 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     axis = np.lib.array_utils.normalize_axis_index(axis, items[0].ndim)
     odd = next((x for x in items for d, e in enumerate(shape_and_extents(x)[1]) if d != axis and e is not None), None)
     if odd is not None:
-        raise refused("np.concatenate along another axis than that of unknown length", odd)
+        refused("np.concatenate along another axis than that of unknown length", odd)
     common = np.dtype(dtype) if dtype is not None else np.result_type(*[x.dtype for x in items])
     if out is None and (found := within_room(items, axis, common)) is not None:
         return found
@@ -175,7 +175,7 @@ def hstack(tup, **kwargs):
 @handles(np.median)
 def median(a, axis=None, **kwargs):
     if kwargs or a.ndim != 1:
-        raise refused("np.median along an axis", a)
+        refused("np.median along an axis", a)
     x, n = sort_(a).array, a.lengths[0]
     if not x.shape[0]:
         return call_function(np.median, (x,), {})

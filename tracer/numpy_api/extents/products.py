@@ -47,7 +47,7 @@ def ready(name, x, y):
     """Both as traced arrays of one or two axes."""
     x, y = (v if type(v) is BoundedArray else handle(v) for v in (x, y))
     if not 0 < x.ndim < 3 or not 0 < y.ndim < 3:
-        raise refused(f"np.{name} of scalars or of more than two axes", x if type(x) is BoundedArray else y)
+        refused(f"np.{name} of scalars or of more than two axes", x if type(x) is BoundedArray else y)
     return x, y
 
 
@@ -85,7 +85,7 @@ def vdot(a, b):
 @handles(np.vecdot)
 def vecdot(a, b, axis=-1, **kwargs):
     if np.ndim(a) != 1 or np.ndim(b) != 1:
-        raise refused("np.vecdot of several axes", a if type(a) is BoundedArray else b)
+        refused("np.vecdot of several axes", a if type(a) is BoundedArray else b)
     return vdot(a, b)
 
 

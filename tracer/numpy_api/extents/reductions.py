@@ -178,7 +178,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
         return np.sqrt(sum_(squares, axis, keepdims=keepdims))
     if x.ndim == 1 and ord in (1, np.inf, -np.inf):
         return {1: sum_, np.inf: max_, -np.inf: min_}[ord](np.abs(x), 0, keepdims=keepdims)
-    raise refused(f"np.linalg.norm of order {ord}", x)
+    refused(f"np.linalg.norm of order {ord}", x)
 
 
 # -- positions -------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 def extreme_place(function, sign, method):
     def handler(a, axis=None, out=None, *, keepdims=False):
         if axis is None and (a.ndim > 1 and any(e is not None for e in a.extents[1:])):
-            raise refused(
+            refused(
                 f"np.{function.__name__} without an axis, of an array whose rows have lengths that the data decides,", a
             )
         axes = reduced_axes(a, axis)
@@ -210,7 +210,7 @@ extreme_place(np.argmin, 1, "argmin")
 def running(function, fill, method):
     def handler(a, axis=None, dtype=None, out=None):
         if axis is None and a.ndim > 1:
-            raise refused(f"np.{function.__name__} without an axis", a)
+            refused(f"np.{function.__name__} without an axis", a)
         value = fresh(harmless(a, fill(a.array.type)))
         result = HANDLERS[function](value, axis=0 if axis is None else axis, dtype=dtype)
         return stored(function.__name__, BoundedArray(result, a.extents), out)
@@ -226,9 +226,9 @@ def ordering(function):
     def handler(a, axis=-1, kind=None, order=None, *, stable=None, **descending):
         function(np.empty(0), kind=kind, **descending)  # NumPy before 2.5 knows no `descending`
         if descending.get("descending"):
-            raise refused(f"np.{function.__name__} in descending order", a)
+            refused(f"np.{function.__name__} in descending order", a)
         if axis is None and a.ndim > 1:
-            raise refused(f"np.{function.__name__} without an axis", a)
+            refused(f"np.{function.__name__} without an axis", a)
         axis = normalize_axis_index(-1 if axis is None else axis, a.ndim)
         a = from_zero(a, axis)
         value = fresh(harmless(a, missing(a.array.type), (axis,)))
