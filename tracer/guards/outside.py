@@ -24,6 +24,7 @@ from ..values.storage import Storage, current_trace
 from . import isolation
 from .by_class import ByClass
 from .draws import Draw, Draws
+from .generator_state import GeneratorState
 from .effects import Call, Original
 from .function_reads import FunctionReads
 from .guard import LIMIT, MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
@@ -394,6 +395,6 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
 def gathered(inputs, env=None, number=None):
     """What a program takes in beside its arguments, now; `env` are the draws, `number` is the call's."""
     return [
-        x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, Draw) else number if x is None else x
+        x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, Draw | GeneratorState) else number if x is None else x
         for x in inputs
     ]
