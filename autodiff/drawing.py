@@ -9,8 +9,8 @@ from .forms import explicit
 
 def no_derivative(kind):
     raise IRTypeError(
-        f"draw: numbers of {kind}() have no derivative by its parameters: draw standard ones, and move and scale them, as "
-        "in mean + width * rng.standard_normal()"
+        f"draw: numbers of {kind}() have no derivative by its parameters: draw standard ones, and move and scale them, "
+        "as in mean + width * rng.standard_normal()"
     )
 
 

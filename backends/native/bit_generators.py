@@ -16,13 +16,13 @@ FUNNEL = "declare i64 @llvm.fshl.i64(i64, i64, i64)"
 MERSENNE = "MT19937"
 
 
-def at(name, base, offset):
+def field(name, base, offset):
     return f"  {name} = getelementptr i8, ptr {base}, i64 {offset}\n"
 
 
 def stepped(times):
     """The state of 128 bits that a linear congruential generator goes to."""
-    return f"""{at("%inc.at", "%s", 16)}  %inc = load i128, ptr %inc.at, align 4
+    return f"""{field("%inc.at", "%s", 16)}  %inc = load i128, ptr %inc.at, align 4
   %old = load i128, ptr %s, align 4
   %times = mul i128 %old, {times}
   %new = add i128 %times, %inc
@@ -30,7 +30,7 @@ def stepped(times):
 """
 
 
-def halves(x):
+def two_halves(x):
     return f"""  %high.wide = lshr i128 {x}, 64
   %high = trunc i128 %high.wide to i64
   %low = trunc i128 {x} to i64
@@ -38,7 +38,7 @@ def halves(x):
 
 
 PCG64 = f"""define internal i64 @next64.{{b}}(ptr %s) {{{{
-{stepped(PCG64_TIMES)}{halves("%new")}  %both = xor i64 %high, %low
+{stepped(PCG64_TIMES)}{two_halves("%new")}  %both = xor i64 %high, %low
   %turn = lshr i64 %high, 58
   %back = sub i64 64, %turn
   %out = call i64 @llvm.fshl.i64(i64 %both, i64 %both, i64 %back)
@@ -47,7 +47,7 @@ PCG64 = f"""define internal i64 @next64.{{b}}(ptr %s) {{{{
 """
 
 PCG64DXSM = f"""define internal i64 @next64.{{b}}(ptr %s) {{{{
-{stepped(CHEAP_TIMES)}{halves("%old")}  %odd = or i64 %low, 1
+{stepped(CHEAP_TIMES)}{two_halves("%old")}  %odd = or i64 %low, 1
   %h1 = lshr i64 %high, 32
   %h2 = xor i64 %high, %h1
   %h3 = mul i64 %h2, {CHEAP_TIMES}
@@ -58,9 +58,13 @@ PCG64DXSM = f"""define internal i64 @next64.{{b}}(ptr %s) {{{{
 }}}}
 """
 
-SFC64 = f"""define internal i64 @next64.{{b}}(ptr %s) {{{{
-  %a = load i64, ptr %s, align 4
-{"".join(at(f"%{x}.at", "%s", 8 * n) + f"  %{x} = load i64, ptr %{x}.at, align 4{chr(10)}" for n, x in ((1, "b"), (2, "c"), (3, "n")))}  %ab = add i64 %a, %b
+
+def sfc64():
+    """Three words that are mixed, and a counter."""
+    places = [field(f"%{x}.at", "%s", 8 * n) for n, x in enumerate("abcn")]
+    loads = [f"  %{x} = load i64, ptr %{x}.at, align 4\n" for x in "abcn"]
+    stores = [f"  store i64 %{x}.new, ptr %{x}.at, align 4\n" for x in "abcn"]
+    mixed = """  %ab = add i64 %a, %b
   %out = add i64 %ab, %n
   %n.new = add i64 %n, 1
   %b.right = lshr i64 %b, 11
@@ -69,18 +73,14 @@ SFC64 = f"""define internal i64 @next64.{{b}}(ptr %s) {{{{
   %b.new = add i64 %c, %c.left
   %c.turned = call i64 @llvm.fshl.i64(i64 %c, i64 %c, i64 24)
   %c.new = add i64 %c.turned, %out
-  store i64 %a.new, ptr %s, align 4
-  store i64 %b.new, ptr %b.at, align 4
-  store i64 %c.new, ptr %c.at, align 4
-  store i64 %n.new, ptr %n.at, align 4
-  ret i64 %out
-}}}}
 """
+    body = "".join([*places, *loads, mixed, *stores])
+    return f"define internal i64 @next64.{{b}}(ptr %s) {{{{\n{body}  ret i64 %out\n}}}}\n"
 
 
 def philox():
     """Four numbers at a time, of a counter and a key in ten rounds."""
-    lines = ["define internal i64 @next64.{b}(ptr %s) {{\n", at("%pos.at", "%s", 80), at("%kept", "%s", 48)]
+    lines = ["define internal i64 @next64.{b}(ptr %s) {{\n", field("%pos.at", "%s", 80), field("%kept", "%s", 48)]
     lines.append("""  %pos = load i32, ptr %pos.at, align 4
   %some = icmp slt i32 %pos, 4
   br i1 %some, label %old, label %more
@@ -94,13 +94,13 @@ more:
 """)
     carry = "true"
     for k in range(4):
-        lines.append(at(f"%c{k}.at", "%s", 8 * k) + f"  %c{k}.old = load i64, ptr %c{k}.at, align 4\n")
+        lines.append(field(f"%c{k}.at", "%s", 8 * k) + f"  %c{k}.old = load i64, ptr %c{k}.at, align 4\n")
         lines.append(f"  %c{k}.one = zext i1 {carry} to i64\n  %x{k}.0 = add i64 %c{k}.old, %c{k}.one\n")
         lines.append(f"  store i64 %x{k}.0, ptr %c{k}.at, align 4\n  %c{k}.none = icmp eq i64 %x{k}.0, 0\n")
         lines.append(f"  %c{k}.carry = and i1 %c{k}.none, {carry}\n")
         carry = f"%c{k}.carry"
     for k in range(2):
-        lines.append(at(f"%k{k}.at", "%s", 32 + 8 * k) + f"  %k{k}.0 = load i64, ptr %k{k}.at, align 4\n")
+        lines.append(field(f"%k{k}.at", "%s", 32 + 8 * k) + f"  %k{k}.0 = load i64, ptr %k{k}.at, align 4\n")
     for r in range(ROUNDS):
         for k in range(2):
             lines.append(f"""  %w{k}.{r} = zext i64 %x{2 * k}.{r} to i128
@@ -115,7 +115,7 @@ more:
             lines.append(f"  %x{2 * k}.{r + 1} = xor i64 %y{k}.{r}, %k{k}.{r}\n")
             lines.append(f"  %x{2 * k + 1}.{r + 1} = add i64 %low{other}.{r}, 0\n")
     for k in range(4):
-        lines.append(at(f"%b{k}.at", "%s", 48 + 8 * k) + f"  store i64 %x{k}.{ROUNDS}, ptr %b{k}.at, align 4\n")
+        lines.append(field(f"%b{k}.at", "%s", 48 + 8 * k) + f"  store i64 %x{k}.{ROUNDS}, ptr %b{k}.at, align 4\n")
     lines.append(f"  store i32 1, ptr %pos.at, align 4\n  ret i64 %x0.{ROUNDS}\n}}}}\n")
     return "".join(lines)
 
@@ -230,7 +230,7 @@ define internal double @nextd.{b}(ptr %s) {{
 }}
 """
 
-LONG = {"PCG64": PCG64, "PCG64DXSM": PCG64DXSM, "SFC64": SFC64, "Philox": philox()}
+LONG = {"PCG64": PCG64, "PCG64DXSM": PCG64DXSM, "SFC64": sfc64(), "Philox": philox()}
 
 
 def functions(bits):

@@ -1,12 +1,12 @@
-"""Whether draws in nests are NumPy's, to the bit: their numbers, and the state that they leave, are compared with those of
-the methods, once a process."""
+"""Whether draws in nests are NumPy's, to the bit: their numbers, and the state that they leave, are compared with those
+of the methods, once a process."""
 
 import functools
 
 import numpy as np
 
 from ...ir.ops.control import loop
-from ...ir.ops.drawing import FLOAT, KINDS, TWINS, draw, state_sample
+from ...ir.ops.drawing import FLOAT, KINDS, WHOLE, draw, state_sample
 from ...ir.types import type_of
 from . import direct
 from .build import has_symbol
@@ -25,40 +25,35 @@ EXAMPLES = {  # kind -> parameters on which it is compared with NumPy's method
 MANY = 24  # bound: numbers that are compared
 
 
-
 @functools.cache
 def unlike_numpy(family, bits, kind):
     """Why draws of a kind are not made in nests here, or None."""
     if direct.refusal() is not None:
         return direct.refusal()
-    rng, what = np.random.default_rng(0), f"{kind}() of a {family} of {bits}"
+    rng, shape = np.random.default_rng(0), () if family == "Random" else (MANY,)
+    attrs = {"family": family, "bits": bits, "kind": kind, "shape": shape}
     for given in EXAMPLES.get(kind, [()]):
         state = state_sample(family, bits)(rng)
-        dtype = FLOAT if kind != "integers" else np.int64
-        given = [np.asarray(x, dtype) for x in given]
-        many = MANY if family != "Random" else ()
+        given = [np.asarray(x, WHOLE if kind == "integers" else FLOAT) for x in given]
         try:
             for _ in range(2):  # from where the first has left it too
-                state, numbers, same = compared(state, given, dict(family=family, bits=bits, kind=kind, shape=many))
+                state, same = compared(state, given, attrs)
                 if not same:
-                    return f"{what} in machine code is not NumPy's"
+                    return f"{kind}() of a {family} of {bits} in machine code is not NumPy's"
         except NotNative as why:
             return str(why)
     return None
 
 
 def compared(state, given, attrs):
-    """-> (the state after a draw, the numbers, whether a nest has the same)."""
-    attrs["shape"] = (attrs["shape"],) if attrs["shape"] else ()
+    """-> (the state after a draw, whether a nest leaves the same, and has the same numbers)."""
     operands = state, np.bool_(True), *given
     want = draw.body(*operands, **attrs)
     types, made = alone([type_of(x) for x in operands], attrs)
     nest = Nest(loop, types, made)
     if not all(map(has_symbol, nest.functions())):
         raise NotNative("NumPy does not show its distributions here")
-    inputs = [np.bool_(True), *given, state.copy(), np.zeros(attrs["shape"], KINDS[attrs["kind"]][1])]
-    results = [inputs[-2], inputs[-1]]
-    objects = [inputs[k] if kind == "argument" else results[k] for kind, k in nest.buffers]
-    direct.again(nest)(*objects)
-    same = all(np.array_equal(x, y) for x, y in zip(results, want, strict=True))
-    return (*want, same)
+    results = [state.copy(), np.zeros(attrs["shape"], KINDS[attrs["kind"]][1])]
+    inputs = [np.bool_(True), *given, *results]
+    direct.again(nest)(*(inputs[k] if kind == "argument" else results[k] for kind, k in nest.buffers))
+    return want[0], all(np.array_equal(x, y) for x, y in zip(results, want, strict=True))

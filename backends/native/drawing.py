@@ -98,7 +98,7 @@ def emit_draw(region, eqn):
     after, numbers = eqn.results
     asks = region.element(region.read(going), ())
     scalars = {x: region.element(region.read(x), ()) for x in given if not x.type.shape}
-    cell, out = place(region, eqn, state, after), place_of_numbers(region, numbers, given)
+    cell, out = state_cell(region, eqn, state, after), numbers_cell(region, numbers, given)
     cells = {cell} if out is None else {cell, out}
     region.before_store(cells, [x for x in given if x.type.shape])
     rep = region.read(state)
@@ -125,13 +125,13 @@ def emit_draw(region, eqn):
     def not_drawn():
         return nothing if out is None else put(lambda _: nothing)
 
-    found = drawn() if asks == "true" else either(code, asks, drawn, not_drawn, llvm_type(t.dtype))
+    found = drawn() if asks == "true" else either_way_emitted(code, asks, drawn, not_drawn, llvm_type(t.dtype))
     for c in cells:
         c.written()
     return [Memory(after.type, cell), Register(t, found) if out is None else Memory(t, out)]
 
 
-def either(code, asks, one, other, t):
+def either_way_emitted(code, asks, one, other, t):
     """What one of two functions emits, as a bool decides at run time; None where they give none."""
     labels, then, found = (code.label(), code.label()), code.label(), []
     code.branch(asks, *labels)
@@ -143,7 +143,7 @@ def either(code, asks, one, other, t):
     return None if found[0][0] is None else code.phi(t, found)[0]
 
 
-def place(region, eqn, state, after):
+def state_cell(region, eqn, state, after):
     """The cell in which the state is."""
     cell = region.home.get(after)
     if cell is None and not isinstance(state, Lit) and region.mine(state):
@@ -151,7 +151,7 @@ def place(region, eqn, state, after):
     return region.scratch(after.type) if cell is None else cell
 
 
-def place_of_numbers(region, numbers, given):
+def numbers_cell(region, numbers, given):
     """The cell of numbers that are an array, which none of the parameters is read from."""
     if not numbers.type.shape:
         return None

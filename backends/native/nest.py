@@ -33,7 +33,7 @@ class Nest:
         self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = Code(exact), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
-        # (family, bit generator, kind) of its draws; (pointer to a state, bit generator) -> how NumPy's functions know it
+        # (family, bit generator, kind) of its draws; (pointer to a state, bit generator) -> the bitgen_t of it
         self.drawn, self.bitgens = set(), {}
         self.hearing = Interrupts(self.code) if long and direct.refusal() is None else None
         build = Builder("nest")

@@ -49,8 +49,10 @@ KINDS = {
 }
 # what methods are called where they have another name
 NAMES = {
-    ("RandomState", "random"): "random_sample", ("RandomState", "integers"): "randint", ("Random", "integers"): "randrange",
-}  # fmt: skip
+    ("RandomState", "random"): "random_sample",
+    ("RandomState", "integers"): "randint",
+    ("Random", "integers"): "randrange",
+}
 
 
 def words_kept(family, bits):
@@ -162,7 +164,9 @@ def drawn_from(generator, family, kind, parameters, shape):
 def _draw_rule(op, state, going, *parameters, family, bits, kind, shape):
     names, dtype = KINDS[kind]
     require(
-        state.dtype == WORD and state.shape == (words_kept(family, bits),), op, f"{state} is no state of a {family} of {bits}"
+        state.dtype == WORD and state.shape == (words_kept(family, bits),),
+        op,
+        f"{state} is no state of a {family} of {bits}",
     )
     require(going.kind == "b" and not going.shape, op, f"whether it is to draw is a bool[], not {going}")
     require(len(parameters) == len(names), op, f"{kind} takes {len(names)} parameters, not {len(parameters)}")
