@@ -233,7 +233,7 @@ define internal double @nextd.{b}(ptr %s) {{
 LONG = {"PCG64": PCG64, "PCG64DXSM": PCG64DXSM, "SFC64": sfc64(), "Philox": philox()}
 
 
-def functions(bits):
+def generator_text(bits):
     """The text of the functions of a bit generator, and what they declare."""
     if bits == MERSENNE:
         return MT19937.format(b=bits), {}

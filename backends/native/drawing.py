@@ -11,7 +11,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.drawing import KINDS, WORD, WORDS, draw
-from .bit_generators import functions
+from .bit_generators import generator_text
 from .code import IndexForm, llvm_literal, llvm_type
 from .elements import offset
 from .values import Memory, NotNative, Register
@@ -172,7 +172,7 @@ class Distribution:
         self.code, self.nest, self.state = region.code, region.nest, state
         self.family, self.bits, self.kind = attrs["family"], attrs["bits"], attrs["kind"]
         self.nest.drawn.add((self.family, self.bits, self.kind))
-        self.define(self.bits, *functions(self.bits))
+        self.define(self.bits, *generator_text(self.bits))
 
     def define(self, name, text, declared):
         self.code.defined[name] = text

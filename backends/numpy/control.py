@@ -182,15 +182,15 @@ def emit_host(writer, eqn):
     """The callback has no text: the file is given it under its own name."""
     function = eqn.attrs["function"]
     wish = getattr(function, "__name__", "function")
-    return given(writer, eqn, wish, partial(host.body, function=function, results=eqn.attrs["results"]))
+    return given_function(writer, eqn, wish, partial(host.body, function=function, results=eqn.attrs["results"]))
 
 
 @emitter_of(draw)
 def emit_draw(writer, eqn):
-    return given(writer, eqn, eqn.attrs["kind"], partial(draw.body, **eqn.attrs))
+    return given_function(writer, eqn, eqn.attrs["kind"], partial(draw.body, **eqn.attrs))
 
 
-def given(writer, eqn, wish, function):
+def given_function(writer, eqn, wish, function):
     """A call of a function that the file is given under a name."""
     module = writer.module
     name = unused(identifier(wish), {*writer.taken, *RESERVED, *module.helpers, *module.objects})

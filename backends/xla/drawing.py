@@ -21,7 +21,7 @@ def lower_draw(state, going, *given, **attrs):
 
     def by_python(*operands):
         going, *rest = operands
-        return called(attrs, rest[-2], going, *rest[:-2])
+        return numpys_draw(attrs, rest[-2], going, *rest[:-2])
 
     operands = going, *given, state, numbers
     with native.asked(0) if native.allowed() else contextlib.nullcontext():
@@ -29,7 +29,7 @@ def lower_draw(state, going, *given, **attrs):
     return by_python(*operands) if found is None else found
 
 
-def called(attrs, *operands):
+def numpys_draw(attrs, *operands):
     results = [jax.ShapeDtypeStruct(operands[0].shape, operands[0].dtype)]
     results.append(jax.ShapeDtypeStruct(attrs["shape"], KINDS[attrs["kind"]][1]))
     run = functools.partial(draw.body, **attrs)

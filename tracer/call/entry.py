@@ -164,7 +164,7 @@ class SignatureEntry(Attempts, Fallbacks):
                 return self.together(leaves, read, given)
             if here.draws is not None:
                 self.keep(version, fresh)
-                return self.drawn(here, leaves, given)
+                return self.drawn(here, leaves, given, fresh)
             if version.straight is not None and fresh:  # from disk
                 start = time.perf_counter()
                 out = version.straight(*leaves, *here.gather())
@@ -291,8 +291,11 @@ class SignatureEntry(Attempts, Fallbacks):
     def types_of(self, leaves):
         return tuple([k.type for k in self.kinds_of(leaves)])
 
-    def drawn(self, here, leaves, given):
-        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included."""
+    def drawn(self, here, leaves, given, fresh=False):
+        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included.
+
+        fresh: whether it is to be found out as what the program runs.
+        """
         draws, version, count = here.draws, here.versions[0], len(self.dynamic)
         before = states(draws.sources())
         with draws.locked():
@@ -306,10 +309,16 @@ class SignatureEntry(Attempts, Fallbacks):
 
             if not draws.fit(env):
                 return again("a random generator has another bit generator than when the function was traced")
+            start = time.perf_counter()
             try:
                 everything = [*leaves, *here.gather(env, number)]
-                raw = self.launch(here, everything)
+                raw = autotune.tried(self, here, version, everything) if fresh and not version.effects else None
+                raw = self.launch(here, everything) if raw is None else raw
                 status = version.status(raw)
+                if fresh and version.first_seconds is None:
+                    dispatch.wait(raw)
+                    version.first_seconds = time.perf_counter() - start
+                    version.compile_seconds = version.compile_seconds or max(dispatch.compiled_at() - start, 0.0)
             except BaseException:
                 put_back(before)
                 raise

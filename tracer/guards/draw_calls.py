@@ -22,6 +22,7 @@ DEFAULTS = {"low": 0.0, "high": 1.0, "loc": 0.0, "scale": 1.0, "mean": 0.0, "sig
 LEGACY_NAMES = {"random_sample": "random", "randint": "integers"}
 NUMBERS = "biuf"  # kinds of numbers that are floats where a distribution takes them
 NUMPYS = int, np.int64, np.dtype(np.int64), "int64"  # dtypes of whole numbers that are those of the IR
+EXACT = 1 << 53  # fact: ints up to this are floats
 ODD = 7  # what bounds of whole numbers are apart, to be found again in the text of an error
 
 
@@ -93,6 +94,8 @@ def bound_call(family, name, args, kwargs):
     names = KINDS[kind][0]
     if family == "Random":
         found = bound_arguments(names, args, kwargs, {}) | {"size": None}
+        if not all(map(fits_float, found.values())):
+            raise NotADraw
     else:
         others = ("dtype", (np.float64, float, "float64")), ("out", (None,)), ("method", ("zig",))
         others = others if kind.startswith("standard_") or kind == "random" else ()
@@ -117,6 +120,14 @@ def real_parameter(x):
     elif isinstance(x, bool | int | float | np.number | np.bool_) and not isinstance(x, np.complexfloating):
         return float(x)
     raise NotADraw
+
+
+def fits_float(x):
+    """Whether a parameter of Python's is no int that is rounded as a float: there it is computed with before."""
+    if isinstance(x, Traced) and x.dtype.kind in "iu":
+        known = interval(x.value)
+        return known is not None and None not in known and max(map(abs, known)) <= EXACT
+    return not isinstance(x, int) or abs(x) <= EXACT
 
 
 class Condition:
@@ -157,12 +168,12 @@ def conditions(family, function, kind, parameters):
     if not traced or kind == "normal" and traced == {"loc"}:
         return []
     if kind in ("normal", "exponential"):
-        return [Condition(not_negative(value("scale")), [-1.0 if n == "scale" else 0.0 for n in named])]
+        return [Condition(without_sign(value("scale")), [-1.0 if n == "scale" else 0.0 for n in named])]
     if kind != "uniform":
         raise NotADraw
     between = OPS["sub"](value("high"), value("low"))
     found = [] if family == "Random" else [Condition(OPS["is_finite"](between), [0.0, np.inf])]
-    return [*found, Condition(not_negative(between), [1.0, 0.0])] if family == "Generator" else found
+    return [*found, Condition(without_sign(between), [1.0, 0.0])] if family == "Generator" else found
 
 
 def whole_conditions(family, function, low, high):
@@ -184,7 +195,7 @@ def whole_conditions(family, function, low, high):
     return [Condition(ok, [3, 2], [(OPS["eq"](low, Lit(0, low.type)), [0, 0])])]
 
 
-def not_negative(x):
+def without_sign(x):
     """Whether a float is NaN or has no sign, as NumPy asks."""
     signed = OPS["lt"](OPS["copysign"](Lit(1.0, x.type), x), Lit(0.0, x.type))
     return OPS["or"](OPS["not"](signed), OPS["ne"](x, x))

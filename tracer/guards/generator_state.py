@@ -29,6 +29,7 @@ class GeneratorState:
         self.value = Value(Tensor((words_kept(self.family, self.bits),), WORD), None, "state")
         root.build.values.add(self.value)
         self.storage = Storage(self.value, root)
+        self.normal = self.family == "Random"  # whether the normal number that it keeps matters
 
     @property
     def index(self):
@@ -48,10 +49,10 @@ class GeneratorState:
         return known_bits(self.generator(env)) == (self.family, self.bits)
 
     def words(self, env):
-        return words_of(self.generator(env))
+        return words_of(self.generator(env), self.normal)
 
     def leave(self, env, words):
-        set_words(self.generator(env), words)
+        set_words(self.generator(env), words, self.normal)
 
 
 def known_bits(generator):
@@ -64,7 +65,7 @@ def known_bits(generator):
     return (family, name) if name in WORDS and bits is getattr(np.random, name) else None
 
 
-def key_of(generator):
+def state_key(generator):
     """What generators of one state have in common."""
     return id(generator if isinstance(generator, random.Random) else bits_of(generator))
 

@@ -45,6 +45,8 @@ class Draw:
         return f(*copy.copy(self.args), **self.kwargs)
 
 
+# kinds of draws that leave the normal number that `RandomState` keeps as it is
+WITHOUT_NORMAL = "random", "uniform", "integers", "permutation", "exponential", "standard_exponential"
 DRAWN = Draw, GeneratorState  # what a program takes in that draws give
 
 
@@ -65,9 +67,9 @@ class RunningDraws:
     def state_of(self, generator, function):
         """The GeneratorState of a generator that the program itself moves on; None where it calls it."""
         twin = self.made[id(generator)][0] if id(generator) in self.made else generator
-        if generator is None or function == "seed" or generator_state.known_bits(twin) is None:
+        if generator is None or generator_state.known_bits(twin) is None:
             return None
-        trace, key = current_trace(), generator_state.key_of(twin)
+        trace, key = current_trace(), generator_state.state_key(twin)
         found = self.states.get(key)
         if trace.lanes or key in self.called:
             if found is not None:
@@ -97,6 +99,7 @@ class RunningDraws:
             text = f"{function}() in a loop would call Python for each draw, which takes longer than Python does: {why}"
             raise UnsupportedError(message(text, locate(), "Draw all numbers before the loop, and read them there."))
         words = trace.bring(state.storage.value)
+        state.normal |= kind not in WITHOUT_NORMAL
         if ready is None:
             result = () if sample is None else (draw_type(sample),)
             new, *out = trace.act(Twin(state, late), [words, *operands], (words.type, *result), ordered=False)
@@ -165,18 +168,19 @@ class RunningDraws:
 
     def fit(self, env):
         """Whether all generators are what they were."""
-        return all(s.fits(env) for s in self.states.values())
+        return not any(words is None for words in self.given(env))
 
     def leave(self, env, words):
         """Move the generators on to where the program has left them."""
         for state, now in zip(self.states.values(), words, strict=True):
-            state.leave(env, np.asarray(now))
+            if now is not None:
+                state.leave(env, np.asarray(now))
 
     def begin(self):
         """-> (the results of the draws made before the launch and the states of generators behind them, the number of
         the call)."""
         env, number = self.run(), next(self.numbers)
-        env += [state.words(env) for state in self.states.values()]
+        env += [state.words(env) if state.fits(env) else None for state in self.states.values()]
         if self.call is not None:
             self.environments[number] = env
         return env, number
