@@ -67,7 +67,7 @@ def bits_of(generator):
     return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
 
 
-def packed(state):
+def packed_words(state):
     """The words of a bit generator's `state`, as bytes."""
     kept = state["state"]
     match state["bit_generator"]:
@@ -111,16 +111,16 @@ def in_one_piece():
     Python's."""
     bits, other = np.random.MT19937(3), np.random.MT19937(4)
     size = 4 * WORDS["MT19937"]
-    same = ctypes.string_at(bits.ctypes.state_address, size) == packed(bits.state)
+    same = ctypes.string_at(bits.ctypes.state_address, size) == packed_words(bits.state)
     if same:
-        ctypes.memmove(bits.ctypes.state_address, packed(other.state), size)
-    return same and packed(bits.state) == packed(other.state) and bits.random_raw() == other.random_raw()
+        ctypes.memmove(bits.ctypes.state_address, packed_words(other.state), size)
+    return same and packed_words(bits.state) == packed_words(other.state) and bits.random_raw() == other.random_raw()
 
 
 def bit_words(bits):
     """The state of a bit generator, as bytes."""
     at = memory_of(bits)
-    return packed(bits.state) if at is None else ctypes.string_at(at, 4 * WORDS["MT19937"])
+    return packed_words(bits.state) if at is None else ctypes.string_at(at, 4 * WORDS["MT19937"])
 
 
 def set_bits(bits, words):
@@ -145,7 +145,7 @@ def words_of(generator, normal=True):
         data = bit_words(bits_of(generator)) + kept_normal(0, 0.0)
     elif isinstance(generator, np.random.RandomState):
         state = generator.get_state(legacy=False)
-        data = packed(state) + kept_normal(state["has_gauss"], state["gauss"])
+        data = packed_words(state) + kept_normal(state["has_gauss"], state["gauss"])
     else:
         data = bit_words(generator.bit_generator)
     return np.frombuffer(data, WORD)
@@ -241,6 +241,7 @@ def _case(family, bits, kind, *parameters, shape=(), going=True):
     _case("Generator", "MT19937", "permutation", shape=(9,)),
     _case("RandomState", "MT19937", "normal", np.float64(0.5), np.float64(2.0), shape=(5,)),
     _case("RandomState", "MT19937", "exponential", np.float64(2.0)),
+    _case("RandomState", "MT19937", "exponential", np.float64(2.0), shape=(4,)),
     _case("RandomState", "PCG64", "integers", np.int64(-2), np.int64(9), shape=(5,)),
     _case("Random", "MT19937", "integers", np.int64(0), np.int64(6)),
 ])  # fmt: skip
