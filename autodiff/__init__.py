@@ -8,6 +8,7 @@ simplified by the same passes, differentiable again. Imports `ir` only.
 from . import (
     control,
     dense,
+    drawing,
     elementwise,
     external,
     flow,
@@ -34,6 +35,7 @@ __all__ = [
     "batch",
     "control",
     "dense",
+    "drawing",
     "elementwise",
     "external",
     "flow",

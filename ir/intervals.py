@@ -65,6 +65,16 @@ def of_place(value, eqn, xs, get):
     return within_type((0, max(xs[0].type.shape[eqn.attrs["axis"]] - 1, 0)), value)
 
 
+def of_draw(value, eqn, xs, get):
+    """Numbers that are not drawn are 0."""
+    if value is eqn.results[0]:
+        return 0, np.iinfo(value.type.dtype).max
+    if eqn.attrs["kind"] == "permutation":
+        return 0, max(value.type.size - 1, 0)
+    ends = [get(x) for x in xs[2:]] if eqn.attrs["kind"] == "integers" else [None]
+    return None if None in ends else (min(ends[0][0], 0), max(ends[1][1] - 1, 0))
+
+
 RULES = {  # op -> (a result, its equation, the operands, what tells of an operand) -> interval
     **dict.fromkeys(MOVED, of_first),
     **{op.name: of_all for op in OPS.values() if "joins" in op.traits},
@@ -76,6 +86,7 @@ RULES = {  # op -> (a result, its equation, the operands, what tells of an opera
     **dict.fromkeys(("dynamic_update_slice", "scatter", "scatter_min", "scatter_max"), of_update),
     **dict.fromkeys(("argmax", "argmin"), of_place),
     **dict.fromkeys(("reduce_max", "reduce_min", "cummax", "cummin"), of_first),
+    "draw": of_draw,
     "reduce_sum": of_sum,
     "cumsum": of_running_sum,
     **dict.fromkeys(("population_count", "clz"), of_counted_bits),

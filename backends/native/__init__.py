@@ -7,12 +7,14 @@ platforms. `called` is a nest of which `builtin` makes a function that generated
 """
 
 from .direct import again, builtin
+from .draw_check import unlike_numpy
+from .drawing import alone
 from .interrupts import endures
 from .legal import LEAST, forms, taken
 from .run import allowed, asked, callable_nest, here, listens, lowered
 from .trap import can_raise, unless_failed
 
 __all__ = [
-    "LEAST", "again", "allowed", "asked", "builtin", "callable_nest", "can_raise", "endures",
-    "forms", "here", "listens", "lowered", "taken", "unless_failed",
+    "LEAST", "again", "allowed", "alone", "asked", "builtin", "callable_nest", "can_raise", "endures",
+    "forms", "here", "listens", "lowered", "taken", "unless_failed", "unlike_numpy",
 ]  # fmt: skip

@@ -44,9 +44,10 @@ def machine():
 
 @functools.cache
 def libraries():
-    """The process itself, the C library under the names it has elsewhere, and Python."""
+    """The process itself, the C library under the names it has elsewhere, NumPy's distributions, and Python."""
     found = []
-    for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase"):
+    distributions = getattr(importlib.import_module("numpy.random"), "_generator", None)
+    for name in (None, "libm.so.6", "libSystem.dylib", "ucrtbase", getattr(distributions, "__file__", None)):
         with contextlib.suppress(OSError, TypeError):
             found.append(ctypes.CDLL(name))
     return [*found, ctypes.pythonapi]

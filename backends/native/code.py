@@ -85,6 +85,7 @@ class Code:
         self.any_order = "" if exact else "reassoc "  # what adds up and multiplies elements
         self.lines, self.count, self.here, self.declared, self.globals = [], 0, "entry", {}, []
         self.head = []  # what stands at the beginning of the function
+        self.defined = {}  # functions beside it: name -> text
 
     def name(self):
         self.count += 1

@@ -6,8 +6,10 @@ import numpy as np
 
 from ...ir.core import Builder, Lit, Value
 from ...ir.ops.control import COUNTER, cond, groups, loop
+from ...ir.ops.drawing import draw
 from ...ir.ops.shape import dynamic_update_slice, reshape
 from .code import IndexForm, llvm_type
+from .drawing import drawn_state, emit_draw
 from .interrupts import PERIOD, asks, work
 from .interrupts import outermost_loops as loops_in
 from .scatter import SCATTERS
@@ -221,4 +223,4 @@ def copy(func):
     return build.finish(out)
 
 
-REGIONS = {loop: (emit_loop, carried_from), cond: (emit_cond, chosen_from)}
+REGIONS = {loop: (emit_loop, carried_from), cond: (emit_cond, chosen_from), draw: (emit_draw, drawn_state)}

@@ -7,6 +7,7 @@ from ...ir.exactness import ONLY_EXACT
 from ...ir.ops.control import loop
 from .build import has_symbol
 from .direct import UNLOCKED
+from .draw_check import unlike_numpy
 from .ffi import refusal
 from .interrupts import is_long, loop_work
 from .nest import Nest
@@ -51,7 +52,10 @@ def made(op, types, attrs, exact):
     if isinstance(nest, str):
         return None, nest
     missing = [name for name in nest.functions() if not has_symbol(name)]
-    return (None, f"the C library has no {missing[0]}") if missing else (nest, None)
+    if missing:
+        return None, f"the C library has no {missing[0]}"
+    reason = next((found for draw in nest.drawn if (found := unlike_numpy(*draw)) is not None), None)
+    return (nest, None) if reason is None else (None, reason)
 
 
 @functools.lru_cache(64)

@@ -33,6 +33,8 @@ class Nest:
         self.unlocked = unlocked
         self.code, self.known, self.depth, self.room = Code(exact), Affine(), 0, ON_STACK
         self.constants, self.met, self.extra = [], set(), []
+        # (family, bit generator, kind) of its draws; (pointer to a state, bit generator) -> the bitgen_t of it
+        self.drawn, self.bitgens = set(), {}
         self.hearing = Interrupts(self.code) if long and direct.refusal() is None else None
         build = Builder("nest")
         with build:
@@ -113,7 +115,7 @@ class Nest:
             [direct.entry(self.kinds(), self.unlocked, self.hearing is not None)] if direct.refusal() is None else []
         )
         entries += [HEARD, POSTPONED] if self.hearing is not None else []
-        return "\n".join([*self.constants, *declared, body, *entries, ATTRIBUTES, ""])
+        return "\n".join([*self.constants, *declared, *self.code.defined.values(), body, *entries, ATTRIBUTES, ""])
 
     def kinds(self):
         """(type, whether it is an array) of each pointer that the function takes: numbers are arguments alone."""

@@ -10,6 +10,7 @@ from functools import partial
 from ...ir.core import Lit
 from ...ir.op import OPS
 from ...ir.ops.control import call, cond, groups, host, loop, map_
+from ...ir.ops.drawing import draw
 from ...ir.ops.flow import apart
 from .emit import EMIT, identifier
 
@@ -179,12 +180,21 @@ def unused(wish, taken):
 @emitter_of(host)
 def emit_host(writer, eqn):
     """The callback has no text: the file is given it under its own name."""
-    function, module = eqn.attrs["function"], writer.module
-    name = unused(
-        identifier(getattr(function, "__name__", "function")),
-        {*writer.taken, *RESERVED, *module.helpers, *module.objects},
-    )
-    module.objects[name] = partial(host.body, function=function, results=eqn.attrs["results"])
+    function = eqn.attrs["function"]
+    wish = getattr(function, "__name__", "function")
+    return given_function(writer, eqn, wish, partial(host.body, function=function, results=eqn.attrs["results"]))
+
+
+@emitter_of(draw)
+def emit_draw(writer, eqn):
+    return given_function(writer, eqn, eqn.attrs["kind"], partial(draw.body, **eqn.attrs))
+
+
+def given_function(writer, eqn, wish, function):
+    """A call of a function that the file is given under a name."""
+    module = writer.module
+    name = unused(identifier(wish), {*writer.taken, *RESERVED, *module.helpers, *module.objects})
+    module.objects[name] = function
     writer.taken.add(name)
     text = f"{name}({', '.join(texts(writer, eqn.operands))})"
     names = [writer.bind(r) for r in eqn.results]

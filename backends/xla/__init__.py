@@ -3,6 +3,7 @@
 from . import (
     control,
     dense,
+    drawing,
     elementwise,
     external,
     flow,
@@ -23,6 +24,7 @@ __all__ = [
     "XLA",
     "control",
     "dense",
+    "drawing",
     "elementwise",
     "external",
     "flow",

@@ -5,6 +5,7 @@ from ..op import OPS
 from . import (
     control,
     dense,
+    drawing,
     elementwise,
     external,
     flow,
@@ -26,6 +27,7 @@ __all__ = [
     "OPS",
     "control",
     "dense",
+    "drawing",
     "elementwise",
     "external",
     "flow",

@@ -113,6 +113,7 @@ class Attempts:
         leaves, made = self.filled(kinds), []
         def around():
             made.append(Outside(len(kinds), promoted, frozen=frozen))
+            made[-1].draws.begin_trace(self.falls_back(), self.compiled.native and self.compiled.device is None)
             known = [(self.compiled.name, self.compiled.function), *((n, present(x)) for n, x in self.static.items())]
             made[-1].names.update((id(x), (x, name)) for name, x in known)
             for name, x in self.static.items():

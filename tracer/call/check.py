@@ -192,9 +192,10 @@ def captured_inputs(captured):
     """What a captured program takes in beside its arguments."""
     draws = captured.outside.draws
     before = states(draws.sources())
-    env = draws.run()
+    env, number = draws.begin()
+    draws.environments.pop(number, None)
     put_back(before)
-    return gathered(captured.inputs, env)
+    return gathered(captured.inputs, env, number)
 
 
 def source_of(value):

@@ -164,7 +164,7 @@ class SignatureEntry(Attempts, Fallbacks):
                 return self.together(leaves, read, given)
             if here.draws is not None:
                 self.keep(version, fresh)
-                return self.drawn(here, leaves, given)
+                return self.drawn(here, leaves, given, fresh)
             if version.straight is not None and fresh:  # from disk
                 start = time.perf_counter()
                 out = version.straight(*leaves, *here.gather())
@@ -292,31 +292,48 @@ class SignatureEntry(Attempts, Fallbacks):
     def types_of(self, leaves):
         return tuple([k.type for k in self.kinds_of(leaves)])
 
-    def drawn(self, here, leaves, given):
-        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included."""
-        draws, version = here.draws, here.versions[0]
+    def drawn(self, here, leaves, given, fresh=False):
+        """A call of a program that draws: the generators end where plain Python leaves them, exceptions included.
+
+        fresh: whether it is to be found out as what the program runs.
+        """
+        draws, version, count = here.draws, here.versions[0], len(self.dynamic)
         before = states(draws.sources())
-        env, number = draws.begin()
-        try:
-            everything = [*leaves, *here.gather(env, number)]
-            raw = self.launch(here, everything)
-            status = version.status(raw)
-        except BaseException:
-            put_back(before)
-            raise
-        finally:
-            draws.environments.pop(number, None)
-        if status:
-            put_back(before)
-            draws.run(version.captured.checks[check_number(status) - 1].drawn)
-        count = len(self.dynamic)
-        taken = [everything[p] for p in version.places]
+        with draws.locked():
+            env, number = draws.begin()
+            given_states = draws.given(env)
 
-        def again(reason):
-            put_back(before)
-            return self.again(leaves[:count], reason, given)
+            def again(reason):
+                draws.leave(env, given_states)
+                put_back(before)
+                return self.again(leaves[:count], reason, given)
 
-        return version.finish(raw, taken, self.numpy, again, given)
+            if not draws.fit(env):
+                return again("a random generator has another bit generator than when the function was traced")
+            start = time.perf_counter()
+            try:
+                everything = [*leaves, *here.gather(env, number)]
+                raw = autotune.tried(self, here, version, everything) if fresh and not version.effects else None
+                raw = self.launch(here, everything) if raw is None else raw
+                status = version.status(raw)
+                if fresh and version.first_seconds is None:
+                    dispatch.wait(raw)
+                    version.first_seconds = time.perf_counter() - start
+                    version.compile_seconds = version.compile_seconds or max(dispatch.compiled_at() - start, 0.0)
+            except BaseException:
+                put_back(before)
+                raise
+            finally:
+                draws.environments.pop(number, None)
+            made = len(draws.list)
+            if status:
+                made = version.captured.checks[check_number(status) - 1].drawn
+                put_back(before)
+                draws.run(made)
+            if made == len(draws.list):
+                draws.leave(env, version.states(raw))
+            taken = [everything[p] for p in version.places]
+            return version.finish(raw, taken, self.numpy, again, given)
 
     def placed(self, everything):
         """All that a program takes, on the device asked for."""

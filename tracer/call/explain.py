@@ -6,9 +6,9 @@ from ...backends import native
 from ...backends.numpy import by_python
 from ...backends.xla.fusion_barrier import materialized_count
 from ..common.errors import shown
-from ..guards.draws import Draw
 from ..guards.guard import MISSING, Read
 from ..guards.reliance import expected
+from ..guards.running_draws import DRAWN
 from ..program import backend_choice, outlined
 from ..values.speculate import Assumption
 from .receipt import receipt
@@ -71,7 +71,7 @@ def _outside_reads(captured):
     draws = captured.outside.draws.list
     if draws:
         yield f"    draws        {', '.join(d.name for d in draws)} before each launch, in this order"
-    others = sum(not isinstance(x, Read | Draw) and x is not None for x in captured.inputs)
+    others = sum(not isinstance(x, (Read, *DRAWN)) and x is not None for x in captured.inputs)
     if others:
         yield f"    re-read      {others} outside array(s) at every call"
 

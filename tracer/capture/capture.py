@@ -57,7 +57,8 @@ class Captured:
     """A finished trace.
 
     func:    parameters are the dynamic arguments, then `lifted` (inner traces) or `inputs` (outermost);
-             results are the leaves of kind "value", then one a write, one an effect, then the status.
+             results are the leaves of kind "value", then one a write, one an effect, then the states of the generators
+             that it moves on, then the status.
     values:  how many results are leaves.
     inputs:  concrete arrays, or the `Read`s that find them (and numbers), re-read at every call; `Draw`s; the call's
              number, as None.
@@ -155,7 +156,7 @@ def capture(
     """
     if parent is not None:
         trace = Trace(name, parent)
-        trace.once = once and parent.once
+        trace.once, trace.lanes = once and parent.once, parent.lanes or not once
         return _captured(trace, function, leaves, tree, kinds, order, None, False, shared, given)
 
     def attempt():
@@ -229,6 +230,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()
             layout = trace.layout_arguments(returned)
             outside.settle_ways(outs)
+            values += outside.draws.left()
             values += [trace.status.value] if checks else []
             inputs, constants, intervals = taken_in(trace, outside)
     func = trace.build.finish(values)

@@ -15,32 +15,47 @@ import time
 import numpy as np
 
 from ...ir.core import Value
-from ...ir.types import SHORT, Tensor, type_of
-from ..common.errors import UnsupportedError, message, shown
+from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import is_traced
-from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
-from ..values.storage import Storage, current_trace
+from ..values.array import Traced, TracedArray
+from ..values.storage import current_trace
+from .generator_state import GENERATORS
+from .running_draws import Draw, Late, RunningDraws, draw_type, traced_like
 
-GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 LEGACY = np.random.rand.__self__
 MAKERS = (np.random.default_rng, np.random.Generator, np.random.RandomState, random.Random)
 BITS = (
-    np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.SeedSequence,
+    np.random.MT19937,
+    np.random.PCG64,
+    np.random.PCG64DXSM,
+    np.random.Philox,
+    np.random.SFC64,
+    np.random.SeedSequence,
 )
 # those that are not methods of the global generator
 FUNCTIONS = {np.random.seed: LEGACY.seed, np.random.sample: LEGACY.random_sample, np.random.ranf: LEGACY.random_sample}
-CLOCKS = [f"{n}{unit}" for n in (
-    "time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime",
-) for unit in ("", "_ns")]
+CLOCKS = [
+    f"{n}{unit}"
+    for n in (
+        "time",
+        "perf_counter",
+        "monotonic",
+        "process_time",
+        "thread_time",
+        "clock_gettime",
+    )
+    for unit in ("", "_ns")
+]
 CLOCKS = {getattr(time, n) for n in CLOCKS if hasattr(time, n)}
 COMMON = frozenset(x for x in vars(builtins).values() if callable(x))  # that are called most; none of them draws
 LOOPS = ("loop", "map", "call", "external")  # of which equations say not how much they compute
 LITTLE = 256  # elements that are computed in no time
 REORDERS = ("permutation", "shuffle", "choice")
 STATEFUL = ("get_state", "set_state", "getstate", "setstate", "spawn", "jumped")
+# what stands for the traced arguments of a draw, by their places, until a method takes them
+STAND_INS = [(1,) * 9, (*range(1, 10),), (*range(1 << 16, (1 << 16) + 9),)]
 SHARED = (np.random.get_bit_generator, np.random.set_bit_generator)
-COUNT = Tensor((), np.dtype(np.int64))
 
 
 def drawing(f):
@@ -77,37 +92,17 @@ def draws():
     return current_trace().root.outside.draws
 
 
-class Draw:
-    """One call made on the host. index: its place in the order of those made before the launch."""
-
-    __slots__ = ("index", "source", "function", "args", "kwargs", "name", "kind")
-
-    def __init__(self, index, source, function, args, kwargs):
-        self.index, self.source, self.function, self.args, self.kwargs = index, source, function, args, kwargs
-        self.name = function if isinstance(function, str) else function.__name__
-        self.kind = None  # the Python type of what it gives
-
-    def __call__(self, env):
-        generator = env[self.source.index] if isinstance(self.source, Draw) else self.source
-        f = getattr(generator, self.function) if isinstance(self.function, str) else self.function
-        if self.name == "shuffle":  # the order that shuffling gives
-            rows = np.arange(self.args[0])
-            f(rows)
-            return rows
-        return f(*copy.copy(self.args), **self.kwargs)
-
-
-class Draws:
+class Draws(RunningDraws):
     """The draws of one trace, and the making of them at each call."""
 
     def __init__(self):
+        super().__init__()
         self.list, self.taken = [], []  # every draw before the launch; [(Draw, Value)] of those the program takes
         # id(generator) -> (it, its copy); id -> (a generator made in the trace, the Draw that makes it)
         self.copies, self.made = {}, {}
         self.late = False  # whether the program itself has drawn
         self.seeds = {}  # id(a bit generator or seed made in the trace) -> (it, what makes it anew)
         self.unseeded = {}  # id -> a seed that took its entropy from the system
-        self.call = None  # the value that numbers the call, where the program draws
         self.environments, self.numbers = {}, itertools.count()
 
     # -- while tracing -----------------------------------------------------------------------------
@@ -241,7 +236,10 @@ class Draws:
             root.build.values.add(value)
             self.taken.append((draw, value))
             return traced_like(trace.bring(value), sample)
-        return self.drawn_late(generator, function, args, kwargs, sample)
+        state = self.state_of(generator, function)
+        if state is None:
+            return self.drawn_late(generator, function, args, kwargs, sample)
+        return self.drawn_from(state, generator, function, args, kwargs, sample)
 
     def sample(self, generator, function, args, kwargs):
         """A result of the kind that every call will have, from a copy of the generator."""
@@ -251,44 +249,28 @@ class Draws:
             twin = self.made[id(generator)][0]
         else:
             twin = self.copies.setdefault(id(generator), (generator, copy.deepcopy(generator)))[1]
-        plain, keyed = list(map(stand_in, args)), {k: stand_in(x) for k, x in kwargs.items()}
         if function == "shuffle":
-            plain = [np.arange(args[0])]
-            getattr(twin, function)(*plain)
-            return plain[0]
-        return getattr(twin, function)(*plain, **keyed)
-
-    def drawn_late(self, generator, function, args, kwargs, sample, behind=()):
-        """A draw that the running program makes, when it has computed `behind`."""
-        trace = current_trace()
-        note = (
-            f"{locate()}: {function if isinstance(function, str) else function.__name__}() is called by the running "
-            "program, in order"
-        )
-        if note not in trace.root.notes:
-            trace.root.notes.append(note)
-        if self.call is None:
-            self.call = Value(COUNT, None, "call")
-            trace.root.build.values.add(self.call)
-        source = self.made[id(generator)][1] if id(generator) in self.made else generator
-        draw = Draw(None, source, function, args, kwargs)
-        places, operands = [], []
-        for key, x in [*enumerate(args), *kwargs.items()]:
-            if isinstance(x, Traced):
-                places.append((key, None if isinstance(x, TracedArray) else x.weak or x.dtype.type))
-                operands.append(x.value)
-        result = () if sample is None else (draw_type(sample),)
-        late = Late(self, draw, tuple(places), result)
-        out = trace.act(late, [trace.bring(self.call), *operands, *behind], result)
-        return None if sample is None else traced_like(out[0], sample)
+            rows = np.arange(args[0])
+            twin.shuffle(rows)
+            return rows
+        last = len(STAND_INS) - 1
+        for k, numbers in enumerate(STAND_INS):
+            plain = [stand_in(x, n) for x, n in zip(args, numbers)]
+            keyed = {key: stand_in(x, n) for (key, x), n in zip(kwargs.items(), numbers[len(args) :])}
+            try:
+                return getattr(twin, function)(*plain, **keyed)
+            except ValueError:  # they are not what the method takes together, but others may be
+                if k == last or not is_traced([*args, *kwargs.values()]):
+                    raise
 
     # -- at each call ------------------------------------------------------------------------------
     def __bool__(self):
-        return bool(self.list or self.call is not None)
+        return bool(self.list or self.states or self.call is not None)
 
     def inputs(self):
-        """What the program takes of them: (Draw, value), and (None, value) for the number of the call."""
-        return [*self.taken, *([(None, self.call)] if self.call is not None else [])]
+        """What the program takes of them: (Draw or GeneratorState, value), and (None, value) for the call's number."""
+        states = [(s, s.value) for s in self.states.values()]
+        return [*self.taken, *states, *([(None, self.call)] if self.call is not None else [])]
 
     def sources(self):
         """The generators that the calls of this trace advance."""
@@ -300,13 +282,6 @@ class Draws:
         for draw in self.list[:upto]:
             env.append(draw(env))
         return env
-
-    def begin(self):
-        """-> (the results of the draws made before the launch, the number of the call)."""
-        env, number = self.run(), next(self.numbers)
-        if self.call is not None:
-            self.environments[number] = env
-        return env, number
 
 
 def clocks(e):
@@ -336,44 +311,9 @@ def computes_much(eqns):
     return any(e.op.name in LOOPS for e in eqns)
 
 
-class Late:
-    """The function of a `host` equation: a draw with its traced arguments put in."""
-
-    def __init__(self, draws, draw, places, result):
-        self.draws, self.draw, self.places, self.result = draws, draw, places, result
-        self.__name__ = draw.name
-
-    def __call__(self, number, *operands):
-        draw = self.draw
-        args, kwargs = list(draw.args), dict(draw.kwargs)
-        for (key, kind), x in zip(self.places, operands):
-            x = np.array(x) if kind is None else kind(x[()])
-            if isinstance(key, int):
-                args[key] = x
-            else:
-                kwargs[key] = x
-        made = Draw(None, draw.source, draw.function, args, kwargs)(self.draws.environments.get(int(number)))
-        return tuple(np.asarray(made, t.dtype) for t in self.result)
-
-
-def stand_in(x):
+def stand_in(x, number):
     """Something plain of the shape and type of an argument."""
-    return np.ones(x.shape, x.dtype) if isinstance(x, TracedArray) else 1 if isinstance(x, Traced) else x
-
-
-def draw_type(sample):
-    t = np.asarray(sample).dtype
-    if t.name not in SHORT:
-        text = f"a draw gives {shown(sample)}, which is no number"
-        raise UnsupportedError(message(text, locate(), "Draw an index, and pick by it."))
-    return Tensor((), WEAK_DTYPES[type(sample)]) if type(sample) in WEAK_DTYPES else type_of(sample)
-
-
-def traced_like(value, sample):
-    """The traced object of the kind of `sample`."""
-    if isinstance(sample, np.ndarray):
-        return TracedArray(Storage(value, current_trace()))
-    return TracedScalar(value, type(sample) if type(sample) in WEAK_DTYPES else None)
+    return np.full(x.shape, number, x.dtype) if isinstance(x, TracedArray) else number if isinstance(x, Traced) else x
 
 
 def states(generators):

@@ -23,7 +23,7 @@ from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
 from . import isolation
 from .by_class import ByClass
-from .draws import Draw, Draws
+from .draws import Draws
 from .effects import Call, Original
 from .function_reads import FunctionReads
 from .guard import LIMIT, MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
@@ -32,6 +32,7 @@ from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, Reliance
 from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
+from .running_draws import DRAWN
 from .state import SEEN_THROUGH, Slot, inside, items
 from .stores import Stores, flat_contents
 from .unhooked import Unhooked
@@ -394,6 +395,6 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
 def gathered(inputs, env=None, number=None):
     """What a program takes in beside its arguments, now; `env` are the draws, `number` is the call's."""
     return [
-        x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, Draw) else number if x is None else x
+        x.get() if isinstance(x, Read) else env[x.index] if isinstance(x, DRAWN) else number if x is None else x
         for x in inputs
     ]

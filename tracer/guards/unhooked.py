@@ -138,6 +138,16 @@ class Unhooked:
                 sys.setprofile(self.before)
 
     @contextlib.contextmanager
+    def unseen(self):
+        """Around what the tracer itself asks of libraries, which is none of the user's."""
+        seeing = sys.getprofile()
+        sys.setprofile(None)
+        try:
+            yield
+        finally:
+            sys.setprofile(seeing)
+
+    @contextlib.contextmanager
     def within(self):
         """Around a call of C whose caller compares what it has changed: what ran meanwhile is relied on afterwards."""
         before, self.comparing = self.comparing, {}

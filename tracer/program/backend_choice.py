@@ -231,7 +231,7 @@ def may_be_numpy(version):
     nothing."""
     func = version.decided
     eqns = list(equations(func))
-    if version.effects or version.captured.outside.draws or len(eqns) > LONGEST:
+    if version.effects or len(eqns) > LONGEST:
         return False
     if not is_loop_free(func, has_statements):
         return False

@@ -130,6 +130,11 @@ class Specialisation:
         except dispatch.FAILURES as failure:  # what Python raised where XLA called it
             raise hosted.original(failure) from None
 
+    def states(self, raw):
+        """Of raw results, the states of generators that the program has moved on."""
+        at = self.captured.values + len(self.captured.writes)
+        return (raw if isinstance(raw, tuple) else (raw,))[at : at + len(self.captured.outside.draws.states)]
+
     def own(self, result, index):
         """A result as an ndarray the caller may write."""
         return np.array(result) if self.shared[index] else dispatch.owned(result)

@@ -183,6 +183,7 @@ class Roll:
         """One trip on placeholders for all that is carried so far."""
 
         def prepare(trace):
+            trace.looped = True
             self.counter = trace.param(COUNTER, self.hint())
             trace.root.bounds[self.counter] = (0, self.last())
             self.leaving, shared = None, {}

@@ -45,6 +45,8 @@ class Trace:
         self.standing = set()  # memory that stands, in the body of a loop, for what a name holds when a trip begins
         self.stored = False  # whether any memory was made in it
         self.once = parent is None  # whether it runs once a call, as its text stands
+        self.looped = parent is not None and parent.looped  # whether it is within the body of a loop
+        self.lanes = parent is not None and parent.lanes  # whether it is within what lanes do, or a rule of the user's
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         self.given = {}  # parameter of a function applied once, where it is captured -> the outer value it is given
         if parent is None:
@@ -247,15 +249,16 @@ class Trace:
         end."""
         return passed(self.bring(self.root.status.value))
 
-    def act(self, function, operands, results=()):
+    def act(self, function, operands, results=(), ordered=True):
         """Have the running program call Python, which acts on the world, in order with its other acts -> the results.
 
-        Python does not come here if a check before has failed, and nor does the program.
+        Python does not come here if a check before has failed, and nor does the program: results are 0 then. ordered:
+        whether it acts; else it only computes.
         """
         going, made = self.passed(), self.root.choices
-        if made is not None and made.acted is None:
+        if ordered and made is not None and made.acted is None:
             made.acted = len(made.taken), locate()
-        attrs = OPS["host"].complete({"function": function, "results": tuple(results), "ordered": True})
+        attrs = OPS["host"].complete({"function": function, "results": tuple(results), "ordered": ordered})
         if isinstance(going, Lit):
             return self.build.emit(OPS["host"], operands, attrs)
         branches = []
