@@ -28,7 +28,8 @@ from ..capture import shared_containers
 from ..capture.handover import follow
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
-from ..guards.guard import LARGEST, STALE, namer
+from ..guards.emit_lookups import Lookups
+from ..guards.guard import LARGEST, STALE, Read, namer
 from ..program.emit_structure import listed, structure_tests, written_key
 from ..program.numpy_call import MISS
 from ..program.trace_tree import Untraced
@@ -149,18 +150,18 @@ class InlineCache:
         named = namer(f"c{k}", self.space)
         prelude, tests, built, given = self._arguments(*entry.places)
         tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
-        first = [*tests, *self._shared_cells(entry, leaves)]
-        tests = [] if entry.cells else tests
-        tests += entry.current.guard.inline(k, self.space, quick=True)
+        tests += self._shared_cells(entry, leaves)
+        here, cells = entry.current, {id(cell): leaves[i] for i, cell in entry.cells}
+        inputs = [x for x in here.inputs if isinstance(x, Read)]
+        lookups = Lookups(here.guard.reads, namer(f"g{k}", self.space), inputs, cells)
+        tests += here.guard.inline(k, self.space, lookups)
         apart = self._apart(entry, k, built, named)
         if apart is None:
             return
         tests += apart
-        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in entry.current.versions):
+        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in here.versions):
             tests.append("(errors(None) is None or quiet())")
-        lines = if_all(tests, Hit(self.space, entry, k, [leaves[i] for i in entry.dynamic], given).lines())
-        if entry.cells:
-            lines = if_all(first, self._held_in_cells(entry, k, leaves, lines))
+        lines = if_all(tests, Hit(self.space, entry, k, leaves, given, lookups).lines())
         lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
@@ -181,14 +182,6 @@ class InlineCache:
         if len(texts) > 1:
             out.append(f"len({{{', '.join(f'id({t})' for t in texts.values())}}}) == {len(texts)}")
         return out
-
-    def _held_in_cells(self, entry, k, leaves, lines):
-        """Lines around those of a call that put the arguments into their cells, and back what there was."""
-        cells = {id(cell): (f"cell{n}_{k}", f"held{n}", cell, leaves[i]) for n, (i, cell) in enumerate(entry.cells)}
-        self.space |= {name: cell for name, _, cell, _ in cells.values()}
-        put = [line for n, h, _, x in cells.values() for line in (f"{h} = {n}.object", f"{n}.object = {x}")]
-        back = [f"    {n}.object = {h}" for n, h, _, _ in cells.values()]
-        return [*put, "try:", *("    " + line for line in lines), "finally:", *back]
 
     def _takes(self, entry):
         """Whether the calls of an entry can be told inline."""
