@@ -121,6 +121,9 @@ class Compiled:
         now = self.front.call.__dict__.get("compiled", self)
         if now is not self:  # the function in front was made another's, as IPython's autoreload does
             return now.slow(args, kwargs)
+        trace = current_trace()
+        if trace is not None and self.plain is None:
+            trace.root.outside.derives = True
         try:
             return self.route(args, kwargs)
         except LeakError:

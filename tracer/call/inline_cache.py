@@ -142,27 +142,9 @@ class InlineCache:
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
         if entry.postponed:
             return
-        k = next(NUMBERS)
-        leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
-        held = lambda i, text: [
-            self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)
-        ]
-        named = namer(f"c{k}", self.space)
-        prelude, tests, built, given = self._arguments(*entry.places)
-        tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
-        tests += self._shared_cells(entry, leaves)
-        here, cells = entry.current, {id(cell): leaves[i] for i, cell in entry.cells}
-        inputs = [x for x in here.inputs if isinstance(x, Read)]
-        lookups = Lookups(here.guard.reads, namer(f"g{k}", self.space), inputs, cells)
-        tests += here.guard.inline(k, self.space, lookups)
-        apart = self._apart(entry, k, built, named)
-        if apart is None:
+        lines = self._lines(entry, entry.current)
+        if lines is None:
             return
-        tests += apart
-        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in here.versions):
-            tests.append("(errors(None) is None or quiet())")
-        lines = if_all(tests, Hit(self.space, entry, k, leaves, given, lookups).lines())
-        lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
         forked.Process.told.add(self)
@@ -171,6 +153,37 @@ class InlineCache:
         # changed by another thread just now, or these are left out within a rule
         if not rules.current(entry.current.rules):
             self.cool()
+
+    def form(self, entry, here, plain):
+        """A function that does what the one in front does for a signature, compiled or as plain Python."""
+        code, call = self._code(self._lines(entry, here, plain)), self.call
+        return types.FunctionType(code, self.space, call.__name__, call.__defaults__)
+
+    def _lines(self, entry, here, plain=None):
+        """Lines that answer the calls of a signature, None where they cannot be told inline; plain: whether plain
+        Python answers, None as contests have it."""
+        k = next(NUMBERS)
+        leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
+        held = lambda i, text: [
+            self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)
+        ]
+        named = namer(f"c{k}", self.space)
+        prelude, tests, built, given, called = self._arguments(*entry.places)
+        tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
+        tests += self._shared_cells(entry, leaves)
+        cells = {id(cell): leaves[i] for i, cell in entry.cells}
+        inputs = [x for x in here.inputs if isinstance(x, Read)]
+        lookups = Lookups(here.guard.reads, namer(f"g{k}", self.space), inputs, cells)
+        tests += here.guard.inline(k, self.space, lookups)
+        apart = self._apart(entry, here, k, built, named)
+        if apart is None:
+            return None
+        tests += apart
+        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in here.versions):
+            tests.append("(errors(None) is None or quiet())")
+        hit = Hit(self.space, entry, here, k, leaves, given, lookups)
+        lines = if_all(tests, [*hit.contested(called, plain), *hit.lines()])
+        return [*prelude, *("    " + line for line in lines)] if prelude else lines
 
     def _shared_cells(self, entry, leaves):
         """Tests that the arguments in one cell are one object, and others others."""
@@ -193,10 +206,10 @@ class InlineCache:
             self.widen(entry)
         return not self.count or len(entry.places[0]) <= self.count
 
-    def _apart(self, entry, k, built, named):
+    def _apart(self, entry, here, k, built, named):
         """Tests that the containers given are one where they were and others elsewhere, where a trace could tell; None
         if it cannot be tested."""
-        if entry.flat or not any(shared_containers.tells(v.captured) for v in entry.current.versions):
+        if entry.flat or not any(shared_containers.tells(v.captured) for v in here.versions):
             return None if entry.shared else []
         names = list(entry.places[1]) if self.bare else []  # keywords are the last of what is built
         placed = lambda path: (
@@ -205,7 +218,7 @@ class InlineCache:
         pairs = [(placed(p), placed(q)) for p, q in entry.shared]
         key = lambda key: written_key(key, lambda x, _: named(x))
         return shared_containers.tests(
-            built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key
+            built, len(entry.places[0]), pairs, here.apart, namer(f"o{k}", self.space), key
         )
 
     def widen(self, entry):
@@ -221,7 +234,7 @@ class InlineCache:
 
     def _arguments(self, arguments, keywords):
         """-> (lines before, tests that these are what is given, text and containers of each, text of (args,
-        kwargs))."""
+        kwargs), text of what is handed on)."""
         n = len(arguments)
         names = [f"a{i}" for i in range(n)]
         built = list(zip(names, arguments))
@@ -234,18 +247,19 @@ class InlineCache:
                 tests,
                 [*built, *((own[name], x) for name, x in keywords.items())],
                 f"({listed(names)}, {mapping})",
+                ", ".join([*names, *(f"{name}={a}" for name, a in own.items())]),
             )
         tests = [] if keywords else ["not keywords"]
         built += [("keywords", keywords)] if keywords else []
-        given = f"({listed(names)}, keywords)"
+        given, called = f"({listed(names)}, keywords)", ", ".join([*names, *(["**keywords"] if keywords else [])])
         if self.count:
-            return [], [f"a{n} is MISSING" if n < self.count else "not rest", *tests], built, given
+            return [], [f"a{n} is MISSING" if n < self.count else "not rest", *tests], built, given, called
         taken = (
             [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"]
             if n
             else ["if not rest:"]
         )
-        return taken, tests, built, given
+        return taken, tests, built, given, called
 
     def cool(self):
         """Ask the slow path at the next call."""

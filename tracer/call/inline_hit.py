@@ -12,6 +12,7 @@ from ..program.emit_stores import store_lines
 from ..program.numpy_call import stored_names
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
+from .contest import contests
 
 # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
 # benchmarks/tune.py
@@ -22,11 +23,11 @@ class Hit:
     """The lines of one signature. leaves: their texts; given: text of (args, kwargs); k: the number of its names in
     `space`; lookups: of the places that its tests have read."""
 
-    def __init__(self, space, entry, k, leaves, given, lookups):
+    def __init__(self, space, entry, here, k, leaves, given, lookups):
         self.space, self.entry, self.k, self.leaves, self.lookups = space, entry, k, leaves, lookups
         self.names = [leaves[i] for i in entry.dynamic]
         self.given = [] if entry.flat else [f"given={given}"]
-        self.here = here = entry.current
+        self.here = here
         self.versions = here.versions
         space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
         # lines that come first; texts of what follows the leaves
@@ -39,6 +40,21 @@ class Hit:
             self.behind.append(text)
         self.arguments = ", ".join([*self.names, *self.behind])
         self.everything = f"({self.arguments}{',' if self.arguments else ''})"
+
+    def contested(self, called, plain):
+        """Lines that hand calls to plain Python, or to the contest while it is open; called: text of what is handed on;
+        plain: whether plain Python answers in any case, None as contests have it."""
+        lines, taken, k = [], [*self.names, *self.behind], self.k
+        for j, contest in enumerate(contests(self.entry, self.here).values() if plain is not False else ()):
+            if plain is None and contest.plain is False:
+                continue
+            answers = plain or contest.plain
+            self.space[f"plain_{k}_{j}"] = self.entry.compiled.plain if answers else contest
+            shapes = [(f"{taken[place]}.shape", f"shape{n}_{k}_{j}", s) for n, (place, s) in enumerate(contest.arrays)]
+            self.space |= {name: shape for _, name, shape in shapes}
+            same = " and ".join(f"{text} == {name}" for text, name, _ in shapes)
+            lines.append(f"{f'if {same}: ' if same else ''}return plain_{k}_{j}({called})")
+        return [*self.lead, *lines] if lines else []
 
     def lines(self):
         here, k = self.here, self.k
