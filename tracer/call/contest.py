@@ -11,6 +11,7 @@ import threading
 import time
 
 from ...backends.xla import dispatch
+from ..guards.draws import Draw
 from ..program import backend_choice
 from .receipt import loop_trip_counts
 
@@ -28,7 +29,9 @@ class Contest:
 
     def __init__(self, entry, here, version):
         self.entry, self.here, self.expected = entry, here, expected(version.captured.func)
-        self.arrays = [(n, t.shape) for n, t in zip(version.places, types_of(version)) if t.shape]
+        given = len(version.types)
+        drawn = {given + n for n, x in enumerate(here.inputs) if isinstance(x, Draw)}
+        self.arrays = [(n, t.shape) for n, t in zip(version.places, taken_types(version)) if t.shape and n not in drawn]
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
         self.spent = [], []  # seconds of compiled calls, and of plain ones
 
@@ -85,7 +88,7 @@ class Contest:
         return f"as plain Python: {plain} against {ours} compiled, when they were timed"
 
 
-def types_of(version):
+def taken_types(version):
     """The types of what a version takes."""
     return tuple(p.type for p in version.captured.func.params)
 
@@ -100,20 +103,18 @@ def contests(entry, here):
         or hasattr(plain, "compiled")
         or not entry.numpy
         or compiled.device is not None
-        or here.draws is not None
-        or entry.promoted
         or backend_choice.asked(entry) is not None
         or not dispatch.on_host()
     ):
         return {}
     for version in here.versions:
-        types = types_of(version)
+        types = taken_types(version)
         if types not in here.contests and version.background is None:
-            here.contests[types] = Contest(entry, here, version) if eligible(version) else None
+            here.contests[types] = Contest(entry, here, version) if is_timed(version) else None
     return {types: c for types, c in here.contests.items() if c is not None}
 
 
-def eligible(version):
+def is_timed(version):
     """Whether a version takes as long in plain Python as its equations say: no loop goes on as the data ask."""
     if version.equations is not None or version.captured.outside.derives:  # of those from disk it is not known
         return False

@@ -11,7 +11,7 @@ from ..guards.guard import MISSING, Read
 from ..guards.reliance import expected
 from ..program import backend_choice, outlined
 from ..values.speculate import Assumption
-from .contest import types_of
+from .contest import taken_types
 from .receipt import receipt
 
 
@@ -58,7 +58,7 @@ def _version(number, entry, world, version):
     lines += [f"    cache        {version.kept}"] if version.kept else []
     if version.background is not None:
         lines += version.background.told_of()
-    contest = world.contests.get(types_of(version))
+    contest = world.contests.get(taken_types(version))
     if contest is not None and contest.plain:
         lines.append(f"    runs         {contest.told()}")
     elif version.times is not None:

@@ -144,6 +144,8 @@ class InlineCache:
             return
         lines = self._lines(entry, entry.current)
         if lines is None:
+            if self.hot.pop(entry.current, None) is not None:
+                self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
             return
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
@@ -156,7 +158,7 @@ class InlineCache:
 
     def form(self, entry, here, plain):
         """A function that does what the one in front does for a signature, compiled or as plain Python."""
-        code, call = self._code(self._lines(entry, here, plain)), self.call
+        code, call = self._code(self._lines(entry, here, plain) or []), self.call
         return types.FunctionType(code, self.space, call.__name__, call.__defaults__)
 
     def _lines(self, entry, here, plain=None):
@@ -182,7 +184,10 @@ class InlineCache:
         if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in here.versions):
             tests.append("(errors(None) is None or quiet())")
         hit = Hit(self.space, entry, here, k, leaves, given, lookups)
-        lines = if_all(tests, [*hit.contested(called, plain), *hit.lines()])
+        found = [*hit.contested(called, plain), *(hit.lines() if here.draws is None else ())]
+        if not found:
+            return None
+        lines = if_all(tests, found)
         return [*prelude, *("    " + line for line in lines)] if prelude else lines
 
     def _shared_cells(self, entry, leaves):
