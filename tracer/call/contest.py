@@ -15,9 +15,9 @@ from ..guards.draws import Draw
 from ..program import backend_choice
 from .receipt import loop_trip_counts
 
-TURNS = 5  # bound: calls that each is given
+TURNS = 7  # bound: calls that each is given
 WARM = 2  # bound: compiled calls that are not counted: caches fill in the first
-BETTER = 0.9  # bound: share of the compiled time that plain Python may take: what is alike stays compiled
+BETTER = 0.95  # bound: share of the compiled time that plain Python may take: what is alike stays compiled
 HOPELESS = 2.0  # bound: times the compiled time, from which plain Python is tried no more
 STEP = 2e-6  # bound: seconds that plain Python needs for what became an equation
 MOST = 8.0  # bound: times the compiled time that plain Python may be expected to take, so that it is tried at all
