@@ -254,7 +254,8 @@ def rows(seconds, only, engine):
         for _ in range(SETTLED):
             compiled(objects[1], 1e-3)
         plain, ours = (1e6 * t for t in least((f, objects[0]), (compiled, objects[1]), seconds))
-        yield [name, plain, ours, ours - plain, "plain Python" if "as plain Python" in compiled.explain() else "compiled"]
+        who = "plain Python" if "as plain Python" in compiled.explain() else "compiled"
+        yield [name, plain, ours, ours - plain, who]
 
 
 def main():
@@ -265,7 +266,8 @@ def main():
     args = parser.parse_args()
     found = list(rows(args.seconds, args.only, None if args.engine == "auto" else args.engine))
     table(found, ["method", "plain us", "compiled us", "difference", "answered by"])
-    print(f"{sum(row[3] > MOST for row in found)} of {len(found)} take {MOST:g} us more than in plain Python, or longer")
+    slow = sum(row[3] > MOST for row in found)
+    print(f"{slow} of {len(found)} take {MOST:g} us more than in plain Python, or longer")
 
 
 if __name__ == "__main__":

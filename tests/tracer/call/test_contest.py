@@ -1,11 +1,13 @@
 """Plain Python answers calls that take it less time: each of the first calls is run by one of the two, once."""
 
+import random
 import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+import random_objects
 from compare import agree
 
 from wengert import grad, jit
@@ -242,3 +244,9 @@ def test_keywords_and_defaults_are_handed_on(monkeypatch):
     for _ in range(CALLS):
         for call in calls:
             assert call(compiled) == call(f)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_drawn_worlds_where_compiled_calls_and_plain_ones_take_turns(seed):
+    case = random_objects.draw(random.Random(seed))
+    assert random_objects.taking_turns(case) in ("agree", "refused"), case.text
