@@ -121,9 +121,12 @@ CHANGES = ["G = {n}", "H[0] = {n}", "H.append({n})", "W[0] = {n}", "W = np.full(
 TOUCHES = ["{o}.v = {n}", "{o}.w[:] = {n}", "{o}.w = np.full(3, {n})", "{o}.items[0] = {n}", "{o}.items.append({n})", "{o}.items = [{n}]",
     "{o}.n += 1",
            "{o}.m = lambda x: x * {n}", "{o}.c = {n}", "{o}.__class__ = B", "{o}.extra = {n}", "vars({o})['v'] = {n}"]  # fmt: skip
-STORES = ["{o}.v = {n}", "{o}.v = {o}.v + x", "{o}.v += 1.0", "{o}.n += 1", "{o}.w = {o}.w * x.sum()", "{o}.w *= 2.0", "{o}.w[0] = {o}.v", "{o}.extra = {o}.w",
-          "{o}.items[0] = {o}.v", "{o}.items.append({n})", "{o}.v, {o}.c = {o}.c, {o}.v", "{o}.extra = y", "{o}.extra = {o}.items", "{o}.extra = b",
-          "{o}.w, {o}.extra = {o}.w + 1.0, {o}.w", "globals()['G'] = {o}.v", "H[1] = {o}.v", "setattr({o}, 'v', {n})", "{o}.c = {o}.w[1]"]  # fmt: skip
+STORES = [
+    "{o}.v = {n}", "{o}.v = {o}.v + x", "{o}.v += 1.0", "{o}.n += 1", "{o}.w = {o}.w * x.sum()", "{o}.w *= 2.0", "{o}.w[0] = {o}.v",
+    "{o}.extra = {o}.w", "{o}.items[0] = {o}.v", "{o}.items.append({n})", "{o}.v, {o}.c = {o}.c, {o}.v", "{o}.extra = y",
+    "{o}.extra = {o}.items", "{o}.extra = b", "{o}.w, {o}.extra = {o}.w + 1.0, {o}.w", "globals()['G'] = {o}.v", "H[1] = {o}.v",
+    "setattr({o}, 'v', {n})", "{o}.c = {o}.w[1]",
+]  # fmt: skip
 STATE = ("v", "w", "n", "items", "c", "extra")
 
 
