@@ -13,12 +13,15 @@ import linecache
 import random
 import warnings
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 from compare import agree
 
 from wengert import jit
+from wengert.tracer.call import contest
 from wengert.tracer.common.errors import WengertError
+from wengert.tracer.program import backend_choice
 
 HEAD = """import array, collections, contextvars, dataclasses, functools, math, operator, threading, types, weakref
 import numpy as np
@@ -118,6 +121,13 @@ CHANGES = ["G = {n}", "H[0] = {n}", "H.append({n})", "W[0] = {n}", "W = np.full(
 TOUCHES = ["{o}.v = {n}", "{o}.w[:] = {n}", "{o}.w = np.full(3, {n})", "{o}.items[0] = {n}", "{o}.items.append({n})", "{o}.items = [{n}]",
     "{o}.n += 1",
            "{o}.m = lambda x: x * {n}", "{o}.c = {n}", "{o}.__class__ = B", "{o}.extra = {n}", "vars({o})['v'] = {n}"]  # fmt: skip
+STORES = [
+    "{o}.v = {n}", "{o}.v = {o}.v + x", "{o}.v += 1.0", "{o}.n += 1", "{o}.w = {o}.w * x.sum()", "{o}.w *= 2.0", "{o}.w[0] = {o}.v",
+    "{o}.extra = {o}.w", "{o}.items[0] = {o}.v", "{o}.items.append({n})", "{o}.v, {o}.c = {o}.c, {o}.v", "{o}.extra = y",
+    "{o}.extra = {o}.items", "{o}.extra = b", "{o}.w, {o}.extra = {o}.w + 1.0, {o}.w", "globals()['G'] = {o}.v", "H[1] = {o}.v",
+    "setattr({o}, 'v', {n})", "{o}.c = {o}.w[1]",
+]  # fmt: skip
+STATE = ("v", "w", "n", "items", "c", "extra")
 
 
 class Case(NamedTuple):
@@ -152,6 +162,8 @@ def draw(rng):
             "y = [y for k in range(2) if b or k][0]")))
     if "__enter__" in special:
         lines.append("    with a as k: y = y + k")
+    if rng.random() < 0.5:
+        lines += ["    x = np.asarray(x)", *("    " + fill(pick(STORES)) for _ in range(rng.randint(1, 4)))]
     changes = [fill(pick(pick((TOUCHES, TOUCHES, CHANGES, WRITES[family])))) for _ in range(rng.randint(1, 5))]
     return Case(HEAD + "\n".join([*lines, "    return y"]), tuple(changes), given, rng.getrandbits(48))
 
@@ -181,6 +193,14 @@ def answer(f, given):
         return error
 
 
+def state(space):
+    """What the objects of a world hold: values in one order, and which of them are one object."""
+    held = [(n, vars(space[o]).get(n)) for o in ("a", "b") for n in STATE]
+    whole = [v for _, v in held if isinstance(v, np.ndarray | list) or v is space["b"]]
+    same = [[u is v for u in whole] for v in whole]
+    return [v for _, v in held if isinstance(v, np.ndarray | list | float | int | None)], same, space["G"], space["H"]
+
+
 def differences(case, **options):
     """What the calls of one case come to; options: of `jit`."""
     spaces = world(case, "plain"), world(case, "jit")
@@ -188,7 +208,7 @@ def differences(case, **options):
     rng = random.Random(case.seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for k in range(4):
+        for k in range(6):
             x = float(rng.randint(1, 3)) if k != 2 else np.full(2, 1.5)
             want, got = (answer(f, (x, s["a"]) if case.argument else (x,)) for f, s in zip((spaces[0]["f"], compiled), spaces))
             if isinstance(got, WengertError):
@@ -196,9 +216,12 @@ def differences(case, **options):
             elif isinstance(got, Exception) or isinstance(want, Exception):
                 if type(got) is not type(want):
                     return f"call {k}: {type(got).__name__} {got!s:.200} for {type(want).__name__} {want!s:.200}"
+                if "    x = np.asarray(x)" in case.text:
+                    return found  # plain Python has stored what comes before the exception
             else:
                 try:
                     agree(got, want, 1e-9)
+                    agree(state(spaces[1]), state(spaces[0]), 1e-9)
                 except AssertionError as difference:
                     return f"call {k}: {difference!s:.300}"
             for change in rng.sample(case.changes, rng.randint(0, len(case.changes))):
@@ -208,15 +231,23 @@ def differences(case, **options):
     return found
 
 
+def taking_turns(case):
+    """The same where calls are compiled and plain in turns, as those are that are timed."""
+    turns = mock.patch.object(contest.Contest, "turn", lambda one: len(one.spent[1]) < len(one.spent[0]))
+    with mock.patch.multiple(contest, WARM=0, TURNS=1000), mock.patch.object(backend_choice, "CHOICE", None), turns:
+        return differences(case, whole=False)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
+    parser.add_argument("--turns", action="store_true", help="compiled calls and plain ones take turns, from the first")
     options = parser.parse_args()
     count = collections.Counter()
     for seed in range(options.first, options.last):
         case = draw(random.Random(seed))
-        found = differences(case, engine="numpy")
+        found = taking_turns(case) if options.turns else differences(case, engine="numpy")
         count[found if found in ("agree", "refused") else "different"] += 1
         if found not in ("agree", "refused"):
             print(f"{seed}: {found}\n{case.text[len(HEAD) :]}\nchanges: {case.changes}\n")

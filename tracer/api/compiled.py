@@ -39,7 +39,7 @@ class Route:
     """What the types of the leaves decide: which leaves are static, and the entries by their values."""
 
     __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain", "memory")
-    __slots__ += ("alike", "pinned")
+    __slots__ += ("alike", "pinned", "refusals")
 
     def __init__(self, types, promoted=(), plain=None):
         kinds = [kind_of_type(t) for t in types]
@@ -53,6 +53,7 @@ class Route:
         self.fixed = set()  # ints that a trace must know
         # the leaves that are known by their class, and those of them that a trace has to know by identity
         self.alike, self.pinned = {i for i in self.static if by_class(types[i])}, set()
+        self.refusals = {}  # static values but for such leaves -> refusals of entries that have no trace
 
     def key(self, leaves):
         """What tells the entries apart: of instances that are known by their class, the first leaf that is the same
@@ -121,6 +122,9 @@ class Compiled:
         now = self.front.call.__dict__.get("compiled", self)
         if now is not self:  # the function in front was made another's, as IPython's autoreload does
             return now.slow(args, kwargs)
+        trace = current_trace()
+        if trace is not None and self.plain is None:
+            trace.root.outside.derives = True
         try:
             return self.route(args, kwargs)
         except LeakError:

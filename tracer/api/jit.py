@@ -80,7 +80,8 @@ def jit(
     exact:  compute step by step what is written: no rewrite that may change a result by rounding, those of
             `wengert.rule` among them that are not called exact, and every step rounded as NumPy rounds it.
     engine: "xla", or "numpy" for programs of some NumPy calls on ndarrays, and of loops that run as machine code.
-            None: the faster of the two, timed at the first call.
+            None: the faster of the two, timed at the first call; calls that take less time in plain Python are
+            answered by that, as is measured on the first dozen calls.
     memory: what the derivatives inside may keep for the way back of each loop, and of all outside loops, in bytes or
             as "200MB". None: 64 MiB a loop, and no limit outside. A loop that would keep more keeps what it carries
             every so many trips, and runs once more from there; other code runs once more in stretches, of which only

@@ -245,8 +245,7 @@ class SignatureEntry(Attempts, Fallbacks):
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
         self.current = here
-        if here.draws is None:
-            self.compiled.front.install(self)
+        self.compiled.front.install(self)
         return version, fresh
 
     def tell_apart(self, version):

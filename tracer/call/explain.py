@@ -11,6 +11,7 @@ from ..guards.reliance import expected
 from ..guards.running_draws import DRAWN
 from ..program import backend_choice, outlined
 from ..values.speculate import Assumption
+from .contest import taken_types
 from .receipt import receipt
 
 
@@ -57,7 +58,10 @@ def _version(number, entry, world, version):
     lines += [f"    cache        {version.kept}"] if version.kept else []
     if version.background is not None:
         lines += version.background.told_of()
-    if version.times is not None:
+    contest = world.contests.get(taken_types(version))
+    if contest is not None and contest.plain:
+        lines.append(f"    runs         {contest.told()}")
+    elif version.times is not None:
         lines.append(f"    runs         {_runs(version)}")
     return lines
 

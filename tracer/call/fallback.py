@@ -18,6 +18,7 @@ from ..capture.signature import kind_for
 from ..common import pytree
 from ..common.errors import REFUSALS, IntegerOverflow, Overrun, warn_fallback
 from ..guards.patched_numpy import Replaced
+from ..guards.static_arguments import key_of
 from ..rewriter.division import divide
 from ..values.storage import current_trace
 
@@ -71,8 +72,19 @@ class Fallbacks:
         known = self.refused.get(types)
         if known is None and len(self.refused) >= MOST:
             known = next(reversed(self.refused.values()))
+        if known is None and not self.worlds and len(self.elsewhere()) >= MOST:
+            known = self.elsewhere()[-1]
         if known is not None:
             raise known.with_traceback(None)
+
+    def elsewhere(self):
+        """The refusals of entries that have no trace, and differ from this one in the instances among their arguments
+        alone."""
+        route = self.compiled.routes[self.built]
+        if not route.alike:
+            return []
+        others = [key_of(self.leaves[i]) for i in route.static if i not in route.alike]
+        return route.refusals.setdefault(tuple(others), [])
 
     def traced(self, kinds, types, reason, given, path=()):
         """`trace`; a refusal is remembered, and raises Refused where plain Python can answer."""
@@ -87,6 +99,8 @@ class Fallbacks:
             refused = Refused(error)
             if not isinstance(error, IntegerOverflow):  # other numbers of these types may stay within
                 self.refused[types] = refused
+                if not self.worlds:
+                    self.elsewhere().append(refused)
             raise refused from error
 
     def again(self, leaves, reason, given):

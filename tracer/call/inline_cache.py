@@ -28,7 +28,8 @@ from ..capture import shared_containers
 from ..capture.handover import follow
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
-from ..guards.guard import LARGEST, STALE, namer
+from ..guards.emit_lookups import Lookups
+from ..guards.guard import LARGEST, STALE, Read, namer
 from ..program.emit_structure import listed, structure_tests, written_key
 from ..program.numpy_call import MISS
 from ..program.trace_tree import Untraced
@@ -141,27 +142,11 @@ class InlineCache:
         entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
         if entry.postponed:
             return
-        k = next(NUMBERS)
-        leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
-        held = lambda i, text: [
-            self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)
-        ]
-        named = namer(f"c{k}", self.space)
-        prelude, tests, built, given = self._arguments(*entry.places)
-        tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
-        first = [*tests, *self._shared_cells(entry, leaves)]
-        tests = [] if entry.cells else tests
-        tests += entry.current.guard.inline(k, self.space, quick=True)
-        apart = self._apart(entry, k, built, named)
-        if apart is None:
+        lines = self._lines(entry, entry.current)
+        if lines is None:
+            if self.hot.pop(entry.current, None) is not None:
+                self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
             return
-        tests += apart
-        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in entry.current.versions):
-            tests.append("(errors(None) is None or quiet())")
-        lines = if_all(tests, Hit(self.space, entry, k, [leaves[i] for i in entry.dynamic], given).lines())
-        if entry.cells:
-            lines = if_all(first, self._held_in_cells(entry, k, leaves, lines))
-        lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
         others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
         rules.recall(self)
         forked.Process.told.add(self)
@@ -170,6 +155,40 @@ class InlineCache:
         # changed by another thread just now, or these are left out within a rule
         if not rules.current(entry.current.rules):
             self.cool()
+
+    def form(self, entry, here, plain):
+        """A function that does what the one in front does for a signature, compiled or as plain Python."""
+        code, call = self._code(self._lines(entry, here, plain) or []), self.call
+        return types.FunctionType(code, self.space, call.__name__, call.__defaults__)
+
+    def _lines(self, entry, here, plain=None):
+        """Lines that answer the calls of a signature, None where they cannot be told inline; plain: whether plain
+        Python answers, None as contests have it."""
+        k = next(NUMBERS)
+        leaves = [f"a{i}" if entry.flat else f"l{i}" for i in range(len(entry.leaves))]
+        held = lambda i, text: [
+            self._test(i, leaves[i] if text == leaves[i] else f"({leaves[i]} := {text})", leaves[i], entry, k)
+        ]
+        named = namer(f"c{k}", self.space)
+        prelude, tests, built, given, called = self._arguments(*entry.places)
+        tests += [t for a, x in built for t in structure_tests(a, x, lambda x, _: named(x), held)]
+        tests += self._shared_cells(entry, leaves)
+        cells = {id(cell): leaves[i] for i, cell in entry.cells}
+        inputs = [x for x in here.inputs if isinstance(x, Read)]
+        lookups = Lookups(here.guard.reads, namer(f"g{k}", self.space), inputs, cells)
+        tests += here.guard.inline(k, self.space, lookups)
+        apart = self._apart(entry, here, k, built, named)
+        if apart is None:
+            return None
+        tests += apart
+        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in here.versions):
+            tests.append("(errors(None) is None or quiet())")
+        hit = Hit(self.space, entry, here, k, leaves, given, lookups)
+        found = [*hit.contested(called, plain), *(hit.lines() if here.draws is None else ())]
+        if not found:
+            return None
+        lines = if_all(tests, found)
+        return [*prelude, *("    " + line for line in lines)] if prelude else lines
 
     def _shared_cells(self, entry, leaves):
         """Tests that the arguments in one cell are one object, and others others."""
@@ -182,14 +201,6 @@ class InlineCache:
             out.append(f"len({{{', '.join(f'id({t})' for t in texts.values())}}}) == {len(texts)}")
         return out
 
-    def _held_in_cells(self, entry, k, leaves, lines):
-        """Lines around those of a call that put the arguments into their cells, and back what there was."""
-        cells = {id(cell): (f"cell{n}_{k}", f"held{n}", cell, leaves[i]) for n, (i, cell) in enumerate(entry.cells)}
-        self.space |= {name: cell for name, _, cell, _ in cells.values()}
-        put = [line for n, h, _, x in cells.values() for line in (f"{h} = {n}.object", f"{n}.object = {x}")]
-        back = [f"    {n}.object = {h}" for n, h, _, _ in cells.values()]
-        return [*put, "try:", *("    " + line for line in lines), "finally:", *back]
-
     def _takes(self, entry):
         """Whether the calls of an entry can be told inline."""
         if entry.places is None or len(entry.leaves) > WIDEST:
@@ -200,10 +211,10 @@ class InlineCache:
             self.widen(entry)
         return not self.count or len(entry.places[0]) <= self.count
 
-    def _apart(self, entry, k, built, named):
+    def _apart(self, entry, here, k, built, named):
         """Tests that the containers given are one where they were and others elsewhere, where a trace could tell; None
         if it cannot be tested."""
-        if entry.flat or not any(shared_containers.tells(v.captured) for v in entry.current.versions):
+        if entry.flat or not any(shared_containers.tells(v.captured) for v in here.versions):
             return None if entry.shared else []
         names = list(entry.places[1]) if self.bare else []  # keywords are the last of what is built
         placed = lambda path: (
@@ -212,7 +223,7 @@ class InlineCache:
         pairs = [(placed(p), placed(q)) for p, q in entry.shared]
         key = lambda key: written_key(key, lambda x, _: named(x))
         return shared_containers.tests(
-            built, len(entry.places[0]), pairs, entry.current.apart, namer(f"o{k}", self.space), key
+            built, len(entry.places[0]), pairs, here.apart, namer(f"o{k}", self.space), key
         )
 
     def widen(self, entry):
@@ -228,7 +239,7 @@ class InlineCache:
 
     def _arguments(self, arguments, keywords):
         """-> (lines before, tests that these are what is given, text and containers of each, text of (args,
-        kwargs))."""
+        kwargs), text of what is handed on)."""
         n = len(arguments)
         names = [f"a{i}" for i in range(n)]
         built = list(zip(names, arguments))
@@ -241,18 +252,19 @@ class InlineCache:
                 tests,
                 [*built, *((own[name], x) for name, x in keywords.items())],
                 f"({listed(names)}, {mapping})",
+                ", ".join([*names, *(f"{name}={a}" for name, a in own.items())]),
             )
         tests = [] if keywords else ["not keywords"]
         built += [("keywords", keywords)] if keywords else []
-        given = f"({listed(names)}, keywords)"
+        given, called = f"({listed(names)}, keywords)", ", ".join([*names, *(["**keywords"] if keywords else [])])
         if self.count:
-            return [], [f"a{n} is MISSING" if n < self.count else "not rest", *tests], built, given
+            return [], [f"a{n} is MISSING" if n < self.count else "not rest", *tests], built, given, called
         taken = (
             [f"if len(rest) == {n}:", f"    {', '.join(names)}{',' if n == 1 else ''} = rest"]
             if n
             else ["if not rest:"]
         )
-        return taken, tests, built, given
+        return taken, tests, built, given, called
 
     def cool(self):
         """Ask the slow path at the next call."""

@@ -8,8 +8,11 @@ from ..capture.handover import ARRAY, SCALAR
 from ..guards.guard import Read, namer
 from ..program.backend_choice import BackendChoice
 from ..program.emit_results import memoised_check, return_lines
+from ..program.emit_stores import store_lines
+from ..program.numpy_call import stored_names
 from ..program.trace_tree import Trees
 from ..program.trap import Trap
+from .contest import contests
 
 # arrays of which it costs less to ask for their dtypes than to enter the scope of 64-bit types; measured by
 # benchmarks/tune.py
@@ -17,30 +20,48 @@ FEW = 4
 
 
 class Hit:
-    """The lines of one signature. names: texts of the dynamic leaves; given: text of (args, kwargs); k: the number of
-    its names in `space`."""
+    """The lines of one signature. leaves: their texts; given: text of (args, kwargs); k: the number of its names in
+    `space`; lookups: of the places that its tests have read."""
 
-    def __init__(self, space, entry, k, names, given):
-        self.space, self.entry, self.k, self.names = space, entry, k, names
+    def __init__(self, space, entry, here, k, leaves, given, lookups):
+        self.space, self.entry, self.k, self.leaves, self.lookups = space, entry, k, leaves, lookups
+        self.names = [leaves[i] for i in entry.dynamic]
         self.given = [] if entry.flat else [f"given={given}"]
-        self.here = here = entry.current
+        self.here = here
         self.versions = here.versions
         space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
         # lines that come first; texts of what follows the leaves
-        self.lead, self.behind = [], [f"*inputs_{k}"] if here.inputs else []
-        if here.live:
-            named = namer(f"g{k}", space)
-            found = [x.text(named) if isinstance(x, Read) else named(x) for x in here.inputs]
-            self.lead, self.behind = [f"taken = ({', '.join(found)},)"], ["*taken"]
-        self.arguments = ", ".join([*names, *self.behind])
+        self.lead, self.behind, named = [], [], namer(f"g{k}", space)
+        for n, x in enumerate(here.inputs):
+            text = lookups.text(x) if isinstance(x, Read) else named(x)
+            if not text.isidentifier():
+                self.lead.append(f"i{n} = {text}")
+                text = f"i{n}"
+            self.behind.append(text)
+        self.arguments = ", ".join([*self.names, *self.behind])
         self.everything = f"({self.arguments}{',' if self.arguments else ''})"
+
+    def contested(self, called, plain):
+        """Lines that hand calls to plain Python, or to the contest while it is open; called: text of what is handed on;
+        plain: whether plain Python answers in any case, None as contests have it."""
+        lines, taken, k = [], [*self.names, *self.behind], self.k
+        for j, contest in enumerate(contests(self.entry, self.here).values() if plain is not False else ()):
+            if plain is None and contest.plain is False:
+                continue
+            answers = plain or contest.plain
+            self.space[f"plain_{k}_{j}"] = self.entry.compiled.plain if answers else contest
+            shapes = [(f"{taken[place]}.shape", f"shape{n}_{k}_{j}", s) for n, (place, s) in enumerate(contest.arrays)]
+            self.space |= {name: shape for _, name, shape in shapes}
+            same = " and ".join(f"{text} == {name}" for text, name, _ in shapes)
+            lines.append(f"{f'if {same}: ' if same else ''}return plain_{k}_{j}({called})")
+        return [*self.lead, *lines] if lines else []
 
     def lines(self):
         here, k = self.here, self.k
         lead = [*self.lead, *(line for j, straight in enumerate(here.straight) for line in self.as_numpy(j, straight))]
         again = f"return entry_{k}.run({', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
         if here.straight and all(v.engine for v in self.versions):
-            return [*lead, again]
+            return [*lead, *self.in_cells([again])]
         if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
             self.space[f"call_{k}"] = here.call.program
         lines = self.launch()
@@ -49,35 +70,55 @@ class Hit:
             lines.append(f"heard(raw, name_{k})")
         waits, result = self.result()
         first = f"return entry_{k}.first({', '.join([*self.names, *self.given])})"
-        lines = [*lead, "try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
+        lines = ["try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
         given = ", ".join([f"[{', '.join(self.names)}]", *self.given])
         lines += ["except TypeError as error:", f"    return entry_{k}.mistyped(error, {given})"]
         if here.endures:
             lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
         if waits:  # a call that fails is made again, to find out which check it is
             lines += ["except FAILURES:", f"    {again}"]
-        return [*lines, *result]
+        return [*lead, *self.in_cells([*lines, *result])]
+
+    def in_cells(self, lines):
+        """Lines around those that ask Reads, or the entry: the arguments known by their class are in their cells."""
+        cells = {id(cell): (f"cell{n}_{self.k}", f"held{n}", cell, i) for n, (i, cell) in enumerate(self.entry.cells)}
+        if not cells:
+            return lines
+        self.space |= {name: cell for name, _, cell, _ in cells.values()}
+        put = [f"{h} = {n}.object; {n}.object = {self.leaves[i]}" for n, h, _, i in cells.values()]
+        back = [f"    {n}.object = {h}" for n, h, _, _ in cells.values()]
+        return [*put, "try:", *("    " + line for line in lines), "finally:", *back]
 
     def as_numpy(self, j, straight):
         """Lines that return what a program gives that runs as generated NumPy, if it does."""
-        k, arguments = self.k, self.arguments
+        k, given = self.k, [*map(self.lookups.text, straight.reads), *self.names, *self.behind]
         self.space |= {
             f"run_{k}_{j}": straight.run,
             f"straight_{k}_{j}": straight.call,
             f"again_{k}_{j}": straight.again,
         }
-        if straight.silent and not self.behind and (text := straight.inlined(f"_{k}_{j}", self.names, self.space)):
-            return text
+        names = stored_names(straight.stores)
+        behind = [*store_lines(straight.stores, names[1:], self.lookups), "return out"] if straight.stores else []
+        lead, given = self.in_locals(given)
+        if straight.silent and (text := straight.inlined(f"_{k}_{j}", given, self.space, behind)):
+            return [*lead, *text]
+        arguments = ", ".join(given)
+        done = [f"{', '.join(names)} = out", *behind] if behind else ["return out"]
+        done = ["if out is not MISS:", *("    " + line for line in done)]
         if straight.silent:
-            return [f"out = straight_{k}_{j}({arguments})", "if out is not MISS: return out"]
+            return [*lead, f"out = straight_{k}_{j}({arguments})", *done]
         run = f"    out = run_{k}_{j}(straight_{k}_{j}{', ' if arguments else ''}{arguments})"
-        return [
-            "try:",
-            run,
-            "except RuntimeError:",
-            f"    out = again_{k}_{j}({arguments})",
-            "if out is not MISS: return out",
-        ]
+        return [*lead, "try:", run, "except RuntimeError:", f"    out = again_{k}_{j}({arguments})", *done]
+
+    def in_locals(self, texts):
+        """Lines that write what is no name to a local; the names."""
+        lead, names = [], []
+        for text in texts:
+            if not text.isidentifier():
+                lead.append(f"o{len(lead)} = {text}")
+                text = f"o{len(lead) - 1}"
+            names.append(text)
+        return lead, names
 
     def launch(self):
         """Lines that give `raw`, what the program returns."""

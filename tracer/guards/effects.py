@@ -3,6 +3,13 @@
 import collections
 
 
+def store_all(places, values):
+    """Store into all places: what each value goes into is found before the first is stored."""
+    targets = [place.target() for place in places]
+    for place, target, value in zip(places, targets, values, strict=True):
+        place.store(target, value)
+
+
 class Original:
     """Stands, in what is returned or stored, for a container whose copy the trace has seen."""
 

@@ -15,7 +15,7 @@ import types
 import numpy as np
 
 from ..common.errors import Overrun, UnsupportedError, message
-from .emit_lookups import Lookups
+from .emit_lookups import is_spelled
 from .object_contents import contents_of
 
 MISSING = object()
@@ -101,7 +101,7 @@ class Read:
         is in."""
         holder = holder or (named(self.owner) if self.parent is None else self.parent.text(named))
         if self.kind == "attribute":
-            return f"{holder}.{self.key}" if str(self.key).isidentifier() else f"getattr({holder}, {self.key!r})"
+            return f"{holder}.{self.key}" if is_spelled(self.key) else f"getattr({holder}, {self.key!r})"
         if self.kind == "cell":
             return f"{holder}.cell_contents"
         if self.kind == "itself":
@@ -124,20 +124,15 @@ class Read:
         if self.how == "free":
             return None
         if value is MISSING:
-            absent = self.parent is None and self.kind in ("item",)
-            # as any code finds it, at no cost
-            same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""
-            return (
-                f"{named(self.key)} not in {named(self.owner)}{same}"
-                if absent
-                else f"{named(self)}.get() is {named(MISSING)}"
-            )
+            return self.test_missing(named, quick)
         written = (lambda read: read.text(named)) if quick is None else quick.text
         text = written(self)
         if self.how in ("same", "apart"):
             return self.test_identity(text, written)
         if self.how == "contents":
             return f"alike({text}, {named(self.other)})"
+        if self.how == "kind" and quick is not None and quick.given(self):
+            return None
         if self.how != "value":
             read = text if quick is None else quick.kept(self, text)
             kind = f"type({read}) is {named(type(value))}"
@@ -157,6 +152,14 @@ class Read:
         if isinstance(value, (*SCALARS[1:6], np.generic)):
             return f"((x := {text}) is {named(value)} or snapshot(x) == {named(snapshot(value))})"
         return f"{text} is {named(value)}"
+
+    def test_missing(self, named, quick):
+        """That there is still nothing; a global is looked for as any code finds it, at no cost."""
+        if self.parent is None and self.kind == "item":
+            same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""
+            return f"{named(self.key)} not in {named(self.owner)}{same}"
+        now = f"{named(self)}.get()" if quick is None else f"{named(self)}.found({quick.holder(self)})"
+        return f"{now} is {named(MISSING)}"
 
     def test_identity(self, text, written):
         """That what is at `text` is the object of another read, or none of those of others."""
@@ -304,14 +307,14 @@ class Guard:
         exec(f"def test():\n    return {' and '.join(self.inline(0, space)) or 'True'}", space)
         self._test = space["test"]
 
-    def inline(self, k, space, quick=False):
+    def inline(self, k, space, quick=None):
         """Python tests that hold while nothing changed; the objects they name are put into `space`, numbered `k`.
 
-        quick: they are to be joined in this order, and write what they find at places that others lie in to locals.
+        quick: the `Lookups` of these reads; the tests are then to be joined in this order, and write what they find
+        at places that are needed again to locals.
         """
         space |= {"snapshot": snapshot, "contents": contents, "alike": alike, "state": state, "of_class": of_class}
         named = namer(f"g{k}", space)
-        quick = Lookups(self.reads, named) if quick else None
         found = [r.test(named, quick) for r in self.reads]
         return [t for t in found if t is not None]
 

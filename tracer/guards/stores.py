@@ -22,7 +22,12 @@ def differ(had, now):
 
 
 class Stores:
-    """The part of `Outside` that stores."""
+    """The part of `Outside` that stores.
+
+    derives: whether the trace has called a transform, such as a derivative, which plain Python would make anew.
+    """
+
+    derives = False
 
     def target(self, owner):
         """The container that a store into `owner` reaches: its copy where there is one, or where it has been added

@@ -67,26 +67,44 @@ def written_key(key, constant):
     return repr(key) if type(key) in (str, int) else constant(key, "key")
 
 
+def written_structure(x, texts, constant):
+    """Text of tuples, lists and dicts with a LeafPlace for each of the leaves that have these texts; TypeError for
+    others."""
+    if type(x) is LeafPlace:
+        return texts[x.n]
+    if x is None:
+        return "None"
+    text = lambda y: written_structure(y, texts, constant)
+    if type(x) is tuple:
+        return listed([text(y) for y in x])
+    if type(x) is list:
+        return f"[{', '.join(map(text, x))}]"
+    if type(x) is dict:
+        return f"{{{', '.join(f'{written_key(k, constant)}: {text(y)}' for k, y in x.items())}}}"
+    raise TypeError
+
+
 def rebuild_text(rebuild, texts, constant):
     """Text of what `rebuild` makes of leaves with these texts: tuples, lists and dicts are written, others rebuilt."""
-
-    def text(x):
-        if type(x) is LeafPlace:
-            return texts[x.n]
-        if x is None:
-            return "None"
-        if type(x) is tuple:
-            return listed([text(y) for y in x])
-        if type(x) is list:
-            return f"[{', '.join(map(text, x))}]"
-        if type(x) is dict:
-            return f"{{{', '.join(f'{written_key(k, constant)}: {text(y)}' for k, y in x.items())}}}"
-        raise TypeError
-
     try:
-        return text(rebuild([LeafPlace(n) for n in range(len(texts))]))
+        return written_structure(rebuild([LeafPlace(n) for n in range(len(texts))]), texts, constant)
     except TypeError:
         return f"{constant(rebuild, 'rebuild')}([{', '.join(texts)}])"
+
+
+def rebuild_texts(rebuild, texts, constant):
+    """Text of a tuple of a result and what is to be stored beside it, where `rebuild` makes (result, [what is
+    stored])."""
+    try:
+        result, stored = rebuild([LeafPlace(n) for n in range(len(texts))])
+        return listed([written_structure(x, texts, constant) for x in (result, *stored)])
+    except TypeError:
+        return f"{constant(beside, 'beside')}({constant(rebuild, 'rebuild')}([{', '.join(texts)}]))"
+
+
+def beside(made):
+    result, stored = made
+    return result, *stored
 
 
 def listed(texts):

@@ -5,6 +5,9 @@ result.
         if not (a0.shape == s0 and (a0.dtype is d0 or a0.dtype == d0)): return MISS
         return np.tanh(a0) * a1
 
+What it stores outside the arguments it gives behind the result, and whoever calls it stores that: `NumPyCall.stores`
+are the places. `NumPyCall.reads` are of objects that results or stores name: it takes them in front of the leaves.
+
 It runs in a context of its own in which NumPy warns of nothing: entering that costs 20 ns, and `np.errstate` 600.
 A context is entered once at a time; who finds it taken, on another thread, uses `np.errstate`.
 """
@@ -18,7 +21,11 @@ import numpy as np
 
 from ...backends.numpy import NUMPY, PYTHON, ZERO, LazyOperand, Statements
 from ..capture.handover import ARRAY, SCALAR, Located, follow, writeable
-from .emit_structure import listed, rebuild_text
+from ..guards.effects import store_all
+from ..guards.guard import Read
+from . import relied
+from .emit_stores import is_written
+from .emit_structure import listed, rebuild_text, rebuild_texts
 
 MISS = object()  # instead of a result: the call is another's, or has failed
 PASSED = np.zeros((), np.int64)  # the status of a call of which no check has failed
@@ -29,24 +36,33 @@ class NumPyCall:
     """`run(call, *leaves)` is the fast way, `again(*leaves)` one that any number of threads may take; where it is
     silent, `call` is."""
 
-    def __init__(self, call, silent=False, function=None):
+    def __init__(self, call, silent=False, function=None, reads=(), stores=()):
         self.call, self.again, self.silent, self.function = call, np.errstate(all="ignore")(call), silent, function
+        self.reads, self.stores = tuple(reads), tuple(stores)
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         self.run = context.run
 
     def __call__(self, *leaves):
+        out = self.computed(*[read.get() for read in self.reads], *leaves)
+        if out is MISS or not self.stores:
+            return out
+        result, *stored = out
+        store_all(self.stores, stored)
+        return result
+
+    def computed(self, *given):
         if self.silent:
-            return self.call(*leaves)
+            return self.call(*given)
         try:
-            return self.run(self.call, *leaves)
+            return self.run(self.call, *given)
         except RuntimeError:
-            return self.again(*leaves)
+            return self.again(*given)
 
-
-    def inlined(self, suffix, given, space):
+    def inlined(self, suffix, given, space, behind=()):
         """The lines of one that is silent, for a place where `given` are its arguments; what they name is put into
-        `space`.
+        `space`. behind: lines that come where the function returns, if it stores: names of `stored_names` hold what it
+        gives.
 
         None where it may say MISS of more than types.
         """
@@ -68,8 +84,18 @@ class NumPyCall:
             name = names.setdefault(n.id, n.id + suffix if n.id in objects or not hasattr(builtins, n.id) else n.id)
             space |= {name: objects[n.id]} if n.id in objects else {}
             n.id = name
+        if self.stores:
+            end = function.body[-1]
+            function.body[-1] = ast.parse(f"{', '.join(stored_names(self.stores))} = 0").body[0]
+            function.body[-1].value = end.value
         lines = "\n".join(map(ast.unparse, function.body)).splitlines()
+        lines += behind
         return [f"if {ast.unparse(tests)}:", *("    " + line for line in lines)] if tests else lines
+
+
+def stored_names(stores):
+    """Names of a result and of what is stored beside it."""
+    return ["out", *(f"w{n}" for n in range(len(stores)))]
 
 
 def says_miss(node):
@@ -91,12 +117,13 @@ def finished(version, types):
     """What the function returns, MISS where leaves are of other types or a check fails; None if a call does more than
     compute."""
     captured = version.captured
-    if captured.stores or captured.given is not None or captured.relied or version.unsure:
+    if captured.given is not None or version.unsure or not all(map(is_written, captured.stores)):
         return None
     lines = _CallLines(version, types, () if captured.checks else captured.writes)
     # NumPy may refuse what no check asks: nothing is to be written by then
     if lines.program.raises and lines.program.overwritten:
         lines = _CallLines(version, types)
+    lines.tests += relied.tests(captured.relied, lines.leaves)
     for k in captured.layout:
         a = lines.leaves[k]
         lines.tests.append(f"(type({a}) is not ndarray or {a}.flags.c_contiguous and {a}.flags.aligned)")
@@ -105,8 +132,9 @@ def finished(version, types):
     texts = [lines.leaf(out) for out in captured.outs]
     if None in texts:
         return None
-    result = rebuild_text(captured.rebuild, texts, lines.program.constant)
-    return lines.define(lines.written(captured, result) if captured.writes else result)
+    rebuilt = rebuild_texts if captured.stores else rebuild_text
+    result = rebuilt(captured.rebuild, texts, lines.program.constant)
+    return lines.define(lines.written(captured, result) if captured.writes else result, captured.stores)
 
 
 class _CallLines:
@@ -120,6 +148,7 @@ class _CallLines:
         func = version.numpy
         places = dict(zip(version.places, func.params, strict=True))
         self.names = [f"a{n}" for n in range(max([*places, len(types) - 1], default=-1) + 1)]
+        types = dict(enumerate(types)) | types_of_inputs(version, len(types))
         self.leaves = [self.names[place] for place in version.places]
         self.space = {
             "MISS": MISS,
@@ -129,20 +158,20 @@ class _CallLines:
             "copied": np.array,
             "fits": fits,
             "alone": owned_array,
+            "answered": relied.answered,
         }
         self.space |= {"shares": np.may_share_memory, "LinAlgError": np.linalg.LinAlgError}
         self.tests, head, held = [], [], {}
         for place, p in places.items():
-            known = types[place] if place < len(types) else None
-            held[p] = self.parameter(place, p, known, head)
+            held[p] = self.parameter(place, p, types.get(place), head)
         taken = {*self.names, *(h.text for h in held.values()), *self.space}
         arrays = {func.params[k] for k in overwritable if held[func.params[k]].kinds == {ZERO}}
         program = Statements(func, [held[p] for p in func.params], taken, arrays)
         self.program, self.results = program, list(zip(program.results, func.results))
         self.body = [*head, *program.lines]
         self.made = {}  # (result, views that lead on) -> name
-        self.shared = version.shared
-        self.types = [types[place] if place < len(types) else None for place in version.places]
+        self.shared, self.reads = version.shared, {}  # Read -> name of what it finds
+        self.types = [types.get(place) for place in version.places]
         self.fixed = ()
 
     def parameter(self, place, p, known, head):
@@ -219,9 +248,10 @@ class _CallLines:
 
     def leaf(self, out):
         """Text of one leaf of what is returned, None where there is none."""
-        if out.how in ("object", "copy", "outside"):
-            name = self.program.constant(out.object, "object")
-            return name + {"object": "", "copy": ".copy()", "outside": ".get()"}[out.how]
+        if out.how == "outside":
+            return self.reads.setdefault(out.object, f"o{len(self.reads)}")
+        if out.how in ("object", "copy"):
+            return self.program.constant(out.object, "object") + {"object": "", "copy": ".copy()"}[out.how]
         if out.how == "chosen":
             texts, which = [self.leaf(part) for part in out.object], self.number(out.index)
             return (
@@ -259,7 +289,14 @@ class _CallLines:
         ]
         for k in captured.writes:
             mine = self.leaves[k]
-            self.tests += [f"not (type({a}) is ndarray and shares({mine}, {a}))" for a, _ in arrays if a != mine]
+            others = [(a, t) for a, t in arrays if a != mine]
+            owns = f"{mine}.flags.owndata"  # of two that do, neither has the other's
+            if len(others) > 1:
+                owns = self.program.fresh("owns")
+                self.tests.append(f"(({owns} := {mine}.flags.owndata) or True)")
+            for a, t in others:
+                apart = f"({a} is not {mine} and {owns} and {a}.flags.owndata or not shares({mine}, {a}))"
+                self.tests.append(apart if t is np.ndarray else f"(type({a}) is not ndarray or {apart})")
             self.tests.append(f"({mine}.flags.carray or writeable({mine}))")
         several, new = len(captured.writes) > 1, {}
         for n, k in enumerate(captured.writes, captured.values):
@@ -285,7 +322,7 @@ class _CallLines:
         values = f", {{{', '.join(f'{p}: {self.number(p)}' for p in starts)}}}" if starts else ""
         return f"follow({text}, {self.program.constant(chain, 'views')}{values})" if chain else text
 
-    def define(self, result):
+    def define(self, result, stores=()):
         lines = [f"if not ({' and '.join(self.tests)}): return MISS"] if self.tests else []
         body = [*self.body, f"return {result}"]
         if self.program.raises:
@@ -295,9 +332,16 @@ class _CallLines:
                 f"except ({', '.join(self.program.raises)},):",
                 "    return MISS",
             ]
-        head = f"def call({', '.join([*self.names, '*rest'])}):"
+        head = f"def call({', '.join([*self.reads.values(), *self.names, '*rest'])}):"
         call = self.program.define("call", [head, *("    " + line for line in [*lines, *body])], self.space, self.fixed)
-        return NumPyCall(call, self.program.silent, self.program.function)
+        return NumPyCall(call, self.program.silent, self.program.function, self.reads, stores)
+
+
+def types_of_inputs(version, arguments):
+    """place in the call -> type of what is taken in there, where it is guarded or never changes."""
+    inputs = zip(version.places[arguments:], version.captured.inputs)
+    found = {place: type(x.value if isinstance(x, Read) else x) for place, x in inputs}
+    return {place: t for place, t in found.items() if issubclass(t, np.ndarray | np.generic | float | int | complex)}
 
 
 LARGE = 4096  # elements from which a copy is made only where it must be; measured by benchmarks/tune.py

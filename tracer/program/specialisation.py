@@ -10,8 +10,10 @@ from ..capture.containers import apply_container_changes
 from ..capture.handover import ARRAY, SCALAR, ambiguous, follow, non_overlapping
 from ..common import pytree
 from ..common.errors import REFUSALS
+from ..guards.effects import store_all
 from ..values.speculate import acts
 from ..values.status import failure
+from . import relied
 from .check_weakening import decided
 
 
@@ -83,7 +85,7 @@ class Specialisation:
         captured = self.captured
         results = raw if isinstance(raw, tuple) else (raw,)
         status = self.status(raw)
-        if any(relied_property(leaves, i, what) != answer for i, what, answer in captured.relied):
+        if not relied.unchanged(leaves, captured.relied):
             return again(
                 "an array is read-only, a view of another or shares memory with one, which the program asks, and was "
                 "not taken to be"
@@ -116,9 +118,7 @@ class Specialisation:
         if not captured.stores:
             return result
         result, stored = result
-        targets = [place.target() for place in captured.stores]
-        for place, target, value in zip(captured.stores, targets, stored):
-            place.store(target, value)
+        store_all(captured.stores, stored)
         return result
 
     def status(self, raw):
@@ -160,22 +160,6 @@ class Specialisation:
             return made.setdefault((out.index, out.chain), follow(value, out.chain, values))
         value = follow(value, out.chain)
         return value[()] if out.kind is SCALAR else value.item()
-
-
-def relied_property(leaves, i, what):
-    """What a trace relied on of an argument."""
-    x = leaves[i]
-    if what[0] == "other than":
-        return x is not leaves[what[1]]
-    if not isinstance(x, np.ndarray):
-        return what != "writeable"
-    return (
-        x.flags.writeable
-        if what == "writeable"
-        else x.base is None
-        if what == "owner"
-        else not np.may_share_memory(x, leaves[what[1]])
-    )
 
 
 def overlapping(leaves, captured):

@@ -1,0 +1,252 @@
+"""Plain Python answers calls that take it less time: each of the first calls is run by one of the two, once."""
+
+import random
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import random_objects
+from compare import agree
+
+from wengert import grad, jit
+from wengert.tracer.call import contest
+from wengert.tracer.call.entry import SignatureEntry
+from wengert.tracer.program import backend_choice
+
+
+@pytest.fixture(autouse=True)
+def as_users_have_it(monkeypatch):
+    monkeypatch.setattr(backend_choice, "CHOICE", None)
+    monkeypatch.setitem(jit.__kwdefaults__, "whole", False)
+
+
+class Clock:
+    """Seconds as a test would have them: what a compiled call takes, and a plain one."""
+
+    def __init__(self, monkeypatch, ours, plain):
+        self.now, self.seconds = 0.0, {False: ours, True: plain}
+        monkeypatch.setattr(contest.time, "perf_counter", lambda: self.now)
+        made = contest.Contest.made
+
+        def timed(one):
+            made(one)
+            one.forms = tuple([self.after(form, plain) for plain, form in enumerate(one.forms)])
+            return one.forms
+
+        monkeypatch.setattr(contest.Contest, "made", timed)
+
+    def after(self, form, plain):
+        def call(*args, **kwargs):
+            out = form(*args, **kwargs)
+            self.now += self.seconds[bool(plain)]
+            return out
+
+        return call
+
+
+CALLS = contest.WARM + 2 * contest.TURNS + 2
+
+
+class Counter:
+    def __init__(self):
+        self.n, self.x, self.log = 0, np.ones(3), []
+
+    def step(self, y):
+        self.n += 1
+        self.x = self.x * y
+        return self.n
+
+    def halved(self, size):
+        self.n += 1
+        return self.x[:size].sum() / 2
+
+
+def answered(f):
+    """Of each contest: None while it is open, then whether plain Python answers."""
+    return [c.plain for e in f.compiled.entries.values() for w in e.worlds for c in w.contests.values() if c is not None]
+
+
+@pytest.mark.parametrize("ours, plain, wins", [(2e-6, 1e-6, True), (1e-6, 2e-6, False), (1e-6, 0.97e-6, False), (1e-3, 0.1, False)])
+def test_the_faster_answers_and_each_call_is_run_once(monkeypatch, ours, plain, wins):
+    Clock(monkeypatch, ours, plain)
+    f, a, b = jit(Counter.step), Counter(), Counter()
+    for n in range(3 * CALLS):
+        assert f(b, 1.5) == Counter.step(a, 1.5) == n + 1
+        agree(b.x, a.x)
+    assert answered(f) == [wins]
+    assert ("as plain Python: 1 us against 2 us" in f.explain()) == (wins and ours == 2e-6)
+
+
+def test_what_plain_python_answers_is_the_function_itself(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+    compiled, names = jit(lambda x: x + 1.0), []
+    for _ in range(CALLS):
+        compiled(np.ones(3))
+    assert answered(compiled) == [True]
+    sys.setprofile(lambda frame, event, arg: names.append(frame.f_code))
+    compiled(np.ones(3))
+    sys.setprofile(None)
+    assert compiled.compiled.plain.__code__ in names
+
+
+def test_other_sizes_are_measured_again(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+    f, a = jit(Counter.step), Counter()
+    for _ in range(CALLS):
+        f(a, 1.5)
+    assert answered(f) == [True]
+    a.x = np.ones(5)
+    f(a, 1.5)
+    assert answered(f) == [True, None]
+    assert len(a.x) == 5 and a.n == CALLS + 1
+
+
+@pytest.mark.parametrize("options", [{"engine": "numpy"}, {"engine": "xla"}, {"whole": True}])
+def test_what_is_asked_for_is_not_measured(monkeypatch, options):
+    Clock(monkeypatch, 2e-6, 1e-6)
+    f, a = jit(Counter.step, **options), Counter()
+    for _ in range(CALLS):
+        f(a, 1.5)
+    assert answered(f) == [] and "plain Python" not in f.explain()
+
+
+def test_derivatives_are_compiled(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+
+    def slope(x):
+        return grad(lambda y: (y * y).sum())(x)
+
+    for f in (jit(slope), grad(lambda y: (y * y).sum())):
+        for _ in range(CALLS):
+            agree(f(np.ones(3)), np.full(3, 2.0))
+        assert answered(f) == []
+
+
+def test_loops_that_go_on_as_data_ask_are_compiled(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+
+    def f(x):
+        while x.sum() < 100.0:
+            x = x * 1.5
+        return x
+
+    compiled = jit(f)
+    for _ in range(CALLS):
+        agree(compiled(np.ones(3)), f(np.ones(3)))
+    assert answered(compiled) == []
+
+
+def test_what_plain_python_would_take_long_for_is_not_tried(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+
+    def f(x):
+        for i in range(100_000):
+            x = x + i
+        return x
+
+    compiled = jit(f)
+    for _ in range(CALLS):
+        agree(compiled(np.ones(3)), f(np.ones(3)))
+    assert answered(compiled) == [False]
+
+
+def test_exceptions_end_a_call_and_not_the_contest(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+
+    def f(table, n):
+        table.log.append(n)
+        return [1.0, 2.0][int(n)] * table.x
+
+    compiled, a, b = jit(f), Counter(), Counter()
+    for n in range(2 * CALLS):
+        said = []
+        for call, x in ((f, a), (compiled, b)):
+            try:
+                said.append(call(x, float(n % 3)).tolist())
+            except IndexError as error:
+                said.append(type(error))
+            x.log.clear()
+        assert said[0] == said[1]
+
+
+def test_a_call_within_a_call():
+    class Tree:
+        def __init__(self, depth):
+            self.below, self.x = Tree(depth - 1) if depth else None, np.full(2, float(depth))
+
+        def total(self):
+            return self.x.sum() + (0.0 if self.below is None else self.below.total())
+
+    Tree.total, want = jit(Tree.total), 10.0
+    for _ in range(2 * CALLS):
+        assert Tree(4).total() == 2 * want
+
+
+def test_threads_share_a_contest():
+    f = jit(Counter.step)
+    bodies = [Counter() for _ in range(4)]
+
+    def run(x):
+        for _ in range(200):
+            f(x, 1.0)
+            time.sleep(0)
+
+    threads = [threading.Thread(target=run, args=(x,)) for x in bodies]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert [x.n for x in bodies] == [200] * 4
+
+
+def test_draws_go_on_where_the_other_has_ended(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+
+    def f(x):
+        return x + np.random.standard_normal(3)
+
+    compiled = jit(f)
+    np.random.seed(1)
+    want = [f(np.ones(3)) for _ in range(CALLS)]
+    np.random.seed(1)
+    agree([compiled(np.ones(3)) for _ in range(CALLS)], want)
+    assert answered(compiled) == [True]
+
+
+def test_instances_that_are_refused_are_not_tried_one_by_one(monkeypatch):
+    tried, trace = [], SignatureEntry.trace
+    monkeypatch.setattr(SignatureEntry, "trace", lambda entry, *args: tried.append(1) or trace(entry, *args))
+
+    class Table:
+        def __init__(self):
+            self.rows = {n: float(n) for n in range(3000)}
+
+        def total(self, x):
+            return sum(self.rows.values()) * x
+
+    f = jit(Table.total)
+    with pytest.warns(match="a dict of 3000 items"):
+        for _ in range(10):
+            assert f(Table(), 2.0) == 2.0 * sum(range(3000))
+    assert len(tried) == 3
+
+
+def test_keywords_and_defaults_are_handed_on(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+
+    def f(x, /, y=2.0, *rest, z=3.0, **more):
+        return x * y + sum(rest) + z + sum(more.values())
+
+    calls = [lambda g: g(1.0), lambda g: g(1.0, 5.0), lambda g: g(1.0, 2.0, 7.0), lambda g: g(1.0, z=4.0), lambda g: g(1.0, y=6.0, w=1.0)]
+    compiled = jit(f)
+    for _ in range(CALLS):
+        for call in calls:
+            assert call(compiled) == call(f)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_drawn_worlds_where_compiled_calls_and_plain_ones_take_turns(seed):
+    case = random_objects.draw(random.Random(seed))
+    assert random_objects.taking_turns(case) in ("agree", "refused"), case.text

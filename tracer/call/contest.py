@@ -1,0 +1,132 @@
+"""Whether a compiled call or plain Python's is faster, where a call does little: some of the first calls are answered
+by one, some by the other, and the faster has the rest.
+
+Each call runs once, by one of the two, so what it does is done once; and plain Python is right whatever it is asked:
+the contest is about time alone. It is held for each combination of types, behind the guard and tests of shapes. What
+may take much longer in plain Python than it takes compiled is not tried in it: loops whose trips data decide, many
+equations, derivatives.
+"""
+
+import threading
+import time
+
+from ...backends.xla import dispatch
+from ..guards.draws import Draw
+from ..program import backend_choice
+from .receipt import loop_trip_counts
+
+TURNS = 7  # bound: calls that each is given
+WARM = 2  # bound: compiled calls that are not counted: caches fill in the first
+BETTER = 0.95  # bound: share of the compiled time that plain Python may take: what is alike stays compiled
+HOPELESS = 2.0  # bound: times the compiled time, from which plain Python is tried no more
+STEP = 2e-6  # bound: seconds that plain Python needs for what became an equation
+MOST = 8.0  # bound: times the compiled time that plain Python may be expected to take, so that it is tried at all
+SHORT = 1e-4  # bound: seconds that do not matter a few times
+
+
+class Contest:
+    """Calls of one combination of types. plain: None while it is open, then whether plain Python answers."""
+
+    def __init__(self, entry, here, version):
+        self.entry, self.here, self.expected = entry, here, expected(version.captured.func)
+        given = len(version.types)
+        drawn = {given + n for n, x in enumerate(here.inputs) if isinstance(x, Draw)}
+        self.arrays = [(n, t.shape) for n, t in zip(version.places, taken_types(version)) if t.shape and n not in drawn]
+        self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
+        self.spent = [], []  # seconds of compiled calls, and of plain ones
+
+    def __call__(self, *args, **kwargs):
+        """A call, answered by the one whose turn it is."""
+        if not self.lock.acquire(blocking=False):  # another thread's, or a call within a call
+            return (self.forms or self.made())[0](*args, **kwargs)
+        try:
+            forms = self.forms or self.made()
+            turn = self.turn()
+            start = time.perf_counter()
+            out = forms[turn](*args, **kwargs)
+            spent = time.perf_counter() - start
+            if self.warm:
+                self.warm -= 1
+            else:
+                self.spent[turn].append(spent)
+                self.settle()
+            return out
+        finally:
+            self.lock.release()
+
+    def made(self):
+        """The generated functions of the two."""
+        with self.entry.compiled.lock:
+            front = self.entry.compiled.front
+            self.forms = front.form(self.entry, self.here, False), front.form(self.entry, self.here, True)
+        return self.forms
+
+    def turn(self):
+        """0 for compiled, 1 for plain."""
+        ours, plain = map(len, self.spent)
+        return int(ours >= 2 and plain < ours)
+
+    def settle(self):
+        """End the contest, if it can be told who wins."""
+        ours, plain = self.spent
+        if not plain and len(ours) == 2 and self.expected > max(MOST * min(ours), SHORT):
+            self.close(False)
+        elif plain and min(plain) > max(HOPELESS * min(ours), SHORT):
+            self.close(False)
+        elif len(plain) == TURNS:
+            self.close(min(plain) < BETTER * min(ours))
+
+    def close(self, plain):
+        self.plain, self.forms = plain, None
+        with self.entry.compiled.lock:
+            if self.entry.current is self.here:
+                self.entry.compiled.front.install(self.entry)
+
+    def told(self):
+        """As `explain` says it."""
+        ours, plain = (f"{1e6 * min(t):.2g} us" for t in self.spent)
+        return f"as plain Python: {plain} against {ours} compiled, when they were timed"
+
+
+def taken_types(version):
+    """The types of what a version takes."""
+    return tuple(p.type for p in version.captured.func.params)
+
+
+def contests(entry, here):
+    """{types: a Contest} of those versions that plain Python may be faster than."""
+    compiled = entry.compiled
+    plain = compiled.plain
+    if (
+        plain is None
+        or compiled.whole
+        or hasattr(plain, "compiled")
+        or not entry.numpy
+        or compiled.device is not None
+        or backend_choice.asked(entry) is not None
+        or not dispatch.on_host()
+    ):
+        return {}
+    for version in here.versions:
+        types = taken_types(version)
+        if types not in here.contests and version.background is None:
+            here.contests[types] = Contest(entry, here, version) if is_timed(version) else None
+    return {types: c for types, c in here.contests.items() if c is not None}
+
+
+def is_timed(version):
+    """Whether a version takes as long in plain Python as its equations say: no loop goes on as the data ask."""
+    if version.equations is not None or version.captured.outside.derives:  # of those from disk it is not known
+        return False
+    return all(times is not None and sure for times, sure in loop_trip_counts(version.captured.func))
+
+
+def expected(func, times=1):
+    """Seconds that plain Python may need for a program."""
+    out = 0.0
+    for eqn in func.eqns:
+        trips = {"loop": "trips", "map": "size"}.get(eqn.op.name)
+        inner = times * (eqn.attrs[trips] or 1) if trips else times
+        out += times * (STEP + sum(map(backend_choice.nbytes, eqn.results)) / backend_choice.BANDWIDTH)
+        out += sum(expected(region, inner) for region in eqn.regions())
+    return out
