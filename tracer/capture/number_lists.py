@@ -16,6 +16,7 @@ from ..values.elements import elements_of
 # bound: numbers that are taken one by one; a call with as many more is not told inline (`call/inline_cache.py`)
 LONG = 64
 CONTAINERS = frozenset((list, tuple, dict))
+DEEPEST = 16  # bound: lists within lists; one may contain itself
 
 
 class NumberList:
@@ -80,11 +81,13 @@ def packed_call(args, kwargs):
     return tuple(map(packed, args)), {k: packed(v) for k, v in kwargs.items()}
 
 
-def packed(x):
+def packed(x, depth=0):
     """x, or the containers it is, with a NumberList for each long list of floats."""
     kind = type(x)
+    if depth > DEEPEST:
+        return x
     if kind is dict:
-        inside = {k: packed(v) for k, v in x.items()}
+        inside = {k: packed(v, depth + 1) for k, v in x.items()}
         return inside if any(inside[k] is not v for k, v in x.items()) else x
     if kind is not list and kind is not tuple:
         return x
@@ -94,15 +97,17 @@ def packed(x):
         return NumberList(np.array(numbers), form or pytree.structure(x)) if len(numbers) > LONG else x
     if CONTAINERS.isdisjoint(map(type, x)):
         return x
-    inside = kind(map(packed, x))
+    inside = kind([packed(v, depth + 1) for v in x])
     return inside if any(a is not b for a, b in zip(inside, x)) else x
 
 
 def floats_within(x):
     """(the numbers of a list, or of lists in lists, in order; their form or None); None where there is anything but
     floats, at one depth, in lists of which none stands twice."""
-    level, form = [x], ()
+    level, form, depth = [x], (), 0
     while (kinds := set(map(type, level))) and kinds <= {list, tuple}:
+        if (depth := depth + 1) > DEEPEST:
+            return None
         counts = set(map(len, level))
         if len(set(map(id, level))) < len(level):
             return None

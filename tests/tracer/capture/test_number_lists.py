@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from wengert import grad, jit
+from wengert import Fallback, grad, jit
 
 N = 100
 
@@ -172,3 +172,10 @@ def test_checked_beside_plain_python_and_in_the_background():
     assert jit(total, check=True)(x) == pytest.approx(total(x))
     g = jit(total, tier="background")
     assert [g(x) for _ in range(3)] == pytest.approx([total(x)] * 3)
+
+
+def test_a_list_that_contains_itself_is_not_searched_forever():
+    x = [1.0]
+    x[0] = x
+    with pytest.warns(Fallback, match="contain themselves"):
+        assert jit(lambda x: 1.0)(x) == 1.0
