@@ -189,6 +189,8 @@ def called(f):
     trace = current_trace()
     if trace is None:
         return plainly(f)
+    if f is globals:  # the caller's
+        return globals_of(sys._getframe(1).f_globals)
     return called_now(f) if not trace.root.growing else calling_with_lists(f, called_now)
 
 
@@ -201,8 +203,6 @@ def called_now(f):
         name = FIRST.get(f)
     except TypeError:  # not hashable
         return plainly(f)
-    if f is globals:
-        return globals_of(sys._getframe(1).f_globals)
     if name is not None:
         return functools.partial(answered, f, name)
     if f is bool:
