@@ -1,5 +1,6 @@
 """Derivatives and batching of draws: for a state that stays the same, numbers move with their parameters where those
-move and scale a standard draw (the pathwise derivative, Mohamed et al., JMLR 21, 2020); each lane has a state of its own.
+move and scale a standard draw (the pathwise derivative, Mohamed et al., JMLR 21, 2020); each lane has
+a state of its own.
 """
 
 from ..ir.ops.drawing import draw

@@ -17,6 +17,6 @@ from .trips import by_python, has_statements
 
 __all__ = [
     "LARGEST", "NUMPY", "PYTHON", "TEXTS", "ZERO", "LazyOperand", "Pieces", "Statements", "by_python", "callable_of",
-    "control", "emit", "fused",
-    "has_statements", "identifier", "is_loop_free", "quick_callable", "quick_number", "rows_of", "solved", "checked_rows", "views", "with_loops",
+    "control", "emit", "fused", "has_statements", "identifier", "is_loop_free", "quick_callable", "quick_number",
+    "rows_of", "solved", "checked_rows", "views", "with_loops",
 ]  # fmt: skip

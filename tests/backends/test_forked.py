@@ -60,7 +60,7 @@ CALLS = {
     "backwards": "vjp(lambda x: x * x, foreign(x))[1](x)[0].tolist(), [2.0, 2.0]",
     "jax arrays": "jit(lambda x: np.sin(x) * 0)(device).tolist(), [0.0, 0.0]",
     "jax arrays in the background": "jit(lambda x: np.sin(x) * 0, tier='background')(device).tolist(), [0.0, 0.0]",
-    "a slope that draws": "'forked' in caught(lambda: grad(lambda x: x * random.random())(2.0)), True",
+    "a slope that draws": "0 < grad(lambda x: x * random.random())(2.0) < 1, True",
     "linear": "linearize(lambda x: x * x, foreign(x))[1](x).tolist(), [2.0, 2.0]",
     "in pieces": "piled(np.ones((64, 64))).tolist(), [3.0]",
 }

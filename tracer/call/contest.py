@@ -11,7 +11,7 @@ import threading
 import time
 
 from ...backends.xla import dispatch
-from ..guards.draws import Draw
+from ..guards.running_draws import DRAWN
 from ..program import backend_choice
 from .receipt import loop_trip_counts
 
@@ -30,7 +30,7 @@ class Contest:
     def __init__(self, entry, here, version):
         self.entry, self.here, self.expected = entry, here, expected(version.captured.func)
         given = len(version.types)
-        drawn = {given + n for n, x in enumerate(here.inputs) if isinstance(x, Draw)}
+        drawn = {given + n for n, x in enumerate(here.inputs) if isinstance(x, DRAWN)}
         self.arrays = [(n, t.shape) for n, t in zip(version.places, taken_types(version)) if t.shape and n not in drawn]
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
         self.spent = [], []  # seconds of compiled calls, and of plain ones

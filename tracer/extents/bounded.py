@@ -115,7 +115,8 @@ class BoundedArray(Traced):
         text = (
             f"{self!r} is iterated over outside a `for` statement, and its length is known only when the program runs"
         )
-        demand_lengths(ConcretizationError(message(text, locate(), "Use np.sum(x) and its like, or a `for` statement.")))
+        hint = "Use np.sum(x) and its like, or a `for` statement."
+        demand_lengths(ConcretizationError(message(text, locate(), hint)))
 
     def __bool__(self):
         raise ValueError(

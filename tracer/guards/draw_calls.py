@@ -139,15 +139,15 @@ class Condition:
 
     def check(self, generator, function):
         """Have the program raise what the method raises."""
-        kind, text = refused(generator, function, self.failing)
+        kind, text = refused_draw(generator, function, self.failing)
         if self.value is not None:
             text = text.replace(str(self.failing[-1] + (function == "randint")), "{}", 1)
-        others = [(test, *refused(generator, function, failing)) for test, failing in self.unless]
+        others = [(test, *refused_draw(generator, function, failing)) for test, failing in self.unless]
         others = [(test, error, message(said, locate())) for test, error, said in others]
         current_trace().check(self.ok, kind, message(text, locate()), self.value, others)
 
 
-def refused(generator, function, failing):
+def refused_draw(generator, function, failing):
     """(type, text) of what a method raises on parameters that it does not take."""
     try:
         getattr(copy.deepcopy(generator), function)(*failing)

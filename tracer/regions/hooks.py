@@ -72,13 +72,9 @@ def attribute(owner, key, whole=True):
     wanted."""
     owner = list_behind(owner)
     trace, kind = current_trace(), type(owner)
-    if issubclass(kind, Traced) and key == "__class__":
-        return type_(owner)
-    if trace is not None and issubclass(kind, Traced) and key in SPEAKING:
-        return functools.partial(SPEAKING[key], owner)
-    if key == "__array_interface__" and issubclass(kind, TracedArray):
-        return ArrayInterface(owner)
-    if trace is None or issubclass(kind, Traced) or kind is Poison:
+    if issubclass(kind, Traced):
+        return attribute_of_traced(owner, key, trace)
+    if trace is None or kind is Poison:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:
         read_stream(key)
@@ -95,6 +91,17 @@ def attribute(owner, key, whole=True):
     if kind is np.random.SeedSequence:
         trace.root.outside.draws.refuse_entropy(owner)
     return trace.root.outside.attribute(owner, key, whole)
+
+
+def attribute_of_traced(owner, key, trace):
+    """`owner.key` of a traced value."""
+    if key == "__class__":
+        return type_(owner)
+    if trace is not None and key in SPEAKING:
+        return functools.partial(SPEAKING[key], owner)
+    if key == "__array_interface__" and isinstance(owner, TracedArray):
+        return ArrayInterface(owner)
+    return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
 
 
 def fallback(get, owner, key):

@@ -16,7 +16,7 @@ from ...ir.types import Tensor
 from ..api.custom_call import RuleFunction
 from ..api.inner import name_of
 from ..capture.capture import Kind, kind_of
-from ..capture.handover import ARRAY, SCALAR
+from ..capture.handover import ARRAY
 from ..common import pytree
 from ..common.errors import message
 from ..common.frames import locate
@@ -37,7 +37,7 @@ def real(module, name):
     return getattr(sys.modules[module], name)
 
 
-def numbers(*shape):
+def number_types(*shape):
     return Tensor(shape, np.dtype(np.float64))
 
 
@@ -61,14 +61,15 @@ class Callback:
 
         def asked(x, args):
             given = hooks.call(function)(x, *args[0], **args[1])
-            self.python = not isinstance(given, TracedScalar | np.generic) or isinstance(given, TracedScalar) and given.weak is not None
+            of_numpy = isinstance(given, np.generic) or isinstance(given, TracedScalar) and given.weak is None
+            self.python = not of_numpy
             out = handle(given)
             if out.dtype.kind == "c":
                 refuse(f"{self.name}, which gives complex numbers to SciPy,")
             out = out.astype(np.float64)
             return finish(out) if finish else out
 
-        self.type = numbers(*x) if isinstance(x, tuple) else numbers()
+        self.type = number_types(*x) if isinstance(x, tuple) else number_types()
         kind, status = ARRAY if isinstance(x, tuple) else x, current_trace().root.status
         before, status.value = status.value, PASSED
         try:
@@ -134,7 +135,7 @@ class Told:
     """
 
     def __init__(self, name, texts, count):
-        self.count, self.types, trace = count, (STATUS, numbers(count)), current_trace()
+        self.count, self.types, trace = count, (STATUS, number_types(count)), current_trace()
         self.checks = [
             (error, f"{name}: {texts.get(error, f'it raises {error.__name__}')}") for error in RAISED
         ]
@@ -168,21 +169,21 @@ class Told:
         trace.root.status.write(status if before is PASSED else select(passed(before), status, before))
 
 
-def number(value, weak=None):
+def result_number(value, weak=None):
     """A traced number, of Python's kind `weak` or NumPy's."""
     return TracedScalar(value, weak)
 
 
-def truth(x):
+def truth_result(x):
     """A number told by the host as a bool."""
-    return number((x != 0).value, bool)
+    return result_number((x != 0).value, bool)
 
 
 def count(x):
-    return number(x.astype(np.int64).value, int)
+    return result_number(x.astype(np.int64).value, int)
 
 
-def scalar(out):
+def scalar_result(out):
     if out.shape:
         refuse(f"an array of shape {out.shape} from a function that SciPy asks for a number")
     return out
@@ -196,7 +197,7 @@ def scalar_of_one(out):
     return out.reshape(())
 
 
-def floats(x):
+def as_floats(x):
     """An array of float64 of what is given, traced or not."""
     return fresh(value_of(x)).astype(np.float64)
 

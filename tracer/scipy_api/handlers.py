@@ -3,4 +3,7 @@
 from ..numpy_api import scipy_registry as registry
 from . import hosted, integrate, linalg, minima, ndimage, quadrature, roots, signal, special, stats, systems
 
-__all__ = ["hosted", "integrate", "linalg", "minima", "ndimage", "quadrature", "registry", "roots", "signal", "special", "stats", "systems"]
+__all__ = [
+    "hosted", "integrate", "linalg", "minima", "ndimage", "quadrature", "registry", "roots", "signal", "special",
+    "stats", "systems",
+]

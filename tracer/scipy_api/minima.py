@@ -9,15 +9,26 @@ from ...autodiff import batch, jvp
 from ...ir.core import Builder
 from ...ir.ops import OPS
 from ..api.flow import stop_gradient
+from ..capture.handover import SCALAR
 from ..common.emit import constant_of
 from ..common.errors import message
 from ..common.frames import locate
 from ..numpy_api.scipy_registry import captures, refuse
 from ..regions import hooks
 from ..values.array import Traced, fresh
-from .callbacks import SCALAR, Callback, count, floats, number, plain_options, real, scalar, scalar_of_one, truth
-from .roots import OPTIMIZE, Search, evaluated, packed
-from .solutions import gradient, half_squares, within
+from .callbacks import (
+    Callback,
+    as_floats,
+    count,
+    plain_options,
+    real,
+    result_number,
+    scalar_of_one,
+    scalar_result,
+    truth_result,
+)
+from .roots import OPTIMIZE, Search, evaluated, packed_arguments
+from .solutions import gradient, half_squares, solved_within
 from .solver_results import SolverResult
 
 OWN = ("nelder-mead", "cobyla", "cobyqa")  # keep values in arrays of their own
@@ -32,18 +43,19 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bou
     if not isinstance(method, str | None):
         refuse("scipy.optimize.minimize with a method of the user's")
     given = plain_options("minimize", {"method": method, "bounds": bounds, "tol": tol, "options": options})
-    start = np.atleast_1d(floats(x0)).reshape(-1)
-    callbacks, shape = [Callback(fun, start.shape, packed(args), scalar_of_one)], start.shape
+    start = np.atleast_1d(as_floats(x0)).reshape(-1)
+    callbacks, shape = [Callback(fun, start.shape, packed_arguments(args), scalar_of_one)], start.shape
     for name, f in (("jac", jac), ("hess", hess)):
         if callable(f):
-            callbacks.append(Callback(f, shape, packed(args)))
+            callbacks.append(Callback(f, shape, packed_arguments(args)))
         elif f is not None:
             given[name] = f
     rows = [constraints] if isinstance(constraints, dict) else [*constraints]
     if not all(isinstance(row, dict) and callable(row.get("fun")) for row in rows):
         refuse("scipy.optimize.minimize with constraints that are no dicts of functions")
     for row in rows:
-        callbacks += [Callback(row[k], shape, packed(row.get("args", ()))) for k in ("fun", "jac") if callable(row.get(k))]
+        given = packed_arguments(row.get("args", ()))
+        callbacks += [Callback(row[k], shape, given) for k in ("fun", "jac") if callable(row.get(k))]
 
     def solve(numbers, functions):
         f, *functions = functions
@@ -57,12 +69,12 @@ def minimize(fun, x0, args=(), method=None, jac=None, hess=None, hessp=None, bou
 
     residual = None if rows else gradient(callbacks[0].values)
     if bounds is not None and residual is not None:
-        residual = within(residual, *limits(bounds, start.size))
+        residual = solved_within(residual, *limits(bounds, start.size))
     search = Search("minimize", solve, [start], callbacks, [shape], 4, [float], residual)
     x, told = search.results()
     how = str(method).lower()
-    value = number(evaluated(callbacks[0], x).value, float if callbacks[0].python and how not in OWN else None)
-    parts = {"x": x, "fun": value, "success": truth(told[0]), "status": count(told[1])}
+    value = result_number(evaluated(callbacks[0], x).value, float if callbacks[0].python and how not in OWN else None)
+    parts = {"x": x, "fun": value, "success": truth_result(told[0]), "status": count(told[1])}
     if how != "cobyla":  # which gives None and an int64
         parts |= {"nit": count(told[2]), "nfev": count(told[3])}
     return SolverResult("scipy.optimize.minimize", parts)
@@ -82,7 +94,7 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
     """What SciPy reports is known by its x, fun, success, nit and nfev."""
     given = {"bracket": bracket, "bounds": bounds, "method": method, "tol": tol, "options": options}
     plain_options("minimize_scalar", given)
-    callback = Callback(fun, SCALAR, packed(args), scalar)
+    callback = Callback(fun, SCALAR, packed_arguments(args), scalar_result)
 
     def solve(_, functions):
         found = real(OPTIMIZE, "minimize_scalar")(functions[0], **given)
@@ -90,10 +102,11 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
 
     residual = gradient(callback.values)
     if bounds is not None:
-        residual = within(residual, *(np.asarray(b, float) for b in bounds))
+        residual = solved_within(residual, *(np.asarray(b, float) for b in bounds))
     search = Search("minimize_scalar", solve, [], [callback], [()], 3, [np.float64], residual)
     x, told = search.results()
-    parts = {"x": number(x.value), "fun": number(evaluated(callback, x).value), "success": truth(told[0])}
+    least = result_number(evaluated(callback, x).value)
+    parts = {"x": result_number(x.value), "fun": least, "success": truth_result(told[0])}
     return SolverResult("scipy.optimize.minimize_scalar", {**parts, "nit": count(told[1]), "nfev": count(told[2])})
 
 
@@ -103,7 +116,7 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
 SQUARES = {ValueError: "the start is not within the bounds, or a residual is not finite"}
 
 
-def vector(out):
+def vector_result(out):
     return out.reshape(-1)
 
 
@@ -120,10 +133,10 @@ def least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf"
     if others or verbose or jac_sparsity is not None:
         refuse(f"scipy.optimize.least_squares({', '.join(['verbose', 'jac_sparsity', *others])}=...)")
     given = {k: v for k, v in plain_options("least_squares", given).items() if v is not None}
-    start = np.atleast_1d(floats(x0)).reshape(-1)
-    callbacks = [Callback(fun, start.shape, packed(args), np.atleast_1d, kwargs)]
+    start = np.atleast_1d(as_floats(x0)).reshape(-1)
+    callbacks = [Callback(fun, start.shape, packed_arguments(args), np.atleast_1d, kwargs)]
     if callable(jac):
-        callbacks.append(Callback(jac, start.shape, packed(args), np.atleast_2d, kwargs))
+        callbacks.append(Callback(jac, start.shape, packed_arguments(args), np.atleast_2d, kwargs))
     else:
         given["jac"] = jac
 
@@ -131,18 +144,18 @@ def least_squares(fun, x0, jac="2-point", bounds=(-np.inf, np.inf), method="trf"
         found = real(OPTIMIZE, "least_squares")(functions[0], numbers[0], *functions[1:], **given)
         return (found.x,), (found.success, found.status, found.nfev)
 
-    free = not bounded(bounds) and loss == "linear"
+    free = not bounds_of_minimum(bounds) and loss == "linear"
     residual = gradient(half_squares(callbacks[0].values)) if free else None
     search = Search("least_squares", solve, [start], callbacks, [start.shape], 3, (), residual, SQUARES)
     x, told = search.results()
-    parts = {"x": x, "success": truth(told[0]), "status": count(told[1]), "nfev": count(told[2])}
+    parts = {"x": x, "success": truth_result(told[0]), "status": count(told[1]), "nfev": count(told[2])}
     parts["fun"] = r = evaluated(callbacks[0], x)
     if loss == "linear":
         parts["cost"] = 0.5 * np.dot(r, r)
     return SolverResult("scipy.optimize.least_squares", parts)
 
 
-def bounded(bounds):
+def bounds_of_minimum(bounds):
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     return bool(np.isfinite(low).any() or np.isfinite(high).any())
 
@@ -158,25 +171,25 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_
     options = {"absolute_sigma": absolute_sigma, "bounds": bounds, "method": method, "check_finite": check_finite}
     plain_options("curve_fit", options)
     size = parameters_of(f) if p0 is None else int(np.size(p0))
-    y = floats(ydata).reshape(-1)
-    xs = [floats(x) if isinstance(x, np.ndarray | list) or isinstance(x, Traced) else x for x in (xdata,)]
-    spread = [] if sigma is None else [floats(sigma)]
+    y = as_floats(ydata).reshape(-1)
+    xs = [as_floats(x) if isinstance(x, np.ndarray | list) or isinstance(x, Traced) else x for x in (xdata,)]
+    spread = [] if sigma is None else [as_floats(sigma)]
 
     def left(p, x, y, *spread):
         found = hooks.call(f)(x, *[p[i] for i in range(size)])
         return (found - y) / spread[0] if spread else found - y
 
-    start = [] if p0 is None else [floats(p0).reshape(-1)]
-    callback = Callback(left, (size,), (*xs, y, *spread), vector)
+    start = [] if p0 is None else [as_floats(p0).reshape(-1)]
+    callback = Callback(left, (size,), (*xs, y, *spread), vector_result)
 
     def solve(numbers, functions):
-        return fitted(functions[0], numbers, signature, y.shape[0], options), ()
+        return fitted_numbers(functions[0], numbers, signature, y.shape[0], options), ()
 
     # as SciPy counts the parameters, where it chooses the start
     names = ["x", *(f"p{k}" for k in range(size))]
     signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
 
-    residual = None if bounded(bounds) else gradient(half_squares(callback.values))
+    residual = None if bounds_of_minimum(bounds) else gradient(half_squares(callback.values))
     search = Search("curve_fit", solve, start, [callback], [(size,), (size, size)], 0, (), residual, FIT)
     p, cov, _ = search.results()
     return p, with_slope(cov, callback, p, absolute_sigma)
@@ -188,7 +201,7 @@ FIT = {
 }
 
 
-def fitted(residuals, numbers, signature, size, options):
+def fitted_numbers(residuals, numbers, signature, size, options):
     """SciPy's fit of a function that gives residuals, to zeros."""
 
     def model(_, *p):
@@ -204,7 +217,8 @@ def with_slope(cov, callback, p, absolute):
     which it is made."""
     func, size = jvp(callback.values, (0,)), p.shape[0]
     flags = (*(False for _ in callback.values.params), True)
-    rows = fresh(Builder.current().inline(batch(func, flags, size), [p.value, *callback.operands, constant_of(np.eye(size))])[1])
+    operands = [p.value, *callback.operands, constant_of(np.eye(size))]
+    rows = fresh(Builder.current().inline(batch(func, flags, size), operands)[1])
     made = fresh(OPS["solve"]((rows @ rows.T).value, constant_of(np.eye(size)), transpose=False))
     if not absolute and rows.shape[1] > size:
         left = evaluated(callback, p)

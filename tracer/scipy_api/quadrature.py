@@ -20,16 +20,26 @@ from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.scipy_registry import captures, refuse
 from ..values.array import fresh
-from .callbacks import Callback, Failed, Told, floats, number, numbers, plain_options, real, scalar
+from .callbacks import (
+    Callback,
+    Failed,
+    Told,
+    as_floats,
+    number_types,
+    plain_options,
+    real,
+    result_number,
+    scalar_result,
+)
 from .flows import INTEGRATE, Batched
-from .roots import packed
+from .roots import packed_arguments
 
 SIMPLE = ("epsabs", "epsrel", "limit", "points", "maxp1", "limlst")
 TEXTS = {ValueError: "the limits or options are not valid"}
 
 
 class Integral:
-    """(the integral, the status after it, the error SciPy estimates) = the integral of integrand(x, *parameters)[0] from a to b.
+    """(the integral, the status after it, the error SciPy estimates) of integrand(x, *parameters)[0] from a to b.
 
     integrand: gives f64[m] and a status. Called as (a, b, *parameters). The derivative by a parameter is the integral
     of the derivative; each of m numbers is an integral of its own to SciPy, which asks for mostly the same x.
@@ -38,7 +48,7 @@ class Integral:
     def __init__(self, integrand, options):
         self.integrand, self.options, self.told = integrand, options, Told("scipy.integrate.quad", TEXTS, 1)
         self.size = integrand.results[0].type.size
-        types = numbers(self.size), *self.told.types
+        types = number_types(self.size), *self.told.types
         self.host = HostFunction(self.run, lambda _: types, f"quad_{integrand.name}")
         self.made = {}
 
@@ -161,7 +171,7 @@ class Integral:
             flat = [OPS["cast"](c, dtype=np.dtype(float)) if c.type.dtype != np.float64 else c for c in cts]
             return OPS["concatenate"](*(OPS["reshape"](c, shape=(c.type.size,)) for c in flat), axis=0), status
 
-        return region(body, [*types, numbers(self.size)], f"d_{self.integrand.name}")
+        return region(body, [*types, number_types(self.size)], f"d_{self.integrand.name}")
 
     def batch(self, lanes, batched, count):
         return Batched(self, lanes, tuple(batched))
@@ -173,14 +183,14 @@ def quad(func, a, b, args=(), full_output=0, **options):
     if full_output or any(name not in SIMPLE for name in options):
         refuse(f"scipy.integrate.quad with full_output or {', '.join(options) or 'options'}")
     plain_options("quad", options)
-    callback = Callback(func, float, packed(args), lambda out: scalar(out).reshape(1))
+    callback = Callback(func, float, packed_arguments(args), lambda out: scalar_result(out).reshape(1))
     rule = Integral(callback.func, options)
-    ends = [floats(x) for x in (a, b)]
+    ends = [as_floats(x) for x in (a, b)]
     if any(e.shape for e in ends):
         raise TypeError(message("scipy.integrate.quad takes numbers as limits", locate()))
     value, status, told = rule(*(e.value for e in ends), *callback.operands)
     rule.told.settle(status)
-    return number(fresh(value)[0].value, float), number(fresh(told)[0].value, float)
+    return result_number(fresh(value)[0].value, float), result_number(fresh(told)[0].value, float)
 
 
 # -- of samples ------------------------------------------------------------------------------------
@@ -237,6 +247,7 @@ def composite(y, h):
     """The rule on pairs of intervals."""
     a, b = h[..., 0::2], h[..., 1::2]
     total, product, ratio = a + b, a * b, a / b
-    terms = y[..., 0:-2:2] * (2.0 - 1.0 / ratio) + y[..., 1:-1:2] * (total * total / product) + y[..., 2::2] * (2.0 - ratio)
+    terms = y[..., 0:-2:2] * (2.0 - 1.0 / ratio) + y[..., 1:-1:2] * (total * total / product)
+    terms = terms + y[..., 2::2] * (2.0 - ratio)
     return np.sum(total / 6.0 * terms, axis=-1)
 

@@ -5,12 +5,24 @@ import inspect
 
 import numpy as np
 
+from ..capture.handover import SCALAR
 from ..common.errors import message
 from ..common.frames import locate
 from ..numpy_api.handles import dtype_of
 from ..numpy_api.scipy_registry import captures, refuse
 from ..values.array import fresh
-from .callbacks import SCALAR, Callback, Told, count, floats, number, numbers, plain_options, real, scalar, truth
+from .callbacks import (
+    Callback,
+    Told,
+    as_floats,
+    count,
+    number_types,
+    plain_options,
+    real,
+    result_number,
+    scalar_result,
+    truth_result,
+)
 from .solutions import Solution
 from .solver_results import SolverResult
 
@@ -18,14 +30,14 @@ OPTIMIZE = "scipy.optimize"
 BRACKETING = ("brentq", "brenth", "bisect", "ridder", "toms748")
 
 
-def bound(name, args, kwargs):
+def bound_arguments(name, args, kwargs):
     """The arguments of one of SciPy's functions by name; TypeError where it does not take them."""
     found = inspect.signature(real(OPTIMIZE, name)).bind(*args, **kwargs)
     found.apply_defaults()
     return found.arguments
 
 
-def packed(args):
+def packed_arguments(args):
     return tuple(args) if isinstance(args, tuple | list) else (args,)
 
 
@@ -39,7 +51,7 @@ class Search:
     def __init__(self, name, solve, given, callbacks, shapes, told, made=(), residual="first", texts=()):
         self.name, self.solve, self.callbacks, self.made = name, solve, callbacks, made
         self.told = Told(f"scipy.optimize.{name}", dict(texts), told)
-        self.given, self.types = given, [numbers(*s) for s in shapes]
+        self.given, self.types = given, [number_types(*s) for s in shapes]
         equation = callbacks[0].values if isinstance(residual, str) else residual
         types = [*self.types, *self.told.types]
         self.rule = Solution(self.run, types, equation, len(given), name)
@@ -73,7 +85,7 @@ SIGNS = {
 
 def bracketed(name):
     def handler(*args, **kwargs):
-        given = bound(name, args, kwargs)
+        given = bound_arguments(name, args, kwargs)
         f, a, b, more = (given.pop(k) for k in ("f", "a", "b", "args"))
         full = given.pop("full_output")
         search = real(OPTIMIZE, name)
@@ -82,15 +94,15 @@ def bracketed(name):
         def solve(f, ends, _):
             return search(f, float(ends[0]), float(ends[1]), full_output=full, **given)
 
-        return rooted(name, f, [a, b], packed(more), full, solve, (), SCALAR if name == "toms748" else float)
+        return rooted(name, f, [a, b], packed_arguments(more), full, solve, (), SCALAR if name == "toms748" else float)
 
     return handler
 
 
 def rooted(name, f, ends, more, full, solve, others=(), weak=float):
-    """The root of a function of a number; `solve(f, ends, other functions)` -> the root, with SciPy's report where it is
-    asked for."""
-    callbacks = [Callback(g, weak, more, scalar) for g in (f, *others)]
+    """The root of a function of a number; `solve(f, ends, other functions)` -> the root, with SciPy's report where it
+    is asked for."""
+    callbacks = [Callback(g, weak, more, scalar_result) for g in (f, *others)]
 
     def run(given, functions):
         out = solve(functions[0], given, functions[1:])
@@ -100,12 +112,13 @@ def rooted(name, f, ends, more, full, solve, others=(), weak=float):
         return (x,), (report.converged, report.iterations, report.function_calls)
 
     made = [float if weak is float else np.float64] * len(callbacks)
-    x, told = Search(name, run, [floats(e) for e in ends], callbacks, [()], 3 if full else 0, made, texts=SIGNS).results()
-    root = number(x.value, None if weak is SCALAR else float)
+    ends = [as_floats(e) for e in ends]
+    x, told = Search(name, run, ends, callbacks, [()], 3 if full else 0, made, texts=SIGNS).results()
+    root = result_number(x.value, None if weak is SCALAR else float)
     if not full:
         return root
-    parts = {"root": root, "converged": truth(told[0]), "iterations": count(told[1]), "function_calls": count(told[2])}
-    report = SolverResult(name, parts)
+    counts = {"iterations": count(told[1]), "function_calls": count(told[2])}
+    report = SolverResult(name, {"root": root, "converged": truth_result(told[0]), **counts})
     return report if full == "report" else (root, report)
 
 
@@ -120,20 +133,21 @@ def newton(func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None
     options = plain_options("newton", {"tol": tol, "maxiter": maxiter, "rtol": rtol, "disp": disp})
     if dtype_of(x0).kind not in "iu" and dtype_of(x0) != np.float64:
         refuse(f"scipy.optimize.newton from a start of dtype {dtype_of(x0)}")
-    start, slopes = floats(x0), [d for d in (fprime, fprime2) if d is not None]
+    start, slopes = as_floats(x0), [d for d in (fprime, fprime2) if d is not None]
     names = [n for n, d in (("fprime", fprime), ("fprime2", fprime2)) if d is not None]
-    ends = [start] if x1 is None else [start, floats(x1)]
+    ends = [start] if x1 is None else [start, as_floats(x1)]
 
     def solve(f, given, others):
         more = dict(zip(names, others)) | ({"x1": given[1][()]} if len(given) > 1 else {})
         return real(OPTIMIZE, "newton")(f, given[0][()], full_output=full_output, **more, **options)
 
     if start.size == 1 and not start.ndim:
-        return rooted("newton", func, ends, packed(args), full_output, solve, slopes, SCALAR)
+        return rooted("newton", func, ends, packed_arguments(args), full_output, solve, slopes, SCALAR)
     if full_output or x1 is not None:
         refuse("scipy.optimize.newton of several numbers, with full_output or x1,")
     shape = start.shape
-    callbacks = [Callback(g, shape, packed(args), lambda out: np.broadcast_to(out, shape)) for g in (func, *slopes)]
+    arguments, fitted = packed_arguments(args), lambda out: np.broadcast_to(out, shape)
+    callbacks = [Callback(g, shape, arguments, fitted) for g in (func, *slopes)]
 
     def run(given, functions):
         more = dict(zip(names, functions[1:]))
@@ -163,7 +177,7 @@ def root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=None
 
     newtons = bracket is None or method == "toms748"
     return rooted(
-        "root_scalar", f, [*ends.values()], packed(args), "report", solve, [*slopes.values()],
+        "root_scalar", f, [*ends.values()], packed_arguments(args), "report", solve, [*slopes.values()],
         SCALAR if newtons else float,
     )  # fmt: skip
 
@@ -171,7 +185,7 @@ def root_scalar(f, args=(), method=None, bracket=None, fprime=None, fprime2=None
 # -- of vectors ------------------------------------------------------------------------------------
 
 
-def flat(shape):
+def flat_length(shape):
     size = int(np.prod(shape))
 
     def finish(out):
@@ -183,13 +197,13 @@ def flat(shape):
     return finish
 
 
-def vector(name, func, x0, args, jac, solve, told, options):
+def vector_root(name, func, x0, args, jac, solve, told, options):
     """The root of as many functions as numbers. solve(f, x0, jac or None) -> (x, numbers told)"""
-    start = np.atleast_1d(floats(x0)).reshape(-1)
+    start = np.atleast_1d(as_floats(x0)).reshape(-1)
     shape = start.shape
-    callbacks = [Callback(func, shape, packed(args), flat(shape))]
+    callbacks = [Callback(func, shape, packed_arguments(args), flat_length(shape))]
     if callable(jac):
-        callbacks.append(Callback(jac, shape, packed(args)))
+        callbacks.append(Callback(jac, shape, packed_arguments(args)))
     elif jac:
         refuse(f"scipy.optimize.{name} of a function that gives its derivative too")
 
@@ -216,7 +230,7 @@ def fsolve(func, x0, args=(), fprime=None, full_output=0, col_deriv=0, xtol=1.49
     def solve(f, start, jac):
         return real(OPTIMIZE, "fsolve")(f, start, fprime=jac, **options), ()
 
-    return vector("fsolve", func, x0, args, fprime, solve, 0, options)[0]
+    return vector_root("fsolve", func, x0, args, fprime, solve, 0, options)[0]
 
 
 @captures(OPTIMIZE, always=True)
@@ -231,10 +245,10 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
         return found.x, (found.success, found.get("status", 0), found.get("nfev", 0))
 
     powell = str(method).lower() in ("hybr", "lm")
-    if not powell and floats(x0).ndim != 1:
+    if not powell and as_floats(x0).ndim != 1:
         refuse(f"scipy.optimize.root(method={method!r}) from a start that is no vector")
-    x, told, search = vector("root", fun, x0, args, jac, solve, 3, given)
-    parts = {"x": x, "fun": evaluated(search.callbacks[0], x), "success": truth(told[0])}
+    x, told, search = vector_root("root", fun, x0, args, jac, solve, 3, given)
+    parts = {"x": x, "fun": evaluated(search.callbacks[0], x), "success": truth_result(told[0])}
     if powell:
         parts |= {"status": count(told[1]), "nfev": count(told[2])}
     return SolverResult("scipy.optimize.root", parts)

@@ -14,7 +14,7 @@ from ...ir.ops.control import call, region
 from ..common.emit import constant_of
 from ..common.errors import DerivativeError, message
 from ..common.frames import locate
-from .callbacks import numbers
+from .callbacks import number_types
 from .flows import Batched
 
 
@@ -103,7 +103,7 @@ def gradient(func):
     pulled = vjp(func, (0,), (0,))
 
     def body(*xs):
-        return (Builder.current().inline(pulled, [*xs, Lit(1.0, numbers())])[1],)
+        return (Builder.current().inline(pulled, [*xs, Lit(1.0, number_types())])[1],)
 
     return region(body, [p.type for p in func.params], f"d_{func.name}")
 
@@ -118,7 +118,7 @@ def half_squares(func):
     return region(body, [p.type for p in func.params], func.name)
 
 
-def within(func, low, high):
+def solved_within(func, low, high):
     """A gradient as the equation for x between bounds: where x is at one, that it stays there."""
 
     def body(x, *params):

@@ -2,8 +2,8 @@
 value in the trace around it, where a call's data are known.
 
 A function that is differentiated has no plain Python to go on as where a part of it is not captured. So where the
-length of a selection stands in the way, the trace begins again, and takes such lengths by value; a call in which another
-is meant has a trace of its own.
+length of a selection stands in the way, the trace begins again, and takes such lengths by value; a call in which
+another is meant has a trace of its own.
 """
 
 from ...ir.core import Lit
@@ -53,7 +53,7 @@ def in_outermost(value, trace):
     """The same value in the outermost trace, computed again there; None where it depends on what a loop or branch
     does."""
     while trace.parent is not None and not isinstance(value, Lit):
-        known = {p: outer for p, outer in trace.given.items()} | {p: v for v, p in trace.lifted.items()}
+        known = dict(trace.given) | {p: v for v, p in trace.lifted.items()}
         if trace.region is not None:
             if value not in known:
                 return None

@@ -7,8 +7,7 @@ has the same assumptions up to there and then the opposite one. So the traces of
 
 A choice is first captured as a `cond`. What that leads to (poison in use, an error of ours inside)
 raises `ByValue`, and the trace begins again with this one choice made by value. Only choices of the
-outermost trace can be: those in the body of a captured loop, or of a function being differentiated,
-are made many times, or for values that are not there.
+outermost trace can be: those in loops are made many times, those in derivatives for values that are not there.
 """
 
 import contextlib
@@ -22,7 +21,7 @@ from ...ir.ops.control import COUNTER, TRUTH
 from ..common.errors import LeakError, ShapeError, UnsupportedError, WengertError, message
 from ..common.frames import locate
 from . import status
-from .storage import current_trace
+from .storage import around_regions, current_trace
 
 LONGEST = 64  # assumptions of one trace
 
@@ -152,13 +151,10 @@ def holds(value):
 
 
 def presumed(test, text, hint):
-    """Likewise; in a loop or branch, where it has an answer each time, it is True, and a call in which it is not is
-    refused. None only where a function is differentiated."""
+    """Likewise; in a loop or branch it is True, and a call in which it is not is refused. None only where a function is
+    differentiated."""
     truth, trace = decide(test), current_trace()
-    inner = trace
-    while inner.parent is not None and inner.region is not None:
-        inner = inner.parent
-    if truth is None and inner.parent is None and inner.choices is not None:
+    if truth is None and (outer := around_regions(trace)).parent is None and outer.choices is not None:
         trace.check(predicate(test), UnsupportedError, message(text, locate(), hint))
         return True
     return truth
@@ -195,11 +191,10 @@ def assumed_room(key, first):
         return None
     number = made.numbers.setdefault(key, len(made.numbers))
     made.wanted.add(number)
-    for k, t in enumerate(made.taken):
-        if t.choice == number:
-            return t.truth, k
-    made.taken.append(Assumed(number, made.given.get(number, first), locate()))
-    return made.taken[-1].truth, len(made.taken) - 1
+    k = next((k for k, t in enumerate(made.taken) if t.choice == number), len(made.taken))
+    if k == len(made.taken):
+        made.taken.append(Assumed(number, made.given.get(number, first), locate()))
+    return made.taken[k].truth, k
 
 
 def require_room(ok, assumption, wanted):

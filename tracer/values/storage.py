@@ -251,6 +251,13 @@ def current_trace():
     return None if build is None else build.trace
 
 
+def around_regions(trace):
+    """The trace of the function that a trace is a region of: a body of its loops or branches."""
+    while trace.parent is not None and trace.region is not None:
+        trace = trace.parent
+    return trace
+
+
 def traces_between(owner, inner):
     """The traces inside `owner`, outermost first, down to and including `inner`."""
     chain = []

@@ -67,14 +67,6 @@ def uncollected(f):
         gc.enable()
 
 
-def grows_on_data(x):
-    ys = []
-    while x > 1:
-        ys.append(x)
-        x = x / 2
-    return ys
-
-
 def size_of_data(x):
     return np.zeros(int(x.sum()))
 
@@ -108,14 +100,6 @@ def choice(x):
     if x > 0:
         return x
     return -x
-
-
-def grows(x):
-    ys = []
-    for i in range(100):
-        if x[i % 3] > 1:
-            ys.append(x[i % 3] * i)
-    return ys
 
 
 def plain_array():
@@ -184,8 +168,6 @@ CASES = {
     "while": lambda: jit(loop)(V),
     "asked_by_c": lambda: jit(asked_by_c)(V),
     "unmerged": lambda: jit(use_unmerged)(V),
-    "grows": lambda: jit(grows)(V),
-    "grows_on_data": lambda: jit(grows_on_data)(5.0),
     "recursive": lambda: uncollected(lambda: jit(recursive)(V)),
     "size_of_data": lambda: jit(size_of_data)(V),
     "async": lambda: jit(awaited),
