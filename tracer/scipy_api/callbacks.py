@@ -41,7 +41,7 @@ def number_types(*shape):
     return Tensor(shape, np.dtype(np.float64))
 
 
-class Failed(Exception):
+class CallbackFailed(Exception):
     """A check in a function that SciPy calls has failed."""
 
 
@@ -109,7 +109,7 @@ class Callback:
             out, status = run(reads(x), *given)
             if status:
                 failures.append(int(status))
-                raise Failed
+                raise CallbackFailed
             return made(out)
 
         def call(x, *_):

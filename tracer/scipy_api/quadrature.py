@@ -22,7 +22,7 @@ from ..numpy_api.scipy_registry import captures, refuse
 from ..values.array import fresh
 from .callbacks import (
     Callback,
-    Failed,
+    CallbackFailed,
     Told,
     as_floats,
     number_types,
@@ -73,7 +73,7 @@ class Integral:
             out, status = run(x, *parameters)
             if status:
                 failures.append(int(status))
-                raise Failed
+                raise CallbackFailed
             return out
 
         def solve():

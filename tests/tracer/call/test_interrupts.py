@@ -173,7 +173,7 @@ def test_loops_that_draw_are_interrupted(said):
 
     g = jit(total)
     g(10)
-    print(json.dumps([interrupted(lambda: g(10**7)), g(10) > 0]))
+    print(json.dumps([interrupted(lambda: g(10**10)), g(10) > 0]))
     sys.stdout.flush()
     os._exit(0)
     """)
