@@ -133,7 +133,7 @@ class Stores:
             after = slot.get()
             if after is self.entered.get(slot, MISSING):
                 continue
-            if slot in self.assigned and after is before:
+            if slot in self.assigned and slot not in self.entered and after is before:
                 if before is not UNBOUND:
                     self.read(slot.kind, slot.owner, slot.key, slot.name)
                 continue
