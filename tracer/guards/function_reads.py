@@ -22,8 +22,6 @@ REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
 FEW = 64  # items of a container that code without hooks may read
 FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
 
-FEW = 64  # items of a container that code without hooks may read
-
 
 class FunctionReads:
     """Reads of names, by functions with hooks and without."""
@@ -41,7 +39,10 @@ class FunctionReads:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
             isolation.refuse(f"it assigns {name}, a variable outside")
             self.assigned.add(slot)
-            self.heap.setdefault(slot, slot.get())
+            if slot not in self.heap:
+                self.heap[slot] = slot.get()
+                if (slot.kind, id(slot.owner), slot.key) in self.promoted:  # whether it is assigned has to be seen
+                    self.take_number(self.read(slot.kind, slot.owner, slot.key, name), slot)
         for kind, name, line, chain in found.loads:
             slot = (
                 Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
@@ -56,13 +57,17 @@ class FunctionReads:
             isolation.agree(kind, slot.owner, slot.key, read.value)
             if read.value is MISSING and kind == "global":
                 read = self.builtin(read, line)
-            if read.how == "input" and not isinstance(read.value, np.ndarray):
-                isolation.refuse(f"{name}, a number outside, keeps changing")
-                self.heap.setdefault(slot, value)
-                self.entered[slot] = self.scalar(read)
-                slot.set(self.entered[slot])
+            self.take_number(read, slot)
             if not hooked:
                 self.follow(read, chain)
+
+    def take_number(self, read, slot):
+        """Let a variable hold a number as the trace sees it, where the program takes it in."""
+        if read.how == "input" and not isinstance(read.value, np.ndarray):
+            isolation.refuse(f"{read.name}, a number outside, keeps changing")
+            self.heap.setdefault(slot, read.value)
+            self.entered[slot] = self.scalar(read)
+            slot.set(self.entered[slot])
 
     def builtin(self, read, line):
         """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the

@@ -103,6 +103,19 @@ class Stores:
             self.entered[slot] = self.enter(read) if read.value is not MISSING else UNBOUND
             slot.set(self.entered[slot])
 
+    def enter_rebound(self):
+        """Before a region is run: {Slot of each global that the functions called may rebind: what it holds}, arrays and
+        numbers as the trace sees them."""
+        found = {}
+        for slot in self.assigned:
+            if slot.kind != "item":
+                continue
+            if slot not in self.entered and (held := slot.get()) is self.heap[slot] and held is not UNBOUND:
+                self.entered[slot] = self.enter(self.read(slot.kind, slot.owner, slot.key, slot.name))
+                slot.set(self.entered[slot])
+            found[slot] = slot.get()
+        return found
+
     def place(self, slot):
         """The Read, not relied on, of a slot."""
         container = self.containers.get(id(slot.owner))
@@ -120,7 +133,7 @@ class Stores:
             after = slot.get()
             if after is self.entered.get(slot, MISSING):
                 continue
-            if slot in self.assigned and after is before:
+            if slot in self.assigned and slot not in self.entered and after is before:
                 if before is not UNBOUND:
                     self.read(slot.kind, slot.owner, slot.key, slot.name)
                 continue

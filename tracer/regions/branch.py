@@ -42,8 +42,6 @@ def decided(test):
 def branch(test, body, orelse, rest, number):
     """`if test: body else: orelse`, then `rest`; -> how it ended."""
     site = SITES[number]
-    if isinstance(test, Traced) and test.known() is None:
-        refuse_globals(site)
     known = decided(test)
     if known is not None:
         code = body() if known else orelse() if orelse is not None else None
@@ -87,14 +85,6 @@ def checked_completion(code, site):
             )
         )
     return code
-
-
-def refuse_globals(site):
-    if site.shared:
-        name = sorted(site.shared)[0]
-        raise UnsupportedError(
-            message(f"the global {name} is assigned where data decides", locate(), "Return it, and assign it outside.")
-        )
 
 
 def watched(named):

@@ -51,11 +51,11 @@ class LoopFrame:
     """One `for` in a code object: where its FOR_ITER is, the depth of the stack under its iterator, and what a trip may
     bind."""
 
-    def __init__(self, code, start, over, depth, names, shared):
+    def __init__(self, code, start, over, depth, names):
         self.code, self.start, self.over, self.depth = code, start, over, depth
         self.number = next(NUMBERS)
         every = frozenset(names)
-        SITES[self.number] = Site("each", every, frozenset(shared), every, every, every, True, frozenset(), frozenset())
+        SITES[self.number] = Site("each", every, every, every, every, True, frozenset(), frozenset())
         self.held = next((c.cells for c in code.co_consts if type(c) is Hold), ())
         self.trip = self.one()
 
@@ -248,8 +248,7 @@ def _loop(code, found, order, place):
     ):
         return None
     bound = {n for i in inside if "STORE_FAST" in i.opname or i.opname == "STORE_DEREF" for n in stored_names(i)}
-    shared = {i.argval for i in inside if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
-    return LoopFrame(code, head, over, depth - 1, bound, shared)
+    return LoopFrame(code, head, over, depth - 1, bound)
 
 
 def under(instruction, depth):

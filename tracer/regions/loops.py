@@ -19,7 +19,7 @@ from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
-from .branch import checked_completion, decided, either_way, refuse_globals, run_rest, watched
+from .branch import checked_completion, decided, either_way, run_rest, watched
 from .container_changes import AppendsTo
 from .fixpoint import FAR
 from .growing import Growing
@@ -116,7 +116,6 @@ class LoopCapture:
         """The other trips where one that ended with `code` leads on, else `gone`."""
         if not code.may & {FALLS, CONTINUES}:
             return gone
-        refuse_globals(self.site)
         goes = code.status < BREAKS
         known = decided(goes)
         if known is not None:
@@ -227,7 +226,6 @@ class For(LoopCapture):
 
     def run(self):
         if self.count is None:
-            refuse_globals(self.site)
             return self.rolled(0, 1, operand(series.count_of(self.items)))
         return self.onward(0)
 
@@ -280,7 +278,6 @@ class For(LoopCapture):
 
     def rolled(self, first, stride, limit=None):
         """Trips from `first` on as one loop, `stride` of them in each turn."""
-        refuse_globals(self.site)
         turns = None if limit is not None else (self.count - first) // stride
         most = turns
         if limit is not None:
@@ -352,7 +349,6 @@ class While(LoopCapture):
                         return code
                     continue
                 self.memory["records"] = True
-            refuse_globals(self.site)
             if nested < 3:
                 try:
                     return self.rolled(going)

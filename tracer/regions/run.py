@@ -20,10 +20,12 @@ class Run:
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
         failed, before = False, {s: s.get() for s in slots}
         outside = current_trace().root.outside
+        rebound = outside.enter_rebound()
         held = [(x, items(x)) for x in (*watched, *outside.copies_made())]
         self.trace = trace = Trace(name, current_trace())
         trace.region = RegionEffects(trial, choice)
         trace.region.cells = {id(s.owner) for s in slots if s.kind == "cell"}
+        trace.region.heap.update(rebound)
         try:
             with trace:
                 if prepare is not None:

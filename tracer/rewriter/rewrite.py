@@ -63,9 +63,9 @@ class StatementRewriter(Expressions):
         after = self.live.after[rest[-1] if rest else s]
         plain = lambda group: frozenset(mangled(n, self.private) for n in group)
         targets = bound([s.target if isinstance(s, ast.For) else s.test])
-        shared, head, middle = bound([s, *rest]) & self.globals, self.live.head.get(s, ()), self.live.done.get(s, ())
+        head, middle = self.live.head.get(s, ()), self.live.done.get(s, ())
         ends = bool(exits(s.body) & {"break", "return"})
-        site = Site(kind, *map(plain, (names, shared, head, middle, after)), tail, exits(s), plain(targets), ends)
+        site = Site(kind, *map(plain, (names, head, middle, after)), tail, exits(s), plain(targets), ends)
         number = ast.Constant(next(NUMBERS))
         SITES[number.value] = site
 

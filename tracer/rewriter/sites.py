@@ -14,15 +14,15 @@ class Site:
     targets: what the head of the statement itself binds; early: whether a loop may end before its items do.
     """
 
-    __slots__ = ("kind", "names", "shared", "head", "middle", "after", "tail", "exits", "targets", "early")
+    __slots__ = ("kind", "names", "head", "middle", "after", "tail", "exits", "targets", "early")
 
-    def __init__(self, kind, names, shared, head, middle, after, tail, exits, targets, early=False):
-        self.kind, self.names, self.shared, self.head, self.middle = kind, names, shared, head, middle
+    def __init__(self, kind, names, head, middle, after, tail, exits, targets, early=False):
+        self.kind, self.names, self.head, self.middle = kind, names, head, middle
         self.after, self.tail, self.exits, self.targets, self.early = after, tail, exits, targets, early
 
 
 def next_site(targets):
     """The number of a new site: a loop inside an expression, which binds nothing but `targets`, its own."""
     number, none = next(NUMBERS), frozenset()
-    SITES[number] = Site("each", none, none, none, none, none, True, none, frozenset(targets))
+    SITES[number] = Site("each", none, none, none, none, True, none, frozenset(targets))
     return number
