@@ -14,7 +14,7 @@ from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, message, warn_fallback
-from ..guards import isolation, patched_numpy
+from ..guards import guard, isolation, patched_numpy
 from ..guards.by_class import present
 from ..guards.draws import put_back, states
 from ..program import autotune, backend_choice, outlined, trap
@@ -63,6 +63,7 @@ class SignatureEntry(Attempts, Fallbacks):
         self.postponed = False  # whether the generated function in front is to know of it at the next call
         self.equal = ()  # objects among the static leaves that may stand for others
         self.promoted = ()  # names of the ints among the dynamic leaves
+        self.ahead = None  # a trace that was made before it was known to be used
         self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
     def run(self, leaves, given=None):
@@ -81,6 +82,8 @@ class SignatureEntry(Attempts, Fallbacks):
                 )
             if self.postponed:
                 self.compiled.front.install(self, again=True)
+            elif here in self.compiled.front.lines:
+                self.compiled.front.missed(self)
             everything = [*leaves, *here.gather()]
             for straight in here.straight:
                 out = straight(*everything)
@@ -110,6 +113,16 @@ class SignatureEntry(Attempts, Fallbacks):
         """A trace for a call of all these leaves, which is not run."""
         with self.held(full):
             self.prepare([full[i] for i in self.dynamic])
+
+    def trace_ahead(self, full):
+        """A trace for a call of all these leaves, which may be used at a later one."""
+        with self.held(full):
+            kinds = self.kinds_of([full[i] for i in self.dynamic])
+            types = tuple(k.type for k in kinds)
+            leaves = [full[i] for i in self.dynamic]
+            version = self.ahead = self.traced(kinds, types, self.compiled.reason_for(self), leaves)
+            version.kinds = [k.kind for k in kinds]
+        return version
 
     @contextlib.contextmanager
     def held(self, full):
@@ -245,7 +258,9 @@ class SignatureEntry(Attempts, Fallbacks):
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
         self.current = here
-        self.compiled.front.install(self)
+        (self.compiled.front.install if fresh else self.compiled.front.missed)(self)
+        if fresh:
+            self.compiled.bound()
         return version, fresh
 
     def tell_apart(self, version):
@@ -269,7 +284,11 @@ class SignatureEntry(Attempts, Fallbacks):
         return self.compiled.reason_for(self)
 
     def stored(self, types, reason):
-        """The trace that another process has made and kept for these types, or None."""
+        """The trace that was made ahead, or that another process has made and kept for these types, or None."""
+        ahead, self.ahead = self.ahead, None
+        if ahead is not None and ahead.types == types and ahead.rules == rules.in_force():
+            if guard.Guard(ahead.captured.outside.reads.values()).holds():
+                return ahead
         start = time.perf_counter()
         version = self.compiled.cache.load(self, types) if current_trace() is None else None
         if version is not None:

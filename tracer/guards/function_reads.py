@@ -32,7 +32,8 @@ class FunctionReads:
         """Note what a function that is called names outside itself."""
         code, closure = f.__code__, f.__closure__ or ()
         self.function_itself(f)
-        key = code, id(f.__globals__), *map(id, closure)
+        way = self.way(f)
+        key = code, id(f.__globals__), way and way.place, *map(id, closure)
         if key in self.functions:
             return
         self.functions[key] = f
@@ -41,18 +42,26 @@ class FunctionReads:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
             isolation.refuse(f"it assigns {name}, a variable outside")
             self.assigned.add(slot)
+            if kind != "global":
+                self.routed(f, cells[name], name)
             self.heap.setdefault(slot, slot.get())
         for kind, name, line, chain in found.loads:
             slot = (
                 Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
             )
+            if kind != "global" and slot.owner is not None:
+                self.routed(f, slot.owner, name)
             value = slot.get() if slot.owner is not None else UNBOUND
             isolation.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
             if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
                 continue
             if self.heap.get(slot, value) is not value:
                 continue  # assigned since
-            read = self.read(slot.kind, slot.owner, slot.key, name, line)
+            read = (
+                self.read_cell(f, slot.owner, name, line)
+                if slot.kind == "cell"
+                else self.read("item", slot.owner, slot.key, name, line)
+            )
             isolation.agree(kind, slot.owner, slot.key, read.value)
             if read.value is MISSING and kind == "global":
                 read = self.builtin(read, line)

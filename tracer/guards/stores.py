@@ -106,6 +106,9 @@ class Stores:
     def place(self, slot):
         """The Read, not relied on, of a slot."""
         container = self.containers.get(id(slot.owner))
+        if slot.kind == "cell" and (found := self.route(slot.owner)) is not None:
+            way, number = found
+            return self.reads.get(("cell", way.place, number)) or Read("cell", None, number, slot.name, None, way)
         parent = self.way(slot.owner) if container is None else container[1]
         key = slot.kind, id(slot.owner) if parent is None else parent.place, slot.key
         name = slot.name if container is None else f"{parent.name}[{shown(slot.key)}]"
@@ -122,7 +125,8 @@ class Stores:
                 continue
             if slot in self.assigned and after is before:
                 if before is not UNBOUND:
-                    self.read(slot.kind, slot.owner, slot.key, slot.name)
+                    place = self.place(slot)
+                    self.read(place.kind, place.owner, place.key, slot.name, parent=place.parent)
                 continue
             if after is UNBOUND and before is UNBOUND:
                 continue
