@@ -107,6 +107,28 @@ class Attempts:
                     seen[place] = {1, 2}
         return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
 
+    def trace_ahead(self, full):
+        """A trace for a call of all these leaves, which may be used at a later one."""
+        with self.held(full):
+            kinds = self.kinds_of([full[i] for i in self.dynamic])
+            types = tuple(k.type for k in kinds)
+            leaves = [full[i] for i in self.dynamic]
+            version = self.ahead = self.traced(kinds, types, self.compiled.reason_for(self), leaves)
+            version.kinds = [k.kind for k in kinds]
+        return version
+
+    def stored(self, types, reason):
+        """The trace that was made ahead, or that another process has made and kept for these types, or None."""
+        ahead, self.ahead = self.ahead, None
+        if ahead is not None and ahead.types == types and ahead.rules == rules.in_force():
+            if guard.Guard(ahead.captured.outside.reads.values()).holds():
+                return ahead
+        start = time.perf_counter()
+        version = self.compiled.cache.load(self, types) if current_trace() is None else None
+        if version is not None:
+            version.reason, version.trace_seconds = reason, time.perf_counter() - start
+        return version
+
     def attempt(self, kinds, choices, promoted, frozen="", final=False):
         """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing.
 

@@ -37,12 +37,11 @@ class Contest:
 
     def __call__(self, callee, /, *args, **kwargs):
         """A call of the function of a Callee, answered by the one whose turn it is."""
-        bound = self.entry.compiled.front.bound
         if not self.lock.acquire(blocking=False):  # another thread's, or a call within a call
-            return bound((self.forms or callee(self.made))[0], callee)(*args, **kwargs)
+            return self.form(callee, 0)(*args, **kwargs)
         try:
             turn = self.turn()
-            form = bound((self.forms or callee(self.made))[turn], callee)
+            form = self.form(callee, turn)
             start = time.perf_counter()
             out = form(*args, **kwargs)
             spent = time.perf_counter() - start
@@ -54,6 +53,10 @@ class Contest:
             return out
         finally:
             self.lock.release()
+
+    def form(self, callee, turn):
+        """What answers for a Callee in a turn."""
+        return self.entry.compiled.front.bound((self.forms or callee(self.made))[turn], callee)
 
     def made(self):
         """The code of the two."""

@@ -14,7 +14,7 @@ from ...ir.types import type_of
 from ..capture.shared_containers import meet
 from ..common import progress, pytree
 from ..common.errors import UnsupportedError, message, warn_fallback
-from ..guards import guard, isolation, patched_numpy
+from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
 from ..guards.draws import put_back, states
 from ..program import autotune, backend_choice, outlined, trap
@@ -24,7 +24,6 @@ from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
 from ..values.status import check_number
-from ..values.storage import current_trace
 from . import baseline
 from .attempts import Attempts
 from .fallback import Fallbacks, Refused
@@ -113,16 +112,6 @@ class SignatureEntry(Attempts, Fallbacks):
         """A trace for a call of all these leaves, which is not run."""
         with self.held(full):
             self.prepare([full[i] for i in self.dynamic])
-
-    def trace_ahead(self, full):
-        """A trace for a call of all these leaves, which may be used at a later one."""
-        with self.held(full):
-            kinds = self.kinds_of([full[i] for i in self.dynamic])
-            types = tuple(k.type for k in kinds)
-            leaves = [full[i] for i in self.dynamic]
-            version = self.ahead = self.traced(kinds, types, self.compiled.reason_for(self), leaves)
-            version.kinds = [k.kind for k in kinds]
-        return version
 
     @contextlib.contextmanager
     def held(self, full):
@@ -282,18 +271,6 @@ class SignatureEntry(Attempts, Fallbacks):
                 f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed()
             )
         return self.compiled.reason_for(self)
-
-    def stored(self, types, reason):
-        """The trace that was made ahead, or that another process has made and kept for these types, or None."""
-        ahead, self.ahead = self.ahead, None
-        if ahead is not None and ahead.types == types and ahead.rules == rules.in_force():
-            if guard.Guard(ahead.captured.outside.reads.values()).holds():
-                return ahead
-        start = time.perf_counter()
-        version = self.compiled.cache.load(self, types) if current_trace() is None else None
-        if version is not None:
-            version.reason, version.trace_seconds = reason, time.perf_counter() - start
-        return version
 
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, everything):

@@ -74,7 +74,7 @@ def function_key(f):
         return None
     if cells is not None and len(cells) > 1 and len(set(map(id, cells))) < len(cells):
         return None
-    return f.__code__, id(space), f.__name__
+    return f.__code__, weakref.ref(module), f.__name__  # which is equal as long as it lives
 
 
 def shared_compiled(key, make):

@@ -79,7 +79,7 @@ class Read:
             if self.kind == "itself":
                 return holder
             return holder.get(self.key, MISSING) if type(holder) in FILLING else holder[self.key]
-        except (KeyError, IndexError, ValueError, TypeError):
+        except (KeyError, IndexError, AttributeError, ValueError, TypeError):
             return MISSING
 
     def target(self):

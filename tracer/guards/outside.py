@@ -64,8 +64,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
         self.arguments, self.promoted, self.frozen = arguments, frozenset(promoted), frozen
         self.reads = {}  # place -> Read
         self.inputs = []  # [(Read, Value)]
-        self.functions = {}
-        self.names = {}  # id -> (object, what the user calls it)
+        self.functions, self.names = {}, {}  # names: id -> (object, what the user calls it)
         self.paths = {}  # id(array) -> the Read that found it
         self.containers = {}  # id(container) -> (it, the Read that found it)
         self.arrays, self.scalars = {}, {}
