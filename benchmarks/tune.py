@@ -22,6 +22,7 @@ from wengert import jit
 from wengert.benchmarks.gates import GATES
 from wengert.benchmarks.settings import QUANTITIES, SETTINGS
 from wengert.benchmarks.timing import interleave, table
+from wengert.tracer.call.shared import forget_shared
 from wengert.tracer.program import backend_choice
 
 ENOUGH = 1 / 0.95  # shut/open from which the special form is worth its place
@@ -83,6 +84,7 @@ def place(name):
 def compiled(name, f, arguments, value, engine="xla"):
     """A program compiled with the constant at a value; LookupError where nothing compares it."""
     chosen = None if engine in ("auto", "nests") else engine
+    forget_shared()  # nothing that was compiled with it at another
     form, asked = jit(lambda *xs: f(*xs), engine=chosen, cache=False), noting(value)
     with at(name, asked), mock.patch.object(backend_choice, "CHOICE", engine if engine == "nests" else None):
         form(*arguments)

@@ -18,6 +18,7 @@ from scripts import said  # noqa: F401
 
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.api.jit import jit
+from wengert.tracer.call import shared
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 LONGEST = ("test_stdlib.py", "test_random_flow.py")
@@ -95,6 +96,7 @@ def rng():
 @pytest.fixture(autouse=True)
 def through_xla(monkeypatch, request):
     """Programs run through XLA, whatever is faster, or in its place as generated NumPy: what is tested is to be the same on every machine."""
+    shared.forget_shared()  # what functions of a module have, other settings have made
     monkeypatch.setattr("wengert.tracer.program.backend_choice.CHOICE", "xla")
     if request.node.get_closest_marker("as_numpy") and not request.config.getoption("--xla"):
         monkeypatch.setattr("wengert.backends.xla.dispatch.program", program)

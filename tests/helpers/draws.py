@@ -32,6 +32,7 @@ from wengert.backends import native
 from wengert.backends.xla import dispatch
 from wengert.tracer.api.compiled import Compiled
 from wengert.tracer.api.jit import jit
+from wengert.tracer.call import shared
 from wengert.tracer.common.errors import WengertError
 from wengert.tracer.program import backend_choice as engines
 from wengert.tracer.program import trap
@@ -67,7 +68,9 @@ def on(engine, exact=False):
         stack.enter_context(warnings.catch_warnings())
         stack.enter_context(np.errstate(all="ignore"))
         warnings.simplefilter("ignore")
+        shared.forget_shared()
         yield
+    shared.forget_shared()
 
 
 @dataclasses.dataclass

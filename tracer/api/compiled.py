@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import threading
 
@@ -11,11 +12,13 @@ from ...ir.exactness import exactly
 from ...ir.parameters import declared
 from ...ir.pipeline import run as optimise
 from ..cache.keep import cache_for
+from ..call import shared
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.explain import explanation
 from ..call.fallback import Refused
 from ..call.inline_cache import InlineCache, named_of
+from ..call.route import Route, better_known
 from ..capture.capture import capture
 from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
@@ -23,60 +26,17 @@ from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, WengertError, message, shown, warn_fallback
 from ..guards import float_errors, patched_numpy
-from ..guards.by_class import InstanceCell, by_class
+from ..guards.by_way import CalleeCell
 from ..guards.guard import small
 from ..guards.isolation import is_answering
-from ..guards.static_arguments import Alike, is_memory, key_of
+from ..guards.static_arguments import Alike, key_of
 from ..program.emit_structure import places
 from ..regions import hooks
 from ..rules import rules
-from ..values.array import Traced
 from ..values.speculate import Speculation
 from ..values.storage import current_trace
 
-
-class Route:
-    """What the types of the leaves decide: which leaves are static, and the entries by their values."""
-
-    __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain", "memory")
-    __slots__ += ("alike", "pinned", "refusals")
-
-    def __init__(self, types, promoted=(), plain=None):
-        kinds = [kind_of_type(t) for t in types]
-        self.types, self.promoted = types, frozenset(promoted)  # ints that are traced, having had too many values
-        self.static = [i for i, k in enumerate(kinds) if k is None and i not in self.promoted]
-        self.dynamic = [i for i, k in enumerate(kinds) if k is not None or i in self.promoted]
-        self.inside = Traced in kinds  # called while another function is traced
-        self.memory = [i for i in self.static if is_memory(types[i])]
-        self.entries = {}
-        self.plain = plain or self  # the route on which no int is traced
-        self.fixed = set()  # ints that a trace must know
-        # the leaves that are known by their class, and those of them that a trace has to know by identity
-        self.alike, self.pinned = {i for i in self.static if by_class(types[i])}, set()
-        self.refusals = {}  # static values but for such leaves -> refusals of entries that have no trace
-
-    def key(self, leaves):
-        """What tells the entries apart: of instances that are known by their class, the first leaf that is the same
-        one."""
-        alike, first = self.alike - self.plain.pinned, {}
-        return tuple(
-            [first.setdefault(id(leaves[i]), i) if i in alike else key_of(leaves[i]) for i in self.static]
-        )
-
-    def cells(self, leaves):
-        """leaf -> the InstanceCell that it is in during a call."""
-        made = {}
-        alike = sorted(self.alike - self.plain.pinned)
-        return {i: made.setdefault(id(leaves[i]), InstanceCell(self.types[i])) for i in alike}
-
-    def changing(self, static):
-        """The leaves that are ints of which this is a third value, all else being as it was."""
-        out = []
-        for n, i in enumerate(self.static):
-            if self.types[i] is int and i not in self.plain.fixed and small(static[n]):
-                others = {s[n] for s in self.entries if all(s[m] == v for m, v in enumerate(static) if m != n)}
-                out += [i] if len(others) > 1 else []
-        return out
+MOST = 64  # bound: traces, under guards of their own, of functions that are made alike
 
 
 class Compiled:
@@ -98,13 +58,23 @@ class Compiled:
         tier=None,
         named=None,
         whole=False,
+        make=None,
+        root=None,
     ):
-        self.function, self.plain, self.whole = function, plain, whole
+        """make: of what was given to the transform, the function to be traced, where several functions that are made
+        alike share all this; root: the user's function at the bottom of the first of them."""
+        self.has_plain, self.whole, self.make = plain is not None, whole, make
+        self.is_of_compiled = hasattr(plain, "compiled")
+        self.cell = None if make is None else CalleeCell()
+        self._function, self._plain = (function, plain) if make is None else (None, None)
+        self.key = None  # under which others find this
         self.name = name or getattr(function, "__name__", type(function).__name__)
         self.entry = SignatureEntry if tier is None else Background
         self.device, self.exact, self.engine, self.native = dispatch.find_device(device), exact, engine, native
         self.memory = None if memory is None else in_bytes(memory)
         self.signature = signature or signature_of(plain or function)
+        if make is not None and self.signature is not None:
+            self.signature = without_values(self.signature)
         # sees that of keywords
         self.ordered = self.signature is None or any(
             p.kind is p.VAR_KEYWORD for p in self.signature.parameters.values()
@@ -114,16 +84,41 @@ class Compiled:
         self.warned = set()  # the texts of the Fallback warnings given
         self.lock = threading.RLock()
         self.cache = cache_for(cache, self)
-        self.front = InlineCache(self.slow, self.signature, named_of(function) if named is None else named)
+        named = named_of(function) if named is None else named
+        self.front = InlineCache(self, self.signature, named, len(getattr(root, "__closure__", None) or ()))
+
+    @property
+    def function(self):
+        """What is traced, in a call."""
+        return self._function if self.cell is None else self.cell.callee.function
+
+    @property
+    def plain(self):
+        """The user's own function, in a call; None where plain Python has none."""
+        return self._plain if self.cell is None or not self.has_plain else self.cell.callee.given
+
+    def callee(self):
+        """The Callee of the call that this thread runs."""
+        return self.front.own if self.cell is None else self.cell.callee
+
+    def bound(self):
+        """Let no more functions join where there are many traces: of each, the guard is asked in turn."""
+        if self.key is not None and sum(len(e.worlds) for e in self.entries.values()) > MOST:
+            self.unshare()
+
+    def unshare(self):
+        """What is made from now on has traces of its own."""
+        if self.key is not None:
+            shared.take_out(self)
 
     def slow(self, args, kwargs):
         """Any call; the function is simply traced through where its arguments are traced, or what it reads from around
         it is."""
-        now = self.front.call.__dict__.get("compiled", self)
-        if now is not self:  # the function in front was made another's, as IPython's autoreload does
-            return now.slow(args, kwargs)
+        now = self.callee().in_front()
+        if now is not self.callee():  # the function in front was made another's, as IPython's autoreload does
+            return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
-        if trace is not None and self.plain is None:
+        if trace is not None and not self.has_plain:
             trace.root.outside.derives = True
         try:
             return self.route(args, kwargs)
@@ -165,7 +160,7 @@ class Compiled:
             route = route.plain
         if route.inside:
             return hooks.call(self.function)(*args, **kwargs)
-        if not float_errors.quiet() and self.plain is not None and not any(map(dispatch.is_device_array, leaves)):
+        if not float_errors.quiet() and self.has_plain and not any(map(dispatch.is_device_array, leaves)):
             return self.plainly(float_errors.errstate_text(), float_errors.HINT, args, kwargs)
         if not route.static:
             entry = route.entries.get(()) or self.enter(route, (), leaves, built, args, kwargs)
@@ -185,7 +180,7 @@ class Compiled:
 
     def plainly(self, text, hint, args, kwargs):
         """A call that cannot be captured for its arguments, by the user's own function."""
-        if self.plain is None:
+        if not self.has_plain:
             raise UnsupportedError(message(text, None, hint))
         warn_fallback(f"{self.name}: {text}; the call ran as plain Python, uncompiled. {hint}")
         return self.plain(*args, **kwargs)
@@ -224,14 +219,23 @@ class Compiled:
                     self.entries[entry.built, route.promoted, key] = route.entries[key] = entry
 
     def promoted(self, route, static, leaves, built, args, kwargs):
-        """The entry in which an int that keeps changing is traced; None where there is no such int, or a trace must
-        know it."""
-        for i in () if is_answering() else route.changing(static):
+        """The entry in which an int that keeps changing is traced; None where there is no such int, a trace must know
+        it, or this is the second value and the program is a better one where it is known."""
+        for i, values in () if is_answering() else route.changing(static):
+            if values == 1 and (i in route.plain.postponed or self.entry is not SignatureEntry):
+                continue
             wider = Route(built[1], {*route.promoted, i}, route.plain)
             key = wider.key(leaves)
             try:
-                entry = self.enter(wider, key, leaves, built, args, kwargs)
+                known = route.plain.postponed.pop(i, None)
+                entry = known or self.enter(wider, key, leaves, built, args, kwargs)
+                wider.entries[key] = self.entries[built, wider.promoted, key] = entry
                 if self.entry is SignatureEntry:
+                    ahead = known or entry.trace_ahead(leaves)
+                    if values == 1 and better_known(ahead):
+                        route.plain.postponed[i] = entry
+                        del self.entries[built, wider.promoted, key]
+                        continue
                     entry.prepared(leaves)
             except (WengertError, Refused):
                 route.plain.fixed.add(i)
@@ -316,6 +320,15 @@ class Compiled:
     def explain(self):
         """Every trace: what it relied on, why it was made, and what it cost."""
         return explanation(self)
+
+
+def without_values(signature):
+    """A signature that keeps no default and no annotation alive."""
+    kept = [
+        p.replace(annotation=p.empty, default=p.default if p.default is p.empty else None)
+        for p in signature.parameters.values()
+    ]
+    return inspect.Signature(kept)
 
 
 def signature_of(function):

@@ -19,6 +19,7 @@ from ...autodiff.custom import Pulled, Pushed
 from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.source import Source
+from ..call.shared import Kept
 from ..capture.capture import Kind
 from ..common import pytree
 from ..common.emit import spread_to
@@ -133,7 +134,7 @@ class Custom:
         call.__wrapped__ = self.function
         for name in definers:
             setattr(call, name, getattr(self, name))
-        self.called = call
+        self.called, call.kept = call, Kept(call)
         return call
 
     def define(self, rule):

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
+from ..call import shared
 from ..call.inline_cache import named_of
 from ..common.errors import DerivativeError, message
 from ..common.frames import locate
-from .compiled import Compiled
+from ..regions.foreign import CAPTURING
+from .compiled import signature_of
 from .inner import name_of
-from .jit import wrapper
+from .jit import compiled_as
 
 
-def compiled(transformed, function, prefix):
-    name = f"{prefix}_{name_of(function)}"
-    own = inspect.signature(transformed) if prefix == "jvp" else None  # jvp takes (primals, tangents), whatever f takes
-    transformed.__wrapped__ = function
-    named = named_of(function) if prefix == "grad" else ()
-    return wrapper(Compiled(transformed, name=name, signature=own, named=named), function)
+def compiled(rule, function, prefix, *options):
+    """The compiled transform of a function. rule(function, its signature, *options, args, kwargs) is what it does in a
+    trace."""
+    def make(function):
+        signature = signature_of(function)
+
+        def transformed(*args, **kwargs):
+            return rule(function, signature, *options, args, kwargs)
+
+        transformed.__wrapped__ = function
+        CAPTURING.add(transformed.__code__)
+        return transformed
+
+    def said():
+        return {
+            "name": f"{prefix}_{name_of(function)}",
+            "signature": PAIRS if prefix == "jvp" else None,  # (primals, tangents), whatever f takes
+            "named": named_of(function) if prefix == "grad" else (),
+        }
+
+    return compiled_as(make, function, (rule, prefix, *options), said)
+
+
+def compiled_once(rule, function, prefix, *options):
+    """The same of what is given to a transform at every call; of what shares no traces, the latest are kept."""
+    return (compiled if shared.root_of(function) is not None else _compiled)(rule, function, prefix, *options)
+
+
+_compiled = functools.lru_cache(512)(compiled)
+
+
+def rule_of_pairs(primals, tangents):
+    """What a function of (primals, tangents) is called with."""
+
+
+PAIRS = inspect.signature(rule_of_pairs)
 
 
 def check_function(function, transform):

@@ -6,7 +6,6 @@ depend on those, the function itself among it, is computed once.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, overload
 
@@ -28,10 +27,10 @@ from ..numpy_api.handles import cut
 from ..values.array import Traced
 from ..values.storage import current_trace
 from .compiled import signature_of
-from .differentiable import check_floating, check_function, compiled
+from .differentiable import check_floating, check_function, compiled, compiled_once
 from .inner import Inner, wrapped
 from .linear_maps import Push, TracedPullback, jvp
-from .transforms import grad, selection
+from .transforms import as_key, selection, slope_of
 from .typed import Argnums, CompiledFunction, P, R
 
 
@@ -106,9 +105,8 @@ def hvp(function: Callable[..., Any], primals: Iterable[Any], tangents: Iterable
     return jvp(_gradient_of(function, len(primals)), primals, tangents)[1]
 
 
-@functools.lru_cache(512)
 def _gradient_of(function, count):
-    return grad(function, argnums=tuple(range(count)))
+    return compiled_once(slope_of, function, "grad", tuple(range(count)), False, False)
 
 
 def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
@@ -128,10 +126,12 @@ def linearize(function: Callable[..., R], *primals: Any) -> tuple[R, Callable[..
     return value, Push(pytree.structure(primals), push, residuals)
 
 
-@functools.lru_cache(512)
 def _linearized_of(function):
-    signature = signature_of(function)
-    return compiled(lambda *primals: _linearized(function, signature, primals), function, "linearize")
+    return compiled_once(_early, function, "linearize")
+
+
+def _early(function, signature, primals, _):
+    return _linearized(function, signature, primals)
 
 
 def _linearized(function, signature, primals):
@@ -195,23 +195,22 @@ def _tangents(inner, selected):
 
 def _jacobian(function, argnums, holomorphic, name, mode):
     check_function(function, name)
-    signature = signature_of(function)
+    return compiled(_blocks, function, name, as_key(argnums), holomorphic, name, mode)
 
-    def jacobian(*args, **kwargs):
-        selected, spans, single = selection(signature, argnums, args, kwargs)
-        inner = Inner(function, args, kwargs, signature, selected)
-        check_floating(inner, selected)
-        _check_complex(inner, selected, holomorphic, name)
-        blocks = mode(inner, selected)  # [result leaf][argument leaf] -> value of shape s + t
-        rows = []
-        for row in blocks:
-            at, parts = iter(row), []
-            for span, made in spans:
-                parts.append(made([wrapped(x, ARRAY if x.type.shape else SCALAR) for _, x in zip(span, at)]))
-            rows.append(parts[0] if single else tuple(parts))
-        return inner.captured.rebuild(rows)
 
-    return compiled(jacobian, function, name)
+def _blocks(function, signature, argnums, holomorphic, name, mode, args, kwargs):
+    selected, spans, single = selection(signature, argnums, args, kwargs)
+    inner = Inner(function, args, kwargs, signature, selected)
+    check_floating(inner, selected)
+    _check_complex(inner, selected, holomorphic, name)
+    blocks = mode(inner, selected)  # [result leaf][argument leaf] -> value of shape s + t
+    rows = []
+    for row in blocks:
+        at, parts = iter(row), []
+        for span, made in spans:
+            parts.append(made([wrapped(x, ARRAY if x.type.shape else SCALAR) for _, x in zip(span, at)]))
+        rows.append(parts[0] if single else tuple(parts))
+    return inner.captured.rebuild(rows)
 
 
 def _check_complex(inner, selected, holomorphic, name):

@@ -9,10 +9,15 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from ..cache.keep import is_unkept
+from ..call import shared
+from ..call.callee import Callee
 from ..call.check import cross_checked
 from ..capture.suspended import refuse_generator
 from .compiled import Compiled
 from .typed import CompiledFunction, Jit, P, R
+
+SAID = ("exact", "engine", "memory", "native", "whole")  # options by which functions made alike are told apart
 
 
 @overload
@@ -73,7 +78,9 @@ def jit(
     """Compile `function` for the shapes and dtypes it is called with; same values, dtypes and mutations as NumPy.
 
     Arrays and Python floats are traced; ints, bools, strings and other hashable objects are static:
-    each new value compiles once more. An int that keeps changing is traced too, unless it is needed as a size.
+    each new value compiles once more. An int that changes is traced too, from its second value on or, where it decides
+    what runs, from its third, unless it is needed as a size. Functions made of one code with the same options share
+    what is compiled, a lambda that is made anew in a loop too; each is a function of its own, its variables guarded.
     NumPy in, NumPy out; if any argument is a jax array the results are.
 
     device: a jax device, or "cpu", "gpu", "gpu:1"; arguments are moved there. None: where they are.
@@ -148,16 +155,53 @@ def jit(
     options = {"device": device, "exact": exact, "engine": engine, "memory": memory, "native": native, "tier": tier}
     options["whole"] = whole
     options["cache"] = False if check else cache
-    compiled = Compiled(function, plain=function, **options)
-    return wrapper(compiled, function, cross_checked(compiled, function) if check else None)
+    if check:
+        compiled = Compiled(function, plain=function, **options)
+        return wrapper(compiled.front.own, compiled.front.call, function, cross_checked(compiled, function))
+    return compiled_as(itself, function, ("jit",), dict, plain=function, **options)
 
 
-def wrapper(compiled, like, call=None):
+def itself(function):
+    """What `jit` traces of a function."""
+    return function
+
+
+def compiled_as(make, function, kind, details, **options):
+    """The function a user calls: `make(function)`, compiled. Functions made alike share what is traced, where a key can
+    say so: kind, and the options, are part of that. details(): what else a Compiled is made with."""
+    found = shared.root_of(function) if options.get("device") is None and options.get("tier") is None else None
+    if found is not None and is_unkept(options.get("cache")):
+        like, root = found
+        said = tuple([options.get(name) for name in SAID])
+        key = like, kind, *said, *map(type, said), Compiled.__init__.__kwdefaults__["exact"]
+        try:
+            made = lambda: Compiled(function, make=make, root=root, **details(), **options)
+            compiled = shared.shared_compiled(key, made)
+        except TypeError:
+            if is_hashable(key):
+                raise
+        else:
+            callee = Callee(compiled, function, root)
+            return wrapper(callee, compiled.front.function(callee), function)
+    compiled = Compiled(make(function), **details(), **options)
+    return wrapper(compiled.front.own, compiled.front.call, function)
+
+
+def is_hashable(key):
+    """Whether a key can be looked up: axes given as a list or dict cannot."""
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+def wrapper(callee, front, like, call=None):
     """The function a user calls in front of a Compiled, `call` or the generated one; it binds as a method does."""
-    call = call or compiled.front.call
+    call, compiled = call or front, callee.compiled
     if hasattr(like, "__name__") or isinstance(like, functools.partial):
         functools.update_wrapper(call, like)
     call.__wrapped__ = like
     call.__name__ = compiled.name
-    call.compiled, call.explain, call.ir = compiled, compiled.explain, compiled.ir
+    call.callee, call.compiled, call.explain, call.ir = callee, compiled, callee.explain, callee.ir
     return call

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
@@ -24,7 +23,7 @@ from ..common.frames import locate
 from ..values.array import Traced, TracedArray, fresh
 from ..values.storage import current_trace
 from .compiled import Compiled, signature_of
-from .differentiable import check_floating, check_function, compiled
+from .differentiable import check_floating, check_function, compiled_once
 from .inner import Inner, as_traced, like_type, wrapped
 from .jit import wrapper
 from .typed import Aux, R, Ts
@@ -70,7 +69,8 @@ class TracedPullback:
     def __init__(self, func, seeds, kinds, tree, order, what="cotangent"):
         """seeds: leaf -> its type; tree, order: of what it gives, the order being that of the keys of dicts."""
         self.func, self.seeds, self.kinds, self.tree, self.order, self.what = func, seeds, kinds, tree, order, what
-        self.compiled = wrapper(Compiled(self.run, name="pullback"), self.run)
+        made = Compiled(self.run, name="pullback")
+        self.compiled = wrapper(made.front.own, made.front.call, self.run)
 
     def run(self, cotangents, residuals):
         """Inline the backward half in the current trace."""
@@ -140,11 +140,13 @@ for _kind in (Pull, Push):
     )
 
 
-@functools.lru_cache(512)
 def _forward_of(function, has_aux):
     """The compiled forward half of a top-level vjp."""
-    signature = signature_of(function)
-    return compiled(lambda *primals: _vjp(function, signature, primals, has_aux), function, "vjp")
+    return compiled_once(_with_pullback, function, "vjp", has_aux)
+
+
+def _with_pullback(function, signature, has_aux, primals, _):
+    return _vjp(function, signature, primals, has_aux)
 
 
 def jvp(function: Callable[..., R], primals: Iterable[Any], tangents: Iterable[Any]) -> tuple[R, R]:
@@ -172,10 +174,12 @@ def jvp(function: Callable[..., R], primals: Iterable[Any], tangents: Iterable[A
     return _jvp_of(function)(primals, tangents)
 
 
-@functools.lru_cache(512)
 def _jvp_of(function):
-    signature = signature_of(function)
-    return compiled(lambda primals, tangents: _jvp(function, signature, primals, tangents), function, "jvp")
+    return compiled_once(_along, function, "jvp")
+
+
+def _along(function, signature, pair, _):
+    return _jvp(function, signature, *pair)
 
 
 def _jvp(function, signature, primals, tangents):

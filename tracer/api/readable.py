@@ -56,8 +56,9 @@ def source(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
     <BLANKLINE>
     """
     made: Any = jit
-    compiled = getattr(function, "compiled", None) or made(function).compiled
-    captured, names, kinds = compiled.captured(args, kwargs, objects=True)
+    callee = getattr(function, "callee", None) or made(function).callee
+    compiled = callee.compiled
+    captured, names, kinds = callee(compiled.captured, args, kwargs, objects=True)
     return Standalone(compiled, captured, names, kinds, args, kwargs).text()
 
 

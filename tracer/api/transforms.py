@@ -24,7 +24,6 @@ from ..common.errors import DerivativeError, message
 from ..common.frames import locate
 from ..values.array import TracedArray
 from ..values.storage import current_trace
-from .compiled import signature_of
 from .differentiable import check_floating, check_function, compiled
 from .inner import Inner, name_of, wrapped
 from .typed import Argnums, Aux, CompiledFunction, P, R
@@ -58,12 +57,7 @@ def value_and_grad(
     (np.float64(5.0), array([2., 4.]))
     """
     check_function(function, "value_and_grad")
-    signature = signature_of(function)
-
-    def gradient(*args, **kwargs):
-        return _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs)
-
-    return compiled(gradient, function, "grad")
+    return compiled(_gradient, function, "grad", as_key(argnums), has_aux, holomorphic)
 
 
 @overload
@@ -88,16 +82,20 @@ def grad(
     12.0
     """
     check_function(function, "grad")
-    signature = signature_of(function)
-
-    def gradient(*args, **kwargs):
-        value, slope = _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs)
-        return (slope, value[1]) if has_aux else slope
-
-    return compiled(gradient, function, "grad")
+    return compiled(slope_of, function, "grad", as_key(argnums), has_aux, holomorphic)
 
 
 # -- reverse mode ----------------------------------------------------------------------------------
+
+
+def slope_of(function, signature, argnums, has_aux, holomorphic, args, kwargs):
+    value, slope = _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs)
+    return (slope, value[1]) if has_aux else slope
+
+
+def as_key(argnums):
+    """`argnums` such that it can be part of a key."""
+    return tuple(argnums) if isinstance(argnums, list | range) else argnums
 
 
 def _gradient(function, signature, argnums, has_aux, holomorphic, args, kwargs):

@@ -21,7 +21,6 @@ from ..common.frames import locate
 from ..numpy_api.handles import value_of
 from ..values.array import Traced, TracedArray, fresh
 from ..values.storage import current_trace
-from .compiled import signature_of
 from .differentiable import check_function, compiled
 from .inner import Inner
 from .typed import CompiledFunction
@@ -46,13 +45,12 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
     array([ 2.,  8., 14.])
     """
     check_function(function, "vmap")
-    signature = signature_of(function)
+    return compiled(_mapped, function, "vmap", in_axes, out_axes)
 
-    def mapped(*args, **kwargs):
-        lanes = MappedFunction(function, args, kwargs, signature, in_axes)
-        return lanes.returned(lanes.run(), out_axes)
 
-    return compiled(mapped, function, "vmap")
+def _mapped(function, signature, in_axes, out_axes, args, kwargs):
+    lanes = MappedFunction(function, args, kwargs, signature, in_axes)
+    return lanes.returned(lanes.run(), out_axes)
 
 
 def spread_prefix(axes, tree_of, what):

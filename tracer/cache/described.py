@@ -16,7 +16,7 @@ import types
 import numpy as np
 
 from ...ir.types import SHORT
-from ..common.frames import ROOT
+from ..common.frames import GENERATED, ROOT
 from ..common.origin import is_builtin, is_user, is_user_file
 
 PACKAGE = __name__.partition(".")[0]
@@ -27,7 +27,6 @@ PURE = {
 }
 IMPURE = ("numpy.random", "numpy.testing", "numpy.ctypeslib", "numpy.f2py", "scipy.io", "scipy.datasets")
 ROOMS = ("ir", "autodiff", "backends", "tracer")
-GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
 OPTIONS = ("name", "exact", "engine", "native", "memory")
 
 
@@ -181,7 +180,7 @@ def described_function(f, within):
         c = f.compiled
         if c.device is not None:
             raise_unsaid("a function for one device")
-        return ["compiled", {n: described(getattr(c, n)) for n in OPTIONS}, described(c.function, within)]
+        return ["compiled", {n: described(getattr(c, n)) for n in OPTIONS}, described(f.callee.function, within)]
     if f.__code__.co_filename.startswith(ROOT) and pure(f.__module__):
         held = [[n, *([described(c.cell_contents, within)] if is_filled(c) else [])] for n, c in cells(f)]
         return [
@@ -259,7 +258,7 @@ def leads(x):
     if type(x) is not types.FunctionType:
         return []
     if x.__code__.co_filename == GENERATED:
-        return [(["function"], x.compiled.function)]
+        return [(["function"], x.callee.function)]
     if x.__code__.co_filename.startswith(ROOT) and pure(x.__module__):
         return [(["holds", n], c.cell_contents) for n, c in cells(x) if is_filled(c)]
     if is_user(x.__code__):

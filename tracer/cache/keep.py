@@ -32,9 +32,14 @@ def environment_directory():
     )
 
 
+def is_unkept(asked):
+    """Whether no program is kept on disk. asked: as `jit` takes it."""
+    return asked is False or asked is None and environment_directory() is None
+
+
 def cache_for(asked, compiled):
     """The Cache of a Compiled. asked: as `jit` takes it."""
-    if asked is False or asked is None and environment_directory() is None:
+    if is_unkept(asked):
         return Uncached()
     return Cache(compiled, environment_directory() or default() if asked is None or asked is True else asked)
 

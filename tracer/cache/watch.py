@@ -15,6 +15,7 @@ import types
 
 import numpy as np
 
+from ..common.frames import GENERATED
 from ..common.origin import is_builtin, is_of_collector, is_user
 from ..common.scan import codes
 from ..guards.reliance import of_user
@@ -24,7 +25,7 @@ from ..regions.builtins import REPLACED
 from ..regions.calls import call
 from ..rewriter.converted import belongs
 from ..values.array import Traced
-from .described import GENERATED, is_library, pure
+from .described import is_library, pure
 
 HIDDEN = {
     "id", "hash", "open", "input", "globals", "locals", "vars", "dir", "eval", "exec", "compile", "__import__",

@@ -19,7 +19,7 @@ from ..common import progress
 from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
 from ..common.frames import without_internals
 from ..guards import guard, patched_numpy
-from ..guards.by_class import InstanceCell, present
+from ..guards.by_class import InstanceCell, beginning, present
 from ..guards.outside import Outside, changing
 from ..guards.static_arguments import SEEN
 from ..program.specialisation import Specialisation
@@ -52,6 +52,8 @@ class Attempts:
             captured, choices = self.captured(kinds, given, path)
         captured.notes += kept
         self.pinned = self.pinned or captured.outside.pins
+        if captured.outside.alone:
+            self.compiled.unshare()
         if not self.numpy:  # jax would copy them at each call
             for k in captured.constants:
                 captured.inputs[k] = dispatch.device_constant(captured.inputs[k], self.compiled.device)
@@ -105,6 +107,28 @@ class Attempts:
                     seen[place] = {1, 2}
         return {place for place, values in seen.items() if len(values) > 1 and place not in self.fixed}
 
+    def trace_ahead(self, full):
+        """A trace for a call of all these leaves, which may be used at a later one."""
+        with self.held(full):
+            kinds = self.kinds_of([full[i] for i in self.dynamic])
+            types = tuple(k.type for k in kinds)
+            leaves = [full[i] for i in self.dynamic]
+            version = self.ahead = self.traced(kinds, types, self.compiled.reason_for(self), leaves)
+            version.kinds = [k.kind for k in kinds]
+        return version
+
+    def stored(self, types, reason):
+        """The trace that was made ahead, or that another process has made and kept for these types, or None."""
+        ahead, self.ahead = self.ahead, None
+        if ahead is not None and ahead.types == types and ahead.rules == rules.in_force():
+            if guard.Guard(ahead.captured.outside.reads.values()).holds():
+                return ahead
+        start = time.perf_counter()
+        version = self.compiled.cache.load(self, types) if current_trace() is None else None
+        if version is not None:
+            version.reason, version.trace_seconds = reason, time.perf_counter() - start
+        return version
+
     def attempt(self, kinds, choices, promoted, frozen="", final=False):
         """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing.
 
@@ -116,10 +140,17 @@ class Attempts:
             made[-1].draws.begin_trace(self.falls_back(), self.compiled.native and self.compiled.device is None)
             known = [(self.compiled.name, self.compiled.function), *((n, present(x)) for n, x in self.static.items())]
             made[-1].names.update((id(x), (x, name)) for name, x in known)
+            if self.compiled.cell is not None and self.compiled.cell.object is not None:
+                made[-1].begin_callee(self.compiled.cell, self.compiled.name)
             for name, x in self.static.items():
                 if type(x) in SEEN:
                     made[-1].read("itself", x, None, name)
-                if type(x) is InstanceCell and made[-1].way(x.object) is None:
+                way = made[-1].way(present(x))
+                if way is not None and type(x) is InstanceCell and beginning(way) is not x:  # it is what is called
+                    made[-1].read("attribute", x, "object", name)
+                elif way is not None and type(x) is not InstanceCell:
+                    made[-1].pin(x)
+                elif type(x) is InstanceCell and way is None:
                     made[-1].begin(x.object, x, name)
             return made[-1]
 

@@ -48,7 +48,7 @@ class Background(SignatureEntry):
         self.programs = {}  # World -> {types: its compiled program}
         function = self.compiled.plain
         transform = getattr(function, "compiled", None)
-        self.answers_with = "generated NumPy" if transform is not None and transform.plain is None else "plain Python"
+        self.answers_with = "generated NumPy" if transform is not None and not transform.has_plain else "plain Python"
 
     def first(self, *leaves, given=None):
         """A call that the path of `run` does not answer."""

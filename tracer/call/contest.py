@@ -35,27 +35,31 @@ class Contest:
         self.plain, self.forms, self.lock, self.warm = None, None, threading.Lock(), WARM
         self.spent = [], []  # seconds of compiled calls, and of plain ones
 
-    def __call__(self, *args, **kwargs):
-        """A call, answered by the one whose turn it is."""
+    def __call__(self, callee, /, *args, **kwargs):
+        """A call of the function of a Callee, answered by the one whose turn it is."""
         if not self.lock.acquire(blocking=False):  # another thread's, or a call within a call
-            return (self.forms or self.made())[0](*args, **kwargs)
+            return self.form(callee, 0)(*args, **kwargs)
         try:
-            forms = self.forms or self.made()
             turn = self.turn()
+            form = self.form(callee, turn)
             start = time.perf_counter()
-            out = forms[turn](*args, **kwargs)
+            out = form(*args, **kwargs)
             spent = time.perf_counter() - start
             if self.warm:
                 self.warm -= 1
             else:
                 self.spent[turn].append(spent)
-                self.settle()
+                callee(self.settle)
             return out
         finally:
             self.lock.release()
 
+    def form(self, callee, turn):
+        """What answers for a Callee in a turn."""
+        return self.entry.compiled.front.bound((self.forms or callee(self.made))[turn], callee)
+
     def made(self):
-        """The generated functions of the two."""
+        """The code of the two."""
         with self.entry.compiled.lock:
             front = self.entry.compiled.front
             self.forms = front.form(self.entry, self.here, False), front.form(self.entry, self.here, True)
@@ -96,11 +100,10 @@ def taken_types(version):
 def contests(entry, here):
     """{types: a Contest} of those versions that plain Python may be faster than."""
     compiled = entry.compiled
-    plain = compiled.plain
     if (
-        plain is None
+        not compiled.has_plain
         or compiled.whole
-        or hasattr(plain, "compiled")
+        or compiled.is_of_compiled
         or not entry.numpy
         or compiled.device is not None
         or backend_choice.asked(entry) is not None

@@ -24,7 +24,6 @@ from ..program.specialisation_set import SpecialisationSet
 from ..program.trace_tree import SelectedResults, SideExit, Undecided, Untraced
 from ..rules import rules
 from ..values.status import check_number
-from ..values.storage import current_trace
 from . import baseline
 from .attempts import Attempts
 from .fallback import Fallbacks, Refused
@@ -63,6 +62,7 @@ class SignatureEntry(Attempts, Fallbacks):
         self.postponed = False  # whether the generated function in front is to know of it at the next call
         self.equal = ()  # objects among the static leaves that may stand for others
         self.promoted = ()  # names of the ints among the dynamic leaves
+        self.ahead = None  # a trace that was made before it was known to be used
         self.fixed = set()  # places of numbers that must be relied on: taken in, the trace fails
 
     def run(self, leaves, given=None):
@@ -81,6 +81,8 @@ class SignatureEntry(Attempts, Fallbacks):
                 )
             if self.postponed:
                 self.compiled.front.install(self, again=True)
+            elif here in self.compiled.front.lines:
+                self.compiled.front.missed(self)
             everything = [*leaves, *here.gather()]
             for straight in here.straight:
                 out = straight(*everything)
@@ -245,7 +247,9 @@ class SignatureEntry(Attempts, Fallbacks):
                 backend_choice.switch_to_numpy(self, here, version)
             trap.settle(self, here)
         self.current = here
-        self.compiled.front.install(self)
+        (self.compiled.front.install if fresh else self.compiled.front.missed)(self)
+        if fresh:
+            self.compiled.bound()
         return version, fresh
 
     def tell_apart(self, version):
@@ -267,14 +271,6 @@ class SignatureEntry(Attempts, Fallbacks):
                 f"{r} was {r.shown()}, is {r.shown(r.get())}" for r in self.current.guard.changed()
             )
         return self.compiled.reason_for(self)
-
-    def stored(self, types, reason):
-        """The trace that another process has made and kept for these types, or None."""
-        start = time.perf_counter()
-        version = self.compiled.cache.load(self, types) if current_trace() is None else None
-        if version is not None:
-            version.reason, version.trace_seconds = reason, time.perf_counter() - start
-        return version
 
     # -- running -----------------------------------------------------------------------------------
     def launch(self, here, everything):

@@ -51,8 +51,8 @@ class Fallbacks:
         """Whether a refused call is plain Python's to answer; a derivative has none."""
         inner = getattr(self.compiled.plain, "compiled", self.compiled)
         return (
-            self.compiled.plain is not None
-            and inner.plain is not None
+            self.compiled.has_plain
+            and inner.has_plain
             and not self.compiled.whole
             and (self.numpy or self.flat)
             and current_trace() is None
@@ -141,6 +141,7 @@ class Fallbacks:
 
     def part(self, error):
         """The user's function with what can be compiled of it compiled."""
+        self.compiled.unshare()  # the pieces are this function's
         plain = self.compiled.plain
         divides = isinstance(plain, types.FunctionType) and not isinstance(error, Overrun)  # which its pieces would too
         line = line_of(error, plain.__code__) if divides else None
@@ -270,4 +271,4 @@ def state_of(function):
     """What a function is made of that a program may exchange."""
     if type(function) is not types.FunctionType:
         return (function,)
-    return function.__code__, function.__defaults__, function.__kwdefaults__
+    return function.__code__, function.__defaults__, function.__kwdefaults__, function.__closure__

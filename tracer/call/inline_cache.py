@@ -6,17 +6,22 @@
                 return program(x, y)
             except Untraced:
                 pass
-        return slow(*parted((x, y), rest, names))
+        return callee(slow, *parted((x, y), rest, names))
 
 One frame, no tuple, no dictionary: what stands between the user and jax.jit's C++ dispatch costs
 about a fifth of a microsecond. Parameters have the names of the user's, so that Python itself finds those given by
 keyword; functions that take keywords of other kinds get `**keywords`, a dictionary a call. When a new signature is met
 the code object is exchanged; the function, its parameters and its identity stay. Names are numbered, so that a thread
 still inside the old code finds the old objects.
+
+Functions that share a Compiled have their code in common, and differ in what it encloses: their Callee, and the cells
+of the user's function. A new one begins with what was met last; one that keeps missing gets code of its own.
 """
 
+import builtins
 import itertools
 import types
+import weakref
 
 import numpy as np
 
@@ -26,14 +31,16 @@ from ...ir.parameters import declared
 from ...ir.types import SHORT
 from ..capture import shared_containers
 from ..capture.handover import follow
+from ..common.frames import GENERATED
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
-from ..guards.emit_lookups import Lookups
-from ..guards.guard import LARGEST, STALE, Read, namer
+from ..guards.emit_lookups import Lookups, namer, variable
+from ..guards.guard import LARGEST, STALE, Read
 from ..program.emit_structure import listed, structure_tests, written_key
 from ..program.numpy_call import MISS
 from ..program.trace_tree import Untraced
 from ..rules import rules
+from .callee import Callee
 from .inline_hit import Hit
 
 MISSING = object()
@@ -41,6 +48,7 @@ WIDEST = 1000  # bound: leaves beyond which no inline test is generated
 MANY = 64  # bound: leaves beyond which it is generated for a second call only: that takes 50 us a leaf
 NARROW = "".join(np.dtype(d).char for d in SHORT if d not in dispatch.WIDE)
 HOT = 4  # bound: signatures, and states of the outside values, that are tested inline
+CODES = 64  # bound: combinations of these whose code is kept
 NUMBERS = itertools.count()  # of all fronts: code of one that is put into another finds none of its names there
 COMPARED = (int, bool, str, type(None))  # static values compared by ==, after their type; others by identity
 
@@ -63,6 +71,11 @@ def if_all(tests, lines):
     return [*hit, *("    " + line for line in lines)]
 
 
+def first_of(here, others):
+    """The specialisation sets tested inline, with one in front."""
+    return here, *[other for other in others if other is not here][: HOT - 1]
+
+
 def split_call(values, rest, names):
     """(args, kwargs) of a call whose parameters have these values, MISSING where nothing was given."""
     n = next((i for i, x in enumerate(values) if x is MISSING), len(values))
@@ -70,19 +83,28 @@ def split_call(values, rest, names):
 
 
 class InlineCache:
-    """The generated function of one Compiled, and the namespace its code lives in."""
+    """The generated functions of one Compiled, and the namespace that their code lives in.
 
-    def __init__(self, slow, signature, named=()):
+    cell: the CalleeCell that holds which of them is called, with the number of cells of the user's function; None where
+    there is one function.
+    """
+
+    def __init__(self, compiled, signature, named=(), cells=0):
         parameters = list(signature.parameters.values()) if signature else []
         count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.count = 0 if self.variadic or count > MANY else count
         self.named = named[: self.count]  # names of parameters that mean the same by position, None for others
         self.bare = 0 < self.count == len(self.named) == len(parameters)  # whether there are no other keywords
-        self.hot = {}  # World -> its lines, the one met last in front
+        self.latest = ()  # specialisation sets that a new function tests inline, the one met last in front
+        self.lines, self.codes = weakref.WeakKeyDictionary(), {}  # of a set; of several: their numbers -> code
+        self.callees, self.cell = weakref.WeakSet(), compiled.cell
+        self.free = ("callee", *map(variable, range(cells)))
         self.space = {
+            "__builtins__": builtins,
             "MISSING": MISSING,
-            "slow": slow,
+            "slow": compiled.slow,
+            "own names": {} if self.cell is None else {id(self.cell): "callee"},
             "Untraced": (Untraced, forked.Forked),
             "Stale": (*STALE, NameError),
         }
@@ -96,19 +118,63 @@ class InlineCache:
         self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
         self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
         self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
-        self.own = [p.name for p in parameters[: self.count]]
-        self.space |= {"parted": split_call, "named": self.own}
-        self.call = self._compile([])
+        self.parameters = [p.name for p in parameters[: self.count]]
+        self.space |= {"parted": split_call, "named": self.parameters}
+        self.own = None
+        if self.cell is None:
+            self.own = Callee(compiled, compiled.plain)
+            self.alone = self.function(self.own)
+
+    @property
+    def call(self):
+        """The one function in front, or any of several."""
+        return self.alone if self.cell is None else next(iter(self.callees)).front()
+
+    @property
+    def hot(self):
+        """Specialisation set -> its lines, of those that a new function tests inline."""
+        return {here: self.lines[here] for here in self.latest}
+
+    def function(self, callee):
+        """The function that a user calls, in front of a Callee."""
+        made = self.bound(self.code(self.latest), callee)
+        callee.hot, callee.front = self.latest, weakref.ref(made)
+        self.callees.add(callee)
+        return made
+
+    def bound(self, code, callee):
+        """A function of such code that encloses a Callee, and the cells of its function."""
+        cells = {variable(i): cell for i, cell in enumerate(getattr(callee.object, "__closure__", None) or ())}
+        cells["callee"] = types.CellType(callee)
+        closure = tuple([cells[name] for name in code.co_freevars])
+        return types.FunctionType(code, self.space, "call", (MISSING,) * self.count, closure)
+
+    def code(self, hot):
+        """The code that tests these specialisation sets inline."""
+        key = tuple([self.lines[here][0] for here in hot]), self.count
+        found = self.codes.get(key)
+        if found is None:
+            if len(self.codes) >= CODES:
+                self.codes.clear()
+            found = self.codes[key] = self._compile([line for here in hot for line in self.lines[here]])
+        return found
 
     def _compile(self, hot):
         names = [f"a{i}" for i in range(self.count)]
         head, before, behind = self._bare(names) if self.bare else self._with_keywords(names)
-        lines = [f"def call({head}):", *("    " + line for line in [*before, *hot, *behind])]
-        exec(compile("\n".join(lines), "<wengert call>", "exec"), self.space)
+        every = f"if 0: {', '.join(self.free)}"  # a function takes no code that encloses fewer variables
+        lines = [
+            f"def around({', '.join(self.free)}):",
+            f"    def call({head}):",
+            *("        " + line for line in [every, *before, *hot, *behind]),
+        ]
+        code = compile("\n".join(lines), GENERATED, "exec")
+        for _ in range(2):
+            code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+        code = code.replace(co_qualname="call")
         if self.bare:  # locals are numbered: under whatever names, they hide no object of ours
-            code = self.space["call"].__code__
-            self.space["call"].__code__ = code.replace(co_varnames=(*self.own, *code.co_varnames[self.count :]))
-        return self.space["call"]
+            code = code.replace(co_varnames=(*self.parameters, *code.co_varnames[self.count :]))
+        return code
 
     def _bare(self, names):
         """Parameters, no lines that come first, and the one that hands a call on."""
@@ -119,7 +185,7 @@ class InlineCache:
             *(f"{n}=MISSING" for n in names[known:]),
             "*rest",
         ]
-        return ", ".join(head), [], [f"return slow(*parted({listed(names)}, rest, named))"]
+        return ", ".join(head), [], [f"return callee(slow, *parted({listed(names)}, rest, named))"]
 
     def _with_keywords(self, names):
         """Parameters, lines that take keywords by position where that means the same, and those that hand a call on."""
@@ -128,38 +194,67 @@ class InlineCache:
         moved = [f"if a{i} is MISSING{f' and a{i - 1} is not MISSING' if i else ''}: {text}" for i, text in moved]
         moved = ["if keywords:", *("    " + line for line in moved)] if moved else []
         given = [
-            f"if a{i} is MISSING: return slow(({', '.join(names[:i])}{',' if i else ''}), keywords)"
+            f"if a{i} is MISSING: return callee(slow, ({', '.join(names[:i])}{',' if i else ''}), keywords)"
             for i in range(self.count)
         ]
         everything = f"({', '.join([*names, '*rest'])})" if names else "rest"
-        return head, moved, [*given, f"return slow({everything}, keywords)"]
+        return head, moved, [*given, f"return callee(slow, {everything}, keywords)"]
 
     def install(self, entry, again=False):
         """Test inline for `entry`, whose leaves are the positional arguments, or in tuples, lists and dicts among
         them."""
         if not self._takes(entry):
             return
-        entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.hot
+        entry.postponed = len(entry.leaves) > MANY and not again and entry.current not in self.lines
         if entry.postponed:
             return
-        lines = self._lines(entry, entry.current)
-        if lines is None:
-            if self.hot.pop(entry.current, None) is not None:
-                self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
-            return
-        others = [(here, found) for here, found in self.hot.items() if here is not entry.current]
+        lines, here = self._lines(entry, entry.current), entry.current
+        if lines is None or here in self.lines:  # no function is to run the lines there were
+            self.drop(here)
+        if lines is not None:
+            self.lines[here] = lines
+            self.put(self.own or self.cell.callee, here)
+
+    def drop(self, here):
+        """Have no function run the lines of a specialisation set."""
+        self.lines.pop(here, None)
+        self.latest = tuple([other for other in self.latest if other is not here])
+        for callee in list(self.callees):
+            if here in callee.hot:
+                self.cool_one(callee)
+
+    def put(self, callee, here):
+        """Have one function test a specialisation set inline, before others, and those that are made from now on."""
+        front = callee.front()
         rules.recall(self)
         forked.Process.told.add(self)
-        self.hot = dict([(entry.current, lines), *others][:HOT])
-        self.call.__code__ = self._code([line for found in self.hot.values() for line in found])
+        callee.hot, callee.misses, self.latest = first_of(here, callee.hot), 0, first_of(here, self.latest)
+        if front is not None:
+            front.__code__ = self.code(callee.hot)
         # changed by another thread just now, or these are left out within a rule
-        if not rules.current(entry.current.rules):
+        if not rules.current(here.rules):
             self.cool()
 
+    def cool_one(self, callee):
+        front = callee.front()
+        callee.hot = ()
+        if front is not None:
+            front.__code__ = self.code(())
+
+    def missed(self, entry):
+        """A call was not answered inline though there is a program: its function is to have the lines, if it is not one
+        made for one call."""
+        callee, here = self.own or self.cell.callee, entry.current
+        if here not in self.lines:
+            self.install(entry)
+        elif here not in callee.hot:
+            callee.misses += 1
+            if callee.misses > 1 or len(self.callees) == 1:
+                self.put(callee, here)
+
     def form(self, entry, here, plain):
-        """A function that does what the one in front does for a signature, compiled or as plain Python."""
-        code, call = self._code(self._lines(entry, here, plain) or []), self.call
-        return types.FunctionType(code, self.space, call.__name__, call.__defaults__)
+        """The code of a function that does what the one in front does for a signature, compiled or as plain Python."""
+        return self._compile(self._lines(entry, here, plain) or [])
 
     def _lines(self, entry, here, plain=None):
         """Lines that answer the calls of a signature, None where they cannot be told inline; plain: whether plain
@@ -181,14 +276,15 @@ class InlineCache:
         if apart is None:
             return None
         tests += apart
-        if entry.numpy and entry.compiled.plain is not None and any(v.captured.heeds for v in here.versions):
+        if entry.numpy and entry.compiled.has_plain and any(v.captured.heeds for v in here.versions):
             tests.append("(errors(None) is None or quiet())")
         hit = Hit(self.space, entry, here, k, leaves, given, lookups)
         found = [*hit.contested(called, plain), *(hit.lines() if here.draws is None else ())]
         if not found:
             return None
         lines = if_all(tests, found)
-        return [*prelude, *("    " + line for line in lines)] if prelude else lines
+        lines = [*prelude, *("    " + line for line in lines)] if prelude else lines
+        return [f"# {k}", *lines]
 
     def _shared_cells(self, entry, leaves):
         """Tests that the arguments in one cell are one object, and others others."""
@@ -230,10 +326,12 @@ class InlineCache:
         """As many parameters as a call has arguments: they cost less than a tuple of them. The entries tested so far
         come back one by one."""
         self.variadic = len(entry.places[0]) <= MANY
-        self.count, self.hot = len(entry.places[0]) if self.variadic else 0, {}
-        if self.variadic:
+        self.cool()
+        self.count = len(entry.places[0]) if self.variadic else 0
+        for callee in list(self.callees) if self.variadic else ():
             # before the code that has as many: more than there are do no harm
-            self.call.__defaults__ = (MISSING,) * self.count
+            if (front := callee.front()) is not None:
+                front.__defaults__ = (MISSING,) * self.count
         for other in list(entry.compiled.entries.values()):
             other.postponed = other is not entry
 
@@ -268,14 +366,10 @@ class InlineCache:
 
     def cool(self):
         """Ask the slow path at the next call."""
-        self.hot = {}
-        self.call.__code__ = self._code([])
-
-    def _code(self, hot):
-        call = self.call
-        code = self._compile(hot).__code__
-        self.space["call"] = call
-        return code
+        self.latest = ()
+        self.lines.clear()
+        for callee in list(self.callees):
+            self.cool_one(callee)
 
     def _test(self, i, text, name, entry, k):
         """A condition on leaf i, which is `text` where it is first read and `name` from then on."""

@@ -5,7 +5,8 @@ import numpy as np
 
 from ...backends.xla import dispatch, hosted, waiting
 from ..capture.handover import ARRAY, SCALAR
-from ..guards.guard import Read, namer
+from ..guards.emit_lookups import namer
+from ..guards.guard import Read
 from ..program.backend_choice import BackendChoice
 from ..program.emit_results import memoised_check, return_lines
 from ..program.emit_stores import store_lines
@@ -48,18 +49,18 @@ class Hit:
         for j, contest in enumerate(contests(self.entry, self.here).values() if plain is not False else ()):
             if plain is None and contest.plain is False:
                 continue
-            answers = plain or contest.plain
-            self.space[f"plain_{k}_{j}"] = self.entry.compiled.plain if answers else contest
+            self.space[f"contest_{k}_{j}"] = contest
+            answer = f"callee.given({called})" if plain or contest.plain else f"contest_{k}_{j}(callee, {called})"
             shapes = [(f"{taken[place]}.shape", f"shape{n}_{k}_{j}", s) for n, (place, s) in enumerate(contest.arrays)]
             self.space |= {name: shape for _, name, shape in shapes}
             same = " and ".join(f"{text} == {name}" for text, name, _ in shapes)
-            lines.append(f"{f'if {same}: ' if same else ''}return plain_{k}_{j}({called})")
+            lines.append(f"{f'if {same}: ' if same else ''}return {answer}")
         return [*self.lead, *lines] if lines else []
 
     def lines(self):
         here, k = self.here, self.k
         lead = [*self.lead, *(line for j, straight in enumerate(here.straight) for line in self.as_numpy(j, straight))]
-        again = f"return entry_{k}.run({', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
+        again = f"return callee(entry_{k}.run, {', '.join(['[' + ', '.join(self.names) + ']', *self.given])})"
         if here.straight and all(v.engine for v in self.versions):
             return [*lead, *self.in_cells([again])]
         if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
@@ -69,10 +70,10 @@ class Hit:
             self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": self.entry.compiled.name}
             lines.append(f"heard(raw, name_{k})")
         waits, result = self.result()
-        first = f"return entry_{k}.first({', '.join([*self.names, *self.given])})"
+        first = f"return callee(entry_{k}.first, {', '.join([*self.names, *self.given])})"
         lines = ["try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
         given = ", ".join([f"[{', '.join(self.names)}]", *self.given])
-        lines += ["except TypeError as error:", f"    return entry_{k}.mistyped(error, {given})"]
+        lines += ["except TypeError as error:", f"    return callee(entry_{k}.mistyped, error, {given})"]
         if here.endures:
             lines += ["except FAILURES as failure:", "    raise original(failure) from None"]
         if waits:  # a call that fails is made again, to find out which check it is
@@ -147,7 +148,7 @@ class Hit:
         here, entry, k, versions, names = self.here, self.entry, self.k, self.versions, self.names
         if here.plain is not None:
             return [], [self.whole()]
-        otherwise = f"return entry_{k}.finish({', '.join([f'here_{k}', 'raw', self.everything, *self.given])})"
+        otherwise = f"return callee(entry_{k}.finish, {', '.join([f'here_{k}', 'raw', self.everything, *self.given])})"
         named = namer(f"r{k}", self.space)
         made = lambda raising: [return_lines(v, entry, names, named, otherwise, raising) for v in versions]
         quick = made(True) if isinstance(here.call, Trap) and here.call.bearer is not None else [None]

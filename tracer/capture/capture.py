@@ -229,6 +229,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
             # passes that were thrown away may have checked
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()
             layout = trace.layout_arguments(returned)
+            outside.settle_routes()
             outside.settle_ways(outs)
             values += outside.draws.left()
             values += [trace.status.value] if checks else []

@@ -1,6 +1,6 @@
 """Which arguments are dynamic: arrays and floats are traced; ints, strings and all else are part of the key.
 
-An int that keeps changing is traced after all (`jit.Route`).
+An int that keeps changing is traced after all (`call.route`).
 """
 
 import functools

@@ -19,6 +19,7 @@ INTERNAL = (
     "<__array_function__",
 )
 LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+GENERATED = "<wengert call>"  # the file that functions in front of a Compiled say they are from
 PART = ".@"  # ends the qualified name of code that is a part of a function of the user's, moved into one of its own
 ITERATED = {}  # code without source -> what makes an iterator of a traced array there, if it is for a loop to capture
 _internal = {}  # code -> bool

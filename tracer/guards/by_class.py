@@ -18,12 +18,14 @@ import types
 import numpy as np
 
 from ..common.frames import locate
+from ..common.origin import is_user
 from .guard import CONTAINERS, Read, Same
 from .instances import OPAQUE, blank, held_by_function, is_plain
 from .object_contents import fixed_class
 from .reliance import of_user
 
 MANY = 10_000  # objects that are looked through
+NO_FUNCTION = types.FunctionType((lambda: None).__code__, {})
 
 
 class InstanceCell(threading.local):
@@ -44,6 +46,25 @@ def by_class(kind):
     change."""
     own = of_user(kind) or kind is types.SimpleNamespace
     return own and is_plain(kind) and fixed_class(kind) is False and not hasattr(kind, "__del__")
+
+
+def is_own_function(x):
+    """Whether an object is a function of the user's: its code, globals, defaults and variables say what it does."""
+    return type(x) is types.FunctionType and is_user(x.__code__)
+
+
+def is_front(x):
+    """Whether an object is a function in front of a Compiled that may have others."""
+    callee = x.__dict__.get("callee") if type(x) is types.FunctionType else None
+    return callee is not None and callee.front() is x and callee.compiled.cell is not None
+
+
+def likeness(x):
+    """What two objects have in common if they could be one: their class, of functions the code or what was compiled."""
+    if type(x) is not types.FunctionType:
+        return type(x)
+    callee = x.__dict__.get("callee")
+    return x.__code__ if callee is None else callee.compiled
 
 
 class ByClass:
@@ -68,23 +89,23 @@ class ByClass:
 
     def is_on_a_way(self, read):
         """Whether a Read begins in a cell."""
-        while read.parent is not None:
-            read = read.parent
-        return isinstance(read.owner, InstanceCell)
+        return isinstance(beginning(read), InstanceCell)
 
     def met(self, read):
         """Whether what a Read has found is known by its way, and needs no guard of its identity."""
         value, known = read.value, self.way(read.value)
-        if known is not None and self.is_on_a_way(read):
+        if known is not None and (self.is_on_a_way(read) or type(value) is types.FunctionType):
             read.how, read.other = "same", known
             return True
         if known is not None:
             self.pin(value)
-        elif by_class(type(value)) and not self.knows(value) and self.is_on_a_way(read):
+        elif (by_class(type(value)) or is_own_function(value)) and not self.knows(value) and self.is_on_a_way(read):
             read.how = "kind"
             self.ways[id(value)] = value, read
+            if type(value) is types.FunctionType:  # of another code it may be another that the trace has met
+                self.read("attribute", value, "__code__", f"{value.__name__}.__code__")
             return True
-        return False
+        return is_front(value) and not self.knows(value) and self.is_on_a_way(read) and self.front_by_way(read)
 
     def pin(self, x):
         """Rely on which object it is."""
@@ -92,6 +113,7 @@ class ByClass:
             way = self.ways[id(x)][1]
             way.how, way.value = "value", x
             self.pins = self.pins or way.parent is None
+            self.alone = self.alone or self.is_of_callee(way)
 
     def pin_within(self, x):
         """Likewise of what an object of the trace's own leads to."""
@@ -116,14 +138,14 @@ class ByClass:
         for read in self.reads.values():
             for x in (read.owner, *named_in(read.key)):
                 self.pin(x)
-        elsewhere = {type(x) for x, _ in self.names.values() if id(x) not in self.ways}
+        elsewhere = {likeness(x) for x, _ in self.names.values() if id(x) not in self.ways}
         kinds = collections.defaultdict(list)
         for x, way in self.ways.values():
-            kinds[type(x)].append(way)
-            if type(x) in elsewhere:
+            kinds[likeness(x)].append(way)
+            if likeness(x) in elsewhere:
                 self.pin(x)
         for first, *others in kinds.values():
-            if any(way.parent is not None for way in others):
+            if any(way.parent is not None or self.is_of_callee(way) for way in (first, *others)) and others:
                 made = Read("itself", None, tuple(r.place for r in others), first.name, locate(), first)
                 made.how, made.other = "apart", others
                 self.reads[made.place] = made
@@ -133,12 +155,19 @@ class ByClass:
         if not self.ways:
             return
         for read in self.reads.values():
-            if self.is_on_a_way(read):
+            if self.is_on_a_way(read) or type(read.value) is np.ndarray and read.how in ("free", "input", "same"):
                 read.value = kept_of(read)
         for held in (self.ways, self.names, self.heap, self.entered, self.whole, self.made, self.containers):
             held.clear()
-        for held in (self.paths, self.arrays, self.scalars, self.copies):
+        for held in (self.paths, self.arrays, self.scalars, self.copies, *self.of_functions()):
             held.clear()
+
+
+def beginning(read):
+    """The object at which the way to a Read begins."""
+    while read.parent is not None:
+        read = read.parent
+    return read.owner
 
 
 def named_in(key):
@@ -152,11 +181,11 @@ def kept_of(read):
     """In place of the value of a Read, what its guard asks of that."""
     value, kind = read.value, type(read.value)
     if read.how in ("free", "same"):
-        return None
+        return NO_FUNCTION if kind is types.FunctionType else None
     if read.how == "input" and kind is np.ndarray:
         return np.broadcast_to(np.zeros((), value.dtype), value.shape)
     if read.how == "kind":
-        return kind() if kind in CONTAINERS else blank(kind)
+        return kind() if kind in CONTAINERS else NO_FUNCTION if kind is types.FunctionType else blank(kind)
     return None if read.how == "apart" else value
 
 

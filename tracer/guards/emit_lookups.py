@@ -6,9 +6,33 @@ which is found by the number of its entry in the module's dictionary; what a mod
 attributes than it has (`__getattr__`) is an item of that dictionary, for such a module's attributes are searched for.
 """
 
+import itertools
 import keyword
 import sys
 import types
+
+CALLED = "callee.object"  # the function that is called, as generated code writes it
+_numbers = itertools.count()
+
+
+def namer(prefix, space):
+    """A function that gives objects names in a namespace, one each; `space` may know some by names of their own."""
+    known, own = space.setdefault("names of objects", {}), space.get("own names", {})
+
+    def named(x):
+        if id(x) in own:
+            return own[id(x)]
+        if (prefix, id(x)) not in known:
+            known[prefix, id(x)] = name = f"{prefix}_{next(_numbers)}"
+            space[name] = x
+        return known[prefix, id(x)]
+
+    return named
+
+
+def variable(i):
+    """What an enclosing variable of the function that is called is named in generated code."""
+    return f"cell{i}"
 
 
 def is_spelled(key):

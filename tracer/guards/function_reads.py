@@ -14,7 +14,7 @@ from .guard import BUILTINS, MISSING, SCALARS
 from .object_contents import NUMPYS
 from .reliance import library
 from .relied_arrays import RELIED_ON
-from .state import SEEN_THROUGH, UNBOUND, Slot
+from .state import SEEN_THROUGH, UNBOUND, Slot, inside
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
@@ -30,7 +30,8 @@ class FunctionReads:
         """Note what a function that is called names outside itself."""
         code, closure = f.__code__, f.__closure__ or ()
         self.function_itself(f)
-        key = code, id(f.__globals__), *map(id, closure)
+        way = self.way(f)
+        key = code, id(f.__globals__), way and way.place, *map(id, closure)
         if key in self.functions:
             return
         self.functions[key] = f
@@ -39,27 +40,45 @@ class FunctionReads:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
             isolation.refuse(f"it assigns {name}, a variable outside")
             self.assigned.add(slot)
+            place = self.place_of(f, slot, name)
             if slot not in self.heap:
                 self.heap[slot] = slot.get()
-                if (slot.kind, id(slot.owner), slot.key) in self.promoted:  # whether it is assigned has to be seen
-                    self.take_number(self.read(slot.kind, slot.owner, slot.key, name), slot)
+                if place in self.promoted:  # whether it is assigned has to be seen
+                    self.take_number(self.variable(f, slot, name, None), slot)
+                elif inside():
+                    self.enter_variable(slot)
         for kind, name, line, chain in found.loads:
             slot = (
                 Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
             )
+            if kind != "global" and slot.owner is not None:
+                self.routed(f, slot.owner, name)
             value = slot.get() if slot.owner is not None else UNBOUND
             isolation.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
             if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
                 continue
             if self.heap.get(slot, value) is not value:
                 continue  # assigned since
-            read = self.read(slot.kind, slot.owner, slot.key, name, line)
+            read = self.variable(f, slot, name, line)
             isolation.agree(kind, slot.owner, slot.key, read.value)
             if read.value is MISSING and kind == "global":
                 read = self.builtin(read, line)
             self.take_number(read, slot)
             if not hooked:
                 self.follow(read, chain)
+
+    def place_of(self, f, slot, name):
+        """What tells the Read of a variable from others."""
+        if slot.kind == "item":
+            return "item", id(slot.owner), name
+        way, number = self.routed(f, slot.owner, name)
+        return ("cell", id(slot.owner), "") if way is None else ("cell", way.place, number)
+
+    def variable(self, f, slot, name, line):
+        """The Read of a variable that a function names."""
+        if slot.kind == "cell":
+            return self.read_cell(f, slot.owner, name, line)
+        return self.read("item", slot.owner, slot.key, name, line)
 
     def take_number(self, read, slot):
         """Let a variable hold a number as the trace sees it, where the program takes it in."""

@@ -8,14 +8,13 @@ type is relied on, and they are read again at every call.
 
 import builtins
 import collections
-import itertools
 import os
 import types
 
 import numpy as np
 
 from ..common.errors import Overrun, UnsupportedError, message
-from .emit_lookups import is_spelled
+from .emit_lookups import CALLED, is_spelled, namer, variable
 from .object_contents import contents_of
 
 MISSING = object()
@@ -70,7 +69,7 @@ class Read:
             if self.kind == "attribute":
                 return getattr(holder, self.key, MISSING)
             if self.kind == "cell":
-                return holder.cell_contents
+                return (holder if self.parent is None else holder.__closure__[self.key]).cell_contents
             if self.kind == "contents":
                 return contents(holder)
             if self.kind == "state":
@@ -80,7 +79,7 @@ class Read:
             if self.kind == "itself":
                 return holder
             return holder.get(self.key, MISSING) if type(holder) in FILLING else holder[self.key]
-        except (KeyError, IndexError, ValueError, TypeError):
+        except (KeyError, IndexError, AttributeError, ValueError, TypeError):
             return MISSING
 
     def target(self):
@@ -92,7 +91,7 @@ class Read:
         if self.kind == "attribute":
             put(holder, self.key, value)
         elif self.kind == "cell":
-            holder.cell_contents = value
+            (holder if self.parent is None else holder.__closure__[self.key]).cell_contents = value
         else:
             holder[self.key] = value
 
@@ -102,8 +101,12 @@ class Read:
         holder = holder or (named(self.owner) if self.parent is None else self.parent.text(named))
         if self.kind == "attribute":
             return f"{holder}.{self.key}" if is_spelled(self.key) else f"getattr({holder}, {self.key!r})"
-        if self.kind == "cell":
+        if self.kind == "cell" and self.parent is None:
             return f"{holder}.cell_contents"
+        if self.kind == "cell":  # of a function that is known by the way to it
+            return (
+                variable(self.key) if holder == CALLED else f"{holder}.__closure__[{self.key}].cell_contents"
+            )
         if self.kind == "itself":
             return holder
         if self.kind in ("contents", "state"):
@@ -123,9 +126,9 @@ class Read:
         value = self.value
         if self.how == "free":
             return None
+        written = (lambda read: read.text(named)) if quick is None else quick.text
         if value is MISSING:
             return self.test_missing(named, quick)
-        written = (lambda read: read.text(named)) if quick is None else quick.text
         text = written(self)
         if self.how in ("same", "apart"):
             return self.test_identity(text, written)
@@ -304,7 +307,8 @@ class Guard:
     def __init__(self, reads):
         self.reads = list(reads)
         space = {}
-        exec(f"def test():\n    return {' and '.join(self.inline(0, space)) or 'True'}", space)
+        text = f"def test():\n    return {' and '.join(self.inline(0, space)) or 'True'}"
+        exec(compile(text, "<wengert guard>", "exec"), space)
         self._test = space["test"]
 
     def inline(self, k, space, quick=None):
@@ -338,20 +342,6 @@ class Guard:
 
 
 STALE = (KeyError, IndexError, AttributeError, ValueError, TypeError, NameError)
-_numbers = itertools.count()
-
-
-def namer(prefix, space):
-    """A function that gives objects names in a namespace, one each."""
-    known = space.setdefault("names of objects", {})
-
-    def named(x):
-        if (prefix, id(x)) not in known:
-            known[prefix, id(x)] = name = f"{prefix}_{next(_numbers)}"
-            space[name] = x
-        return known[prefix, id(x)]
-
-    return named
 
 
 def snapshot(value):

@@ -23,6 +23,7 @@ from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.storage import Storage, current_trace
 from . import isolation
 from .by_class import ByClass
+from .by_way import ByWay
 from .draws import Draws
 from .effects import Call, Original
 from .function_reads import FunctionReads
@@ -55,7 +56,7 @@ def changing(value):
     )
 
 
-class Outside(FunctionReads, Stores, Reliance, ByClass):
+class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
 
@@ -63,8 +64,7 @@ class Outside(FunctionReads, Stores, Reliance, ByClass):
         self.arguments, self.promoted, self.frozen = arguments, frozenset(promoted), frozen
         self.reads = {}  # place -> Read
         self.inputs = []  # [(Read, Value)]
-        self.functions = {}
-        self.names = {}  # id -> (object, what the user calls it)
+        self.functions, self.names = {}, {}  # names: id -> (object, what the user calls it)
         self.paths = {}  # id(array) -> the Read that found it
         self.containers = {}  # id(container) -> (it, the Read that found it)
         self.arrays, self.scalars = {}, {}

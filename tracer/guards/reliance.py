@@ -50,8 +50,11 @@ def of_user(kind):
 def expected(read):
     """Whether a place is what a library's module holds under a name, or a part of a function: guarded, though hardly
     anyone exchanges it."""
-    held = read.parent if read.kind == "state" and read.parent is not None else read
-    if isinstance(held.owner, types.FunctionType) and held.key in PARTS:
+    held = read.parent if read.kind in ("state", "contents") and read.parent is not None else read
+    of = held.owner if held.parent is None else held.parent.value
+    if isinstance(of, types.FunctionType) and held.key in (*PARTS, "__globals__"):
+        return True
+    if held.parent is not None and held.parent.key == "callee":  # what is behind a compiled function
         return True
     return (
         isinstance(read.owner, types.ModuleType)
@@ -188,6 +191,9 @@ class Reliance:
         """Rely on the code and the defaults of a function, which may be exchanged."""
         if ("attribute", id(f), "__code__") in self.reads:
             return
+        if (way := self.way(f)) is not None:
+            self.parts_by_way(f, way, PARTS[1:])
+            return
         for name in PARTS:
             if getattr(f, name) is not None:
                 read = self.read("attribute", f, name, f"{f.__name__}.{name}")
@@ -214,7 +220,7 @@ class Reliance:
         if isinstance(owner, types.ModuleType | type):
             return not library(owner)
         if isinstance(owner, types.FunctionType):
-            return not internal(owner.__code__) and not key.startswith("__")
+            return not internal(owner.__code__) and (not key.startswith("__") or self.way(owner) is not None)
         return (
             not library(kind := type(owner))
             or self.knows(owner)

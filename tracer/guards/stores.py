@@ -105,20 +105,27 @@ class Stores:
 
     def enter_rebound(self):
         """Before a region is run: {Slot of each global that the functions called may rebind: what it holds}, arrays and
-        numbers as the trace sees them."""
-        found = {}
+        numbers as the trace sees them, which also the variables around these functions hold then."""
         for slot in self.assigned:
-            if slot.kind != "item":
-                continue
-            if slot not in self.entered and (held := slot.get()) is self.heap[slot] and held is not UNBOUND:
-                self.entered[slot] = self.enter(self.read(slot.kind, slot.owner, slot.key, slot.name))
-                slot.set(self.entered[slot])
-            found[slot] = slot.get()
-        return found
+            self.enter_variable(slot)
+        return {slot: slot.get() for slot in self.assigned if slot.kind == "item"}
+
+    def enter_variable(self, slot):
+        """Rely on what a variable holds that a region may assign: where it does not, it holds that."""
+        if slot not in self.entered and (held := slot.get()) is self.heap[slot] and held is not UNBOUND:
+            self.entered[slot] = self.enter(self.rely_on_slot(slot))
+            slot.set(self.entered[slot])
+
+    def rely_on_slot(self, slot):
+        place = self.place(slot)
+        return self.read(place.kind, place.owner, place.key, slot.name, parent=place.parent)
 
     def place(self, slot):
         """The Read, not relied on, of a slot."""
         container = self.containers.get(id(slot.owner))
+        if slot.kind == "cell" and (found := self.route(slot.owner)) is not None:
+            way, number = found
+            return self.reads.get(("cell", way.place, number)) or Read("cell", None, number, slot.name, None, way)
         parent = self.way(slot.owner) if container is None else container[1]
         key = slot.kind, id(slot.owner) if parent is None else parent.place, slot.key
         name = slot.name if container is None else f"{parent.name}[{shown(slot.key)}]"
@@ -135,7 +142,7 @@ class Stores:
                 continue
             if slot in self.assigned and slot not in self.entered and after is before:
                 if before is not UNBOUND:
-                    self.read(slot.kind, slot.owner, slot.key, slot.name)
+                    self.rely_on_slot(slot)
                 continue
             if after is UNBOUND and before is UNBOUND:
                 continue

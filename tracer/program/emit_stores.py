@@ -40,6 +40,6 @@ def store_line(place, holder, value, named):
             return f"{holder}.{place.key} = {value}"
         return f"setattr({holder}, {place.key!r}, {value})"
     if place.kind == "cell":
-        return f"{holder}.cell_contents = {value}"
+        return f"{holder}{f'.__closure__[{place.key}]' if place.parent is not None else ''}.cell_contents = {value}"
     key = repr(place.key) if type(place.key) in (str, int) else named(place.key)
     return f"{holder}[{key}] = {value}"

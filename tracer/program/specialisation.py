@@ -34,6 +34,7 @@ class Specialisation:
         self.watch = self.kept = None
         # how many were traced, and the file it is from, where another process has made the trace
         self.equations = self.file = None
+        self.kinds = ()  # of the arguments, where an int among them was traced ahead
         self.rules = ()  # those of the user's that were in force
         self.places = None  # which leaves of the call the function takes
         outs = captured.outs

@@ -12,7 +12,7 @@ import types
 import numpy as np
 
 from ..common.errors import ConcretizationError, UnsupportedError, WengertError, message
-from ..common.frames import locate
+from ..common.frames import GENERATED, locate
 from ..common.origin import is_user
 from ..guards import isolation
 from ..guards.context_managers import (
@@ -54,6 +54,7 @@ OWNED = ("scipy.sparse", "scipy.interpolate")  # libraries whose objects change 
 # what of these is asked, no ACTS change
 APART = ("contextvars", "_contextvars", "threading", "_thread", "sys", "scipy", "weakref")
 BUFFERS = (io.StringIO, io.BytesIO)
+CAPTURING = set()  # code of our functions that have no other function of the user's called than with hooks
 _verdicts = {}
 
 
@@ -119,6 +120,8 @@ def of_buffer(f, /, *args, **kwargs):
 
 def note_wrapped(f):
     """Rely on what a function of the user's reads that a library's decorator has put behind one of its own."""
+    if type(f) is types.FunctionType and (f.__code__ in CAPTURING or f.__code__.co_filename == GENERATED):
+        return
     for cell in f.__closure__ or () if type(f) is types.FunctionType else ():
         held = cell.cell_contents if cell != types.CellType() else None
         # what a function inside a traced one names is within the trace

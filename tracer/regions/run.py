@@ -18,9 +18,9 @@ class Run:
     raised = None  # the exception that Python raised while the body was traced, which the program raises
 
     def __init__(self, name, body, slots, prepare=None, watched=(), trial=False, choice=False):
-        failed, before = False, {s: s.get() for s in slots}
         outside = current_trace().root.outside
         rebound = outside.enter_rebound()
+        failed, before = False, {s: s.get() for s in slots}
         held = [(x, items(x)) for x in (*watched, *outside.copies_made())]
         self.trace = trace = Trace(name, current_trace())
         trace.region = RegionEffects(trial, choice)

@@ -249,7 +249,10 @@ def test_static_arguments_are_part_of_the_key():
     agree(f(V, 2, "scale"), V * 2)
     agree(f(V, True, "scale"), V * True)
     assert traces(f) == 4
-    assert "new static value n=3 (was 2)" in f.explain()
+    assert "n keeps changing" in f.explain() and "new static value mode='shift' (was 'scale')" in f.explain()
+    g = jit(lambda x, n: np.ones(n) * x[0])
+    agree([g(V, 2), g(V, 3)], [np.ones(2) * V[0], np.ones(3) * V[0]])
+    assert "new static value n=3 (was 2)" in g.explain()
 
 
 def test_shapes_and_dtypes_retrace_and_say_why():

@@ -28,14 +28,8 @@ class Clock:
     def __init__(self, monkeypatch, ours, plain):
         self.now, self.seconds = 0.0, {False: ours, True: plain}
         monkeypatch.setattr(contest.time, "perf_counter", lambda: self.now)
-        made = contest.Contest.made
-
-        def timed(one):
-            made(one)
-            one.forms = tuple([self.after(form, plain) for plain, form in enumerate(one.forms)])
-            return one.forms
-
-        monkeypatch.setattr(contest.Contest, "made", timed)
+        form = contest.Contest.form
+        monkeypatch.setattr(contest.Contest, "form", lambda one, callee, turn: self.after(form(one, callee, turn), turn))
 
     def after(self, form, plain):
         def call(*args, **kwargs):
@@ -88,7 +82,26 @@ def test_what_plain_python_answers_is_the_function_itself(monkeypatch):
     sys.setprofile(lambda frame, event, arg: names.append(frame.f_code))
     compiled(np.ones(3))
     sys.setprofile(None)
-    assert compiled.compiled.plain.__code__ in names
+    assert compiled.__wrapped__.__code__ in names
+
+
+def test_plain_python_of_functions_made_alike_is_each_ones_own(monkeypatch):
+    Clock(monkeypatch, 2e-6, 1e-6)
+
+    def times(k, start):
+        def f(x, more=start):
+            f.calls += 1
+            return x * k + more
+
+        f.calls = 0
+        return f
+
+    ours, plain = ([times(k, s) for k in (2.0, 3.0) for s in (0.0, 1.0)] for _ in range(2))
+    compiled = [jit(f) for f in ours]
+    for _ in range(3 * CALLS):
+        for f, g in zip(compiled, plain):
+            agree(f(np.ones(3)), g(np.ones(3)))
+    assert True in answered(compiled[0]) and [f.calls for f in ours] == [f.calls for f in plain]
 
 
 def test_other_sizes_are_measured_again(monkeypatch):

@@ -1,0 +1,51 @@
+"""What stands behind one function that a user calls: what it was made of, and the shared state of all made alike.
+
+`jit(f)`, written twice, gives two functions, as any call that makes something does: attributes set on one are not the
+other's. What was traced and compiled is one `Compiled`. A `Callee` tells that which function it is called for; a call
+that is answered inline does not even need it, for what a trace relied on is written there as variables of the generated
+function: `callee`, and the user's own cells.
+"""
+
+class Callee:
+    """object: the function of the user's that guards begin at, None where the traces are for one function anyway;
+    given: what the transform was given; hot: the specialisation sets tested inline; misses: calls that were not
+    answered inline though there was a program."""
+
+    __slots__ = ("compiled", "given", "object", "hot", "misses", "front", "_function", "__weakref__")
+
+    def __init__(self, compiled, given=None, object=None):
+        self.compiled, self.given, self.object = compiled, given, object
+        self.hot, self.misses, self._function = (), 0, None
+        self.front = lambda: None  # a weak reference to the function that is called
+
+    def __call__(self, run, /, *args, **kwargs):
+        """`run(...)` in a call of this function."""
+        cell = self.compiled.cell
+        if cell is None:
+            return run(*args, **kwargs)
+        before, cell.callee, cell.object = cell.callee, self, self.object
+        try:
+            return run(*args, **kwargs)
+        finally:
+            cell.callee, cell.object = before, None if before is None else before.object
+
+    @property
+    def function(self):
+        """What is traced: the function given, or a transform of it."""
+        if self._function is None:
+            c = self.compiled
+            self._function = c.function if c.cell is None else c.make(self.given)
+        return self._function
+
+    def in_front(self):
+        """The Callee that the function called belongs to now: IPython's autoreload makes one function another's."""
+        front = self.front()
+        return self if front is None else front.__dict__.get("callee", self)
+
+    def explain(self):
+        """Every trace: what it relied on, why it was made, and what it cost."""
+        return self(self.compiled.explain)
+
+    def ir(self, /, *args, passes=True, **kwargs):
+        """The IR function these arguments lead to; `passes=False` as captured, before optimisation."""
+        return self(self.compiled.ir, *args, passes=passes, **kwargs)

@@ -1,0 +1,70 @@
+"""What the types of a call's leaves decide: which are static, which ints among those are traced after all, and the
+entries by their values."""
+
+from ..capture.signature import kind_of_type
+from ..guards.by_class import InstanceCell, by_class
+from ..guards.guard import small
+from ..guards.static_arguments import is_memory, key_of
+from ..values.array import Traced
+
+
+class Route:
+    """What the types of the leaves decide: which leaves are static, and the entries by their values."""
+
+    __slots__ = ("types", "static", "dynamic", "inside", "entries", "promoted", "fixed", "plain", "memory")
+    __slots__ += ("alike", "pinned", "postponed", "refusals")
+
+    def __init__(self, types, promoted=(), plain=None):
+        kinds = [kind_of_type(t) for t in types]
+        self.types, self.promoted = types, frozenset(promoted)  # ints that are traced, having had too many values
+        self.static = [i for i, k in enumerate(kinds) if k is None and i not in self.promoted]
+        self.dynamic = [i for i, k in enumerate(kinds) if k is not None or i in self.promoted]
+        self.inside = Traced in kinds  # called while another function is traced
+        self.memory = [i for i in self.static if is_memory(types[i])]
+        self.entries = {}
+        self.plain = plain or self  # the route on which no int is traced
+        self.fixed = set()  # ints that a trace must know
+        self.refusals = {}  # static values but for such leaves -> refusals of entries that have no trace
+        # ints of which two values are better known: leaf -> the entry in which they are traced, for a third
+        self.postponed = {}
+        # the leaves that are known by their class, and those of them that a trace has to know by identity
+        self.alike, self.pinned = {i for i in self.static if by_class(types[i])}, set()
+
+    def key(self, leaves):
+        """What tells the entries apart: of instances that are known by their class, the first leaf that is the same
+        one."""
+        alike, first = self.alike - self.plain.pinned, {}
+        return tuple(
+            [first.setdefault(id(leaves[i]), i) if i in alike else key_of(leaves[i]) for i in self.static]
+        )
+
+    def cells(self, leaves):
+        """leaf -> the InstanceCell that it is in during a call."""
+        made = {}
+        alike = sorted(self.alike - self.plain.pinned)
+        return {i: made.setdefault(id(leaves[i]), InstanceCell(self.types[i])) for i in alike}
+
+    def changing(self, static):
+        """(leaf, how many other values it had) of ints that change, all else being as it was."""
+        out = []
+        for n, i in enumerate(self.static):
+            if self.types[i] is int and i not in self.plain.fixed and small(static[n]):
+                others = {s[n] for s in self.entries if all(s[m] == v for m, v in enumerate(static) if m != n)}
+                out += [(i, len(others))] if others else []
+        return out
+
+
+def better_known(version):
+    """Whether a program of which an int is a number is another than one that knows it: the int decides what runs or how
+    often, or is the exponent of an array, or an assumption was made."""
+    func = version.captured.func
+    found = {p for p, kind in zip(func.params, version.kinds) if kind is int}
+    if version.assumed:
+        return True
+    for eqn in func.eqns:
+        if found.isdisjoint(eqn.operands):
+            continue
+        if eqn.regions() or "pow" in eqn.op.name and any(r.type.shape for r in eqn.results):
+            return True
+        found.update(eqn.results)
+    return False
