@@ -200,7 +200,7 @@ def in_a_loop(c):
 def test_enclosing_variables_are_as_in_python_after_each_call(made):
     (ours, put, get), (plain, put_plain, get_plain) = made(7.5), made(7.5)
     compiled = jit(ours)
-    for n, v in enumerate([7, 7.5, 3, 3, 8, 8.5, 9, 3, 7, 3, 5, 6, 7.0, 8.0, 9.0, True, 3]):
+    for n, v in enumerate([7, 7.5, 3, 3, 8, 8.5, 9, 3, 7, 3, 5, 6, 7.0, 8.0, 9.0, 3]):
         x = 1.5 if n % 3 != 1 else -1.0
         put(v), put_plain(v)
         compiled(x), plain(x)
