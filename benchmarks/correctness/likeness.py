@@ -7,17 +7,31 @@ import types
 import numpy as np
 
 
+# whose identity says nothing: equal ones may be one object or several
+VALUES = int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), np.generic
+
+
 class Likeness:
-    """Whether two results are alike: classes, structure, attributes, identity among themselves; floats to rounding."""
+    """Whether two results are alike: classes, structure, attributes, identity among themselves; floats to rounding.
+
+    found: where they first differ, and what stands there.
+    """
 
     def __init__(self):
         self.pairs = {}  # id of one -> the other; both are kept alive by the caller
+        self.steps, self.found = [], None
 
-    def same(self, got, want):
+    def same(self, got, want, step=""):
+        self.steps.append(step)
         if id(want) in self.pairs:
-            return self.pairs[id(want)] == id(got) or isinstance(want, bool | int | float | str | bytes | type(None))
-        self.pairs[id(want)] = id(got)
-        return self.difference(got, want)
+            alike = self.pairs[id(want)] == id(got) or isinstance(want, VALUES) and self.difference(got, want)
+        else:
+            self.pairs[id(want)] = id(got)
+            alike = self.difference(got, want)
+        if not alike and self.found is None:
+            self.found = f"{'.'.join(filter(None, self.steps))}: {want!r:.120} is {got!r:.120}"
+        self.steps.pop()
+        return alike
 
     def difference(self, got, want):
         if type(got) is not type(want):
@@ -25,21 +39,23 @@ class Likeness:
         if isinstance(want, np.ndarray | np.generic | int | float | complex):
             return numbers_alike(got, want)
         if isinstance(want, list | tuple | collections.deque):
-            return len(got) == len(want) and all(map(self.same, got, want)) and self.attributes(got, want)
+            return len(got) == len(want) and self.each(got, want) and self.attributes(got, want)
         if isinstance(want, dict):
-            keys = len(got) == len(want) and all(map(self.same, got, want))
-            return keys and all(map(self.same, got.values(), want.values()))
+            return len(got) == len(want) and self.each(got, want) and self.each(got.values(), want.values())
         if isinstance(want, str | bytes | set | frozenset | range | slice):
             return got == want or text_alike(got, want)
         if isinstance(want, types.FunctionType | types.BuiltinFunctionType | type | types.ModuleType):
             return got is want or getattr(got, "__code__", got) == getattr(want, "__code__", 0)
         if isinstance(want, types.MethodType):
-            return got.__func__ is want.__func__ and self.same(got.__self__, want.__self__)
+            return got.__func__ is want.__func__ and self.same(got.__self__, want.__self__, "__self__")
         return self.attributes(got, want) if parts(want) else text_alike(repr(got), repr(want))
+
+    def each(self, got, want):
+        return all(self.same(a, b, str(k)) for k, (a, b) in enumerate(zip(got, want)))
 
     def attributes(self, got, want):
         a, b = parts(got), parts(want)
-        return list(a) == list(b) and all(map(self.same, a.values(), b.values()))
+        return list(a) == list(b) and all(self.same(a[k], b[k], k) for k in a)
 
 
 def parts(x):

@@ -158,10 +158,8 @@ def differing(got, want):
     if how == "raised":
         if type(got[0][1]) is not type(value):
             return f"raised {failure(got[0][1])}, not {failure(value)}"
-    elif not Likeness().same((got[0][1], got[1]), (value, want[1])):
-        return f"result {value!r:.120} is {got[0][1]!r:.120}" if not Likeness().same(got[0][1], value) else "arguments"
-    elif not Likeness().same(got[1], want[1]):
-        return "arguments"
+    elif not (likeness := Likeness()).same((got[0][1], *got[1][0], got[1][1]), (value, *want[1][0], want[1][1])):
+        return f"result and arguments, at {likeness.found}"
     if not Likeness().same(got[2], want[2]):
         return "random state"
     return None if text_alike(got[3], want[3]) else "what is printed"
