@@ -6,7 +6,6 @@ import types
 
 import numpy as np
 
-
 # whose identity says nothing: equal ones may be one object or several
 VALUES = int, float, complex, str, bytes, tuple, frozenset, range, slice, type(None), np.generic
 

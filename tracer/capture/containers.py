@@ -35,6 +35,8 @@ class Containers:
         self.paths, self.held = {}, []  # id -> path; (container, its items)
         self.outside, self.planned = outside, {}  # id -> (list, dict or instance of the result, its plan)
         self._visit((args, kwargs), ())
+        if outside is not None:
+            outside.of_arguments = self.paths.keys()
 
     def _visit(self, x, path):
         if not isinstance(x, list | tuple | dict):
@@ -112,7 +114,8 @@ class Containers:
 
     def contents(self, x, leaves):
         """A plan of a list, tuple or dict, by the plans of its items."""
-        key, parts = id(x), [(k, self.plan(item, leaves)) for k, item in keyed_items(x)]
+        given = (lambda item: item) if self.outside is None else self.outside.given
+        key, parts = id(x), [(k, self.plan(given(item), leaves)) for k, item in keyed_items(x)]
         if isinstance(x, tuple):
             return lambda made, given: tuple([part(made, given) for _, part in parts])
 

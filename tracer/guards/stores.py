@@ -24,10 +24,14 @@ def differ(had, now):
 class Stores:
     """The part of `Outside` that stores.
 
-    derives: whether the trace has called a transform, such as a derivative, which plain Python would make anew.
+    derives: whether the trace has called a transform, such as a derivative, which plain Python would make anew;
+    of_arguments: ids of the lists and dicts among the arguments, for which `containers` answers.
     """
 
-    derives = False
+    def __init__(self):
+        self.derives, self.of_arguments = False, frozenset()
+        self.handed = {}  # id of a container that leaves the trace -> (it, what does in its place)
+        super().__init__()
 
     def target(self, owner):
         """The container that a store into `owner` reaches: its copy where there is one, or where it has been added
@@ -181,13 +185,21 @@ class Stores:
             return self.relied.given(x)
         if id(x) in self.ways:
             return Original(self.way(x))
-        if type(x) in (list, tuple):
-            inside = [self.given(v) for v in x]
-            return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
+        if id(x) in self.of_arguments:
+            return x
+        if type(x) in (list, tuple, dict):
+            if id(x) not in self.handed:
+                self.handed[id(x)] = x, self.given_inside(x)
+            return self.handed[id(x)][1]
+        return x
+
+    def given_inside(self, x):
+        """A list, tuple or dict with what leaves the trace in it."""
         if type(x) is dict:
             inside = {k: self.given(v) for k, v in x.items()}
             return inside if any(inside[k] is not v for k, v in x.items()) else x
-        return x
+        inside = [self.given(v) for v in x]
+        return type(x)(inside) if any(a is not b for a, b in zip(inside, x)) else x
 
     def restore(self):
         """Put back what the trace stored to."""

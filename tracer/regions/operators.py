@@ -341,7 +341,11 @@ class trying:
 
     def catches(self, error, text):
         """What the program says in place of `error`, where a handler would have caught that."""
-        if not issubclass(error, flat_types(self.types())):
+        try:
+            types = flat_types(self.types())
+        except (AttributeError, NameError, LookupError, TypeError) as other:  # which plain Python would raise here
+            return type(other), str(other)
+        if not issubclass(error, types):
             return error, text
         said = f"{error.__name__}: {text}".splitlines()[0]
         said += "\n  Python would go on in the `except` around it; a compiled program cannot."
