@@ -6,6 +6,7 @@ from compare import agree, check_same
 
 from wengert import grad, jit
 from wengert.backends import native
+from wengert.tracer.call import shared
 from wengert.tracer.program import autotune, backend_choice
 
 X, V = np.random.default_rng(0).normal(size=(4, 3)), np.arange(3.0)
@@ -109,6 +110,7 @@ def test_the_faster_is_taken_and_told(monkeypatch):
     monkeypatch.setattr(backend_choice, "LAUNCH", 0.0)
     for cost, said in ((1e-6, "as NumPy: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1000 ms as NumPy, 100 us through XLA")):
         monkeypatch.setattr(backend_choice, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
+        shared.forget_shared()
         f = jit(lambda x: np.tanh(x) * 2)
         agree(f(X), np.tanh(X) * 2, 1e-12)
         agree(f(X), f(X), 0)

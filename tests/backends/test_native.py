@@ -31,6 +31,7 @@ from wengert.ir.ops.shape import broadcast, dynamic_slice, dynamic_update_slice,
 from wengert.ir.text import parse
 from wengert.ir.types import Tensor, parse_type, type_of
 from wengert.ir.verify import verify
+from wengert.tracer.call import shared
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
 
@@ -558,6 +559,7 @@ def test_without_llvmlite_or_with_other_foreign_functions(monkeypatch):
         with monkeypatch.context() as change:
             change.setattr(ffi, name, value)
             ffi.refusal.cache_clear()
+            shared.forget_shared()
             log = []
             with native.asked(0, log):
                 assert jit(recurrence)(np.arange(5.0)) == recurrence(np.arange(5.0))

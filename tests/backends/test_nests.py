@@ -22,6 +22,7 @@ from wengert.backends.xla import dispatch
 from wengert.ir.ops.control import COUNTER, evaluate, loop, region
 from wengert.ir.ops.shape import dynamic_update_slice, reshape
 from wengert.ir.types import parse_type
+from wengert.tracer.call import shared
 from wengert.tracer.program import backend_choice
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("llvmlite") is None, reason="llvmlite, which is optional, is not installed")
@@ -473,6 +474,7 @@ def test_what_xla_might_make_faster_is_timed(monkeypatch):
     monkeypatch.setattr(backend_choice, "LITTLE", 0.0)
     for cost, said in ((1e-6, "as NumPy, 1 loop as machine code: 1 us as NumPy, 100 us through XLA"), (1.0, "through XLA: 1000 ms as NumPy, 100 us")):
         monkeypatch.setattr(backend_choice, "turns", lambda forms, n, cost=cost: (cost, 1e-4)[-len(forms) :])
+        shared.forget_shared()
         f = jit(running)
         agree(f(X.copy(), 0.5), running(X.copy(), 0.5), 1e-12)
         assert f"runs         {said}" in f.explain() and bool(versions(f)[0].engine) == (cost < 1e-4)
@@ -487,6 +489,7 @@ def test_of_loops_that_are_not_native_python_makes_few_trips_of_long_rows():
         return x, y, before
 
     for n, size, taken in ((3, 50, True), (0, 50, True), (3, 20, False), (1000, 50, False)):
+        shared.forget_shared()
         g, x = jit(f, engine="numpy"), np.linspace(-1, 1, size)
         for _ in range(2):
             agree(g(x.copy(), n, 0.3), f(x.copy(), n, 0.3), 1e-12)

@@ -8,6 +8,7 @@ import dataclasses
 import random
 
 import random_batches
+import random_draws
 import random_exact
 import random_extents
 import random_flow
@@ -89,6 +90,7 @@ FAMILIES = {
     "merges": run_of(random_merges),
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
+    "draws": run_of(random_draws),
     "flow": flow(False),
     "wide": flow(True),
     "extents": of_outcome(random_extents.outcome, lambda seed: random_extents.Program(seed).text, 3),

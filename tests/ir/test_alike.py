@@ -17,6 +17,7 @@ from wengert.ir.core import Func
 from wengert.ir.ops.control import evaluate
 from wengert.ir.text import parse
 from wengert.ir.verify import verify
+from wengert.tracer.call import shared
 from wengert.tracer.program import outlined
 
 DEPTH, WIDTH = 16, 5
@@ -290,6 +291,7 @@ def test_an_adjoint_that_needs_less_is_no_function_of_its_own(short, monkeypatch
     compiled = []
     for seen in (outline.within_others, lambda spans, params: spans):
         monkeypatch.setattr(outline, "within_others", seen)
+        shared.forget_shared()
         f = grad(network, argnums=1)
         check(f, *data())
         compiled.append(sorted(version(f).chain.counts.values()))

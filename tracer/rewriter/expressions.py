@@ -6,7 +6,7 @@ be evaluated travel as lambdas. Every new node takes the place, in lines and col
 
 import ast
 
-from .names import assigned_names, looks, walk
+from .names import assigned_names, looks, outer_names, walk
 from .sites import next_site
 
 HOOK = "@w"
@@ -86,16 +86,6 @@ def is_generator(node):
         return True
     body = node.body if isinstance(node.body, list) else [node.body]
     return any(isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith) for n in walk(body))
-
-
-def names_in(node):
-    """The names that a function, or anything inside it, could hold itself."""
-    made = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    for n in ast.walk(node):
-        made |= {
-            v.partition(".")[0] for k in ("arg", "name", "asname", "rest") if isinstance(v := getattr(n, k, None), str)
-        }
-    return made
 
 
 PLAIN = (ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.expr_context)
@@ -315,7 +305,7 @@ class Expressions(ast.NodeTransformer):
             return node
         node.args = self.defaults(node.args)
         first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
-        node.body = Expressions(self.private, first, self.outer - names_in(node)).visit(node.body)
+        node.body = Expressions(self.private, first, outer_names(node, self.outer)).visit(node.body)
         return node
 
     def defaults(self, args):

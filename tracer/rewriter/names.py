@@ -67,6 +67,16 @@ def declared(statements, kind):
     return {name for node in walk(statements) if isinstance(node, kind) for name in node.names}
 
 
+def outer_names(function, around=None):
+    """The names in a function that come from outside the function that is traced. around: those of the function that it
+    is nested in; None where it is the one that is traced."""
+    a, body = function.args, function.body if isinstance(function.body, list) else [function.body]
+    above = declared(body, ast.Global)
+    own = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))}
+    own |= bound(body) - above - declared(body, ast.Nonlocal)
+    return (names_read(body) if around is None else around) - own | above
+
+
 def loads(nodes):
     """The names read anywhere in statements or expressions, by `x += 1` too, those in lambdas and comprehensions
     included."""

@@ -16,8 +16,8 @@ The bodies share the function's own cells, through which the hooks read, replace
 import ast
 import copy
 
-from .expressions import Expressions, at, hook, is_generator, later, load, mangled, names_in, store
-from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, loads, looks
+from .expressions import Expressions, at, hook, is_generator, later, load, mangled, store
+from .names import FUNCTIONS, Liveness, bound, declared, escapes, exits, looks, outer_names
 from .sites import NUMBERS, SITES, Site
 
 
@@ -156,7 +156,7 @@ class StatementRewriter(Expressions):
         s.decorator_list = [at(hook("call", self.visit(d)), d) for d in s.decorator_list]
         s.args = self.defaults(s.args)
         if not is_generator(s) and looks(s) is None:
-            rewrite_function(s, self.private, self.outer - names_in(s))
+            rewrite_function(s, self.private, outer_names(s, self.outer))
         return [s]
 
     def on_Return(self, s):
@@ -344,8 +344,7 @@ def rewrite_function(node, private, outer=None):
     that is traced."""
     first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), None)
     body = node.body if isinstance(node.body, list) else [node.body]
-    if outer is None:
-        outer = loads(body) - names_in(node) | declared(body, ast.Global) | declared(body, ast.Nonlocal)
+    outer = outer_names(node) if outer is None else outer
     if isinstance(node, ast.Lambda):
         node.body = Expressions(private, first, outer).visit(node.body)
         return node

@@ -5,7 +5,7 @@ import numpy as np
 from ..common.emit import INDEX, constant_of, spread_to
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
-from .array import Traced
+from .array import Traced, TracedScalar
 from .slicing import NONE, ONE, basic, normalized_index
 
 
@@ -96,25 +96,28 @@ def misfit(m, n, axis, what="array"):
     )
 
 
+def not_an_index(is_array, found="", hint=None):
+    """What NumPy raises for an array, or anything else, that is no index."""
+    text = f"arrays used as indices must be of integer (or boolean) type{found}"
+    if not is_array:
+        text = (
+            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
+            "valid indices"
+        )
+    return IndexError(message(text, locate(), hint))
+
+
 def index_value(k, n, axis):
     """An integer index, array or scalar, as a non-negative int64 value; checked."""
     if isinstance(k, Traced):
         if k.type.kind not in "iu":
-            raise IndexError(
-                message(
-                    f"arrays used as indices must be of integer (or boolean) type, got {k.type}",
-                    locate(),
-                    "Convert with x.astype(int).",
-                )
-            )
+            raise not_an_index(type(k) is not TracedScalar, f", got {k.type}", "Convert with x.astype(int).")
         return normalized_index(k.value, n, axis)
-    k = np.asarray(k)
+    is_array, k = isinstance(k, np.ndarray), np.asarray(k)
     if k.size == 0:
         k = k.astype(INDEX)
     if k.dtype.kind not in "iu":
-        raise IndexError(
-            message(f"arrays used as indices must be of integer (or boolean) type, got {k.dtype}", locate())
-        )
+        raise not_an_index(is_array, f", got {k.dtype}")
     bad = (k < -n) | (k >= n)
     if bad.any():
         raise IndexError(message(f"index {k[bad].flat[0]} is out of bounds for axis {axis} with size {n}", locate()))

@@ -17,7 +17,7 @@ from ..common.emit import INDEX, cast_to, reshape_to, spread_to
 from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
 from .array import Traced, TracedArray, TracedScalar, bring, fresh, wrap
-from .gathering import advanced
+from .gathering import advanced, not_an_index
 from .mixed import Mixed, dtype_of, has_mixed
 from .promote import broadcast_shapes, nested, nested_items, operand_as, read, shape_of
 from .slicing import basic, concrete
@@ -191,7 +191,12 @@ def plainly(k):
         return k
     if isinstance(k, list | tuple):
         traced = any(isinstance(i, Traced) for i in nested_items(k))
-        return fresh(nested(k)) if traced else places_of(k)
+        if not traced:
+            return places_of(k)
+        made = fresh(nested(k))
+        if made.type.kind not in "iub":
+            raise not_an_index(False)
+        return made
     return operator.index(k) if hasattr(k, "__index__") else places_of(k)
 
 
@@ -199,11 +204,7 @@ def places_of(k):
     """An array-like as an array of indices, or of bools; a mere [] has no dtype of its own."""
     k = np.asarray(k)
     if k.size and k.dtype.kind not in "iub":
-        text = (
-            "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
-            "valid indices"
-        )
-        raise IndexError(message(text, locate()))
+        raise not_an_index(False)
     return k if k.size else k.astype(INDEX)
 
 
