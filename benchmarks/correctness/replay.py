@@ -38,6 +38,7 @@ CALLS = 3  # recorded of each function
 HANG = 90  # seconds for one function, both ways
 LONG = 5.0  # seconds of a plain call above which it is passed over
 LARGE = 4_000_000  # bytes of arrays in the arguments, above which a call is not kept
+SETTLED = 20  # calls after which it is settled whether plain Python answers them
 SLOW = 2.0  # seconds of a first call that are worth a line
 WHOLE = ["cut", "refused", "error"]
 
@@ -207,8 +208,13 @@ def replayed(function, calls):
 
 
 def paces(compiled, function, call):
-    """Seconds of the compiled and the plain function, the least of a few turns."""
+    """Seconds of the compiled and the plain function, the least of a few turns, once it is settled which of the two
+    answers."""
     times = {compiled: [], function: []}
+    start = time.perf_counter()
+    for _ in range(SETTLED):
+        if outcome(compiled, call)[4] > 1e-3 or time.perf_counter() - start > LONG:  # plain Python is not tried there
+            break
     start = time.perf_counter()
     for turn in range(7):
         if turn and time.perf_counter() - start > 2 * LONG:

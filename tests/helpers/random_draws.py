@@ -31,7 +31,7 @@ FLOATS = {
 }  # fmt: skip
 WHOLE = {
     "Generator": ["integers(6)", "integers(-2, {n})", "integers({k}, {k} + {n})", "integers(0, 2**40) % 5", "choice(5)", "poisson(2.0)",
-                  "permutation(4)[1]", "integers(3, size=2)[0]", "choice(w, 2)[0]"],
+                  "permutation(4)[1]", "integers(3, size=2)[0]", "choice(4, 2)[0]"],
     "RandomState": ["randint(6)", "randint(-2, {n})", "randint({k}, {k} + {n})", "randint(0, 2**40) % 5", "choice(5)", "permutation(4)[1]",
                     "randint(3, size=2)[0]"],
     "Random": ["randrange(6)", "randint(1, 6)", "randrange({n})", "randrange(-3, 2**40) % 5"],

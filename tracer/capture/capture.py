@@ -10,15 +10,16 @@ import re
 from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
+from ..common.errors import WengertError
 from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
-from ..regions import hooks
+from ..regions import hooks, raised
 from ..regions.bounded_results import given_out
 from ..values.array import TracedArray, TracedScalar
 from ..values.speculate import attempts, checked
 from ..values.status import PASSED
-from ..values.storage import Storage, memories
+from ..values.storage import Storage, current_trace, memories
 from ..values.trace import Trace
 from .containers import Containers
 from .handover import ARRAY, SCALAR
@@ -201,7 +202,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         del leaves
         containers = Containers(args, kwargs, outside)
         with checked():
-            result = hooks.call(function)(*args, **kwargs)
+            result = result_or_raised(function, args, kwargs, outside)
         del args, kwargs, handles
         places, plans = [], None
         if parent is not None:
@@ -258,6 +259,21 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     relied = tuple(trace.relied.items()) if parent is None else ()
     heeds = parent is not None or float_errors.possible(func, trace.of_python)
     return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
+
+
+def result_or_raised(function, args, kwargs, outside):
+    """What the function gives. An exception of its own that comes however the data are is raised by the program too,
+    where that has drawn or acted on the world before: as often as the function does."""
+    try:
+        return hooks.call(function)(*args, **kwargs)
+    except Exception as error:
+        if outside is None:
+            raise
+        choices = current_trace().choices
+        acts = outside.draws or choices is not None and choices.acted is not None
+        if not acts or not raised.is_raised_by_programs(error) or outside.inputs and isinstance(error, WengertError):
+            raise
+        raised.thrown(error)
 
 
 def seen_arguments(leaves, outside):

@@ -94,7 +94,7 @@ def bound_call(family, name, args, kwargs):
     names = KINDS[kind][0]
     if family == "Random":
         found = bound_arguments(names, args, kwargs, {}) | {"size": None}
-        if not all(map(fits_float, found.values())):
+        if not all(fits_float(x) and is_of_python(x) for x in found.values()):
             raise NotADraw
     else:
         others = ("dtype", (np.float64, float, "float64")), ("out", (None,)), ("method", ("zig",))
@@ -120,6 +120,13 @@ def real_parameter(x):
     elif isinstance(x, bool | int | float | np.number | np.bool_) and not isinstance(x, np.complexfloating):
         return float(x)
     raise NotADraw
+
+
+def is_of_python(x):
+    """Whether Python computes with a number as with its own floats: but for the type, with float64 too."""
+    if isinstance(x, Traced):
+        return isinstance(x, TracedScalar) and (x.weak is not None or x.dtype == np.float64)
+    return isinstance(x, np.float64) or not isinstance(x, np.generic)
 
 
 def fits_float(x):

@@ -18,7 +18,7 @@ from ...ir.core import Value
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..numpy_api.handles import is_traced
-from ..values.array import Traced, TracedArray
+from ..values.array import TracedArray, TracedScalar
 from ..values.storage import current_trace
 from .generator_state import GENERATORS
 from .running_draws import Draw, Late, RunningDraws, draw_type, traced_like
@@ -313,7 +313,9 @@ def computes_much(eqns):
 
 def stand_in(x, number):
     """Something plain of the shape and type of an argument."""
-    return np.full(x.shape, number, x.dtype) if isinstance(x, TracedArray) else number if isinstance(x, Traced) else x
+    if isinstance(x, TracedArray):
+        return np.full(x.shape, number, x.dtype)
+    return (x.weak or x.dtype.type)(number) if isinstance(x, TracedScalar) else x
 
 
 def states(generators):

@@ -102,7 +102,7 @@ class RunningDraws:
         state.normal |= kind not in WITHOUT_NORMAL
         if ready is None:
             result = () if sample is None else (draw_type(sample),)
-            new, *out = trace.act(Twin(state, late), [words, *operands], (words.type, *result), ordered=False)
+            new, *out = trace.act(Twin(state, late), [words, *operands], (words.type, *result), ordered=False, kept=1)
         else:
             how = {"family": state.family, "bits": state.bits, "kind": kind, "shape": ready[2]}
             new, *out = OPS["draw"](words, trace.passed(), *ready[1], **how)

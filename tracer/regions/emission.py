@@ -90,7 +90,7 @@ class Emission(LoopEquation):
                 vars(part).clear()
 
     def result(self, leaf, s):
-        with self.run.trace:
+        with self.run.ending():
             return self.run.array(leaf) if isinstance(leaf, TracedArray) else merge.operand(leaf, s)
 
     def finals(self):

@@ -164,7 +164,7 @@ class Merger:
         """A plan for a number of several kinds: it, and which of them it is."""
         values, tags = [], []
         for run, leaf in ((self.a, x), (self.b, y)):
-            with run.trace:
+            with run.ending():
                 exact = merge.whole(leaf) if merge.int_beyond_float(leaf, s) else None
                 values.append(merge.widened(leaf, s))
                 tags.append(merge.tag_of(leaf))
@@ -184,7 +184,7 @@ class Merger:
         return lambda out: merge.mixed(out[at], OPS["select"](current_trace().bring(test), *tags), s, where)
 
     def operand(self, run, x, s):
-        with run.trace:
+        with run.ending():
             return run.array(x) if isinstance(x, TracedArray) else merge.operand(x, s)
 
     # -- arrays ------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ..common.frames import internal
 from ..common.origin import is_builtin
 from ..guards.state import TRANSPARENT
 from ..rewriter import completion
+from ..values.array import Traced
 from ..values.storage import current_trace
 from .printing import TracedText
 
@@ -32,6 +33,12 @@ def answers(error):
         last = last.tb_next
     code = last.tb_frame.f_code
     return not internal(code) or code in TRANSPARENT or code.co_code[last.tb_lasti] == RAISE
+
+
+def is_raised_by_programs(error):
+    """Whether a program can raise the same."""
+    plain = isinstance(error, ShapeError) or is_builtin(type(error)) and len(error.args) < 2
+    return plain and answers(error) and not any(isinstance(x, Traced | TracedText) for x in error.args)
 
 
 def thrown(error):

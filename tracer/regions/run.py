@@ -1,5 +1,7 @@
 """One run of a body in a trace of its own: what it left in every place, with the places put back as they were."""
 
+import contextlib
+
 from ...ir.core import Func, Value
 from ...ir.ops import OPS
 from ..common.errors import CannotRoll, message
@@ -103,14 +105,23 @@ class Run:
         with self.trace:
             return self.trace.bring(self.ended(storage))
 
-    def check(self, ok, error, text):
-        """Have the end of the body check that `ok` holds."""
+    @contextlib.contextmanager
+    def ending(self):
+        """Around what is computed at the end of the body: what that checks, the body checks."""
         status = self.trace.root.status
         before, status.value = status.value, self.ended(status)
-        with self.trace:
+        try:
+            with self.trace:
+                yield
+            if status.value is not self.ended(status):
+                self.writes[status] = status.value
+        finally:
+            status.value, self.trace.journal = before, {}
+
+    def check(self, ok, error, text):
+        """Have the end of the body check that `ok` holds."""
+        with self.ending():
             self.trace.check(ok, error, text)
-        self.writes[status], status.value = status.value, before
-        self.trace.journal = {}
 
     def ended(self, storage):
         """What a memory holds at the end of the body."""

@@ -249,11 +249,11 @@ class Trace:
         end."""
         return passed(self.bring(self.root.status.value))
 
-    def act(self, function, operands, results=(), ordered=True):
+    def act(self, function, operands, results=(), ordered=True, kept=0):
         """Have the running program call Python, which acts on the world, in order with its other acts -> the results.
 
-        Python does not come here if a check before has failed, and nor does the program: results are 0 then. ordered:
-        whether it acts; else it only computes.
+        Python does not come here if a check before has failed, and nor does the program: results are 0 then, but for
+        the first `kept`, which are the first operands. ordered: whether it acts; else it only computes.
         """
         going, made = self.passed(), self.root.choices
         if ordered and made is not None and made.acted is None:
@@ -265,7 +265,8 @@ class Trace:
         for name in ("failed", "acts"):
             with Builder(name) as build:
                 params = [build.param(x.type) for x in operands]
-                out = build.emit(OPS["host"], params, attrs) if name == "acts" else [Lit(0, t) for t in results]
+                idle = [*params[:kept], *(Lit(0, t) for t in results[kept:])]
+                out = build.emit(OPS["host"], params, attrs) if name == "acts" else idle
             branches.append(build.finish(out))
         return OPS["cond"](going, *operands, branches=tuple(branches))
 
