@@ -73,7 +73,8 @@ class NumPyCall:
             tests = function.body.pop(0).test.operand
         if any(map(says_miss, ast.walk(function))):
             return None
-        names = {a.arg: text for a, text in zip(function.args.args, given, strict=True)}
+        # behind come the inputs of other versions
+        names = {a.arg: text for a, text in zip(function.args.args, given, strict=False)}
         nodes = [
             n
             for part in (*function.body, *([tests] if tests else []))

@@ -113,7 +113,8 @@ def _bound_method(f):
             return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
     if type(g) is types.FunctionType and is_user(g.__code__):
         return types.MethodType(user(g), f.__self__)
-    return libraries(f, scipys(f))
+    found = libraries(f, scipys(f))
+    return functools.partial(calling, f) if found is f and type(g) is not types.FunctionType else found
 
 
 def _slot(f):

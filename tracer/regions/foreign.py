@@ -7,6 +7,8 @@ in order, as `print` does; clocks are read where they stand (`draws`); the rest 
 
 import functools
 import io
+import sys
+import traceback
 import types
 
 import numpy as np
@@ -161,7 +163,11 @@ def calling(f, /, *args, **kwargs):
     if any(of_user(type(x)) and callable(x) for x in (*args, *kwargs.values())):
         current_trace().root.outside.stray.begin()
     if place_of(f)[0].partition(".")[0] not in NUMBERS:
-        return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
+        try:
+            return f(*map(hooked, args), **{k: hooked(x) for k, x in kwargs.items()})
+        except (ValueError, TypeError, RuntimeError, ArithmeticError, SystemError) as error:
+            refuse_stand_ins(f, args, kwargs, error)
+            raise
     failed, root = [], current_trace().root
     before = root.refused
     try:
@@ -171,10 +177,23 @@ def calling(f, /, *args, **kwargs):
             raise failed[0] from error
         if root.refused is not before and root.refused is not None and not isinstance(error, WengertError):
             raise root.refused from error  # what C has made of it says neither the line nor the reason
+        refuse_stand_ins(f, args, kwargs, error)
         raise
     if failed:
         raise failed[0]
     return out
+
+
+def refuse_stand_ins(f, args, kwargs, error):
+    """Compiled code of a library was given traced values: what it says of them, it does not say of numbers."""
+    if type(f) is types.FunctionType or isinstance(error, WengertError) or not is_traced([*args, *kwargs.values()]):
+        return
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if any(is_user(code) and not code.co_filename.endswith(".pyx") for code in codes):  # which C has called
+        return
+    if place_of(f)[0].partition(".")[0] not in sys.stdlib_module_names:
+        text = f"{name_of(f)}() does not take traced values: {type(error).__name__}: {error}".splitlines()[0]
+        raise UnsupportedError(message(text, locate(), ADVICE)) from error
 
 
 def hooked(x):

@@ -17,6 +17,7 @@ import weakref
 
 import numpy as np
 
+from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..common.origin import is_user
@@ -162,10 +163,14 @@ def mapped(x):
     return x
 
 
-def matched(x):
-    """What a `match` statement takes apart."""
+def matched(x, singletons=False):
+    """What a `match` statement takes apart. singletons: whether a pattern in it is True or False."""
     relied(shown_whole(x))
-    return CELL.cell_contents.one_thing(x)
+    x = CELL.cell_contents.one_thing(x)
+    if singletons and any(isinstance(leaf, TracedScalar) and leaf.dtype.kind == "b" for leaf in pytree.leaves(x)):
+        text = "`case True` and `case False` ask which of the two a truth value is that only the running program knows"
+        raise UnsupportedError(message(text, locate(), "Write if and else."))
+    return x
 
 
 def keyed(key):

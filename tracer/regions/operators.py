@@ -131,7 +131,22 @@ def yields(kind, other):
 
 def is_same(x, y):
     """`x is y`."""
-    return same_object(x, y) if TracedArray in (type(x), type(y)) and current_trace() is not None else x is y
+    if current_trace() is None:
+        return x is y
+    if TracedScalar in (type(x), type(y)) and x is not y:
+        return same_number(x, y)
+    return same_object(x, y) if TracedArray in (type(x), type(y)) else x is y
+
+
+def same_number(x, y):
+    """`x is y` of two numbers, one of them traced: there is one True and one False, of Python's and of NumPy's each."""
+    kinds = [(x.weak or x.dtype.type) if type(x) is TracedScalar else type(x) for x in (x, y)]
+    if kinds[0] is not kinds[1]:
+        return False
+    if kinds[0] is int:
+        text = "whether two ints are one object is asked: of small ones Python has one each, of others several"
+        raise UnsupportedError(message(text, locate(), "Compare them: a == b."))
+    return truth(HOOKS["Eq"](x, y)) if kinds[0] in (bool, np.bool_) else False
 
 
 def is_other(x, y):

@@ -332,7 +332,9 @@ class StatementRewriter(Expressions):
         return at(ast.Expr(hook("importing", *map(ast.Constant, parts))), s)
 
     def on_Match(self, s):
-        s.subject = at(hook("matched", self.visit(s.subject)), s.subject)
+        singletons = [n for c in s.cases for n in ast.walk(c.pattern) if isinstance(n, ast.MatchSingleton)]
+        asks = [ast.Constant(True)] if any(type(n.value) is bool for n in singletons) else []
+        s.subject = at(hook("matched", self.visit(s.subject), *asks), s.subject)
         for case in s.cases:
             case.guard = case.guard and self.visit(case.guard)
             case.body = self.block(case.body, tail=False)

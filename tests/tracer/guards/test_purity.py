@@ -616,3 +616,16 @@ def test_drawn_programs():
 def test_many_drawn_programs():
     said = {seed: random_outside.differences(random_outside.draw(random.Random(seed))) for seed in range(1000, 1300)}
     assert {seed: text for seed, text in said.items() if text is not None and not text.startswith("refused: ")} == {}
+
+
+def test_compiled_code_of_libraries_is_not_believed_about_traced_values():
+    spatial = pytest.importorskip("scipy.spatial")
+
+    def near(x, tree):
+        return len(tree.query_ball_point([x[0], x[1]], 3.0))
+
+    tree, compiled = spatial.cKDTree(np.arange(20.0).reshape(10, 2)), jit(near, whole=False)
+    for x in (np.ones(2), np.full(2, 9.0)):
+        with pytest.warns(Fallback):
+            assert jit(near, whole=False)(x, tree) == near(x, tree)
+    assert compiled(np.ones(2), tree) == near(np.ones(2), tree)
