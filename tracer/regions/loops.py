@@ -29,6 +29,7 @@ from .run import Run
 
 FEW = 64  # trips written out at most
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
+WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 RETRY = (CannotRoll, ConcretizationError)
 ONWARD = (AppendsTo, GivenUp)  # of these, what a loop around has to know
@@ -76,6 +77,9 @@ def spend_trip():
         return
     root = trace.root
     root.trips += 1
+    if len(trace.build.eqns) > WRITTEN:
+        text = f"the trips of this loop, written out one by one, have come to more than {WRITTEN:,} equations"
+        raise Overrun(message(text, locate(), "Hold in arrays what it goes over: then it is captured as one loop."))
     if root.trips > TRIPS + 20 * len(trace.build.eqns):
         text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing and left little to compile"
         hint = "Plain Python runs them faster. Compute outside what they give, or hold their numbers in arrays."
@@ -323,6 +327,7 @@ class For(LoopCapture):
     def trips(self, k):
         while k < (len(self.items.items) if type(self.items) is series.Listed else self.count):
             k += 1
+            spend_trip()
             over, code = self.ended(self.trip(k - 1), functools.partial(self.trips, k))
             if over:
                 return code
