@@ -8,6 +8,7 @@ the user's own function can answer the call from its start. `jit(f, whole=True)`
 a derivative, for plain Python has none.
 """
 
+import itertools
 import time
 import types
 
@@ -23,6 +24,7 @@ from ..rewriter.division import divide
 from ..values.storage import current_trace
 
 MOST = 3  # bound: types of arguments that are tried after a refusal, until none is tried any more
+TRIED = 64  # bound: calls of a piece after which one that has no program is left to plain Python
 TRACES = 8  # bound: signatures of a piece that are compiled; what is passed from piece to piece may never be the same
 ITEMS = 16  # bound: items of a list that a piece takes, each of which is an argument
 CONTAINERS = list, tuple, dict, set, frozenset
@@ -248,10 +250,14 @@ class Parted:
         )
         made.device = whole.device
         self.pieces.append(made)
-        plain, compiled = piece.function, made.front.call
+        plain, compiled, tried = piece.function, made.front.call, itertools.count(1)
+        useless = False  # whether none of many calls had a program
 
         def call(*args):
-            if len(made.entries) > TRACES or any(type(x) in CONTAINERS and len(x) > ITEMS for x in args):
+            nonlocal useless
+            if not useless and next(tried) == TRIED:
+                useless = not any(w.versions for e in made.entries.values() for w in e.worlds)
+            if useless or len(made.entries) > TRACES or any(type(x) in CONTAINERS and len(x) > ITEMS for x in args):
                 return plain(*args)
             start = time.perf_counter()
             try:

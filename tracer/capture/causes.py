@@ -3,6 +3,7 @@
 import re
 
 from ...ir.source import Source
+from ...ir.types import IRTypeError
 from ..common.errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message
 from ..common.frames import PART, internal, of_library
 
@@ -14,6 +15,8 @@ def explained(error):
     errors as they are."""
     if type(error) is RecursionError:
         return too_deep(error)
+    if isinstance(error, IRTypeError):
+        return met_a_stand_in(error)
     if isinstance(error, TypeError | AttributeError | ValueError) and not isinstance(error, WengertError):
         if type(error) is AttributeError and "no setter" in str(error):  # NumPy and Python refuse it too
             return AttributeError("attributes of a number are not writable").with_traceback(error.__traceback__)
@@ -65,8 +68,10 @@ def too_deep(error):
                 calls.setdefault(key, []).append(last[key])
             last[key] = Source(code, tb.tb_lasti)
         tb = tb.tb_next
-    if not calls:
-        return error
+    if not calls:  # of ours, which plain Python has no need of
+        source = next(reversed(last.values()), None)
+        text = "following this while tracing takes a deeper stack than Python has"
+        return DeepRecursion(message(text, source, "Leave it out of the compiled function."))
     (_, name), (*_, source) = max(calls.items(), key=lambda found: len(found[1]))
     text = f"{name} calls itself until Python's stack is full: recursion on traced data does not end while tracing"
     hint = "Both sides of a choice are followed, whatever the data. Write a loop, or give the depth as an int argument."
