@@ -8,7 +8,7 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ..common.emit import cast_to, filled, reshape_to, spread_to
-from ..common.errors import UnsupportedError, message
+from ..common.errors import ConcretizationError, UnsupportedError, message
 from ..common.frames import locate
 from ..extents.bounded import made, room_for
 from ..values.array import Traced, TracedArray, TracedScalar, fresh, wrap
@@ -83,6 +83,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         raise ValueError(message("`bins` must be 1d, when an array", locate()))
     try:
         n = operator.index(bins)
+    except ConcretizationError:  # an int that keeps changing: it has to be known here
+        raise
     except TypeError:
         raise TypeError(message("`bins` must be an integer, a string, or an array", locate())) from None
     if n < 1:

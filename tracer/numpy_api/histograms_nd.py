@@ -5,9 +5,9 @@ import operator
 import numpy as np
 
 from ..common.emit import INDEX, cast_to, reshape_to
-from ..common.errors import ShapeError, message
+from ..common.errors import ConcretizationError, ShapeError, message
 from ..common.frames import locate
-from ..values.array import fresh
+from ..values.array import TracedScalar, fresh
 from .handles import dtype_of, handle, is_traced, value_of
 from .histograms import counts, must, outer_edges
 from .registry import implements
@@ -59,6 +59,7 @@ def columns_of(sample):
 
 def edges_of(x, bins, range, i):
     """The edges along one coordinate: given, or evenly spaced over a range or over the data's own."""
+    bins = operator.index(bins) if isinstance(bins, TracedScalar) and bins.weak is int else bins
     if is_traced(bins) or np.ndim(bins) == 1:
         edges = handle(bins) if is_traced(bins) else np.asarray(bins)
         must(edges[:-1] <= edges[1:], ValueError, f"`bins[{i}]` must be monotonically increasing, when an array")
@@ -69,6 +70,8 @@ def edges_of(x, bins, range, i):
         raise ValueError(f"`bins[{i}]` must be positive, when an integer")
     try:
         n = operator.index(bins)
+    except ConcretizationError:  # an int that keeps changing: it has to be known here
+        raise
     except TypeError:
         raise TypeError(f"`bins[{i}]` must be an integer, when a scalar") from None
     return np.linspace(*outer_edges(x, range), n + 1)

@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from ..common.emit import filled
+from ..common.errors import ConcretizationError
 from ..values.array import fresh
 from .handles import handle
 from .linalg import LinAlgError, identity_like, inv, matrices
@@ -19,6 +20,8 @@ def matrix_power(a, n):
         matrices(fresh(filled(0, x.shape, float)))  # raises
     try:
         n = operator.index(n)
+    except ConcretizationError:  # an int that keeps changing: it has to be known here
+        raise
     except TypeError:
         raise TypeError("exponent must be an integer") from None
     if n == 0:

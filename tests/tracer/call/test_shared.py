@@ -474,3 +474,26 @@ def test_an_object_that_becomes_one_of_another_class():
     assert f(X) == 12.0
     m.__class__ = Other
     assert f(X) == 600.0 and jit(m)(X) == 600.0
+
+
+KNOWN = {
+    "power": lambda x, n: np.linalg.matrix_power(x[:9].reshape(3, 3), n),
+    "histogram": lambda x, n: np.histogram(x, bins=n)[0],
+    "histogram2d": lambda x, n: np.histogram2d(x, x, bins=n)[0],
+    "roll": lambda x, n: np.roll(x, n),
+    "repeat": lambda x, n: np.repeat(x, n),
+    "eye": lambda x, n: np.eye(n) * x[0],
+    "diff": lambda x, n: np.diff(x, n),
+    "fft": lambda x, n: np.fft.fft(x, n),
+    "step": lambda x, n: x[::n],
+    "axis": lambda x, n: x.reshape(1, 2, 1, 3, 2).sum(axis=n - 1),
+    "list": lambda x, n: [x[0]] * n,
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_an_int_that_numpy_has_to_know_is_known_however_often_it_changes(name):
+    f, x = KNOWN[name], np.linspace(-1.0, 1.0, 12)
+    compiled = jit(f)
+    for n in (1, 2, 3, 4):
+        agree(compiled(x, n), f(x, n), 1e-9)
