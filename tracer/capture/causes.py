@@ -15,7 +15,7 @@ def explained(error):
     errors as they are."""
     if type(error) is RecursionError:
         return too_deep(error)
-    if isinstance(error, IRTypeError):
+    if isinstance(error, IRTypeError) and "has no place in the IR" in str(error):
         return met_a_stand_in(error)
     if isinstance(error, TypeError | AttributeError | ValueError) and not isinstance(error, WengertError):
         if type(error) is AttributeError and "no setter" in str(error):  # NumPy and Python refuse it too
