@@ -50,7 +50,8 @@ def _decided(func, known, done):
             continue
         if not eqn.regions():  # in order: looked up from behind, a long chain of minima is too deep for Python's stack
             for r in eqn.results:
-                get(r)
+                if r.type.kind in "iu":
+                    get(r)
         outcome = comparison_outcome(eqn, get)
         if outcome is not None:
             env[eqn.results[0]], changed = Lit(outcome, eqn.results[0].type), True

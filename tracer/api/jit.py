@@ -174,15 +174,10 @@ def compiled_as(make, function, kind, details, **options):
         like, root = found
         said = tuple([options.get(name) for name in SAID])
         key = like, kind, *said, *map(type, said), Compiled.__init__.__kwdefaults__["exact"]
-        try:
+        if is_hashable(key):
             made = lambda: Compiled(function, make=make, root=root, **details(), **options)
-            compiled = shared.shared_compiled(key, made)
-        except TypeError:
-            if is_hashable(key):
-                raise
-        else:
-            callee = Callee(compiled, function, root)
-            return wrapper(callee, compiled.front.function(callee), function)
+            callee = Callee(shared.shared_compiled(key, made), function, root)
+            return wrapper(callee, callee.compiled.front.function(callee), function)
     compiled = Compiled(make(function), **details(), **options)
     return wrapper(compiled.front.own, compiled.front.call, function)
 

@@ -129,29 +129,35 @@ class Attempts:
             version.reason, version.trace_seconds = reason, time.perf_counter() - start
         return version
 
+    def outside(self, arguments, promoted, frozen):
+        """What a trace begins with knowing of the world: the function, the static arguments, and the ways to both."""
+        compiled, made = self.compiled, Outside(arguments, promoted, frozen=frozen)
+        made.draws.begin_trace(self.falls_back(), compiled.native and compiled.device is None)
+        known = [(compiled.name, compiled.function), *((n, present(x)) for n, x in self.static.items())]
+        made.names.update((id(x), (x, name)) for name, x in known)
+        if compiled.cell is not None and compiled.cell.object is not None:
+            made.begin_callee(compiled.cell, compiled.name)
+        for name, x in self.static.items():
+            if type(x) in SEEN:
+                made.read("itself", x, None, name)
+            way = made.way(present(x))
+            if way is not None and type(x) is InstanceCell and beginning(way) is not x:  # it is what is called
+                made.read("attribute", x, "object", name)
+            elif way is not None and type(x) is not InstanceCell:
+                made.pin(x)
+            elif type(x) is InstanceCell and way is None:
+                made.begin(x.object, x, name)
+        return made
+
     def attempt(self, kinds, choices, promoted, frozen="", final=False):
         """One trace and its choices, or None if numbers taken in, and small arrays, must be known while tracing.
 
         frozen: of what kinds of numbers small arrays are known.
         """
         leaves, made = self.filled(kinds), []
+
         def around():
-            made.append(Outside(len(kinds), promoted, frozen=frozen))
-            made[-1].draws.begin_trace(self.falls_back(), self.compiled.native and self.compiled.device is None)
-            known = [(self.compiled.name, self.compiled.function), *((n, present(x)) for n, x in self.static.items())]
-            made[-1].names.update((id(x), (x, name)) for name, x in known)
-            if self.compiled.cell is not None and self.compiled.cell.object is not None:
-                made[-1].begin_callee(self.compiled.cell, self.compiled.name)
-            for name, x in self.static.items():
-                if type(x) in SEEN:
-                    made[-1].read("itself", x, None, name)
-                way = made[-1].way(present(x))
-                if way is not None and type(x) is InstanceCell and beginning(way) is not x:  # it is what is called
-                    made[-1].read("attribute", x, "object", name)
-                elif way is not None and type(x) is not InstanceCell:
-                    made[-1].pin(x)
-                elif type(x) is InstanceCell and way is None:
-                    made[-1].begin(x.object, x, name)
+            made.append(self.outside(len(kinds), promoted, frozen))
             return made[-1]
 
         try:

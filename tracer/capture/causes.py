@@ -3,7 +3,6 @@
 import re
 
 from ...ir.source import Source
-from ...ir.types import IRTypeError
 from ..common.errors import ConcretizationError, DeepRecursion, UnsupportedError, WengertError, message
 from ..common.frames import PART, internal, of_library
 
@@ -15,8 +14,6 @@ def explained(error):
     errors as they are."""
     if type(error) is RecursionError:
         return too_deep(error)
-    if isinstance(error, IRTypeError) and "has no place in the IR" in str(error):
-        return met_a_stand_in(error)
     if isinstance(error, TypeError | AttributeError | ValueError) and not isinstance(error, WengertError):
         if type(error) is AttributeError and "no setter" in str(error):  # NumPy and Python refuse it too
             return AttributeError("attributes of a number are not writable").with_traceback(error.__traceback__)

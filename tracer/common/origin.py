@@ -16,11 +16,12 @@ _users = {}  # file -> bool
 
 
 def is_user(code):
-    """Whether a code object is the user's: no standard library, NumPy, jax, or part of ours."""
+    """Whether a code object is the user's: no standard library, NumPy, jax, or part of ours, nor what Cython puts into
+    tracebacks."""
     file = code.co_filename
     found = _users.get(file)
     if found is None:
-        found = _users[file] = is_user_file(file) and not internal(code)
+        found = _users[file] = is_user_file(file) and not internal(code) and not file.endswith(".pyx")
     return found
 
 

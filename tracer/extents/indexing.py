@@ -222,7 +222,7 @@ class Gather:
         indices = [fresh(operand(int(k))) if isinstance(k, int | np.integer) else k for k in (key[i] for i in where)]
         for k in indices:
             if dtype_kind(k) not in "iu":
-                raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
+                raise gathering.not_an_index(True)
         together, self.extents = aligned_operands(indices, error=IndexError)
         shape = gathering.joint_index_shape([k if isinstance(k, Traced) else np.asarray(k) for k in together])
         self.meant = valid(BoundedArray(fresh(Lit(0, Lit(0, self.array.type).type.like(shape))), self.extents))

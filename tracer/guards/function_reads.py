@@ -40,12 +40,11 @@ class FunctionReads:
             slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
             isolation.refuse(f"it assigns {name}, a variable outside")
             self.assigned.add(slot)
-            place = self.place_of(f, slot, name)
+            if kind != "global":
+                self.routed(f, slot.owner, name)
             if slot not in self.heap:
                 self.heap[slot] = slot.get()
-                if place in self.promoted:  # whether it is assigned has to be seen
-                    self.take_number(self.variable(f, slot, name, None), slot)
-                elif inside():
+                if inside() or self.place(slot).place in self.promoted:  # whether it is assigned has to be seen
                     self.enter_variable(slot)
         for kind, name, line, chain in found.loads:
             slot = (
@@ -59,34 +58,21 @@ class FunctionReads:
                 continue
             if self.heap.get(slot, value) is not value:
                 continue  # assigned since
-            read = self.variable(f, slot, name, line)
+            read = (
+                self.read_cell(f, slot.owner, name, line)
+                if slot.kind == "cell"
+                else self.read("item", slot.owner, slot.key, name, line)
+            )
             isolation.agree(kind, slot.owner, slot.key, read.value)
             if read.value is MISSING and kind == "global":
                 read = self.builtin(read, line)
-            self.take_number(read, slot)
+            if read.how == "input" and not isinstance(read.value, np.ndarray):
+                isolation.refuse(f"{name}, a number outside, keeps changing")
+                self.heap.setdefault(slot, value)
+                self.entered[slot] = self.scalar(read)
+                slot.set(self.entered[slot])
             if not hooked:
                 self.follow(read, chain)
-
-    def place_of(self, f, slot, name):
-        """What tells the Read of a variable from others."""
-        if slot.kind == "item":
-            return "item", id(slot.owner), name
-        way, number = self.routed(f, slot.owner, name)
-        return ("cell", id(slot.owner), "") if way is None else ("cell", way.place, number)
-
-    def variable(self, f, slot, name, line):
-        """The Read of a variable that a function names."""
-        if slot.kind == "cell":
-            return self.read_cell(f, slot.owner, name, line)
-        return self.read("item", slot.owner, slot.key, name, line)
-
-    def take_number(self, read, slot):
-        """Let a variable hold a number as the trace sees it, where the program takes it in."""
-        if read.how == "input" and not isinstance(read.value, np.ndarray):
-            isolation.refuse(f"{read.name}, a number outside, keeps changing")
-            self.heap.setdefault(slot, read.value)
-            self.entered[slot] = self.scalar(read)
-            slot.set(self.entered[slot])
 
     def builtin(self, read, line):
         """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the

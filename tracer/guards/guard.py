@@ -69,7 +69,7 @@ class Read:
             if self.kind == "attribute":
                 return getattr(holder, self.key, MISSING)
             if self.kind == "cell":
-                return (holder if self.parent is None else holder.__closure__[self.key]).cell_contents
+                return self.cell(holder).cell_contents
             if self.kind == "contents":
                 return contents(holder)
             if self.kind == "state":
@@ -82,6 +82,10 @@ class Read:
         except (KeyError, IndexError, AttributeError, ValueError, TypeError):
             return MISSING
 
+    def cell(self, holder):
+        """The cell of a place of kind "cell": the holder itself, or a variable of a function known by the way to it."""
+        return holder if self.parent is None else holder.__closure__[self.key]
+
     def target(self):
         """The object that a store goes into: asked of all places of a call before the first of them is stored to."""
         return self.holder()
@@ -91,7 +95,7 @@ class Read:
         if self.kind == "attribute":
             put(holder, self.key, value)
         elif self.kind == "cell":
-            (holder if self.parent is None else holder.__closure__[self.key]).cell_contents = value
+            self.cell(holder).cell_contents = value
         else:
             holder[self.key] = value
 

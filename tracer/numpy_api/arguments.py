@@ -4,6 +4,7 @@
 A handler first calls NumPy itself on it: that raises NumPy's own errors, and gives its result dtype.
 """
 
+import operator
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops.shape import transpose
 from ..common.emit import reshape_to
-from ..common.errors import ShapeError, message
+from ..common.errors import ConcretizationError, ShapeError, message
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
 from ..values.promote import PYTHON_NUMBERS
@@ -19,6 +20,17 @@ from .handles import value_of
 from .ufunc_calls import write_out
 
 NOTHING = np._NoValue
+
+
+def index_of(x, text):
+    """operator.index(x); TypeError with NumPy's `text` for what is no integer. An int that keeps changing has to be
+    known here, which its own error says."""
+    try:
+        return operator.index(x)
+    except ConcretizationError:
+        raise
+    except TypeError:
+        raise TypeError(text) from None
 
 
 def traced(x):

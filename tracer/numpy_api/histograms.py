@@ -8,13 +8,13 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ..common.emit import cast_to, filled, reshape_to, spread_to
-from ..common.errors import ConcretizationError, UnsupportedError, message
+from ..common.errors import UnsupportedError, message
 from ..common.frames import locate
 from ..extents.bounded import made, room_for
 from ..values.array import Traced, TracedArray, TracedScalar, fresh, wrap
 from ..values.promote import UFUNCS
 from ..values.storage import current_trace
-from .arguments import flat, sample_of, traced, verdict
+from .arguments import flat, index_of, sample_of, traced, verdict
 from .handles import dtype_of, is_traced, value_of
 from .registry import implements
 from .sorting import PLACE, places_in
@@ -81,12 +81,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         return edges
     if np.ndim(bins) != 0:
         raise ValueError(message("`bins` must be 1d, when an array", locate()))
-    try:
-        n = operator.index(bins)
-    except ConcretizationError:  # an int that keeps changing: it has to be known here
-        raise
-    except TypeError:
-        raise TypeError(message("`bins` must be an integer, a string, or an array", locate())) from None
+    n = index_of(bins, message("`bins` must be an integer, a string, or an array", locate()))
     if n < 1:
         raise ValueError(message("`bins` must be positive, when an integer", locate()))
     if a.dtype.kind == "c" and a.size:

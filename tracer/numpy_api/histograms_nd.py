@@ -5,9 +5,10 @@ import operator
 import numpy as np
 
 from ..common.emit import INDEX, cast_to, reshape_to
-from ..common.errors import ConcretizationError, ShapeError, message
+from ..common.errors import ShapeError, message
 from ..common.frames import locate
 from ..values.array import TracedScalar, fresh
+from .arguments import index_of
 from .handles import dtype_of, handle, is_traced, value_of
 from .histograms import counts, must, outer_edges
 from .registry import implements
@@ -60,7 +61,7 @@ def columns_of(sample):
 def edges_of(x, bins, range, i):
     """The edges along one coordinate: given, or evenly spaced over a range or over the data's own."""
     bins = operator.index(bins) if isinstance(bins, TracedScalar) and bins.weak is int else bins
-    if is_traced(bins) or np.ndim(bins) == 1:
+    if np.ndim(bins) == 1:
         edges = handle(bins) if is_traced(bins) else np.asarray(bins)
         must(edges[:-1] <= edges[1:], ValueError, f"`bins[{i}]` must be monotonically increasing, when an array")
         return edges
@@ -68,12 +69,7 @@ def edges_of(x, bins, range, i):
         raise ValueError(f"`bins[{i}]` must be a scalar or 1d array")
     if bins < 1:
         raise ValueError(f"`bins[{i}]` must be positive, when an integer")
-    try:
-        n = operator.index(bins)
-    except ConcretizationError:  # an int that keeps changing: it has to be known here
-        raise
-    except TypeError:
-        raise TypeError(f"`bins[{i}]` must be an integer, when a scalar") from None
+    n = index_of(bins, f"`bins[{i}]` must be an integer, when a scalar")
     return np.linspace(*outer_edges(x, range), n + 1)
 
 

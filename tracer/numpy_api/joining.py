@@ -10,6 +10,7 @@ from ..common.emit import cast_to, constant_of, counted, reshape_to
 from ..common.errors import ShapeError, UnsupportedError, message
 from ..common.frames import locate
 from ..values.array import fresh
+from ..values.gathering import not_an_index
 from ..values.indexing import fitted, stored
 from ..values.promote import read, result_dtype
 from ..values.storage import current_trace
@@ -308,7 +309,7 @@ def without_some(x, obj, axis):
             raise ValueError(message(text, locate()))
         return x[(slice(None),) * axis + (np.logical_not(obj),)]
     if obj.dtype.kind not in "iu":
-        raise IndexError(message("arrays used as indices must be of integer (or boolean) type", locate()))
+        raise not_an_index(True)
     places = located(np.ravel(obj), n, n)
     if obj.size == 1:
         rest = np.arange(n - 1)

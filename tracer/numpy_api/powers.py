@@ -1,12 +1,10 @@
 """np.linalg's products of many matrices: powers, and chains in the order that costs least."""
 
-import operator
-
 import numpy as np
 
 from ..common.emit import filled
-from ..common.errors import ConcretizationError
 from ..values.array import fresh
+from .arguments import index_of
 from .handles import handle
 from .linalg import LinAlgError, identity_like, inv, matrices
 from .products import dot, matmul
@@ -18,12 +16,7 @@ def matrix_power(a, n):
     x = handle(a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         matrices(fresh(filled(0, x.shape, float)))  # raises
-    try:
-        n = operator.index(n)
-    except ConcretizationError:  # an int that keeps changing: it has to be known here
-        raise
-    except TypeError:
-        raise TypeError("exponent must be an integer") from None
+    n = index_of(n, "exponent must be an integer")
     if n == 0:
         return fresh(identity_like(x.value))
     if n < 0:

@@ -188,8 +188,7 @@ def refuse_stand_ins(f, args, kwargs, error):
     """Compiled code of a library was given traced values: what it says of them, it does not say of numbers."""
     if type(f) is types.FunctionType or isinstance(error, WengertError) or not is_traced([*args, *kwargs.values()]):
         return
-    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
-    if any(is_user(code) and not code.co_filename.endswith(".pyx") for code in codes):  # which C has called
+    if any(is_user(frame.f_code) for frame, _ in traceback.walk_tb(error.__traceback__)):  # which C has called
         return
     if place_of(f)[0].partition(".")[0] not in sys.stdlib_module_names:
         text = f"{name_of(f)}() does not take traced values: {type(error).__name__}: {error}".splitlines()[0]

@@ -18,6 +18,7 @@ from ..guards.context_managers import refuse_filters, refuse_manager
 from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.identity import same_object
+from ..values.mixed import Mixed
 from ..values.storage import current_trace
 from .bounded_lists import bounded_list
 from .branch import decided
@@ -133,6 +134,8 @@ def is_same(x, y):
     """`x is y`."""
     if current_trace() is None:
         return x is y
+    if any(isinstance(z, Mixed) for z in (x, y)) and x is not y:
+        return Traced.apart(is_same, (x, y))
     if TracedScalar in (type(x), type(y)) and x is not y:
         return same_number(x, y)
     return same_object(x, y) if TracedArray in (type(x), type(y)) else x is y

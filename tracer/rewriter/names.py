@@ -67,13 +67,17 @@ def declared(statements, kind):
     return {name for node in walk(statements) if isinstance(node, kind) for name in node.names}
 
 
+def parameters(a):
+    """The names of a function's parameters."""
+    return {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))}
+
+
 def outer_names(function, around=None):
     """The names in a function that come from outside the function that is traced. around: those of the function that it
     is nested in; None where it is the one that is traced."""
-    a, body = function.args, function.body if isinstance(function.body, list) else [function.body]
+    body = function.body if isinstance(function.body, list) else [function.body]
     above = declared(body, ast.Global)
-    own = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))}
-    own |= bound(body) - above - declared(body, ast.Nonlocal)
+    own = parameters(function.args) | bound(body) - above - declared(body, ast.Nonlocal)
     return (names_read(body) if around is None else around) - own | above
 
 
@@ -92,9 +96,7 @@ def names_read(nodes):
     for node in nodes if isinstance(nodes, list) else [nodes]:
         for n in walk(node, lambda n: not isinstance(n, (ast.Lambda, *COMPREHENSIONS))) if node is not None else ():
             if isinstance(n, ast.Lambda):
-                a = n.args
-                own = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg)))}
-                found |= names_read(n.body) - own | names_read([*a.defaults, *a.kw_defaults])
+                found |= names_read(n.body) - parameters(n.args) | names_read([*n.args.defaults, *n.args.kw_defaults])
             elif isinstance(n, COMPREHENSIONS):
                 own = {m.id for g in n.generators for m in ast.walk(g.target) if isinstance(m, ast.Name)}
                 inner = [g.iter for g in n.generators[1:]] + [i for g in n.generators for i in g.ifs]

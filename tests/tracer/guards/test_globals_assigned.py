@@ -127,83 +127,53 @@ def test_globals_are_as_in_python_after_each_call(f):
     np.testing.assert_equal(calls(jit(f)), calls(f))
 
 
-def if_positive(c):
+def around(c):
+    """Functions around one variable, each of which assigns it otherwise."""
+
     def put(v):
         nonlocal c
         c = v
 
-    def f(x):
+    def if_positive(x):
         nonlocal c
         if x > 0:
             c = 3
         return x
 
-    return f, put, lambda: c
-
-
-def always(c):
-    def put(v):
-        nonlocal c
-        c = v
-
-    def f(x):
+    def always(x):
         nonlocal c
         c = 3
         return x
 
-    return f, put, lambda: c
-
-
-def by_call(c):
-    def put(v):
-        nonlocal c
-        c = v
-
-    def f(x):
+    def by_call(x):
         if x > 0:
             put(3)
         return x
 
-    return f, put, lambda: c
-
-
-def by_calls_in_a_loop(c):
-    def put(v):
-        nonlocal c
-        c = v
-
-    def f(x):
+    def by_calls_in_a_loop(x):
         for i in range(3):
             if x > i:
                 put(i)
         return x
 
-    return f, put, lambda: c
-
-
-def in_a_loop(c):
-    def put(v):
-        nonlocal c
-        c = v
-
-    def f(x):
+    def in_a_loop(x):
         nonlocal c
         for i in range(3):
             if x > i:
                 c = i
         return x
 
-    return f, put, lambda: c
+    return put, lambda: c, {f.__name__: f for f in (if_positive, always, by_call, by_calls_in_a_loop, in_a_loop)}
 
 
-@pytest.mark.parametrize("made", [if_positive, always, by_call, by_calls_in_a_loop, in_a_loop])
-def test_enclosing_variables_are_as_in_python_after_each_call(made):
-    (ours, put, get), (plain, put_plain, get_plain) = made(7.5), made(7.5)
-    compiled = jit(ours)
+@pytest.mark.parametrize("name", ["if_positive", "always", "by_call", "by_calls_in_a_loop", "in_a_loop"])
+def test_enclosing_variables_are_as_in_python_after_each_call(name):
+    (put, get, ours), (put_plain, get_plain, plain) = around(7.5), around(7.5)
+    compiled = jit(ours[name])
     for n, v in enumerate([7, 7.5, 3, 3, 8, 8.5, 9, 3, 7, 3, 5, 6, 7.0, 8.0, 9.0, 3]):
         x = 1.5 if n % 3 != 1 else -1.0
         put(v), put_plain(v)
-        compiled(x), plain(x)
+        compiled(x), plain[name](x)
         assert (get(), type(get())) == (get_plain(), type(get_plain()))
 
 

@@ -14,7 +14,7 @@ from ...extents.align import from_zero, shape_and_extents, value_of
 from ...extents.bounded import BoundedArray, SpanExtent, made, refused
 from ...extents.numbers import FAR, between, bounded, compare, greatest, minus, number, operand, plus, require, traced
 from ...values.array import Traced, TracedArray, TracedScalar, fresh
-from ...values.promote import operand_as, read
+from ...values.promote import checked, operand_as, read
 from ...values.speculate import whole_number
 from ..handles import handle
 from ..registry import call_function
@@ -70,7 +70,7 @@ def sized(real, shape, *args, **kwargs):
         value = operand_as(value, dtype, tuple(n for n, _ in rooms))
     else:
         like = real((), *args, **kwargs)
-        value = Lit(1 if real is np.ones else 0, Tensor(tuple(n for n, _ in rooms), like.dtype))
+        value = Lit(1 if real is np.ones else 0, Tensor(tuple(n for n, _ in rooms), checked(like.dtype)))
     return made(fresh(value), [e for _, e in rooms])
 
 
