@@ -6,6 +6,8 @@ import types
 from typing import NamedTuple
 
 SILENT = ("PUSH_NULL", "CACHE", "PRECALL", "NOP", "RESUME", "COPY_FREE_VARS", "EXTENDED_ARG")
+ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR")
+WRITES = ("STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE")
 GLOBALS, CELLS = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
 
 
@@ -17,17 +19,18 @@ class NameLine(NamedTuple):
 
 
 class Names(NamedTuple):
-    """loads: [(kind, name, Line, attributes read straight from it)]; stores: the globals and outer cells assigned
-    to."""
+    """loads: [(kind, name, Line, attributes read or stored straight from it)]; stores: the globals and outer cells
+    assigned to; writes: whether attributes or items of anything are stored or deleted."""
 
     loads: tuple
     stores: tuple
+    writes: bool
 
 
 @functools.lru_cache(4096)
 def names(code):
     """What a function's code, with the functions inside it, reads and assigns outside itself."""
-    loads, stores = {}, {}
+    loads, stores, writes = {}, {}, False
     outer = set(code.co_freevars)
     for sub in codes(code):
         line, last = sub.co_firstlineno, None
@@ -36,12 +39,13 @@ def names(code):
             name = ins.argval
             if ins.opname in SILENT:
                 continue
+            writes = writes or ins.opname in WRITES
             if ins.opname in GLOBALS or ins.opname in CELLS and name in outer:
                 last = loads.setdefault(
                     ("global" if ins.opname in GLOBALS else "cell", name), (NameLine(sub.co_filename, line), {})
                 )[1]
                 continue
-            if ins.opname in ("LOAD_ATTR", "LOAD_METHOD") and last is not None:
+            if ins.opname in ATTRIBUTES and last is not None:
                 last = last.setdefault(name, {})
                 continue
             if ins.opname == "STORE_GLOBAL":
@@ -49,7 +53,7 @@ def names(code):
             elif ins.opname == "STORE_DEREF" and name in outer:
                 stores["cell", name] = None
             last = None
-    return Names(tuple((kind, name, *found) for (kind, name), found in loads.items()), tuple(stores))
+    return Names(tuple((kind, name, *found) for (kind, name), found in loads.items()), tuple(stores), writes)
 
 
 def codes(code):

@@ -37,42 +37,49 @@ class FunctionReads:
         self.functions[key] = f
         cells, found = dict(zip(code.co_freevars, closure)), names(code)
         for kind, name in found.stores:
-            slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
-            isolation.refuse(f"it assigns {name}, a variable outside")
-            self.assigned.add(slot)
-            if kind != "global":
-                self.routed(f, slot.owner, name)
-            if slot not in self.heap:
-                self.heap[slot] = slot.get()
-                if inside() or self.place(slot).place in self.promoted:  # whether it is assigned has to be seen
-                    self.enter_variable(slot)
+            self.assigns(f, kind, name, cells)
         for kind, name, line, chain in found.loads:
-            slot = (
-                Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
-            )
-            if kind != "global" and slot.owner is not None:
-                self.routed(f, slot.owner, name)
-            value = slot.get() if slot.owner is not None else UNBOUND
-            isolation.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
-            if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
-                continue
-            if self.heap.get(slot, value) is not value:
-                continue  # assigned since
-            read = (
-                self.read_cell(f, slot.owner, name, line)
-                if slot.kind == "cell"
-                else self.read("item", slot.owner, slot.key, name, line)
-            )
-            isolation.agree(kind, slot.owner, slot.key, read.value)
-            if read.value is MISSING and kind == "global":
-                read = self.builtin(read, line)
-            if read.how == "input" and not isinstance(read.value, np.ndarray):
-                isolation.refuse(f"{name}, a number outside, keeps changing")
-                self.heap.setdefault(slot, value)
-                self.entered[slot] = self.scalar(read)
-                slot.set(self.entered[slot])
-            if not hooked:
+            read = self.named(f, kind, name, line, cells)
+            if read is not None and not hooked:
                 self.follow(read, chain)
+
+    def assigns(self, f, kind, name, cells):
+        """Note a variable outside that a function assigns."""
+        slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells[name], "", name)
+        isolation.refuse(f"it assigns {name}, a variable outside")
+        self.assigned.add(slot)
+        if kind != "global":
+            self.routed(f, slot.owner, name)
+        if slot not in self.heap:
+            self.heap[slot] = slot.get()
+            if inside() or self.place(slot).place in self.promoted:  # whether it is assigned has to be seen
+                self.enter_variable(slot)
+
+    def named(self, f, kind, name, line, cells):
+        """The Read of a variable outside that a function names; None where the trace has given it what it holds."""
+        slot = Slot("item", f.__globals__, name, name) if kind == "global" else Slot("cell", cells.get(name), "", name)
+        if kind != "global" and slot.owner is not None:
+            self.routed(f, slot.owner, name)
+        value = slot.get() if slot.owner is not None else UNBOUND
+        isolation.agree(kind, slot.owner, slot.key, MISSING if value is UNBOUND else value)
+        if isinstance(value, Traced) or value is UNBOUND and not (kind == "global" and hasattr(builtins, name)):
+            return None
+        if self.heap.get(slot, value) is not value:
+            return None  # assigned since
+        read = (
+            self.read_cell(f, slot.owner, name, line)
+            if slot.kind == "cell"
+            else self.read("item", slot.owner, slot.key, name, line)
+        )
+        isolation.agree(kind, slot.owner, slot.key, read.value)
+        if read.value is MISSING and kind == "global":
+            read = self.builtin(read, line)
+        if read.how == "input" and not isinstance(read.value, np.ndarray):
+            isolation.refuse(f"{name}, a number outside, keeps changing")
+            self.heap.setdefault(slot, value)
+            self.entered[slot] = self.scalar(read)
+            slot.set(self.entered[slot])
+        return read
 
     def builtin(self, read, line):
         """The Read of what a name means that is no global: it may be exchanged in the module `builtins`, or be the

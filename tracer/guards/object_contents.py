@@ -235,3 +235,28 @@ def laid_open(x):
     if hasattr(x, "__next__"):
         return laid_open(list(x))
     return [x]
+
+
+def content_restorer(x):
+    """A function that gives an object the items and attributes back that it has now."""
+    held = (
+        list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
+    )
+    held = x[:] if isinstance(x, bytearray | array.array) else held
+    names = getattr(x, "__dict__", None)
+    names = dict(names) if type(names) is dict else None
+
+    def put_back():
+        if isinstance(x, list):
+            list.__setitem__(x, slice(None), held)
+        elif isinstance(x, bytearray | array.array):
+            x[:] = held
+        elif held is not None:
+            base = next(kind for kind in (dict, set, collections.deque) if isinstance(x, kind))
+            base.clear(x)
+            (base.extend if base is collections.deque else base.update)(x, held)
+        if names is not None:
+            vars(x).clear()
+            vars(x).update(names)
+
+    return put_back

@@ -338,10 +338,9 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
         if Slot("item", owner, key, "") in self.heap:
             return owner[key]
         parent = self.containers[id(owner)][1]
-        if type(owner) is not dict:
-            if key < 0:
-                self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
-            key = range(len(owner))[key]
+        if type(owner) is not dict and key < 0:
+            self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
+            key += len(owner) if key >= -len(owner) else 0
         read = self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
         return owner[key] if read.value is MISSING else self.enter(read, whole)
 

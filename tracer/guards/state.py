@@ -219,7 +219,11 @@ def set_item(owner, key, value):
     """`owner[key] = value` of something that is neither an ndarray nor of a user's class."""
     if isinstance(owner, dict | list) and not isinstance(key, slice | Traced):
         if isinstance(owner, list) and inside():
-            key = range(len(owner))[key]
+            try:
+                key = range(len(owner))[key]
+            except (IndexError, TypeError):
+                owner[key] = value  # raises what lists say
+                raise
         note(Slot("item", owner, key, f"[{shown(key)}]"))
     elif not isinstance(owner, Traced):
         before_change(owner, f"items of a {type(owner).__name__} are stored")

@@ -24,8 +24,10 @@ from ..common.scan import codes, names
 from ..rewriter.converted import belongs, is_bare
 from ..rewriter.expressions import HOOK
 from .container_methods import changed_by
+from .guard import MISSING
+from .object_contents import content_restorer
 from .purity import PURE, is_foreign, listed, place_of, verdict
-from .reliance import of_user
+from .reliance import library, of_user
 from .state import Slot
 
 OURS, LIBRARY, STRAY = "ours", "library", "stray"
@@ -97,6 +99,15 @@ def is_slotted(kind):
     return False
 
 
+def restorer(read):
+    """A function that gives an attribute of a module, or an object, back what it holds."""
+    if read.kind != "attribute":
+        return content_restorer(read.owner)
+    if read.value is MISSING:
+        return functools.partial(delattr, read.owner, read.key)
+    return functools.partial(setattr, read.owner, read.key, read.value)
+
+
 class Unhooked:
     """Sees, in this thread, the functions that run without hooks between `begin` and `end`."""
 
@@ -104,7 +115,7 @@ class Unhooked:
         self.outside, self.on, self.before = outside, False, None
         self.lasting = False  # whether to the end of the trace
         self.known = {}  # id of a code -> (it, its kind)
-        self.entered = {}  # id of a frame -> (it, the Reads of what it was given)
+        self.entered = {}  # id of a frame -> (it, the Reads of what it may change, what undoes that)
         self.classes = set()
         self.comparing = None  # the frames seen by a call that compares for itself what has changed
         self.refusal = None
@@ -199,6 +210,14 @@ class Unhooked:
         for kind, name in names(code).stores:
             if not self.noted(frame, kind, name):
                 self.refuse(f"assigns {name}, a variable outside")
+        try:
+            reads = self.named(frame, local) if names(code).writes else []
+            if self.comparing is None:
+                self.outside.ran(code, frame.f_globals, local)
+                reads += self.outside.rely(*local.values())
+        except UnsupportedError as error:
+            self.refusal = error
+            raise
         if self.comparing is not None:
             key = (
                 id(code),
@@ -206,15 +225,20 @@ class Unhooked:
                 *(id(v) if n in code.co_freevars else type(v) for n, v in local.items()),
             )
             self.comparing.setdefault(key, (code, frame.f_globals, local))
-            return
-        try:
-            self.outside.ran(code, frame.f_globals, local)
-            reads = self.outside.rely(*local.values())
-        except UnsupportedError as error:
-            self.refusal = error
-            raise
         if reads or code.co_flags & SUSPENDING:
-            self.entered[id(frame)] = frame, reads
+            self.entered[id(frame)] = frame, reads, list(map(restorer, reads))
+
+    def named(self, frame, local):
+        """The Reads of what a function may change that it names outside."""
+        objects, attributes = [], []
+        for kind, name, _, chain in names(frame.f_code).loads:
+            value = frame.f_globals.get(name) if kind == "global" else local.get(name)
+            if not isinstance(value, types.ModuleType):
+                self.outside.names.setdefault(id(value), (value, name))
+                objects.append(value)
+            elif not library(value):
+                attributes += [self.outside.read("attribute", value, key, f"{name}.{key}") for key in chain]
+        return attributes + self.outside.rely(*objects, *[r.value for r in attributes if r.value is not MISSING])
 
     def noted(self, frame, kind, name):
         """Whether the trace knows that a variable is assigned, or has made it."""
@@ -238,6 +262,8 @@ class Unhooked:
             del self.entered[id(frame)]
         changed = self.outside.changed(kept[1])
         if changed:
+            for put_back in kept[2]:
+                put_back()
             self.refuse(f"changes {changed[0].name}")
 
     def call(self, f):

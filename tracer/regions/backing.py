@@ -1,9 +1,11 @@
 """`xs[i] = x` where data decide i: in a captured loop the numbers of the list, or of lists in it, are an array."""
 
 import copy
+import functools
 
 import numpy as np
 
+from ...ir.ops import OPS
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate, variable_name
 from ..guards import state
@@ -17,6 +19,7 @@ from .bounded_lists import GivenUp
 from .container_changes import AppendsTo
 from .growing import Hidden, grown
 
+READ, STORED = "list index out of range", "list assignment index out of range"
 HINT = "Hold the numbers in an array: xs = np.zeros(n)."
 
 
@@ -113,14 +116,14 @@ class Backed:
         return self.counts[0]
 
     def read(self, index):
-        index = self.checked(index)
+        index = self.checked(index, READ)
         if len(index) < len(self.counts):
             return RowInList(self, index)
         values = [TracedArray(a.storage, a.chain)[index].value for a in self.parts_held]
         return merge.mixed(*values, self.spec) if self.mixed else picking.number_of(values[0], self.spec)
 
     def write(self, index, value):
-        given, index = index, self.checked(index)
+        given, index = index, self.checked(index, STORED)
         kind = merge.spec(value)
         if len(index) == len(self.counts) and kind[0] in ("weak", "strong") and not merge.far(value):
             spec = merge.join(self.spec, kind, None, value)
@@ -159,16 +162,18 @@ class Backed:
         exact = len(counters) == len(wanted) and all(counters.get(v) == n for v, n in zip(wanted, self.counts))
         return found if exact and len(set(wanted)) == len(wanted) else []
 
-    def checked(self, index):
-        """The places, the last of which is within the list it is of."""
+    def checked(self, index, text):
+        """The places, the last of which is within the list it is of; IndexError(text) where it is not."""
         *lead, key = index
         n = self.counts[len(lead)]
         if picking.is_index(key):
-            return (*lead, picking.pick_item(range(n), key))
+            return (*lead, picking.pick_item(range(n), key, text))
         if isinstance(key, slice) or isinstance(key, TracedScalar) and key.known() is None:
             text = f"a part of {self.name} is used, whose items a captured loop stores"
             raise CannotRoll(message(text, locate(), HINT))
-        return (*lead, range(n)[key])
+        if type(key) is int and not -n <= key < n:
+            raise IndexError(message(text, locate()))
+        return (*lead, list(range(n))[key])
 
     def finish(self, growing):
         """Give the lists their items, in the trace around the loop."""
@@ -215,7 +220,7 @@ def holds_rows(owner):
 
 def store_anywhere(owner, index, value):
     """`owner[index] = value` outside of loops: each of its items is what it was, or the value."""
-    at, spec = picking.pick_item(range(len(owner)), index), merge.common_spec(owner)
+    at, spec = picking.pick_item(range(len(owner)), index, STORED), merge.common_spec(owner)
     if spec is not None and merge.spec(value)[:2] == spec and not merge.far(value):
         array = np.copy(picking.stacked(owner, spec))
         array[at] = value
@@ -244,6 +249,21 @@ def inside_of(owner, key, kind, trace):
     if kind is not dict:
         return (picking.pick_item(owner, key),)
     return (picking.looked_up(owner, key),) if picking.has_number_keys(owner) else None
+
+
+def same_row(x, y):
+    """Whether two lists are one, as a bool or a traced one, while an array stands for the list that either is in; None
+    where none does."""
+    rows = [z if type(z) is RowInList else found[0] if (found := grown(z)) is not None else None for z in (x, y)]
+    if not any(type(r) is RowInList for r in rows):
+        return None
+    if not all(type(r) is RowInList for r in rows) or len({(id(r.backed), len(r.index)) for r in rows}) == 2:
+        return False
+    tests = [a == b for a, b in zip(rows[0].index, rows[1].index)]
+    traced = [t.value for t in tests if isinstance(t, TracedScalar)]
+    return all(t for t in tests if type(t) is bool) and (
+        not traced or TracedScalar(functools.reduce(OPS["and"], traced), bool)
+    )
 
 
 def stored_by_place(owner, key, value):

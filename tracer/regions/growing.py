@@ -362,7 +362,10 @@ def grown(x):
     """(the Grown that a list is in the loop being traced, its Growing), or None."""
     trace = current_trace()
     x = list_behind(x)
-    return trace.root.growing.get(id(x)) if trace is not None and trace.root.growing and type(x) is list else None
+    if trace is None or not trace.root.growing or type(x) is not list:
+        return None
+    mirror = trace.root.outside.mirrors.get(id(x))
+    return trace.root.growing.get(id(x if mirror is None else mirror[1]))
 
 
 def shown_whole(x):

@@ -7,8 +7,6 @@ unseen, so the names they read outside are relied on; and where it changes an ob
 it would be changed once.
 """
 
-import array
-import collections
 import functools
 import sys
 import types
@@ -19,7 +17,7 @@ from ...ir.types import SHORT
 from ..common.errors import UnsupportedError, message
 from ..common.frames import internal, locate
 from ..guards.instances import hidden
-from ..guards.object_contents import is_fixed
+from ..guards.object_contents import content_restorer, is_fixed
 from ..guards.reliance import of_user
 from ..numpy_api.handles import is_traced
 from ..rewriter.expressions import HOOK
@@ -158,31 +156,6 @@ def rely_and_call(given, f, args, kwargs):
         f"{name}() changes {changed[0].name}, unseen by the tracer; traced, it would do so once, and not at every call"
     )
     raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
-
-
-def content_restorer(x):
-    """A function that gives an object the items and attributes back that it has now."""
-    held = (
-        list(x.items()) if isinstance(x, dict) else list(x) if isinstance(x, list | set | collections.deque) else None
-    )
-    held = x[:] if isinstance(x, bytearray | array.array) else held
-    names = getattr(x, "__dict__", None)
-    names = dict(names) if type(names) is dict else None
-
-    def put_back():
-        if isinstance(x, list):
-            list.__setitem__(x, slice(None), held)
-        elif isinstance(x, bytearray | array.array):
-            x[:] = held
-        elif held is not None:
-            base = next(kind for kind in (dict, set, collections.deque) if isinstance(x, kind))
-            base.clear(x)
-            (base.extend if base is collections.deque else base.update)(x, held)
-        if names is not None:
-            vars(x).clear()
-            vars(x).update(names)
-
-    return put_back
 
 
 RUNNING = (handed, handed_freely, rely_and_call)  # which run the call itself

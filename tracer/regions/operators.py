@@ -20,6 +20,7 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.identity import same_object
 from ..values.mixed import Mixed
 from ..values.storage import current_trace
+from .backing import same_row
 from .bounded_lists import bounded_list
 from .branch import decided
 from .builtins import truth
@@ -138,6 +139,9 @@ def is_same(x, y):
         return Traced.apart(is_same, (x, y))
     if TracedScalar in (type(x), type(y)) and x is not y:
         return same_number(x, y)
+    if (found := same_row(x, y)) is not None:
+        return found
+    x, y = list_behind(x), list_behind(y)
     return same_object(x, y) if TracedArray in (type(x), type(y)) else x is y
 
 

@@ -24,16 +24,16 @@ def is_index(key):
     return type(key) is TracedArray and not key.shape and key.type.kind in "iu" and key.known() is None
 
 
-def pick_item(items, index):
-    """Item number `index` of a list, tuple or range; IndexError where there is none."""
-    kind = type(items).__name__
+def pick_item(items, index, text=None):
+    """Item number `index` of a list, tuple or range; IndexError where there is none, with Python's text or `text`."""
+    kind = "range object" if type(items) is range else type(items).__name__
+    text = text or f"{kind} index out of range"
     n, k = len(items), TracedScalar(handle(index).astype(np.int64).value, int)
     if index.type.dtype == np.uint64:
-        check((index <= np.uint64(2**63 - 1)).value, IndexError, f"{kind} index out of range")
+        check((index <= np.uint64(2**63 - 1)).value, IndexError, text)
     known = interval(k.value)
     if known is not None and 0 <= known[0] and known[1] < n:
         return items.start + items.step * k if type(items) is range and items != range(n) else choose_item(items, k)
-    text = f"{kind} index out of range" if kind != "range" else "range object index out of range"
     check(np.logical_and(-n <= k, k < n).value, IndexError, text)
     at = TracedScalar(np.where(k < 0, k + n, k).value, int)
     if n == 0:

@@ -1,0 +1,118 @@
+"""Lists of lists of numbers that loops index by data: an array stands for them while the loop runs, whatever name or way
+leads to them; and what Python says of an index that is out of range."""
+
+import copy
+import linecache
+
+import pytest
+
+from wengert import jit
+
+TABLE = [[5 * i + j for j in range(4)] for i in range(3)]
+
+
+class Grid:
+    def __init__(self):
+        self.rows, self.numbers = copy.deepcopy(TABLE), [3, 1, 2, 0]
+
+    def free(self, place):
+        return not (place[0] < 0 or place[0] >= 3) and self.rows[place[0]][place[1]] % 5 < 3
+
+    def sight(self, a, b):
+        """A walk from one cell to another, as far as it is free (integers only, both ways)."""
+        x, y = a
+        step, steps = (1 if a[0] < b[0] else -1), 0
+        while True:
+            if not self.free((x, y)) or (x == b[0] and y == b[1]):
+                return steps, x, y
+            x, y = (x + step, y) if 2 * x != y else (x, y + 1)
+            steps += 1
+
+
+def read_by_both(grid, n, k):
+    total, i = 0, k
+    while i < n:
+        total += grid.rows[i % 3][i % 4] + grid.rows[1][2] + len(grid.rows) + len(grid.rows[0])
+        i += 1
+    return total
+
+
+def stored_by_data(grid, n, k):
+    total = 0
+    for i in range(n):
+        grid.rows[i % 3][k] += i
+        total += grid.rows[1][2] + grid.rows[-1][-1]
+    return total
+
+
+def row_before(grid, n, k):
+    row, total = grid.rows[1], 0
+    for i in range(n):
+        row[k] += i
+        total += grid.rows[1][k] + grid.rows[i % 3][k]
+    return total
+
+
+def one_object(grid, n, k):
+    rows, row, total = grid.rows, grid.rows[1], 0
+    for i in range(n):
+        rows[i % 3][k] = i
+        total += 1 * (grid.rows is rows) + 10 * (grid.rows[0] is rows[0]) + 100 * (grid.rows[i % 3] is row)
+        total += 1000 * (grid.rows[1] is not rows[0]) + 10_000 * (grid.numbers is rows)
+    return total
+
+
+def numbers_by_numbers(grid, n, k):
+    total = 0
+    for i in range(n):
+        grid.numbers[grid.numbers[i % 4]] = (i + k) % 4
+        total += grid.numbers[0] + len(grid.numbers)
+    return total
+
+
+@pytest.mark.parametrize("f", [read_by_both, stored_by_data, row_before, one_object, numbers_by_numbers])
+def test_a_list_outside_is_one_by_whatever_name(f):
+    compiled, plain, mine = jit(f), Grid(), Grid()
+    for n, k in ((5, 0), (4, 1), (6, 2), (5, 3), (3, 1)):
+        assert compiled(mine, n, k) == f(plain, n, k)
+        assert (mine.rows, mine.numbers) == (plain.rows, plain.numbers)
+
+
+def test_a_walk_over_a_grid_of_lists():
+    compiled, grid = jit(Grid.sight), Grid()
+    for a, b in (((0, 0), (2, 2)), ((0, 0), (2, 1)), ((0, 1), (2, 2)), ((2, 2), (0, 0)), ((1, 1), (1, 3)), ((2, 0), (0, 3))):
+        assert compiled(grid, a, b) == grid.sight(a, b)
+
+
+OUT_OF_RANGE = """
+    v = [1.0, 2.0]; v[5] = x
+    v = [1.0, 2.0]; v[k] = x
+    v = [1.0, 2.0]; return v[k] * x
+    v = [1.0, 2.0]; del v[5]
+    v = [1.0, 2.0]; v[1.5] = x
+    v = (1.0, 2.0); return v[k] * x
+    v = [[1.0, 2.0], [3.0, 4.0]]; v[1][k] = x
+    OUTER[8] = x
+    OUTER[k] = x
+    return OUTER[k] * x
+    return OUTER[-k] * x
+    for i in range(9): OUTER[i] = x
+    for i in range(9): OUTER[i + k] = x
+    return range(3)[k] * x
+"""
+
+
+@pytest.mark.parametrize("body", OUT_OF_RANGE.strip().splitlines())
+def test_an_index_out_of_range_is_said_in_pythons_words(body):
+    space, text, name = {"OUTER": [1.0, 2.0]}, f"def f(x, k):\n    {body.strip()}\n", f"<{body}>"
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+    exec(compile(text, name, "exec"), space)
+    compiled = jit(space["f"])
+    for k in (7, 8, 9):
+        with pytest.raises((IndexError, TypeError)) as want:
+            space["f"](2.5, k)
+        space["OUTER"][:] = [1.0, 2.0]
+        with pytest.raises(want.type) as got:
+            compiled(2.5, k)
+        assert str(got.value).splitlines()[0] == str(want.value)
+        assert space["OUTER"] == [1.0, 2.0]
