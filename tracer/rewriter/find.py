@@ -9,6 +9,9 @@ import dis
 import functools
 import inspect
 import linecache
+import os
+import stat
+import sys
 import types
 
 from ...ir.syntax import compiled, parse
@@ -57,7 +60,7 @@ def find(code, space):
 
 
 def _find(code, space):
-    found, imports = _functions("".join(linecache.getlines(code.co_filename, space)))
+    found, imports = _functions("".join(linecache.getlines(code.co_filename, space)) or given(code.co_filename))
     for node, private in found.get((code.co_name, code.co_firstlineno), ()):
         node = bare(copy.deepcopy(node))
         try:
@@ -67,6 +70,20 @@ def _find(code, space):
         if same_code(made, code):
             return node, private, imports
     return None
+
+
+@functools.cache
+def given(name):
+    """The program that the interpreter was given without a file: as `python -c`, or as a file on standard input."""
+    try:
+        if name == "<string>":
+            asked = next(n for n, x in enumerate(sys.orig_argv) if n and x.startswith("-") and x.endswith("c"))
+            return sys.orig_argv[asked + 1]
+        if name == "<stdin>" and stat.S_ISREG((found := os.fstat(0)).st_mode):
+            return os.pread(0, found.st_size, 0).decode()
+    except (StopIteration, IndexError, OSError, UnicodeDecodeError, AttributeError):
+        pass
+    return ""
 
 
 def bare(node):
