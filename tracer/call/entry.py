@@ -18,6 +18,7 @@ from ..guards import isolation, patched_numpy
 from ..guards.by_class import present
 from ..guards.draws import put_back, states
 from ..program import autotune, backend_choice, outlined, trap
+from ..program.emit_results import returned
 from ..program.emit_structure import LeafPlace
 from ..program.numpy_call import MISS
 from ..program.specialisation_set import SpecialisationSet
@@ -347,6 +348,12 @@ class SignatureEntry(Attempts, Fallbacks):
 
     def settle(self, here, version, raw, everything, given):
         count = len(self.dynamic)
+        if self not in version.returned:
+            version.returned[self] = returned(version, self)
+        if (made := version.returned[self]) is not None:
+            alone = raw[0] if isinstance(raw, tuple) and len(raw) == 1 else raw
+            if (out := made(alone, *everything[:count])) is not MISS:
+                return out
         if self.promoted and not version.effects and version.status(raw):
             return self.compiled.statically(self, everything[:count], given)
         taken = [everything[p] for p in version.places]

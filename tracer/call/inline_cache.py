@@ -30,14 +30,13 @@ from ...backends.xla import dispatch
 from ...ir.parameters import declared
 from ...ir.types import SHORT
 from ..capture import shared_containers
-from ..capture.handover import follow
 from ..common.frames import GENERATED
 from ..guards import float_errors
 from ..guards.by_class import InstanceCell
 from ..guards.emit_lookups import Lookups, namer, variable
 from ..guards.guard import LARGEST, STALE, Read
+from ..program.emit_results import NAMED
 from ..program.emit_structure import listed, structure_tests, written_key
-from ..program.numpy_call import MISS
 from ..program.trace_tree import Untraced
 from ..rules import rules
 from .callee import Callee
@@ -112,11 +111,9 @@ class InlineCache:
             "narrow": NARROW,
             "x64": dispatch.X64,
             "scope": dispatch.SCOPE,
-            "owned": dispatch.owned,
-            "MISS": MISS,
+            "FAILURES": dispatch.FAILURES,
+            **NAMED,
         }
-        self.space |= {"array": np.array, "asarray": np.asarray, "follow": follow, "settled": dispatch.settled}
-        self.space |= {"word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "FAILURES": dispatch.FAILURES}
         self.space |= {"errors": float_errors.get, "quiet": float_errors.quiet}
         self.parameters = [p.name for p in parameters[: self.count]]
         self.space |= {"parted": split_call, "named": self.parameters}

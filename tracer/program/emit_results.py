@@ -18,10 +18,31 @@ import numpy as np
 from ...backends.xla import dispatch
 from ...ir.core import Func
 from ...ir.passes import dce
-from ..capture.handover import ARRAY, SCALAR, Located
+from ..capture.handover import ARRAY, SCALAR, Located, follow
+from ..guards.emit_lookups import namer
 from .emit_structure import rebuild_text
+from .numpy_call import MISS
 
 NUMBERS = (np.generic, int, float, complex)  # of which each is one object, too
+
+
+# what the lines name
+NAMED = {
+    "array": np.array, "asarray": np.asarray, "owned": dispatch.owned, "follow": follow, "settled": dispatch.settled,
+    "word": dispatch.word, "UNREADABLE": dispatch.UNREADABLE, "MISS": MISS,
+}  # fmt: skip
+
+
+def returned(version, entry):
+    """A function of the raw results and the leaves: what is returned, MISS where a check has failed. None where a call
+    does more than make a result."""
+    names, space = [f"a{n}" for n in range(len(entry.dynamic))], dict(NAMED)
+    lines = return_lines(version, entry, names, namer("c", space), "return MISS")
+    if lines is None:
+        return None
+    text = "\n    ".join([f"def call({', '.join(['raw', *names])}):", *lines])
+    exec(compile(text, "<wengert result>", "exec"), space)
+    return space["call"]
 
 
 def return_lines(version, entry, names, constant, otherwise, raising=False):

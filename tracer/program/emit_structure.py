@@ -1,8 +1,10 @@
 """Containers as Python text: the test that arguments are built as those of a call before, and what makes a result."""
 
+import re
 
 # bound: containers nested deeper are not written out: text and the recursion through it grow with each level
 DEEPEST = 200
+ITEM = re.compile(r"(\w+)\[(\d+)\]")
 
 
 class LeafPlace:
@@ -78,10 +80,22 @@ def written_structure(x, texts, constant):
     if type(x) is tuple:
         return listed([text(y) for y in x])
     if type(x) is list:
-        return f"[{', '.join(map(text, x))}]"
+        parts = list(map(text, x))
+        return sliced(parts) or f"[{', '.join(parts)}]"
     if type(x) is dict:
         return f"{{{', '.join(f'{written_key(k, constant)}: {text(y)}' for k, y in x.items())}}}"
     raise TypeError
+
+
+def sliced(texts):
+    """Text of a list whose items, with these texts, follow each other in one sequence; None of others."""
+    found = [ITEM.fullmatch(text) for text in texts] if len(texts) > 1 else [None]
+    if None in found or len({m[1] for m in found}) > 1:
+        return None
+    first = int(found[0][2])
+    if [int(m[2]) for m in found] != [*range(first, first + len(texts))]:
+        return None
+    return f"list({found[0][1]}[{first}:{first + len(texts)}])"
 
 
 def rebuild_text(rebuild, texts, constant):

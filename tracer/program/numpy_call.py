@@ -270,7 +270,12 @@ class _CallLines:
         held, value = self.results[out.index]
         if value.type.shape and not out.chain and out.kind is SCALAR:  # a mask, beside the array that it is of
             return self.own(out.index)
-        if value.type.shape or out.chain:
+        if out.chain:  # a number of a list
+            key = out.index, "numbers"
+            if out.kind is not SCALAR and key not in self.made:
+                self.name(key, f"{self.program.whole(held, value.type)}.tolist()")
+            return f"{self.own(out.index) if out.kind is SCALAR else self.made[key]}[{out.chain[0].place}]"
+        if value.type.shape:
             return None
         if out.kind is SCALAR:
             return held.text if held.kinds == {NUMPY} else f"np.{value.type.dtype.name}({held.text})"

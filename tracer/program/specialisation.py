@@ -49,6 +49,7 @@ class Specialisation:
         self.interpreted = None  # the program as generated NumPy, where it was needed
         self.background = None  # what made it beside the program, and is told of that
         self.straight = None  # the whole call as NumPy, in one function
+        self.returned = {}  # SignatureEntry -> a generated function that makes the result, or None
         self.chain = None  # the program in pieces, where it says the same many times
         params, seen = set(func.params), set()
         # which results are an argument, or another result
