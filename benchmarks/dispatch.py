@@ -48,6 +48,9 @@ def rows():
     yield "ndarray and float -> ndarray", (lambda a, s: a * s), (lambda a, s: a * s), (x, 2.0), np.asarray
     yield "20 ndarrays -> ndarray", total_np, total_np, many, np.asarray
     yield "ndarray -> scalar", (lambda a: np.sum(a * a)), (lambda a: jnp.sum(a * a)), (x,), np.asarray
+    others = [(x[:n],) for n in (4, 9)]
+    yield "ndarray -> ndarray, of the third shape", f_np, f_jax, (x,), np.asarray, *others
+    yield "jax array -> jax array, of the third shape", f_np, f_jax, (jnp.asarray(x),), None, *others
 
 
 def tiny():
@@ -101,9 +104,13 @@ def beside_numpy(name, f, calls, seconds):
     ]
 
 
-def measure(name, f_np, f_jax, args, convert, seconds):
-    """One row: microseconds for the peer, the peer again, and wengert, and the two ratios."""
+def measure(name, f_np, f_jax, args, convert, *others, seconds):
+    """One row: microseconds for the peer, the peer again, and wengert, and the two ratios; others: what all are called
+    with before."""
     ours, one, two = jit(f_np), jax.jit(f_jax), jax.jit(lambda *a: f_jax(*a))
+    for f in (ours, one, two):
+        for other in others:
+            f(*other)
     np.testing.assert_allclose(np.asarray(ours(*args)), np.asarray(one(*args)), rtol=1e-5)
 
     def peer(j):
@@ -125,7 +132,7 @@ def main():
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     jax.config.update("jax_enable_x64", given.x64)
-    peers = [measure(*row, given.seconds) for row in rows() if re.search(given.only, row[0])]
+    peers = [measure(*row, seconds=given.seconds) for row in rows() if re.search(given.only, row[0])]
     plain = [beside_numpy(*row, given.seconds) for row in tiny() if re.search(given.only, row[0])]
     print(
         f"jax {jax.__version__}, numpy {np.__version__}, 64-bit types {'on' if given.x64 else 'off'}, "

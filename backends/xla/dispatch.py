@@ -1,6 +1,6 @@
 """The compiled callable: `jax.jit` itself is the fast path and the shape guard.
 
-A `program` traces nothing of the user's: on a signature it has not seen, `find` is asked for the IR
+A `Program` traces nothing of the user's: on a signature it has not seen, `find` is asked for the IR
 function of those types, which is lowered in place. The steady state is jax's own C++ dispatch.
 """
 
@@ -65,8 +65,53 @@ def program(find, name, native=True, exact=False, raising=False):
             out[bearer(func)] = unless_failed(out[bearer(func)], status)
         return out[0] if len(out) == 1 else tuple(out)
 
-    run.__name__ = run.__qualname__ = name
-    return under_jit(run)
+    return Program(run, name)
+
+
+class Program:
+    """One `jax.jit` a signature: one that has raised while it was traced is slow for that signature ever after, a
+    hundred microseconds a call, and a signature that is not known yet raises.
+
+    first: that of the first signature, or of the one to come; known: signature -> each of them.
+    """
+
+    def __init__(self, run, name):
+        self.run, self.name, self.known = run, name, {}
+        self.first = self.fresh()
+
+    def fresh(self):
+        def run(*leaves):
+            return self.run(*leaves)
+
+        run.__name__ = run.__qualname__ = self.name
+        return under_jit(run)
+
+    def __call__(self, *leaves):
+        known = self.known.get(signature(leaves))
+        return self.made(leaves) if known is None else known(*leaves)
+
+    def made(self, leaves):
+        """The results for a signature that is not known yet, which is known from then on unless tracing it raises."""
+        made = self.first if not self.known else self.fresh()
+        try:
+            out = made(*leaves)
+        except FAILURES:  # it has run
+            self.known[signature(leaves)] = made
+            raise
+        except BaseException:
+            if not self.known:
+                self.first = self.fresh()
+            raise
+        self.known[signature(leaves)] = made
+        return out
+
+    def lower(self, *leaves):
+        return (self.known.get(signature(leaves)) or self.first).lower(*leaves)
+
+
+def signature(leaves):
+    """What tells the programs apart for which `jax.jit` is asked: shapes and dtypes, and the classes of numbers."""
+    return tuple([(x.shape, x.dtype) if hasattr(x, "dtype") else type(x) for x in leaves])
 
 
 # where XLA runs a call at once, where it does not; and what cannot be waited for, in a trace

@@ -30,7 +30,8 @@ class Hit:
         self.given = [] if entry.flat else [f"given={given}"]
         self.here = here
         self.versions = here.versions
-        space |= {f"call_{k}": here.call, f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
+        self.call = here.call
+        space |= {f"inputs_{k}": here.inputs, f"entry_{k}": entry, f"here_{k}": here}
         # lines that come first; texts of what follows the leaves
         self.lead, self.behind, named = [], [], namer(f"g{k}", space)
         for n, x in enumerate(here.inputs):
@@ -64,12 +65,12 @@ class Hit:
         if here.straight and all(v.engine for v in self.versions):
             return [*lead, *self.in_cells([again])]
         if all(v.straight for v in self.versions if v.engine or v.chain) and isinstance(here.call, BackendChoice):
-            self.space[f"call_{k}"] = here.call.program
+            self.call = here.call.program
+        waits, result = self.result()
         lines = self.launch()
         if here.endures and not isinstance(here.call, Trees):
             self.space |= {"heard": waiting.heard, "original": hosted.original, f"name_{k}": self.entry.compiled.name}
             lines.append(f"heard(raw, name_{k})")
-        waits, result = self.result()
         first = f"return callee(entry_{k}.first, {', '.join([*self.names, *self.given])})"
         lines = ["try:", *("    " + line for line in [*lines, *waits]), "except Untraced:", f"    {first}"]
         given = ", ".join([f"[{', '.join(self.names)}]", *self.given])
@@ -126,8 +127,28 @@ class Hit:
         k = self.k
         if self.entry.compiled.device is not None:
             return [f"raw = entry_{k}.launch(here_{k}, {self.everything})"]
-        asks, launch = [*self.narrow(), "x64.value"], f"raw = call_{k}({self.arguments})"
+        asks, launch = [*self.narrow(), "x64.value"], f"raw = {self.launched()}({self.arguments})"
         return [f"if {' or '.join(asks)}:", f"    {launch}", "else:", "    with scope:", f"        {launch}"]
+
+    def launched(self):
+        """Text of what is launched: of one program the function of jax, of several the one for these shapes."""
+        k, call, named = self.k, self.call, namer(f"s{self.k}", self.space)
+        one = type(call) is dispatch.Program and len(self.versions) == 1 and len(call.known) < 2
+        self.space[f"call_{k}"] = call.first if one else call
+        if one or type(call) is not dispatch.Program:
+            return f"call_{k}"
+        parts = [self.part(text, self.entry.types[i], named) for text, i in zip(self.names, self.entry.dynamic)]
+        for text, x in zip(self.behind, self.here.inputs):
+            kept = None if isinstance(x, Read) else named(*dispatch.signature([x]))
+            parts.append(kept or self.part(text, type(x.value), named))
+        self.space[f"known_{k}"] = call.known
+        return f"(known_{k}.get(({', '.join(parts)},)) or call_{k})"
+
+    def part(self, text, kind, named):
+        """Text of what `dispatch.signature` says of a leaf, of a class that the tests have asked for."""
+        if issubclass(kind, np.generic):
+            return named(((), np.dtype(kind)))
+        return named(kind) if issubclass(kind, int | float | complex) else f"({text}.shape, {text}.dtype)"
 
     def narrow(self):
         """A test that the program needs no scope of 64-bit types for such arguments, if there may be one."""
@@ -158,6 +179,7 @@ class Hit:
         if ways is not quick:
             return [], ways[0]
         self.space[f"call_{k}"] = here.call.quick
+        self.call = here.call.quick
         one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
         return memoised_check(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"]), ways[0]
 
