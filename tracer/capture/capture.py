@@ -227,6 +227,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         values += after
         inputs, checks, layout, intervals, constants = [], (), (), {}, ()
         if parent is None:
+            trace.check_early()
             # passes that were thrown away may have checked
             checks = tuple(trace.checks) if trace.status.value is not PASSED else ()
             layout = trace.layout_arguments(returned)

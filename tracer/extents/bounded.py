@@ -9,6 +9,7 @@ handler of its own for it is refused.
 
 import numpy as np
 
+from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common import pytree
 from ..common.emit import INDEX, cast_to, constant_of, spread_to
@@ -17,11 +18,14 @@ from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
 from ..values.outermost import demand_lengths
 from ..values.ranges import interval
+from ..values.room import assumed_room, require_room
 from ..values.speculate import contents
+from ..values.storage import around_regions, current_trace
 from . import numbers
 
 SPELLING = "Work on the whole array and mask it: np.where(mask, x, 0.0), or np.where(np.arange(n) < k, x, 0.0)."
 LITTLE, BITS = 2**16, 27  # a length that costs little whatever is meant of it; powers of two that a length may have
+GUESS = 5  # bound: the least, and that of a length in a loop before a call has found another
 
 
 class Mask(TracedScalar):
@@ -199,19 +203,38 @@ pytree.register(BoundedArray, _flatten, _unflatten)
 
 def room_for(count):
     """(room, extent) of an axis of this length, an integer that data decides: what is known to bound it, if that is
-    little, else the next power of two, taken by value; no extent where neither can be. So few traces do for all
-    lengths."""
+    little, else a power of two; no extent where neither can be. So few traces do for all lengths."""
     low, high = interval(count) or (0, numbers.FAR)
     if high > LITTLE:
-        power = contents(
-            OPS["reduce_sum"](
-                cast_to(OPS["gt"](spread_to(count, (BITS,)), constant_of(2 ** np.arange(BITS))), INDEX), axes=(0,)
-            )
-        )
-        if power is None or power == BITS:
+        least = Lit(GUESS, numbers.SCALAR)
+        taken = lambda: contents(OPS["maximum"](exponent(count), least))
+        power = taken() if current_trace().parent is None else guessed_exponent(count)
+        if power is None or power >= BITS:
             return 0, None
         high = 2**power
+        count = numbers.operand(numbers.least(count, high))
     return high, SpanExtent(0, numbers.traced(numbers.bounded(count, 0, high)))
+
+
+def exponent(count):
+    """That of the least power of two that a length is not above, at most BITS."""
+    powers = constant_of(2 ** np.arange(BITS))
+    return OPS["reduce_sum"](cast_to(OPS["gt"](spread_to(count, (BITS,)), powers), INDEX), axes=(0,))
+
+
+def guessed_exponent(count):
+    """Likewise in a loop or branch, of all lengths that it meets: a guess, until a call finds it too small; None where
+    that cannot be."""
+    trace = current_trace()
+    if around_regions(trace).parent is not None:
+        return None
+    source = locate()
+    with trace.root:
+        guess = assumed_room(("room", source and (source.code, source.lasti)), GUESS)
+    if guess is not None:
+        ok = numbers.compare("le", count, 2 ** guess[0])
+        require_room(numbers.operand_of(ok), guess[1], exponent(count))
+    return guess and guess[0]
 
 
 def made(array, extents):

@@ -116,17 +116,18 @@ class ByClass:
             self.alone = self.alone or self.is_of_callee(way)
 
     def pin_within(self, x):
-        """Likewise of what an object of the trace's own leads to."""
+        """Likewise of what an object of the trace's own leads to; of all objects, where that is more than is looked
+        through."""
         todo, seen = [x], set()
-        while todo and self.ways:
+        while todo and self.ways and len(seen) <= MANY:
             x = todo.pop()
             if id(x) in self.ways:
                 self.pin(x)
             elif id(x) not in seen and not isinstance(x, OPAQUE) and not self.knows(x):
                 seen.add(id(x))
                 todo += held_by_function(x) if isinstance(x, types.FunctionType) else gc.get_referents(x)
-            if len(seen) > MANY:
-                todo = [x for x, _ in self.ways.values()]
+        for x, _ in list(self.ways.values()) if len(seen) > MANY else ():
+            self.pin(x)
 
     def settle_ways(self, outs):
         """Once the trace has ended: pin what its results or guards name, or what may be an object met elsewhere; rely

@@ -167,6 +167,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
             weak = type(read.value) if type(read.value) in NUMBERS else None
             value = self.take(read, Tensor((), WEAK_DTYPES[weak] if weak else read.value.dtype))
             found = self.scalars[read.place] = TracedScalar(value, weak)
+            current_trace().root.numbers |= {value} - {weak is int and value}
         return found
 
     def mirror(self, container):

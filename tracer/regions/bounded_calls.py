@@ -24,7 +24,8 @@ from .branch import choose
 from .builtins import check
 from .convert import convert
 from .folds import Generated, all_loop, any_loop, item_at
-from .growing import appending, gone_through, list_behind, popping, shown_whole
+from .growing import appending, gone_through, list_behind, shown_whole
+from .list_changes import extending, popping
 
 ITEMS = next_site(())
 METHODS, FUNCTIONS = {}, {}
@@ -79,10 +80,15 @@ def called_with(f, plain, /, *args, **kwargs):
         args = tuple(map(gone_through, args))
     if is_numpys(f):
         args = tuple([x if (held := bounded_list(list_behind(x))) is None else held.array() for x in args])
-    if f is not len:
+    if not takes_growing(f, owner):
         for x in (*args, *kwargs.values()):
             shown_whole(x)
     return plain(f)(*args, **kwargs)
+
+
+def takes_growing(f, owner):
+    """Whether a function asks no more of a list than what is known of it while it grows."""
+    return f is len or type(owner) is list and f.__name__ == "extend"
 
 
 def is_numpys(f):
@@ -99,8 +105,7 @@ def append(held, owner, value):
 
 @answers_for(METHODS, "extend")
 def extend(held, owner, values):
-    for x in list(shown_whole(values)):
-        appending(owner)(x)
+    extending(owner)(values)
 
 
 @answers_for(METHODS, "pop")

@@ -21,7 +21,8 @@ from ..guards.state import regions
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.elements import RowRun
 from ..values.poison import Poison
-from ..values.speculate import choices, contents, require_room, unmerged
+from ..values.room import require_room
+from ..values.speculate import choices, contents, unmerged
 from ..values.storage import Storage, current_trace
 from . import merge, picking
 from .branch import choose

@@ -33,7 +33,7 @@ from .container_changes import LEAVING, before_change, call_noting_changes, give
 from .convert import CELL
 from .dispatching import BOUND, dispatched
 from .foreign import ADVICE, calling, foreign, hooked
-from .growing import appending, extending, popping
+from .growing import appending
 from .iterators import (
     chain_,
     enumerate_,
@@ -49,6 +49,7 @@ from .iterators import (
     zip_,
 )
 from .library import numpy_object_call, numpy_source_call, traced_through
+from .list_changes import extending, popping
 from .printing import SPEAKING, formatted, joining
 from .sequences import LIST_METHODS
 from .special import looked_up

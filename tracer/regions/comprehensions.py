@@ -16,8 +16,8 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .builtins import REPLACED
 from .convert import convert
-from .growing import gone_through, shown_whole
-from .loops import ONWARD, RETRY, LoopCapture, spend_trip
+from .growing import ONWARD, gone_through, shown_whole
+from .loops import RETRY, LoopCapture, spend_trip
 from .rows import RowMemory, RowRoll
 from .run import Run
 

@@ -10,7 +10,7 @@ from ..common.errors import CannotRoll, message
 from ..common.frames import locate
 from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS
-from ..values.speculate import assumed_room
+from ..values.room import assumed_room
 from .bounded_lists import ItemForm, refused, started
 from .container_changes import GROWS, AppendsTo, before_change
 from .rows import of_counter

@@ -16,8 +16,8 @@ from ..numpy_api.extents import making
 from ..numpy_api.handles import handle, is_traced, laid_out
 from ..numpy_api.registry import HANDLERS, call_function
 from ..values.array import Traced, TracedScalar, fresh
+from ..values.outermost import concrete_number
 from ..values.promote import is_device_array
-from ..values.speculate import concrete_number
 from ..values.storage import current_trace
 from .builtins import REPLACED, replaces
 from .foreign import hooked
@@ -199,8 +199,8 @@ def ndarray(*args, **kwargs):
 
 @replaces(np.arange)
 def arange(*args, **kwargs):
-    args = tuple(map(settled, args))
-    if is_traced(args):
+    args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
+    if is_traced(args) or is_traced(list(kwargs.values())):
         return making.arange(*args, **kwargs)
     made = np.arange(*args, **kwargs)
     if len(args) == 1 and made.dtype == np.int64 and made.size > 1:

@@ -9,11 +9,12 @@ the list known.
 import contextlib
 
 from ..common import pytree
-from ..common.errors import CannotRoll, message
+from ..common.errors import CannotRoll, UnsupportedError, message
 from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.state import regions
 from ..rewriter.completion import CONTINUES, FALLS, Completion
+from ..values.array import TracedScalar
 from ..values.poison import USES, Poison
 from ..values.storage import current_trace
 from .bounded_lists import GivenUp, ItemForm, bounded_list
@@ -26,6 +27,7 @@ from .lengthening import Lengthened
 from .rows import RowMemory
 from .series import Counting
 
+ONWARD = (AppendsTo, GivenUp)  # of what a loop may not be captured for, what a loop around has to know
 TRIES = 16  # attempts at one loop
 NESTED = 4096  # items of a container that are looked at for lists that grow
 
@@ -239,6 +241,25 @@ class Growing:
         return Completion(code.status, code.may, value)
 
 
+def grown_in(loop, growing, make, trip):
+    """Capture a loop, again with what it grows as that is found -> how it ended. make: a turn -> the Roll of it."""
+    while True:
+        loop.growing = growing.changed
+        growing.roll = make(lambda counter: growing.turn(trip, TracedScalar(counter, int)))
+        try:
+            code = growing.roll.emit()
+        except AppendsTo as found:
+            if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
+                raise
+            continue
+        try:
+            return growing.finish(code)
+        except ONWARD:
+            raise
+        except CannotRoll as error:  # the loop has been captured: there is no other way to go
+            raise UnsupportedError(str(error)) from error
+
+
 def taker(owner):
     """(who takes what is appended to a list in the region that is run, whether data decide if it comes to that); (None,
     False) where the list takes it itself.
@@ -306,38 +327,6 @@ def extend(owner, items):
         return
     for x in items:
         appending(owner)(x)
-
-
-def popping(owner):
-    """`owner.pop` in a captured loop, likewise."""
-    found, _ = taker(owner) if type(owner) is list else (None, False)
-    if found is None or not owner or next(regions()).trial:
-        return None
-
-    def pop(*at):
-        if at and at != (-1,):
-            text = "a list gives away an item other than its last in a captured loop"
-            raise CannotRoll(message(text, locate(), GROWS))
-        held = bounded_list(owner)
-        if held is not None and type(outermost(owner).lists.get(id(owner))) is CountedList:
-            return held.pop()
-        name = variable_name(owner) or "a list"
-        form = held.form if held is not None else ItemForm(owner[-1], name)
-        raise CountsIn(CountedList(owner, form, name), outermost(owner))
-
-    return pop
-
-
-def extending(owner):
-    """`owner.extend`, likewise."""
-    if appending(owner) is None:
-        return None
-
-    def extend_by(values):
-        for x in list(values):
-            appending(owner)(x)
-
-    return extend_by
 
 
 @replaces(len)

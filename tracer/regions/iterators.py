@@ -11,6 +11,7 @@ from ..common.errors import ConcretizationError, message
 from ..common.frames import locate
 from ..extents import numbers
 from ..values.array import Traced, TracedArray
+from ..values.outermost import trips_by_value
 from .series import (
     Chain,
     Islice,
@@ -37,6 +38,9 @@ def range_(*args):
     for a in args:
         if isinstance(a, Traced) and (a.type.kind not in "iu" or a.type.shape):
             raise TypeError(message(f"range() takes integers, got {a.type}", locate()))
+    args = [trips_by_value(a) if isinstance(a, Traced) else a for a in args]
+    if not any(isinstance(a, Traced) for a in args):
+        return builtins.range(*args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     if isinstance(step, Traced):
         raise ConcretizationError(

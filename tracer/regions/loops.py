@@ -7,22 +7,20 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 
 import functools
 
-from ..common.errors import CannotRoll, ConcretizationError, Overrun, UnsupportedError, message
+from ..common.errors import CannotRoll, ConcretizationError, Overrun, message
 from ..common.frames import internal, locate
 from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
-from ..values.array import TracedScalar
 from ..values.ranges import interval
 from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
 from .branch import checked_completion, decided, either_way, run_rest, watched
-from .container_changes import AppendsTo
 from .fixpoint import FAR
-from .growing import Growing
+from .growing import ONWARD, Growing, grown_in
 from .merge import pick
 from .rows import RowRoll
 from .run import Run
@@ -32,7 +30,6 @@ NESTED = 8  # trips written out at most where data decides, before each, whether
 WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 RETRY = (CannotRoll, ConcretizationError)
-ONWARD = (AppendsTo, GivenUp)  # of these, what a loop around has to know
 
 
 def each(iterable, body, orelse, rest, number):
@@ -173,23 +170,6 @@ class Trial(Run):
     def put_back(self):
         for container, had in self.trace.region.saved.values():
             restore(container, had)
-
-
-def grown_in(loop, growing, make, trip):
-    """Capture a loop, again with what it grows as that is found -> how it ended. make: a turn -> the Roll of it."""
-    while True:
-        loop.growing = growing.changed
-        growing.roll = make(lambda counter: growing.turn(trip, TracedScalar(counter, int)))
-        try:
-            code = growing.roll.emit()
-        except AppendsTo as found:
-            if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
-                raise
-            continue
-        try:
-            return growing.finish(code)
-        except CannotRoll as error:  # the loop has been captured: there is no other way to go
-            raise UnsupportedError(str(error)) from error
 
 
 def no_more_trips():

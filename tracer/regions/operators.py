@@ -27,9 +27,10 @@ from .builtins import truth
 from .calls import ENVIRONMENT, environment
 from .container_changes import before_change
 from .foreign import ask, may_change
-from .growing import GrownList, extending, list_behind, shown_whole
+from .growing import GrownList, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
+from .list_changes import extending
 from .objects import MIXED_IN, is_quick, iterated, special
 from .printing import passing, percent
 from .sequences import contains
@@ -164,9 +165,8 @@ def is_other(x, y):
 
 def changed_in_place(plain, name, a, b):
     """`a += b` and its like of a list, dict, set or deque."""
-    grow = extending(a) if name == "__iadd__" else None
-    if grow is not None:
-        grow(b)
+    if type(a) is list and name == "__iadd__":
+        handed(extending(a), b)
         return a
     before_change(a, "extend" if name == "__iadd__" else name)
     return handed(plain, a, b)

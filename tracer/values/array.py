@@ -16,7 +16,8 @@ from ..common.errors import ConcretizationError, LeakError, UnsupportedError, me
 from ..common.frames import ITERATED, locate
 from ..rewriter.converted import unconverted
 from .constants import known
-from .speculate import decide, whole_number
+from .outermost import whole_number
+from .speculate import decide
 from .storage import AliasSet, Storage, current_trace, with_part_replaced
 
 WEAK_DTYPES = {

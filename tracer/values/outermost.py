@@ -1,5 +1,7 @@
-"""Integers of a differentiated function that depend on nothing it is differentiated by, or on the point alone: taken by
-value in the trace around it, where a call's data are known.
+"""Numbers of loops, branches and differentiated functions that depend on nothing that those do: taken by value in the
+outermost trace, where a call's data are known.
+
+Sizes that the call's own Python numbers decide are: `x = np.zeros(int(T / dt))` in a loop.
 
 A function that is differentiated has no plain Python to go on as where a part of it is not captured. So where the
 length of a selection stands in the way, the trace begins again, and takes such lengths by value; a call in which
@@ -46,19 +48,48 @@ def length_by_value(count):
     if outer is None:
         return None
     with trace.root:
-        return outer.value if isinstance(outer, Lit) else speculate.contents(outer)
+        return outer.value if isinstance(outer, Lit) else speculate.contents(outer, trace is not trace.root)
+
+
+def whole_number(x):
+    """The number behind a traced integer that Python needs, a size say, taken by value; None where that cannot be.
+
+    Only what follows from the call's own Python numbers is: the number may then change now and then. What
+    depends on an array's contents may change at each call, and each would be a trace of its own.
+    """
+    return concrete_number(x) if x.type.kind in "iu" else None
+
+
+def concrete_number(x):
+    """Likewise of any kind: the length of a window may be a float."""
+    trace = current_trace()
+    if trace is None or trace.root.choices is None or x.type.shape:
+        return None
+    outer = in_outermost(x.value, trace)
+    if outer is None or isinstance(outer, Lit):
+        return outer and outer.value
+    with trace.root:
+        return speculate.contents(outer, trace is not trace.root) if speculate.from_numbers(outer) else None
+
+
+def trips_by_value(x):
+    """A bound of a `range`, as a number where trips are wanted by value and it can be had."""
+    made = current_trace().root.choices
+    if made is None:
+        return x
+    made.ranged = True
+    found = whole_number(x) if speculate.TRIPS in made.wanted else None
+    return x if found is None else found
 
 
 def in_outermost(value, trace):
     """The same value in the outermost trace, computed again there; None where it depends on what a loop or branch
     does."""
     while trace.parent is not None and not isinstance(value, Lit):
-        known = dict(trace.given) | {p: v for v, p in trace.lifted.items()}
-        if trace.region is not None:
-            if value not in known:
-                return None
-            value, trace = known[value], trace.parent
+        if value not in trace.build.values:  # it was brought from further out
+            trace = trace.parent
             continue
+        known = dict(trace.given) | {p: v for v, p in trace.lifted.items()}
         eqns, todo = set(), [value]
         while todo:
             x = todo.pop()
@@ -68,10 +99,26 @@ def in_outermost(value, trace):
                 return None
             eqns.add(x.eqn)
             todo += x.eqn.operands
-        with trace.parent:
-            for eqn in trace.build.eqns:
-                if eqn in eqns:
-                    out = trace.parent.build.emit(eqn.op, [known.get(x, x) for x in eqn.operands], eqn.attrs)
-                    known |= zip(eqn.results, out if isinstance(out, tuple | list) else (out,), strict=True)
+        for eqn in trace.build.eqns:
+            if eqn in eqns:
+                operands = [trace.parent.bring(known.get(x, x)) for x in eqn.operands]
+                known |= zip(eqn.results, emitted(trace.parent, eqn, operands))
         value, trace = known[value], trace.parent
     return value
+
+
+def emitted(trace, eqn, operands):
+    """What an equation gives in the trace around its own: the same values however often it comes there, as the body of
+    a loop is captured several times."""
+    key = eqn.op, tuple(operands), tuple(eqn.attrs.items())
+    try:
+        found = trace.hoisted.get(key)
+    except TypeError:  # an array among the attributes
+        key, found = None, None
+    if found is None:
+        with trace:
+            out = trace.build.emit(eqn.op, operands, eqn.attrs)
+        found = out if isinstance(out, tuple | list) else (out,)
+        if key is not None:
+            trace.hoisted[key] = found
+    return found

@@ -17,13 +17,14 @@ import numpy as np
 from ...backends.numpy import callable_of
 from ...ir.core import Func, Lit
 from ...ir.ops import OPS
-from ...ir.ops.control import COUNTER, TRUTH
-from ..common.errors import LeakError, ShapeError, UnsupportedError, WengertError, message
+from ...ir.ops.control import TRUTH
+from ..common.errors import LeakError, Overrun, ShapeError, UnsupportedError, WengertError, message
 from ..common.frames import locate
 from . import status
 from .storage import around_regions, current_trace
 
 LONGEST = 64  # assumptions of one trace
+TRIPS = "trips"  # among what is wanted by value: how often loops run that the call's Python numbers decide
 
 
 class Assumption(Exception):
@@ -68,6 +69,7 @@ class Speculation:
     def __init__(self, leaves, path=()):
         self.leaves, self.given = leaves, dict(path)
         self.wanted = set(self.given)  # the numbers of the choices made by value
+        self.ranged = False  # whether a `range` of data was met
         self.begin()
 
     def begin(self):
@@ -82,19 +84,26 @@ class Speculation:
         # places and containers changed at the top of the trace -> a function that puts back what they held
         self.undo = {}
 
+    def with_trips(self, error):
+        """Whether to begin again with trips taken by value, after an error of ours that has not seen them so."""
+        ours = isinstance(error, WengertError) and not isinstance(error, LeakError | ShapeError | Overrun)
+        self.again = ours and self.ranged and TRIPS not in self.wanted
+        self.wanted |= {TRIPS} if self.again else set()
+        return self.again
+
     def put_back(self):
         """Undo what a trace that does not stand has changed."""
         for undo in reversed(self.undo.values()):
             undo()
         self.undo.clear()
 
-    def truth(self, value):
+    def truth(self, value, early=False):
         """What a bool scalar was, or must now be, taken to be; None where it is not to be known."""
         number = self.numbers.setdefault(value, len(self.numbers))
         for t in self.taken:
             if t.choice == number:
                 return t.truth
-        return make_choice(self, value, number) if number in self.wanted else None
+        return make_choice(self, value, number, early) if number in self.wanted else None
 
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
@@ -160,46 +169,16 @@ def presumed(test, text, hint):
     return truth
 
 
-def whole_number(x):
-    """The number behind a traced integer that Python needs, a size say, taken by value; None where that cannot be.
+def contents(value, early=False):
+    """A scalar of the outermost trace taken by value; None where that cannot be.
 
-    Only what follows from the call's own Python numbers is: the number may then change now and then. What
-    depends on an array's contents may change at each call, and each would be a trace of its own.
+    early: a loop, branch or inner function is being captured, and the value is of the trace around it.
     """
-    return concrete_number(x) if x.type.kind in "iu" else None
-
-
-def concrete_number(x):
-    """Likewise of any kind: the length of a window may be a float."""
-    return contents(x.value) if choices() is not None and not x.type.shape and from_numbers(x.value) else None
-
-
-def contents(value):
-    """A scalar taken by value; None where that cannot be."""
     made = choices()
     if made is None:
         return None
     made.wanted.add(made.numbers.setdefault(value, len(made.numbers)))
-    return made.truth(value)
-
-
-def assumed_room(key, first):
-    """(a number taken by value before anything tells it, its assumption's number): `first`, or what a call that found
-    it too small has asked for; None where that cannot be. key: the same in each trace."""
-    made = choices()
-    if made is None:
-        return None
-    number = made.numbers.setdefault(key, len(made.numbers))
-    made.wanted.add(number)
-    k = next((k for k, t in enumerate(made.taken) if t.choice == number), len(made.taken))
-    if k == len(made.taken):
-        made.taken.append(Assumed(number, made.given.get(number, first), locate()))
-    return made.taken[k].truth, k
-
-
-def require_room(ok, assumption, wanted):
-    """Have the program check that a number so taken is enough; else the call goes on in a trace that takes another."""
-    current_trace().check(ok, Assumption, str(assumption), Lit(wanted, COUNTER))
+    return made.truth(value, early)
 
 
 def from_numbers(value):
@@ -217,7 +196,7 @@ def from_numbers(value):
     return True
 
 
-def make_choice(made, value, number):
+def make_choice(made, value, number, early=False):
     """Make a choice: as was said beforehand, or as this call's data has it."""
     source = locate()
     if len(made.taken) >= LONGEST:
@@ -232,27 +211,29 @@ def make_choice(made, value, number):
         )
     truth = made.given.get(number)
     if truth is None:
-        truth = concrete(made, value)
+        truth = concrete(made, value, early)
     made.taken.append(Assumed(number, truth, source))
     trace = current_trace()
-    if value.type.kind == "b":
-        trace.check(value if truth else OPS["not"](value), Assumption, str(len(made.taken) - 1))
+    ok = OPS["eq"](value, Lit(truth, value.type)) if value.type.kind != "b" else value if truth else OPS["not"](value)
+    found = ok, Assumption, str(len(made.taken) - 1), None if value.type.kind == "b" else value
+    if early:
+        trace.early.append(found)
     else:
-        trace.check(OPS["eq"](value, Lit(truth, value.type)), Assumption, str(len(made.taken) - 1), value)
+        trace.check(*found)
     trace.known[value] = np.array(truth)
     return truth
 
 
-def concrete(made, value):
+def concrete(made, value, early=False):
     """What a bool scalar of the outermost trace is for the arguments of this call; an error that comes before it is
-    raised."""
+    raised, unless `early`."""
     trace = current_trace()
     if made.seen is None:
         made.seen = dict(zip(trace.build.params, map(np.asarray, made.leaves)))
     for versions in trace.captures.values():
         made.seen |= {c.value: np.asarray(c.contents) for c in versions}
     made.seen |= {value: np.asarray(read.value, value.type.dtype) for read, value in trace.outside.inputs}
-    before = trace.status.value
+    before = status.PASSED if early else trace.status.value
     needed, todo = set(), [value, before]
     while todo:
         x = todo.pop()
@@ -364,8 +345,8 @@ def attempts(made, once):
             result = once()
         except (ByValue, RaisedBefore):
             pass
-        except Exception:
-            if not made.again and made.error is None:
+        except Exception as error:
+            if not made.again and made.error is None and not made.with_trips(error):
                 raise
         if made.error is not None:
             raise made.error

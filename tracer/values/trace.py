@@ -47,6 +47,7 @@ class Trace:
         self.once = parent is None  # whether it runs once a call, as its text stands
         self.looped = parent is not None and parent.looped  # whether it is within the body of a loop
         self.lanes = parent is not None and parent.lanes  # whether it is within what lanes do, or a rule of the user's
+        self.hoisted = {}  # (op, operands, attributes) -> results of what is computed here for a trace within it
         self.lifted = {}  # value of an outer trace -> the parameter that stands for it here
         self.given = {}  # parameter of a function applied once, where it is captured -> the outer value it is given
         if parent is None:
@@ -54,6 +55,7 @@ class Trace:
             self.captures = {}  # id(array) -> [Capture, ...], the latest last
             self.status = Storage(PASSED, self)
             self.checks = {}  # Check -> its number, from 1
+            self.early = []  # checks of this trace that came up while a loop or branch was captured
             self.refused = None  # the last error that said that Python asked for a number
             self.numbers = set()  # the parameters that are Python numbers
             self.choices = None  # the Choices of a trace that can make some by value
@@ -227,6 +229,12 @@ class Trace:
             status = select(test, self._failed(other, words), status)
         self.root.status.write(select(first, status, before))
 
+    def check_early(self):
+        """Record what came up while loops or branches were captured: it comes before what they have checked."""
+        for ok, error, text, value in self.early:
+            self.status.write(select(ok, self.status.value, self._failed(error, text, value)))
+        self.early = []
+
     def fail(self, error, text):
         """Record that the program, if it comes here, raises `error(text)`."""
         if self.caught(error, text):
@@ -255,9 +263,12 @@ class Trace:
         Python does not come here if a check before has failed, and nor does the program: results are 0 then, but for
         the first `kept`, which are the first operands. ordered: whether it acts; else it only computes.
         """
+        if self is self.root:
+            self.check_early()
         going, made = self.passed(), self.root.choices
         if ordered and made is not None and made.acted is None:
-            made.acted = len(made.taken), locate()
+            waiting = [int(text) for _, _, text, _ in self.root.early]
+            made.acted = min(waiting, default=len(made.taken)), locate()
         attrs = OPS["host"].complete({"function": function, "results": tuple(results), "ordered": ordered})
         if isinstance(going, Lit):
             return self.build.emit(OPS["host"], operands, attrs)

@@ -14,7 +14,7 @@ import types
 import numpy as np
 import pytest
 
-from wengert import UnsupportedError, grad, jit, jvp, vjp
+from wengert import UnsupportedError, grad, jit, jvp, vjp, vmap
 from wengert.tracer.numpy_api.operators import BINARY, COMPARE
 from wengert.tracer.values.poison import Poison
 
@@ -169,7 +169,7 @@ CASES = {
     "asked_by_c": lambda: jit(asked_by_c)(V),
     "unmerged": lambda: jit(use_unmerged)(V),
     "recursive": lambda: uncollected(lambda: jit(recursive)(V)),
-    "size_of_data": lambda: jit(size_of_data)(V),
+    "size_of_data": lambda: vmap(size_of_data)(np.ones((2, 3))),
     "async": lambda: jit(awaited),
     "returns_coroutine": lambda: jit(returns_coroutine)(V),
     "returns_generator": lambda: jit(returns_generator)(V),
@@ -177,9 +177,9 @@ CASES = {
     "stores_outside": lambda: jit(stores_outside)(V),
     "leaves_try": lambda: jit(leaves_try)(V),
     "index_of_list": lambda: jit(lambda x: "abc"[x.argmax()])(V),
-    "range_of_traced": lambda: jit(lambda n: sum(range(n)))(np.int64(3)),
+    "range_of_traced": lambda: jit(lambda x: sum(range(x.argmax())))(V),
     "traced_slice_step": lambda: jit(lambda x: x[:: x.argmax()])(V),
-    "size_without_bound": lambda: jit(growing)(np.int64(3)),
+    "size_without_bound": lambda: vmap(growing)(np.arange(3)),
     "lengths_differ": lambda: jit(lambda x, n: x[:n] + np.ones(2))(V, np.int64(3)),
     "nothing_selected": lambda: jit(lambda x: x[x > 9].max())(V),
     "array_of_traced": lambda: jit(lambda x: np.broadcast(x, x))(V),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from compare import check_same
 
-from wengert import ConcretizationError, grad, jit
+from wengert import ConcretizationError, grad, jit, vmap
 from wengert.tracer.common.errors import UnsupportedError
 from wengert.tracer.regions.convert import convert
 
@@ -376,8 +376,9 @@ def looks(x):
 
 def test_handlers_do_not_catch_what_the_tracer_says():
     assert jit(handles)(1.5) == handles(1.5)
+    assert grad(handles)(1.5) == 0.0
     with pytest.raises(ConcretizationError):
-        grad(handles)(1.5)
+        vmap(handles)(np.array([0.5, 1.5]))
 
 
 def test_an_exception_that_data_decides_comes_to_its_handler():

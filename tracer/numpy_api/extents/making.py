@@ -8,14 +8,27 @@ from ....ir.core import Lit
 from ....ir.ops import OPS
 from ....ir.types import Tensor
 from ...common.emit import cast_to, counted
-from ...common.errors import ConcretizationError, message
+from ...common.errors import ConcretizationError, UnsupportedError, message
 from ...common.frames import locate
 from ...extents.align import from_zero, shape_and_extents, value_of
-from ...extents.bounded import BoundedArray, SpanExtent, made, refused
-from ...extents.numbers import FAR, between, bounded, compare, greatest, minus, number, operand, plus, require, traced
+from ...extents.bounded import BoundedArray, SpanExtent, made, refused, room_for
+from ...extents.numbers import (
+    FAR,
+    between,
+    bounded,
+    compare,
+    greatest,
+    minus,
+    number,
+    operand,
+    plus,
+    quotient,
+    require,
+    traced,
+)
 from ...values.array import Traced, TracedArray, TracedScalar, fresh
+from ...values.outermost import demand_lengths, length_by_value, whole_number
 from ...values.promote import checked, operand_as, read
-from ...values.speculate import whole_number
 from ..handles import handle
 from ..registry import call_function
 from .functions import handles, stored
@@ -33,21 +46,31 @@ def extent_of(size):
     n = number(size)
     _, high = between(n)
     if high >= min(FAR, MOST):
-        found = whole_number(size)
-        if found is not None:
-            return found, None
-        raise ConcretizationError(
-            message(
-                "a shape depends on data: how large the array is would be known only when the program runs, and "
-                "nothing bounds it",
-                locate(),
-                "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x)); bound the size: "
-                "np.zeros(np.minimum(n, 100));\n"
-                "or pass the size as an int, which is static.",
-            )
-        )
+        return unbounded(size, n)
     require(compare("le", 0, n), ValueError, message("negative dimensions are not allowed", locate()))
     return max(high, 0), SpanExtent(0, traced(bounded(greatest(n, 0), 0, high)))
+
+
+def unbounded(size, n):
+    """Likewise where nothing bounds it: by value where Python's own numbers decide it, else the power of two above."""
+    found = whole_number(size)
+    n = n if found is None else found
+    require(compare("le", 0, n), ValueError, message("negative dimensions are not allowed", locate()))
+    found = length_by_value(operand(n)) if found is None else found
+    if found is not None and found <= MOST:
+        return found, None
+    room, extent = room_for(operand(n)) if found is None else (0, None)
+    if extent is not None:
+        return room, extent
+    text = (
+        "a shape depends on data: how large the array is would be known only when the program runs, and nothing "
+        "bounds it"
+    )
+    hint = (
+        "Make it as large as it can get and keep the count beside it: ys = np.zeros(len(x)); bound the size: "
+        "np.zeros(np.minimum(n, 100));\nor pass the size as an int, which is static."
+    )
+    return demand_lengths(ConcretizationError(message(text, locate(), hint)))
 
 
 def sized(real, shape, *args, **kwargs):
@@ -74,25 +97,66 @@ def sized(real, shape, *args, **kwargs):
     return made(fresh(value), [e for _, e in rooms])
 
 
-def arange(*args, dtype=None, **kwargs):
-    """np.arange of integers of which one is traced, by steps of one."""
-    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    if (
-        kwargs
-        or isinstance(step, Traced)
-        or step != 1
-        or any(isinstance(x, Traced) and x.type.kind not in "iu" for x in (start, stop))
-    ):
-        text = "np.arange of traced numbers is captured for integers and a step of one"
-        raise ConcretizationError(message(text, locate(), "Write start + step * np.arange(count)."))
-    room, extent = extent_of(TracedScalar(operand(greatest(minus(number(stop), number(start)), 0)), int))
-    out = (
-        np.add(fresh(counted((room,))), start)
-        if not (isinstance(start, int) and start == 0)
-        else fresh(counted((room,)))
-    )
-    out = fresh(cast_to(out.value, np.dtype(np.int64 if dtype is None else dtype)))
-    return made(out, [extent])
+def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
+    """np.arange of numbers of which one is traced: as long as NumPy's rule says, an element at a time from the first by
+    the difference of the first two (`arange` of https://numpy.org/doc/stable/reference/generated/numpy.arange.html)."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    bounds = [end_of(x) for x in (start, stop, 1 if step is None else step)]
+    start, stop, step = bounds
+    dtype = np.dtype(dtype) if dtype is not None else np.arange(*map(like_it, bounds, (0, 0, 1))).dtype
+    if all(dtype_kind(x) in "bi" for x in bounds) and isinstance(step, int) and step:
+        count = quotient(greatest(plus(step_up(start, stop, step), abs(step) - 1), 0), abs(step))
+    else:
+        count = steps_between(start, stop, step)
+    room, extent = extent_of(TracedScalar(operand(count), int))
+    if isinstance(start, int) and start == 0 and isinstance(step, int) and step == 1:
+        return made(fresh(cast_to(counted((room,)), dtype)), [extent])
+    wide = np.dtype(np.float32) if dtype == np.float16 else dtype
+    first, second = (handle(x).astype(dtype).astype(wide) for x in (start, start + step))
+    places = fresh(counted((room,)))
+    out = first + places.astype(wide) * (second - first)
+    if dtype_kind(start) not in "bi" or dtype_kind(step) not in "bi":
+        out = np.where(places == 1, second, out)
+    return made(out.astype(dtype), [extent])
+
+
+def end_of(x):
+    """A number that np.arange is given, as a scalar."""
+    if isinstance(x, TracedArray | np.ndarray) and x.shape:
+        raise TypeError(message("only 0-dimensional arrays can be converted to Python scalars", locate()))
+    if type(x) is BoundedArray or dtype_kind(x) not in "biuf":
+        text = f"np.arange of {x!r} is not captured: it takes traced integers and floats"
+        raise UnsupportedError(message(text, locate(), "Write start + step * np.arange(count)."))
+    return x[()] if isinstance(x, TracedArray | np.ndarray) else x
+
+
+def dtype_kind(x):
+    return np.asarray(x).dtype.kind if not isinstance(x, Traced) else x.dtype.kind
+
+
+def like_it(x, number):
+    """A plain number of the kind of one that may be traced."""
+    if not isinstance(x, Traced):
+        return type(x)(number)
+    return x.weak(number) if x.weak else x.dtype.type(number)
+
+
+def step_up(start, stop, step):
+    """How far it is, in the direction of an integer step."""
+    return minus(number(stop), number(start)) if step > 0 else minus(number(start), number(stop))
+
+
+def steps_between(start, stop, step):
+    """How many numbers np.arange gives: the least whole number that is not below (stop - start) / step; one where that
+    is too little for a float, and not negative."""
+    way = stop - start
+    ratio = fresh(cast_to(handle(way / step).value, np.dtype(np.float64)))
+    steps = np.ceil(ratio)
+    require((steps == steps).value, ValueError, message("arange: cannot compute length", locate()))
+    require((abs(steps) <= FAR).value, ValueError, message("Maximum allowed size exceeded", locate()))
+    lost = np.logical_and(np.not_equal(way, 0), ratio == 0)
+    count = np.where(lost, np.logical_not(np.signbit(ratio)), np.clip(steps, 0, FAR).astype(np.int64))
+    return bounded(count.value, 0, FAR)
 
 
 # -- joined ----------------------------------------------------------------------------------------
