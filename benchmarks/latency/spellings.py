@@ -179,6 +179,42 @@ def ndindex(a):
 
 
 @case
+def nested_append(a):
+    xs = []
+    for v in a:
+        for w in a[:8]:
+            xs.append(v * w)
+    return np.array(xs)
+
+
+@case
+def nested_data_append(a):
+    xs = []
+    for v in a:
+        for w in a[:8]:
+            if w > v:
+                xs.append(v * w)
+    return np.array(xs), len(xs)
+
+
+@case
+def extend(a):
+    xs = []
+    for v in a:
+        xs.extend([v, v * v])
+        xs += list(a[:3] * v)
+    return np.array(xs)
+
+
+@case
+def arange_rows(a):
+    total = 0.0
+    for v in a:
+        total += np.arange(0.0, abs(v), 0.25).sum()
+    return total
+
+
+@case
 def data_append(a):
     xs = []
     for v in a:

@@ -82,7 +82,7 @@ class Program:
         ]).format(e=self.number()).replace("i0", "len(a)")  # fmt: skip
 
     def statement(self):
-        r, kind = self.r, self.r.randint(0, 21)
+        r, kind = self.r, self.r.randint(0, 24)
         if kind <= 2 or not self.lists:
             xs = self.name("xs")
             line = f"{xs} = [{self.comprehension(self.number())}]"
@@ -165,6 +165,8 @@ class Program:
             ])  # fmt: skip
             rows = f"{g} = [[{r.choice(['0.0', '1.5', 's'])}] * 3 for _ in range(3)]"
             return [rows, "for i in range(3):", "    for j in range(3):", f"        {body.format(g=g)}"]
+        if kind >= 22:
+            return self.nested()
         if kind >= 17:
             return self.growth(kind)
         target, items = self.items()
@@ -173,6 +175,22 @@ class Program:
         z = r.choice(["zip(a, a)", "enumerate(a)", "map(twice, a)"])
         return [f"z, {s} = {z}, 0.0", "for v in z:", f"    {s} = {s} + np.sum(v)", f"{s} = {s} + len(list(z))"]
 
+
+    def nested(self):
+        """Loops within a loop, and `extend`, that append to one list."""
+        r, xs, k = self.r, self.name("xs"), self.name("k")
+        target, items = r.choice(ITEMS[:5])
+        known = [f"{ys}[:3]" for ys in self.lists[:2]]
+        inner = r.choice(["a", "a[:3]", "a[:3] * v", "np.arange(0, abs(v), 0.5)", "[v, s]", f"range({k} % 4)", "[u for u in a if u > v]", *known])
+        add = r.choice([f"{xs}.append(w * v)", f"{xs}.append({self.number('w')})", f"{xs} += [w, v]", f"{xs}.extend((w, s))"])
+        loop = [f"for w in {inner}:", *r.choice([[f"    {add}"], [f"    if {r.choice(['w > v', 'w * w < 0.4'])}:", f"        {add}"]])]
+        whole = r.choice([f"{xs}.extend({inner})", f"{xs} += list({inner})", f"{xs}.extend(u * 2 for u in {inner})"])
+        body = r.choice([loop, [*loop, *loop], [f"{xs}.append(v)", *loop], [*loop, f"{xs}.append(-v)"], [whole], [*loop, whole]])
+        if r.random() < 0.2:
+            body = [r.choice(["if v > 0.3:", f"if {k} % 2:"]), *("    " + line for line in body)]
+        self.lists.append(xs)
+        head = [f"{xs}, {k} = {r.choice(['[]', '[0.5]', '[s]'])}, 0", f"for {target} in {items}:"]
+        return [*head, *("    " + line for line in body), f"    {k} += 1", f"{xs}.append(0.25)"]
 
     def growth(self, kind):
         """What grows where data, or the number of the trip, decide, or by being joined."""
