@@ -52,6 +52,11 @@ class ReliedArrays:
             self.met[id(array)] = array, array.copy(), read
         return self.met[id(array)][1]
 
+    def knowable(self, inputs):
+        """Of what a trace takes in, the whole numbers in small arrays: where it has to know them, it relies on them."""
+        known = lambda x: type(x) is np.ndarray and x.dtype.kind in "biu" and x.size <= RELIED_ON
+        return {value for read, value in inputs if known(read.value)}
+
     def changed(self):
         return [(array, held, read) for array, held, read in self.met.values() if not alike(array, held)]
 

@@ -72,6 +72,19 @@ def concrete_number(x):
         return speculate.contents(outer, trace is not trace.root) if speculate.from_numbers(outer) else None
 
 
+def enters(value, wanted):
+    """Whether one of these values of the outermost trace enters a scalar of the present one."""
+    todo, seen = [in_outermost(value, current_trace())], set()
+    while todo:
+        x = todo.pop()
+        if x in wanted:
+            return True
+        if x is not None and not isinstance(x, Lit) and x not in seen and x.eqn is not None:
+            seen.add(x)
+            todo += x.eqn.operands
+    return False
+
+
 def trips_by_value(x):
     """A bound of a `range`, as a number where trips are wanted by value and it can be had."""
     made = current_trace().root.choices

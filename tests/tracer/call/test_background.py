@@ -209,7 +209,7 @@ def test_numbers_that_change(compiler):
         agree(g, rows, X, n)
         compiler.wait()
     agree(g, rows, X, 4)
-    assert "n: i64[]" not in g.explain() and len(traces(g)) == 2
+    assert "n: i64[]" in g.explain() and len(traces(g)) == 1
 
 
 def test_generated_numpy(compiler, monkeypatch):

@@ -27,8 +27,9 @@ from ...extents.numbers import (
     traced,
 )
 from ...values.array import Traced, TracedArray, TracedScalar, fresh
-from ...values.outermost import demand_lengths, length_by_value, whole_number
+from ...values.outermost import demand_lengths, enters, length_by_value, whole_number
 from ...values.promote import checked, operand_as, read
+from ...values.storage import current_trace
 from ..handles import handle
 from ..registry import call_function
 from .functions import handles, stored
@@ -59,9 +60,11 @@ def unbounded(size, n):
     found = length_by_value(operand(n)) if found is None else found
     if found is not None and found <= MOST:
         return found, None
-    room, extent = room_for(operand(n)) if found is None else (0, None)
-    if extent is not None:
-        return room, extent
+    outside = current_trace().root.outside
+    if found is None and not enters(operand(n), outside.relied.knowable(outside.inputs)):
+        room, extent = room_for(operand(n))
+        if extent is not None:
+            return room, extent
     text = (
         "a shape depends on data: how large the array is would be known only when the program runs, and nothing "
         "bounds it"
