@@ -8,6 +8,7 @@ import dataclasses
 import random
 
 import random_batches
+import random_choices
 import random_draws
 import random_exact
 import random_extents
@@ -88,6 +89,7 @@ FAMILIES = {
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),
+    "choices": random_choices.run,
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
     "draws": run_of(random_draws),

@@ -81,16 +81,15 @@ class Attempts:
     def captured(self, kinds, given, path):
         """A trace and its choices; another, where the function changes numbers that the first relied on, to take those
         in at every call."""
-        promoted = self.changing()
-        first = self.attempt(kinds, Speculation(given, path), promoted)
+        promoted, insists = self.changing(), not self.falls_back()
+        begun = lambda: Speculation(given, path, insists)
+        first = self.attempt(kinds, begun(), promoted)
         if first is None:  # whole numbers are what decides mostly, shapes among it
-            return self.attempt(kinds, Speculation(given, path), (), "biu") or self.attempt(
-                kinds, Speculation(given, path), (), "biufc", final=True
-            )
+            return self.attempt(kinds, begun(), (), "biu") or self.attempt(kinds, begun(), (), "biufc", final=True)
         more = [p for p in first[0].outside.worth_promoting() if p not in self.fixed]
         if not more:
             return first
-        second = self.attempt(kinds, Speculation(given, path), {*promoted, *more})
+        second = self.attempt(kinds, begun(), {*promoted, *more})
         if second is None:
             self.fixed.update(more)
             return first

@@ -188,10 +188,8 @@ class SignatureEntry(Attempts, Fallbacks):
                         break
                     except SideExit as missing:
                         version, fresh = self.branched(here, leaves, missing), True
-            except Undecided:
-                return self.plainly(
-                    leaves, "a number on which a decision hangs is so close to the edge that rounding decides", given
-                )
+            except Undecided as undecided:
+                return self.plainly(leaves, undecided.reason, given)
             if isinstance(raw, SelectedResults):
                 version, raw = raw.version, raw.raw
             if fresh and version.first_seconds is None:
@@ -218,9 +216,7 @@ class SignatureEntry(Attempts, Fallbacks):
         kinds = self.kinds_of(leaves)
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
         if version.path[: len(missing.path)] != missing.path:
-            raise UnsupportedError(
-                message(f"{self.compiled.name} takes another way each time it is traced with the same arguments", None)
-            )
+            raise Undecided("it takes another way each time it is traced with the same arguments")
         here.add(version, missing.tree)
         self.compiled.front.install(self)
         return version

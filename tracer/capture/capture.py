@@ -16,6 +16,7 @@ from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
 from ..regions import hooks, raised
 from ..regions.bounded_results import given_out
+from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
 from ..values.speculate import attempts, checked
 from ..values.status import PASSED
@@ -288,7 +289,8 @@ def seen_arguments(leaves, outside):
 def with_stores(result, outside, storages):
     """-> (the result, with what is stored outside at every call beside it if there is anything; the places of that)."""
     stores = outside.effects()
-    result = outside.given(result)
+    result, values = handed_out(outside.given(result), [value for _, value in stores])
+    stores = [(place, value) for (place, _), value in zip(stores, values)]
     stores += [
         (Flag(s.origin), TracedArray(s))
         for s in storages + [h.storage for h in outside.arrays.values()]

@@ -166,6 +166,7 @@ def note(slot):
     trace."""
     trace = current_trace()
     if trace is not None:
+        trace.root.changes[id(slot.owner)] += 1
         trace.root.outside.store(slot)
     for region in regions():
         if id(slot.owner) in region.owned:

@@ -20,7 +20,10 @@ class SideExit(Untraced):
 
 
 class Undecided(Untraced):
-    """Each of two traces says that the other is the right one: rounding differs between them."""
+    """Each of two traces says that the other is the right one: rounding differs between them, or `reason`."""
+
+    def __init__(self, reason="a number on which a decision hangs is so close to the edge that rounding decides"):
+        self.reason = reason
 
 
 class Tree:

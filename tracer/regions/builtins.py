@@ -22,6 +22,7 @@ from ..numpy_api.registry import call_function
 from ..values import overflow
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..values.indexing import stored
+from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
 from ..values.storage import current_trace
@@ -258,6 +259,8 @@ def isinstance_(x, kinds, /):
 def type_(*args, **kwargs):
     if len(args) == 1:
         require_one_thing(args[0])
+        if builtins.type(args[0]) is ObjectPhi:
+            return args[0].kind
     return (
         builtins.type(sample(args[0]))
         if len(args) == 1 and isinstance(args[0], Traced)

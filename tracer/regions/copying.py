@@ -20,6 +20,7 @@ from ..guards.state import SEEN_THROUGH, UNBOUND, Slot, own
 from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray
 from ..values.identity import same_object
+from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from .builtins import REPLACED
 from .convert import CELL
@@ -183,16 +184,17 @@ def _deep(x, memo, note):
 
 @in_trace(dataclasses.replace)
 def replaced(x, /, **changes):
-    if not dataclasses.is_dataclass(x) or isinstance(x, type):
+    kind = x.kind if type(x) is ObjectPhi else type(x)
+    if not dataclasses.is_dataclass(kind) or isinstance(x, type):
         return dataclasses.replace(x, **changes)  # which raises
-    if any(not f.init and f.name in changes for f in dataclasses.fields(x)):
+    if any(not f.init and f.name in changes for f in dataclasses.fields(kind)):
         return dataclasses.replace(x, **changes)
     same = {
         f.name: CELL.cell_contents.attribute(x, f.name)
-        for f in dataclasses.fields(x)
+        for f in dataclasses.fields(kind)
         if f.init and f.name not in changes
     }
-    return CELL.cell_contents.call(type(x))(**same, **changes)
+    return CELL.cell_contents.call(kind)(**same, **changes)
 
 
 READING = (replaced, instance_attributes)  # whose own exceptions are the user's

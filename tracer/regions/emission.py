@@ -21,6 +21,7 @@ from .births import Births, Member
 from .builtins import truth
 from .escape import Leaving, handle, new
 from .loop_equation import LoopEquation
+from .object_phis import depending, formed, is_poison, opened, require_fresh
 from .phis import resolved
 from .sharing import Sharing, arrays
 
@@ -108,7 +109,7 @@ class Emission(LoopEquation):
         found, value = {}, None if self.run.code is None else self.run.code.value
         for slot, after in finals:
             c = self.roll.carried.get(slot)
-            leaves = arrays(after) if c is None or after is UNBOUND or isinstance(after, Poison) else c.leaves(after)
+            leaves = arrays(after) if c is None or after is UNBOUND or is_poison(after) else c.leaves(after)
             for n, x in enumerate(leaves if self.read(slot) else ()):
                 if isinstance(x, TracedArray):
                     self.member(found, x, c.memory[n] if c is not None else None, self.before(slot, n))
@@ -145,13 +146,15 @@ class Emission(LoopEquation):
         roll = self.roll
         if not self.read(slot):
             return lambda out: Poison(f"{slot.name} was not thought to be read after the loop at {roll.where}")
-        if after is UNBOUND or isinstance(after, Poison):
+        if after is UNBOUND or is_poison(after):
             return lambda out: after
         first = roll.first(slot, self.run)
-        if isinstance(first, Poison) and not roll.surely:
+        if is_poison(first) and not roll.surely:
             return lambda out: first
+        c, object = roll.carried.get(slot), after
+        require_fresh(self.run, after)
+        after = opened(after) if c is None or c.model is None else formed(after, c.model)
         leaves, tree = pytree.flatten(after)
-        c = roll.carried.get(slot)
         specs = c.whole if c is not None else [merge.spec(x) for x in leaves]
         plans, at = [], 0
         for x, s in zip(leaves, specs):
@@ -160,7 +163,12 @@ class Emission(LoopEquation):
         if pytree.is_leaf(tree):
             return plans[0]
         order = pytree.key_order(after)
-        return lambda out: pytree.unflatten(tree, [p(out) for p in plans], order)
+
+        def plan(out):
+            made = pytree.unflatten(tree, [p(out) for p in plans], order)
+            return made if after is object else depending(made, object, *([first] if c is not None else []))
+
+        return plan
 
     def leaf(self, slot, x, s, n):
         roll, run = self.roll, self.run
@@ -202,11 +210,11 @@ class Emission(LoopEquation):
         run, roll = self.run, self.roll
         asked = {x for e in run.trace.build.eqns for x in e.operands}
         left = [*run.values.values(), *run.heap.values(), run.code.value if run.code is not None else None]
-        asked |= {m.tag for value in left for m in mixed_in(pytree.leaves(value))}
+        asked |= {m.tag for value in left for m in mixed_in(pytree.leaves(opened(value)))}
         found = set()
         for slot, c in roll.carried.items():
             tags = iter(c.values)
-            for x, s in zip(pytree.leaves(run.after(slot)), c.whole):
+            for x, s in zip(pytree.leaves(formed(run.after(slot), c.model)), c.whole):
                 *_, tag = [next(tags) for _ in merge.part_specs(s)]
                 if s[0] == "mixed" and type(x) is not Mixed and tag not in asked:
                     found.add(tag)

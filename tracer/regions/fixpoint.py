@@ -18,7 +18,6 @@ from ..guards.state import UNBOUND, note
 from ..rewriter import completion
 from ..values.array import TracedArray, TracedScalar
 from ..values.layout import layout_storages
-from ..values.poison import Poison
 from ..values.ranges import interval
 from ..values.speculate import capturing
 from ..values.storage import UNKNOWN, AliasSet, Storage, current_trace
@@ -27,6 +26,7 @@ from .branch import choose, decided, either_way
 from .builtins import truth
 from .emission import Emission
 from .lending import Lent
+from .object_phis import Parts, depending, formed, is_poison, paired, require_fresh
 from .raised import answers, thrown
 from .run import Run
 from .sharing import arrays
@@ -58,6 +58,7 @@ class Carried:
     """
 
     def __init__(self, value, tree, whole):
+        self.model = value if type(value) is Parts else None
         self.tree, self.whole, self.order = tree, whole, pytree.key_order(value)
         self.specs = [p for s in whole for p in merge.part_specs(s)]
         self.values = None  # the placeholders of the present pass
@@ -71,6 +72,9 @@ class Carried:
 
     def leaves(self, value):
         """A value of the place as the loop carries it, leaf by leaf."""
+        value = formed(value, self.model) if type(value) is not Parts else value
+        if value is None and self.model is not None:
+            raise CannotRoll(message(f"an object of {self.model.form.kind.__name__} changes what it has", locate()))
         return [p for x, s in zip(pytree.leaves(value), self.whole) for p in merge.component_leaves(x, s)]
 
     def placeholders(self, trace, name, shared):
@@ -186,11 +190,14 @@ class Roll:
             trace.looped = True
             self.counter = trace.param(COUNTER, self.hint())
             trace.root.bounds[self.counter] = (0, self.last())
-            self.leaving, shared = None, {}
+            self.leaving, shared, self.standing = None, {}, []
             for slot, c in self.carried.items():
                 if slot.kind != "cell":
                     note(slot)
+                first = slot.get()
                 slot.set(c.placeholders(trace, slot.name if slot.kind == "cell" else None, shared))
+                if c.model is not None:
+                    self.standing.append(depending(slot.get(), first))
                 induction.assume(c, trace.root.bounds)
             for slot in self.slots:
                 if slot not in self.carried and slot.name not in self.site.head:
@@ -254,6 +261,8 @@ class Roll:
     def learn(self, run):
         """Compare a pass with what it assumed -> whether more is carried now, or other types."""
         more = False
+        if any(x.stale for x in self.standing):
+            raise self.refused("a trip changes an object that a name may hold since before it")
         for slot in [
             *self.slots,
             *(s for s in run.heap if s not in self.slots),
@@ -281,12 +290,14 @@ class Roll:
             raise self.refused(f"{slot.name} is there after the first trip only")
         if before is UNBOUND or after is before or slot.kind == "cell" and slot.name not in self.site.head:
             return False
-        if isinstance(before, Poison):
+        if is_poison(before):
             return False
         return after is UNBOUND or not merge.alike(before, after)
 
     def carry(self, slot, before, after, run):
         self.must_be_bound(slot, after)
+        require_fresh(run, after)
+        before, after = paired(before, after, slot.name)
         (xs, tree), (ys, other) = pytree.flatten(before), pytree.flatten(after)
         if tree != other:
             raise self.refused(f"{slot.name} changes from {merge.described(before)} to {merge.described(after)}")
@@ -300,9 +311,9 @@ class Roll:
         self.carried[slot] = Carried(value, tree, specs)
 
     def must_be_bound(self, slot, after):
-        if isinstance(after, Poison):
+        if is_poison(after):
             after.demand()
-        if after is UNBOUND or isinstance(after, Poison):
+        if after is UNBOUND or is_poison(after):
             raise self.refused(f"{slot.name} may be unbound after a trip: {after!r}")
 
     def joined(self, slot, a, b, x=None, y=None):
@@ -316,6 +327,12 @@ class Roll:
     def widen(self, slot, after, run):
         c = self.carried[slot]
         self.must_be_bound(slot, after)
+        if c.model is not None:
+            require_fresh(run, after)
+            like = formed(after, c.model)
+            if like is None:
+                return self.carry(slot, self.first(slot, run), after, run)
+            after = like
         ys, other = pytree.flatten(after)
         if other != c.tree:
             raise self.refused(f"{slot.name} changes its structure from {c.tree} to {other}")
@@ -332,5 +349,5 @@ class Roll:
                 raise self.refused(f"{slot.name} may be written before a trip or after it, not both")
         if specs == c.whole:
             return changed
-        self.start(slot, self.first(slot, run), c.tree, specs)
+        self.start(slot, formed(self.first(slot, run), c.model), c.tree, specs)
         return True

@@ -22,6 +22,7 @@ from ..guards.reliance import of_user
 from ..numpy_api.handles import is_traced
 from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from .calls import NUMPYS, call, listed
 from .classes import made_by
@@ -131,6 +132,9 @@ def rely_and_call(given, f, args, kwargs):
     What fills in what it has put off until then is called once more: what changes nothing then is the same at every
     call.
     """
+    for x in given if not internal(getattr(f, "__code__", COMPILED)) else ():
+        if type(x) is ObjectPhi:
+            x.fail()
     outside = current_trace().root.outside
     reads = outside.rely(*given)
     if not reads and not any(of_user(type(x)) for x in given):

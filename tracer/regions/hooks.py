@@ -20,6 +20,7 @@ from ..numpy_api.concatenators import CONCATENATORS, concatenated
 from ..numpy_api.handles import handle, is_traced
 from ..rewriter import completion
 from ..values.array import Traced, TracedArray
+from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from . import alternatives, backing, copying, folds
@@ -33,6 +34,7 @@ from .handed import RUNNING, handed
 from .importing import imported, importing
 from .kinds import ANSWERING
 from .loops import each, repeat
+from .object_phis import attribute_of_phi
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
@@ -74,6 +76,8 @@ def attribute(owner, key, whole=True):
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced):
         return attribute_of_traced(owner, key, trace)
+    if kind is ObjectPhi:
+        return attribute_of_phi(owner, key, call, attribute)
     if trace is None or kind is Poison:
         return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
     if owner is sys and key in STREAMS:
@@ -255,7 +259,7 @@ def set_attribute(value, owner, key):
     if current_trace() is None:
         setattr(owner, key, value)
         return
-    found = None if issubclass(kind, Traced) else _method(kind, "__setattr__")
+    found = owner.fail() if kind is ObjectPhi else None if issubclass(kind, Traced) else _method(kind, "__setattr__")
     if found is None:
         put(owner, key, value)
     elif of_class(kind, "__setattr__").__code__.co_filename.startswith("<"):  # without a source
@@ -309,7 +313,8 @@ def delete_item(owner, key):
 
 def delete_attribute(owner, key):
     """`del owner.key`; `__delattr__` of the class is the user's function like any other."""
-    found = None if current_trace() is None else _method(type(owner), "__delattr__")
+    kind = owner.fail() if type(owner) is ObjectPhi else type(owner)
+    found = None if current_trace() is None else _method(kind, "__delattr__")
     remove(owner, key) if found is None else found(owner, key)
 
 

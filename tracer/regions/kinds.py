@@ -9,7 +9,9 @@ import typing
 
 from ..common.frames import locate
 from ..guards.guard import Read, snapshot
+from ..guards.instances import blank
 from ..guards.reliance import of_user
+from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from .builtins import REPLACED, bool_, replaces, sample
 from .convert import CELL
@@ -63,6 +65,7 @@ def isinstance_(x, kinds, /):
     trace = current_trace()
     if trace is None:
         return plain(x, kinds)
+    x = blank(x.kind) if type(x) is ObjectPhi else x
     asked = each(kinds)
     if any(own_check(k, "__instancecheck__") for k in asked):
         class_of(x)

@@ -19,6 +19,7 @@ from ..extents.bounded import Mask
 from ..values.array import WEAK_DTYPES, TracedArray, TracedScalar, fresh
 from ..values.beyond import far
 from ..values.mixed import NUMBERS, TAG, Mixed, dtype_of, kind_tag
+from ..values.object_phi import ObjectPhi
 from ..values.promote import PYTHON_NUMBERS, operand_as, read
 from ..values.ranges import interval
 from ..values.speculate import decide
@@ -71,6 +72,8 @@ def described(x):
     """A value, of any structure, as a user would say it."""
     if isinstance(x, list | tuple | dict):
         return f"a {type(x).__name__} of {len(x)}"
+    if type(x) is ObjectPhi:
+        return f"a {x.kind.__name__}"
     return spelled(spec(x))
 
 

@@ -24,6 +24,7 @@ from ..common.origin import is_user
 from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from .bounded_calls import calling_with_lists
 from .bounded_lists import bounded_list
@@ -101,6 +102,8 @@ def asked(x):
         require_shown(x, True)
     if type(x) in QUICK or current_trace() is None or isinstance(x, Traced):
         return x
+    if type(x) is ObjectPhi and not any(hasattr(x.kind, name) for name in ("__bool__", "__len__")):
+        return True
     for name in ("__bool__", "__len__"):
         own = method(x, name)
         if own is not None:
@@ -166,7 +169,7 @@ def mapped(x):
 def matched(x, singletons=False):
     """What a `match` statement takes apart. singletons: whether a pattern in it is True or False."""
     relied(shown_whole(x))
-    x = CELL.cell_contents.one_thing(x)
+    x = x.fail() if type(x) is ObjectPhi else CELL.cell_contents.one_thing(x)
     if singletons and any(isinstance(leaf, TracedScalar) and leaf.dtype.kind == "b" for leaf in pytree.leaves(x)):
         text = "`case True` and `case False` ask which of the two a truth value is that only the running program knows"
         raise UnsupportedError(message(text, locate(), "Write if and else."))

@@ -13,6 +13,7 @@ from ..values.poison import Poison
 from ..values.storage import Storage, current_trace, memories
 from . import merge
 from .escape import Leaving, handle, new, shadow, strides
+from .object_phis import are_alike, is_container, is_object, is_poison, parts_of, phi
 
 NOTHING = object()  # what a side holds that raises, or that leaves otherwise: its value is never read
 
@@ -62,8 +63,10 @@ class Merger:
             return lambda out: x
         if x is UNBOUND or y is UNBOUND:
             return self.unmerged(name, "is set on one side only of the choice")
-        if isinstance(x, Poison) or isinstance(y, Poison):
-            bad = x if isinstance(x, Poison) else y
+        if are_alike(x, y, self.a, self.b):
+            return self.objects(x, y, name)
+        if is_poison(x) or is_poison(y):
+            bad = x if is_poison(x) else y
             if bad.stands:
                 return self.unmerged(name, "is a list that grows on one side only of the choice")
             return lambda out: bad
@@ -87,13 +90,35 @@ class Merger:
         """A plan for what one side only has to give."""
         side = int(x is NOTHING)
         x = y if side else x
-        if x is NOTHING or x is UNBOUND or isinstance(x, Poison):
+        if x is NOTHING or x is UNBOUND or is_poison(x):
             return lambda out: None if x is NOTHING else x
+        if is_object(x):
+            return self.objects(*((NOTHING, x) if side else (x, NOTHING)), name)
         leaves, tree = pytree.flatten(x)
         if not any(isinstance(v, Traced) for v in leaves):
             return lambda out: x
         plans = [self.alone(v, side, name) for v in leaves]
         return self.built(tree, plans, *((NOTHING, x) if side else (x, NOTHING)), name)
+
+    def objects(self, x, y, name):
+        """A plan for an object that the trace has made, attribute by attribute."""
+        held = [None if v is NOTHING else parts_of(v, run) for v, run in ((x, self.a), (y, self.b))]
+        kept, plans = next(h for h in held if h is not None), {}
+        for key in kept:
+            p, q = (NOTHING if h is None else h[key] for h in held)
+            if p is not q and (is_container(p) or is_container(q)):
+                plans[key] = self.unmerged(f"{name}.{key}", "is of a list or dict that one side holds, of the choice")
+            else:
+                plans[key] = self.value(p, q, f"{name}.{key}")
+        cache = self.containers.setdefault((id(x), id(y), "object"), [])
+        given = [v for v in (x, y) if v is not NOTHING]
+
+        def plan(out):
+            if not cache:
+                cache.append(phi({key: p(out) for key, p in plans.items()}, *given))
+            return cache[0]
+
+        return plan
 
     def built(self, tree, plans, x, y, name):
         """A plan for containers around leaves. Lists and dicts that several places hold stay one and the same."""
@@ -282,7 +307,7 @@ class Merger:
 
         def plan(out):
             found = value(out)
-            if all(returns) and isinstance(found, Poison):
+            if all(returns) and is_poison(found):
                 raise UnsupportedError(
                     message(found.reason, self.where, "Return values of one structure, shape and type on all paths.")
                 )

@@ -12,18 +12,18 @@ from ..common import pytree
 from ..extents.bounded import BoundedArray
 from ..guards.state import UNBOUND
 from ..values.array import TracedArray
-from ..values.poison import Poison
 from ..values.storage import Storage, memories
 from . import merge
 from .aliases import LoopAliases
+from .object_phis import is_poison, opened
 
 
 def arrays(value):
     """The array leaves of what a place holds."""
     return (
         []
-        if value is UNBOUND or isinstance(value, Poison)
-        else [x for x in pytree.leaves(value) if isinstance(x, TracedArray)]
+        if value is UNBOUND or is_poison(value)
+        else [x for x in pytree.leaves(opened(value)) if isinstance(x, TracedArray)]
     )
 
 
@@ -106,7 +106,7 @@ class Sharing:
         seen = set()
         for slot in [*roll.carried, *(s for s in run.heap if s not in roll.carried)]:
             after = run.after(slot)
-            for c in merge.containers(after) if after is not UNBOUND and not isinstance(after, Poison) else ():
+            for c in merge.containers(after) if after is not UNBOUND and not is_poison(after) else ():
                 if id(c) in seen or slot in roll.carried and id(c) not in run.trace.region.owned:
                     raise roll.refused(f"{slot.name} is a {type(c).__name__} that other places may hold")
                 seen.add(id(c))

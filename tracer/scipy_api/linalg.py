@@ -7,12 +7,12 @@ as SciPy's do.
 import numpy as np
 
 from ...backends.xla import bridge
-from ...ir.ops import OPS, dense
+from ...ir.ops import OPS, dense, spectral
 from ..api import foreign
 from ..common.errors import message
 from ..common.frames import locate
 from ..numpy_api.handles import handle, value_of
-from ..numpy_api.linalg import demand, working_dtype
+from ..numpy_api.linalg import as_real, demand, working_dtype
 from ..numpy_api.scipy_registry import captures, only, refuse
 from ..values.array import fresh
 from ..values.storage import current_trace
@@ -210,6 +210,22 @@ def eigh(a, b=None, *, lower=True, eigvals_only=False, **given):
 @captures(LINALG)
 def eigvalsh(a, b=None, *, lower=True, **given):
     return eigh(a, b, lower=lower, eigvals_only=True, **given)
+
+
+@captures(LINALG)
+def eig(a, b=None, left=False, right=True, homogeneous_eigvals=False, **given):
+    """Eigenvalues are complex, eigenvectors real where all of those are: this call's data decide that."""
+    only("scipy.linalg.eig", b=(b, (None,)), left=(left, (False,)), homogeneous_eigvals=(homogeneous_eigvals, (False,)))
+    x = matrix("eig", a, options("eig", given)).value
+    if not right:
+        return fresh(spectral.eigvals(x))
+    w, v = spectral.eig(x)
+    return fresh(w), as_real(x, w, v)[1]
+
+
+@captures(LINALG)
+def eigvals(a, b=None, homogeneous_eigvals=False, **given):
+    return eig(a, b, right=False, homogeneous_eigvals=homogeneous_eigvals, **given)
 
 
 @captures(LINALG)

@@ -34,28 +34,22 @@ def prefer_lengths(cause=None):
     """Begin again with lengths taken by value, where that may help and has not been tried."""
     trace = current_trace()
     made = trace.root.choices if trace is not None else None
-    if made is not None and LENGTHS not in made.wanted and differentiated(trace):
+    if made is not None and LENGTHS not in made.wanted and (made.insists or differentiated(trace)):
         raise made.signal(LENGTHS, cause)
 
 
 def length_by_value(count):
     """The integer scalar `count` as a number, where lengths are wanted by value and it can be had; else None."""
-    trace = current_trace()
-    made = trace.root.choices
-    if made is None or LENGTHS not in made.wanted:
-        return None
-    outer = in_outermost(count, trace)
-    if outer is None:
-        return None
-    with trace.root:
-        return outer.value if isinstance(outer, Lit) else speculate.contents(outer, trace is not trace.root)
+    made = current_trace().root.choices
+    return None if made is None or LENGTHS not in made.wanted else number_by_value(count, True)
 
 
 def whole_number(x):
     """The number behind a traced integer that Python needs, a size say, taken by value; None where that cannot be.
 
     Only what follows from the call's own Python numbers is: the number may then change now and then. What
-    depends on an array's contents may change at each call, and each would be a trace of its own.
+    depends on an array's contents may change at each call, and each would be a trace of its own: it is where the
+    function would be refused else, and has no plain Python to go on as.
     """
     return concrete_number(x) if x.type.kind in "iu" else None
 
@@ -63,13 +57,23 @@ def whole_number(x):
 def concrete_number(x):
     """Likewise of any kind: the length of a window may be a float."""
     trace = current_trace()
-    if trace is None or trace.root.choices is None or x.type.shape:
+    made = trace and trace.root.choices
+    if made is None or x.type.shape:
         return None
-    outer = in_outermost(x.value, trace)
+    made.sized = True
+    return number_by_value(x.value, made.insists and speculate.SIZES in made.wanted)
+
+
+def number_by_value(value, of_data):
+    """A scalar, taken by value in the outermost trace; None where that cannot be, or unless `of_data` where arrays
+    decide it."""
+    trace = current_trace()
+    outer = in_outermost(value, trace)
     if outer is None or isinstance(outer, Lit):
         return outer and outer.value
     with trace.root:
-        return speculate.contents(outer, trace is not trace.root) if speculate.from_numbers(outer) else None
+        taken = of_data or speculate.from_numbers(outer)
+        return speculate.contents(outer, trace is not trace.root) if taken else None
 
 
 def enters(value, wanted):
@@ -86,12 +90,12 @@ def enters(value, wanted):
 
 
 def trips_by_value(x):
-    """A bound of a `range`, as a number where trips are wanted by value and it can be had."""
+    """A bound of a `range`, as a number where sizes are wanted by value and it can be had."""
     made = current_trace().root.choices
     if made is None:
         return x
-    made.ranged = True
-    found = whole_number(x) if speculate.TRIPS in made.wanted else None
+    made.sized = True
+    found = whole_number(x) if speculate.SIZES in made.wanted else None
     return x if found is None else found
 
 

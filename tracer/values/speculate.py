@@ -24,7 +24,7 @@ from . import status
 from .storage import around_regions, current_trace
 
 LONGEST = 64  # assumptions of one trace
-TRIPS = "trips"  # among what is wanted by value: how often loops run that the call's Python numbers decide
+SIZES = "sizes"  # among what is wanted by value: how often loops run
 
 
 class Assumption(Exception):
@@ -64,12 +64,14 @@ class Assumed:
 
 
 class Speculation:
-    """The choices of one trace, numbered in the order it meets them. path: (number, truth) of those made beforehand."""
+    """The choices of one trace, numbered in the order it meets them. path: (number, truth) of those made beforehand;
+    insists: whether there is no plain Python to go on as, so that lengths and trips that data decide are taken by value
+    before the function is refused."""
 
-    def __init__(self, leaves, path=()):
-        self.leaves, self.given = leaves, dict(path)
+    def __init__(self, leaves, path=(), insists=False):
+        self.leaves, self.given, self.insists = leaves, dict(path), insists
         self.wanted = set(self.given)  # the numbers of the choices made by value
-        self.ranged = False  # whether a `range` of data was met
+        self.sized = False  # whether data were to be a size, or to say how often a loop runs
         self.begin()
 
     def begin(self):
@@ -84,11 +86,11 @@ class Speculation:
         # places and containers changed at the top of the trace -> a function that puts back what they held
         self.undo = {}
 
-    def with_trips(self, error):
-        """Whether to begin again with trips taken by value, after an error of ours that has not seen them so."""
+    def with_sizes(self, error):
+        """Whether to begin again with sizes taken by value, after an error of ours that has not seen them so."""
         ours = isinstance(error, WengertError) and not isinstance(error, LeakError | ShapeError | Overrun)
-        self.again = ours and self.ranged and TRIPS not in self.wanted
-        self.wanted |= {TRIPS} if self.again else set()
+        self.again = ours and self.sized and SIZES not in self.wanted
+        self.wanted |= {SIZES} if self.again else set()
         return self.again
 
     def put_back(self):
@@ -346,7 +348,7 @@ def attempts(made, once):
         except (ByValue, RaisedBefore):
             pass
         except Exception as error:
-            if not made.again and made.error is None and not made.with_trips(error):
+            if not made.again and made.error is None and not made.with_sizes(error):
                 raise
         if made.error is not None:
             raise made.error

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from compare import check_same
 
-from wengert import UnsupportedError, grad, jit
+from wengert import UnsupportedError, grad, jit, vmap
 
 
 def bubble(xs):
@@ -112,8 +112,10 @@ def test_loops_over_products_are_one_loop_each():
 
 
 def test_how_often_a_list_is_repeated_must_be_known():
+    f = jit(lambda x: [1.0] * int(x.sum()))
+    assert [f(np.full(2, n)) for n in (1.0, 2.0, 1.0)] == [[1.0] * 2, [1.0] * 4, [1.0] * 2]  # by value
     with pytest.raises(TypeError, match="used as a Python integer"):
-        jit(lambda x: [1.0] * int(x.sum()))(np.ones(2))
+        vmap(lambda x: np.array([1.0] * int(x)))(np.ones(2))
 
 
 def test_rounding_to_decimals_is_pythons():

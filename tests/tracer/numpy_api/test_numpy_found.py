@@ -8,7 +8,7 @@ import pytest
 from compare import agree, check_same
 from table import check
 
-from wengert import Fallback, jit
+from wengert import Fallback, jit, vmap
 from wengert.backends.numpy import callable_of
 from wengert.tracer.common.errors import ConcretizationError, UnsupportedError
 
@@ -219,8 +219,9 @@ def test_windows_identities_and_counts_have_lengths_by_value():
             np.testing.assert_allclose(got, window(n), rtol=1e-13, err_msg=f"{window} {n!r}")
     check_same(lambda n, x: (np.eye(n) * x, np.tri(n, k=n)), np.int64(3), x)
     check_same(lambda n: np.eye(n), 3.0)  # TypeError
+    check_same(lambda x: np.hanning(x[2] + 3), x)
     with pytest.raises(ConcretizationError, match="a shape depends on data"):
-        jit(lambda x: np.hanning(x[0]))(x)
+        vmap(lambda x: np.hanning(x))(x)
 
 
 @pytest.mark.as_numpy

@@ -246,6 +246,8 @@ LINALG = {
     "eigh": [lambda a, b, v: sl.eigh(a @ a.T)[0], lambda a, b, v: np.abs(sl.eigh(a @ a.T, lower=False)[1])],
     "eigvalsh": [lambda a, b, v: sl.eigvalsh(a @ a.T)],
     "norm": [lambda a, b, v: sl.norm(b), lambda a, b, v: sl.norm(v, 1), lambda a, b, v: sl.norm(b, axis=0), lambda a, b, v: sl.norm(b, 2)],
+    "eig": [lambda a, b, v: np.abs(sl.eig(a)[0]), lambda a, b, v: np.abs(sl.eig(a @ a.T)[1]), lambda a, b, v: sl.eig(a, right=False).real],
+    "eigvals": [lambda a, b, v: sl.eigvals(a).imag, lambda a, b, v: sl.eigvals(b @ b.T)],
     "pinv": [lambda a, b, v: sl.pinv(b)],
     "expm": [lambda a, b, v: sl.expm(a), lambda a, b, v: sl.expm(-3 * a), lambda a, b, v: sl.expm(a / 1000)],
     "block_diag": [lambda a, b, v: sl.block_diag(a, b, v), lambda a, b, v: sl.block_diag(v, [[1, 2]], 3.0)],
