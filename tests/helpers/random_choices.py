@@ -168,8 +168,8 @@ def main():
         if found.verdict == "different":
             print(f"# seed {seed}: {found.why}\n{found.text.removeprefix(HEAD)}", flush=True)
     print(dict(counts))
-    for reason, n in reasons.most_common(12):
-        print(n, reason)
+    for why, n in reasons.most_common(12):
+        print(n, why)
 
 
 if __name__ == "__main__":

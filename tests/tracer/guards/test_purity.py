@@ -17,6 +17,7 @@ import multiprocessing
 import operator
 import os
 import pathlib
+import pkgutil
 import random
 import re
 import secrets
@@ -134,6 +135,8 @@ ASKED = {
     "patched np.tanh": (lambda x: np.tanh(x), patched(np, "tanh", lambda k: lambda v: v * k)),
     "patched np.linalg.norm": (lambda x: np.linalg.norm(x), patched(np.linalg, "norm", lambda k: lambda v: v.sum() + k)),
     "patched os.getcwd": (lambda x: x * len(os.getcwd()), patched(os, "getcwd", lambda k: lambda: "a" * k)),
+    "today": (lambda x: x * datetime.date.today().year, lambda k: None),
+    "a file of a package": (lambda x: x * len(pkgutil.get_data("json", "__init__.py")), lambda k: None),
     "sorted by a function": (lambda x: x * sorted([3.0, 1.0], key=scaled)[0], patched(sys.modules[__name__], "FACTOR", lambda k: -float(k))),
     "list.sort": (lambda x: x * in_order([3.0, 1.0])[0], patched(sys.modules[__name__], "FACTOR", lambda k: -float(k))),
     "max by a function": (lambda x: x * max([3.0, 1.0], key=scaled), patched(sys.modules[__name__], "FACTOR", lambda k: -float(k))),
@@ -263,7 +266,6 @@ REFUSED = [
     lambda x: x * len(time.strftime("%S")),
     lambda x: x * len(time.ctime()),
     lambda x: x * datetime.datetime.now().second,
-    lambda x: x * datetime.date.today().day,
     lambda x: x * (np.datetime64("now") > np.datetime64("2020-01-01")),
     lambda x: x * os.urandom(1)[0],
     lambda x: x * secrets.randbelow(7),
