@@ -7,24 +7,29 @@ from ...ir.ops import OPS
 from ..common.emit import cast_to, reshape_to
 from ..common.errors import IntegerOverflow, UnsupportedError, message
 from ..common.frames import locate
-from ..values.array import WEAK_DTYPES, TracedScalar
+from ..values.array import WEAK_DTYPES, TracedScalar, fresh
+from ..values.elements import MANY, elements_of
 from ..values.storage import current_trace
 from .handles import handle
 from .registry import implements
 from .ufunc_rules import everywhere
 
-LISTED = 4096  # elements that tolist() turns into numbers one by one
+LISTED = 1 << 16  # elements that tolist() turns into numbers
 KINDS = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def require_int(x):
+    """Have the program check that numbers fit into Python ints as it has them."""
+    if x.type.dtype == np.uint64:
+        fits = OPS["le"](x.value, Lit(2**63 - 1, x.value.type))
+        text = "a Python int of the compiled program exceeds 64 bits"
+        current_trace().check(everywhere(fits), IntegerOverflow, message(text, locate()))
 
 
 def python_number(x):
     """A NumPy scalar as the Python number that .item() makes of it."""
     kind = KINDS[x.type.kind]
-    if x.type.dtype == np.uint64:
-        fits = OPS["le"](x.value, Lit(2**63 - 1, x.value.type))
-        current_trace().check(
-            everywhere(fits), IntegerOverflow, message("a Python int of the compiled program exceeds 64 bits", locate())
-        )
+    require_int(x)
     return TracedScalar(cast_to(reshape_to(x.value, ()), WEAK_DTYPES[kind]), kind)
 
 
@@ -50,12 +55,19 @@ def tolist(x):
     if not x.shape:
         return python_number(x)
     if x.size > LISTED:
-        raise UnsupportedError(
-            message(
-                f"tolist() of an array of {x.size} elements would trace each by itself", locate(), "Keep it an array."
-            )
-        )
-    return [tolist(row) for row in x]
+        text = f"tolist() of an array of {x.size} elements would trace each by itself"
+        raise UnsupportedError(message(text, locate(), "Keep it an array."))
+    if x.size <= MANY:
+        return [tolist(row) for row in x]
+    kind, x = KINDS[x.type.kind], handle(x)
+    require_int(x)
+    line = reshape_to(cast_to(x.value, WEAK_DTYPES[kind]), (x.size,))
+    return nested(elements_of(fresh(line), kind), x.shape)
+
+
+def nested(items, shape):
+    """Items in the order of an array of this shape, as lists."""
+    return [nested(items, shape[1:]) for _ in range(shape[0])] if shape else next(items)
 
 
 @implements(method="is_integer")

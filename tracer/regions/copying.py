@@ -63,6 +63,8 @@ def seen(x):
 def instance_attributes(x):
     """The attributes of an instance as the trace reads them; which ones there are is relied on where it was met
     outside."""
+    if type(x) is ObjectPhi:
+        return x.read()
     outside, found = current_trace().root.outside, attributes(x)
     if outside.has_made(x):
         return found
@@ -75,6 +77,10 @@ def instance_attributes(x):
     return {name: CELL.cell_contents.attribute(x, name) for name in found}
 
 
+def class_of_instance(x):
+    return x.kind if type(x) is ObjectPhi else type(x)
+
+
 def own_method(kind, name):
     """What a class of the user's says of how it is copied."""
     found = getattr(kind, name, None)
@@ -83,7 +89,7 @@ def own_method(kind, name):
 
 def instance(x, made, attributes_of):
     """`x` made anew, with attributes that `attributes_of(x)` gives once there is the new one."""
-    new = own(blank(type(x)))
+    new = own(blank(class_of_instance(x)))
     made(new)
     set_attributes(new, attributes_of(x))
     return new
@@ -107,7 +113,7 @@ def other(x, real, *args):
 
 @in_trace(copy.copy)
 def shallow(x):
-    kind = type(x)
+    kind = class_of_instance(x)
     if isinstance(x, ATOMS) or kind is tuple or isinstance(x, Traced) and not isinstance(x, TracedArray):
         return x
     if kind in (np.ndarray, TracedArray):
@@ -151,7 +157,7 @@ def array(x, memo):
 
 
 def _deep(x, memo, note):
-    kind = type(x)
+    kind = class_of_instance(x)
     if isinstance(x, ATOMS) or isinstance(x, Traced) and not isinstance(x, TracedArray):
         return x
     if kind in (np.ndarray, TracedArray):
@@ -184,7 +190,7 @@ def _deep(x, memo, note):
 
 @in_trace(dataclasses.replace)
 def replaced(x, /, **changes):
-    kind = x.kind if type(x) is ObjectPhi else type(x)
+    kind = class_of_instance(x)
     if not dataclasses.is_dataclass(kind) or isinstance(x, type):
         return dataclasses.replace(x, **changes)  # which raises
     if any(not f.init and f.name in changes for f in dataclasses.fields(kind)):

@@ -180,15 +180,13 @@ def attribute_of_phi(x, key, call, attribute):
     if key == "__class__":
         return kind
     if x.stale:
-        x.refuse("is read, one of which has been changed since")
+        x.read()
     looked_up(kind, key)
     found = next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), None)
     if isinstance(found, property):
         return call(found.fget)(x) if is_user(getattr(found.fget, "__code__", None)) else x.fail()
     if key in held:
-        if type(held[key]) is ObjectPhi:
-            held[key].sources.update(x.sources)
-        return held[key]
+        return x.read()[key]
     if type(found) is types.FunctionType:
         return types.MethodType(found, x)
     if found is None or hasattr(found, "__set__") or type(found) not in (staticmethod, classmethod, *SIMPLE):

@@ -36,6 +36,15 @@ class ObjectPhi(Poison):
         changes = current_trace().root.changes
         return any(changes[at] != count for at, (_, count) in self.sources.items())
 
+    def read(self):
+        """The attributes, for a copy."""
+        if self.stale:
+            self.refuse("is read, one of which has been changed since")
+        for x in self.attributes.values():
+            if type(x) is ObjectPhi:
+                x.sources.update(self.sources)
+        return dict(self.attributes)
+
     def fail(self, *args, **kwargs):
         self.refuse("is changed, compared or handed on")
 

@@ -32,3 +32,17 @@ def test_results_are_pythons_whatever_shapes_came_before(f, engine):
         if isinstance(got, list):
             got.append(None)
             assert len(compiled(a)) == n
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int, np.int8, bool, np.uint64, complex])
+@pytest.mark.parametrize("shape", [(6, 3), (300, 2), (20,), (3, 0), (2, 2, 9)])
+def test_tolist(dtype, shape):
+    """Numbers of one array, which is one result of the program however many they are."""
+    x = (np.arange(np.prod(shape)).reshape(shape) % 5).astype(dtype)
+    for function in (lambda x: x.tolist(), lambda x: (x.T.tolist(), x.tolist()[1:]), lambda x: np.array(x.tolist(), dtype) * 2):
+        found, expected = jit(function)(x), function(x)
+        assert repr(found) == repr(expected) and type(found) is type(expected)
+    f = jit(lambda x: (x * 1).tolist())
+    f(x)
+    (entry,) = f.compiled.entries.values()
+    assert len(entry.current.versions[0].func.results) <= 2  # a status may be one
