@@ -235,7 +235,11 @@ def answered(f, name, /, *args, **kwargs):
     if len(args) == 1 and type(args[0]) in QUICK and name != "__hash__":
         return call(f)(*args, **kwargs)
     own = method(args[0], name) if args else None
-    return plainly(f)(*args, **kwargs) if own is None else own(*args, **kwargs)
+    if own is None:
+        return plainly(f)(*args, **kwargs)
+    found = own(*args, **kwargs)
+    strong = type(found) is np.float64 or type(found) is TracedScalar and not found.weak and found.dtype == np.float64
+    return call(float)(found) if f is float and strong else found  # np.float64 is a subclass of float
 
 
 def class_of(x):

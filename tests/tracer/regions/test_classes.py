@@ -405,3 +405,18 @@ def test_classes_that_python_steps_through_by_their_items():
 
     x = np.arange(3.0)
     assert repr(jit(f)(x)) == repr(f(x))
+
+
+class Measured:
+    def __init__(self, x):
+        self.x = x
+
+    def __float__(self):
+        return self.x * 1.0
+
+
+@pytest.mark.filterwarnings("ignore:.*__float__ returned non-float:DeprecationWarning")
+def test_float_of_an_object_is_pythons():
+    f = lambda v: float(Measured(v[0]))
+    assert type(jit(f)(np.ones(2))) is type(f(np.ones(2))) is float
+    assert type(jit(f)([1.0, 2.0])) is float
