@@ -62,12 +62,12 @@ def tolist(x):
     kind, x = KINDS[x.type.kind], handle(x)
     require_int(x)
     line = reshape_to(cast_to(x.value, WEAK_DTYPES[kind]), (x.size,))
-    return nested(elements_of(fresh(line), kind), x.shape)
+    return as_lists(elements_of(fresh(line), kind), x.shape)
 
 
-def nested(items, shape):
+def as_lists(items, shape):
     """Items in the order of an array of this shape, as lists."""
-    return [nested(items, shape[1:]) for _ in range(shape[0])] if shape else next(items)
+    return [as_lists(items, shape[1:]) for _ in range(shape[0])] if shape else next(items)
 
 
 @implements(method="is_integer")

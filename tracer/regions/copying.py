@@ -24,6 +24,7 @@ from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from .builtins import REPLACED
 from .convert import CELL
+from .object_phis import kind_of_object
 
 ATOMS = (
     type(None),
@@ -77,10 +78,6 @@ def instance_attributes(x):
     return {name: CELL.cell_contents.attribute(x, name) for name in found}
 
 
-def class_of_instance(x):
-    return x.kind if type(x) is ObjectPhi else type(x)
-
-
 def own_method(kind, name):
     """What a class of the user's says of how it is copied."""
     found = getattr(kind, name, None)
@@ -89,7 +86,7 @@ def own_method(kind, name):
 
 def instance(x, made, attributes_of):
     """`x` made anew, with attributes that `attributes_of(x)` gives once there is the new one."""
-    new = own(blank(class_of_instance(x)))
+    new = own(blank(kind_of_object(x)))
     made(new)
     set_attributes(new, attributes_of(x))
     return new
@@ -113,7 +110,7 @@ def other(x, real, *args):
 
 @in_trace(copy.copy)
 def shallow(x):
-    kind = class_of_instance(x)
+    kind = kind_of_object(x)
     if isinstance(x, ATOMS) or kind is tuple or isinstance(x, Traced) and not isinstance(x, TracedArray):
         return x
     if kind in (np.ndarray, TracedArray):
@@ -157,7 +154,7 @@ def array(x, memo):
 
 
 def _deep(x, memo, note):
-    kind = class_of_instance(x)
+    kind = kind_of_object(x)
     if isinstance(x, ATOMS) or isinstance(x, Traced) and not isinstance(x, TracedArray):
         return x
     if kind in (np.ndarray, TracedArray):
@@ -190,7 +187,7 @@ def _deep(x, memo, note):
 
 @in_trace(dataclasses.replace)
 def replaced(x, /, **changes):
-    kind = class_of_instance(x)
+    kind = kind_of_object(x)
     if not dataclasses.is_dataclass(kind) or isinstance(x, type):
         return dataclasses.replace(x, **changes)  # which raises
     if any(not f.init and f.name in changes for f in dataclasses.fields(kind)):
