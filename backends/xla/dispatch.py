@@ -87,22 +87,23 @@ class Program:
         return under_jit(run)
 
     def __call__(self, *leaves):
-        known = self.known.get(signature(leaves))
-        return self.made(leaves) if known is None else known(*leaves)
+        asked = signature(leaves)
+        known = self.known.get(asked)
+        return self.made(asked, leaves) if known is None else known(*leaves)
 
-    def made(self, leaves):
+    def made(self, asked, leaves):
         """The results for a signature that is not known yet, which is known from then on unless tracing it raises."""
         made = self.first if not self.known else self.fresh()
         try:
             out = made(*leaves)
         except FAILURES:  # it has run
-            self.known[signature(leaves)] = made
+            self.known[asked] = made
             raise
         except BaseException:
             if not self.known:
                 self.first = self.fresh()
             raise
-        self.known[signature(leaves)] = made
+        self.known[asked] = made
         return out
 
     def lower(self, *leaves):

@@ -178,7 +178,6 @@ class Hit:
             return [], [otherwise]
         if ways is not quick:
             return [], ways[0]
-        self.space[f"call_{k}"] = here.call.quick
         self.call = here.call.quick
         one = f"[{here.call.bearer}]" if len(versions[0].func.results) > 2 else ""
         return memoised_check(versions[0], entry, names, named, [f"raw{one}.block_until_ready()"]), ways[0]

@@ -206,9 +206,10 @@ def room_for(count):
     little, else a power of two; no extent where neither can be. So few traces do for all lengths."""
     low, high = interval(count) or (0, numbers.FAR)
     if high > LITTLE:
-        least = Lit(GUESS, numbers.SCALAR)
-        taken = lambda: contents(OPS["maximum"](exponent(count), least))
-        power = taken() if current_trace().parent is None else guessed_exponent(count)
+        if current_trace().parent is None:
+            power = contents(OPS["maximum"](exponent(count), Lit(GUESS, numbers.SCALAR)))
+        else:
+            power = guessed_exponent(count)
         if power is None or power >= BITS:
             return 0, None
         high = 2**power

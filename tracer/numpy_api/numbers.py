@@ -7,8 +7,9 @@ from ...ir.ops import OPS
 from ..common.emit import cast_to, reshape_to
 from ..common.errors import IntegerOverflow, UnsupportedError, message
 from ..common.frames import locate
-from ..values.array import WEAK_DTYPES, TracedScalar, fresh
-from ..values.elements import MANY, elements_of
+from ..values.array import WEAK_DTYPES, TracedScalar
+from ..values.elements import MANY, RowRun
+from ..values.ranges import original
 from ..values.storage import current_trace
 from .handles import handle
 from .registry import implements
@@ -62,12 +63,8 @@ def tolist(x):
     kind, x = KINDS[x.type.kind], handle(x)
     require_int(x)
     line = reshape_to(cast_to(x.value, WEAK_DTYPES[kind]), (x.size,))
-    return as_lists(elements_of(fresh(line), kind), x.shape)
-
-
-def as_lists(items, shape):
-    """Items in the order of an array of this shape, as lists."""
-    return [as_lists(items, shape[1:]) for _ in range(shape[0])] if shape else next(items)
+    trace = current_trace()
+    return RowRun(original(line, trace.root), 0, x.shape, (list,) * x.ndim, kind, False).items(trace)
 
 
 @implements(method="is_integer")

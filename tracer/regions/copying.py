@@ -20,11 +20,10 @@ from ..guards.state import SEEN_THROUGH, UNBOUND, Slot, own
 from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray
 from ..values.identity import same_object
-from ..values.object_phi import ObjectPhi
+from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.storage import current_trace
 from .builtins import REPLACED
 from .convert import CELL
-from .object_phis import kind_of_object
 
 ATOMS = (
     type(None),
@@ -65,7 +64,7 @@ def instance_attributes(x):
     """The attributes of an instance as the trace reads them; which ones there are is relied on where it was met
     outside."""
     if type(x) is ObjectPhi:
-        return x.read()
+        return dict(x.read())
     outside, found = current_trace().root.outside, attributes(x)
     if outside.has_made(x):
         return found

@@ -151,9 +151,9 @@ class Emission(LoopEquation):
         first = roll.first(slot, self.run)
         if is_poison(first) and not roll.surely:
             return lambda out: first
-        c, object = roll.carried.get(slot), after
+        c, left = roll.carried.get(slot), after
         require_fresh(self.run, after)
-        after = opened(after) if c is None or c.model is None else formed(after, c.model)
+        after = opened(after) if c is None else formed(after, c.model)
         leaves, tree = pytree.flatten(after)
         specs = c.whole if c is not None else [merge.spec(x) for x in leaves]
         plans, at = [], 0
@@ -166,7 +166,7 @@ class Emission(LoopEquation):
 
         def plan(out):
             made = pytree.unflatten(tree, [p(out) for p in plans], order)
-            return made if after is object else depending(made, object, *([first] if c is not None else []))
+            return made if after is left else depending(made, left, *([first] if c is not None else []))
 
         return plan
 

@@ -9,6 +9,7 @@ from ..guards.state import regions
 from ..values.elements import MANY
 from . import series
 from .bounded_lists import GivenUp, ItemForm, bounded_list
+from .comprehensions import item_of_series
 from .container_changes import GROWS, before_change
 from .convert import convert
 from .counting import CountedList, CountsIn
@@ -61,8 +62,4 @@ def popping(owner):
 
 def append_all(owner, items, count):
     for k in range(count):
-        owner.append(item_of(items, k))
-
-
-def item_of(items, k):
-    return series.item(items, k)
+        owner.append(item_of_series(items, k))

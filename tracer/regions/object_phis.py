@@ -17,7 +17,7 @@ from ..guards.by_class import by_class
 from ..guards.instances import attributes, blank, set_attributes
 from ..guards.state import CONTAINERS, UNBOUND, own
 from ..values.array import Traced
-from ..values.object_phi import ObjectPhi
+from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from . import merge
@@ -35,10 +35,6 @@ def is_object(x):
 
 def is_poison(x):
     return isinstance(x, Poison) and type(x) is not ObjectPhi
-
-
-def kind_of_object(x):
-    return x.kind if type(x) is ObjectPhi else type(x)
 
 
 def parts_of(x, run=None):
@@ -176,17 +172,16 @@ def opened(x):
 
 def attribute_of_phi(x, key, call, attribute):
     """`x.key`, with hooks."""
-    kind, held = x.kind, x.attributes
+    kind = x.kind
     if key == "__class__":
         return kind
-    if x.stale:
-        x.read()
+    held = x.read()
     looked_up(kind, key)
     found = next((vars(c)[key] for c in kind.__mro__ if key in vars(c)), None)
     if isinstance(found, property):
         return call(found.fget)(x) if is_user(getattr(found.fget, "__code__", None)) else x.fail()
     if key in held:
-        return x.read()[key]
+        return held[key]
     if type(found) is types.FunctionType:
         return types.MethodType(found, x)
     if found is None or hasattr(found, "__set__") or type(found) not in (staticmethod, classmethod, *SIMPLE):

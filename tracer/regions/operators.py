@@ -19,7 +19,7 @@ from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.identity import same_object
 from ..values.mixed import Mixed
-from ..values.object_phi import ObjectPhi
+from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.storage import current_trace
 from .backing import same_row
 from .bounded_lists import bounded_list
@@ -138,8 +138,8 @@ def is_same(x, y):
     if current_trace() is None:
         return x is y
     if ObjectPhi in (type(x), type(y)) and x is not y:
-        kinds = {z.kind if type(z) is ObjectPhi else type(z) for z in (x, y)}
-        return False if len(kinds) > 1 else (x if type(x) is ObjectPhi else y).fail()
+        alike = kind_of_object(x) is kind_of_object(y)
+        return (x if type(x) is ObjectPhi else y).fail() if alike else False
     if any(isinstance(z, Mixed) for z in (x, y)) and x is not y:
         return Traced.apart(is_same, (x, y))
     if TracedScalar in (type(x), type(y)) and x is not y:

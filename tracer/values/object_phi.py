@@ -37,13 +37,13 @@ class ObjectPhi(Poison):
         return any(changes[at] != count for at, (_, count) in self.sources.items())
 
     def read(self):
-        """The attributes, for a copy."""
+        """The attributes as they are; an object among them is one of this one's too."""
         if self.stale:
             self.refuse("is read, one of which has been changed since")
         for x in self.attributes.values():
             if type(x) is ObjectPhi:
                 x.sources.update(self.sources)
-        return dict(self.attributes)
+        return self.attributes
 
     def fail(self, *args, **kwargs):
         self.refuse("is changed, compared or handed on")
@@ -53,6 +53,11 @@ class ObjectPhi(Poison):
         if current_trace() is not None and current_trace().region is not None:
             raise CannotRoll(text)
         unmerged(self.choice, UnsupportedError(text))
+
+
+def kind_of_object(x):
+    """The class of an object, or of those that an ObjectPhi may be."""
+    return x.kind if type(x) is ObjectPhi else type(x)
 
 
 for _use in USES:
