@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 
+DEEP = 32  # bound: texts put into one another; Python's compiler goes down into them
 
 def inline_single_reads(function, fixed=()):
     """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute
@@ -72,16 +73,21 @@ class _Nested(ast.NodeTransformer):
 
     def __init__(self, once):
         self.once, self.texts = once, {}
+        self.depths, self.deepest = {}, 0  # how many texts are in one another: of each, and in what is visited
 
     def visit_Assign(self, node):
+        self.deepest = 0
         node.value = self.visit(node.value)
         (target,) = node.targets = [self.visit(target) for target in node.targets]
-        if isinstance(target, ast.Name) and target.id in self.once:
-            self.texts[target.id] = node.value
+        if isinstance(target, ast.Name) and target.id in self.once and self.deepest < DEEP:
+            self.texts[target.id], self.depths[target.id] = node.value, self.deepest + 1
             return None
         return node
 
     def visit_Name(self, node):
-        return self.texts.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+        if not isinstance(node.ctx, ast.Load) or node.id not in self.texts:
+            return node
+        self.deepest = max(self.deepest, self.depths[node.id])
+        return self.texts[node.id]
 
     visit_If = _Unread.visit_If

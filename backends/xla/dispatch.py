@@ -19,6 +19,7 @@ from ...ir.types import Tensor
 from ..forked import platform, refuse_forked, under_jit
 from ..native import asked, unless_failed
 from .lower import lower
+from .numbers import numbers_in_nests
 from .waiting import dear
 
 WIDE = ("int64", "uint64", "float64", "complex128")
@@ -59,7 +60,7 @@ def program(find, name, native=True, exact=False, raising=False):
         refuse_forked()
         func, places = find(tuple([Tensor(tuple(x.shape), np.dtype(x.dtype)) for x in leaves]))
         with exactly(exact), contextlib.nullcontext() if native else asked(None):
-            out = dear(func, leaves, lower(func, [leaves[i] for i in places]))
+            out = dear(func, leaves, lower(numbers_in_nests(func), [leaves[i] for i in places]))
         if raising:
             *out, status = out
             out[bearer(func)] = unless_failed(out[bearer(func)], status)

@@ -2,7 +2,8 @@
 has compiled them.
 
 A launch through XLA costs LAUNCH at least, and runs loops as the same machine code. Where what is left beside the loops
-takes less than that, or little of the whole, there is nothing to gain, and the time to compile is saved as well.
+takes less than that, or little of the whole, there is nothing to gain, and the time to compile is saved as well; nor
+is there in long programs on numbers.
 """
 
 import time
@@ -21,7 +22,7 @@ def tried(entry, here, version, everything):
         if found is None:
             return None
         total, inside, raw, run = found
-        if raw is numpy_call.MISS or not backend_choice.cheap(total, 0 if version.fused else inside):
+        if raw is numpy_call.MISS or not backend_choice.nothing_to_win(version, total, inside):
             if backend_choice.traffic(version.decided) <= CHEAP:
                 version.tried = total
             else:  # it is compared with the other form when XLA has told how long it takes

@@ -25,7 +25,8 @@ LOOP = OPS["loop"]
 # "xla" or "numpy" for every function that asks for neither; "nests": as NumPy, straight lines as nests where they can
 # be
 CHOICE = None
-LONGEST = 256  # bound: equations
+LONGEST = 256  # bound: equations on arrays
+SMALL = 16  # bound: elements of an array whose equations are counted as those of numbers
 BETTER = 0.9  # bound: what a time may be off: nests for straight lines are taken where they need at most this share,
 AHEAD = 0.9  # bound: and XLA: nothing is to be slower than NumPy because it was timed once
 # bound: bytes of intermediate results that are no matter; beyond, four times those of arguments and results
@@ -126,8 +127,10 @@ def quickest(entry, version, everything, most):
     which it keeps.
 
     None where all forms write more than `most` bytes. Nests for straight lines are compiled only where NumPy's calls
-    take long.
+    take long, or are very many.
     """
+    if of_numbers(version):
+        return at_once_in_nests(entry, version, everything, most)
     found = None
     if traffic(version.decided) <= most:
         run = written(entry, version, timed=True)
@@ -147,6 +150,15 @@ def quickest(entry, version, everything, most):
                 return again
     version.fused = None
     return found
+
+
+def at_once_in_nests(entry, version, everything, most):
+    """`quickest` of a version whose other form is too long to be tried."""
+    version.fused = in_nests(entry, version)
+    if traffic(version.numpy) > most:
+        return None
+    run = written(entry, version, timed=True)
+    return *clocked(run, everything), run
 
 
 def estimated(func):
@@ -172,6 +184,11 @@ def in_nests(entry, version):
 def cheap(total, inside):
     """Whether a run takes so little beside its loops that XLA could save nothing."""
     return total - inside <= max(LAUNCH, LITTLE * inside)
+
+
+def nothing_to_win(version, total, inside):
+    """Whether XLA is not asked, after a run as NumPy."""
+    return of_numbers(version) or cheap(total, 0 if version.fused else inside)
 
 
 def switch_to_numpy(entry, here, version, run=None):
@@ -231,12 +248,22 @@ def may_be_numpy(version):
     nothing."""
     func = version.decided
     eqns = list(equations(func))
-    if version.effects or len(eqns) > LONGEST:
+    if version.effects or sum(map(on_arrays, eqns)) > LONGEST:
         return False
     if not is_loop_free(func, has_statements):
         return False
     ends = sum(map(nbytes, (*func.params, *func.results)))
     return all(nbytes(r) <= max(ROOM, 4 * ends) for e in eqns for r in e.results)
+
+
+def on_arrays(eqn):
+    return any(r.type.size > SMALL for r in eqn.results)
+
+
+def of_numbers(version):
+    """Whether a program is so long that XLA would take seconds to compile it, most of it equations on numbers, which it
+    does not run faster."""
+    return len(version.decided.eqns) > LONGEST + sum(map(on_arrays, version.decided.eqns))
 
 
 def equations(func):
