@@ -16,7 +16,6 @@ from ..call import shared
 from ..call.background import Background
 from ..call.entry import SignatureEntry
 from ..call.explain import explanation
-from ..call.fallback import Refused
 from ..call.inline_cache import InlineCache, named_of
 from ..call.route import Route, better_known
 from ..capture.capture import capture
@@ -24,7 +23,7 @@ from ..capture.number_lists import packed_call
 from ..capture.shared_containers import sharing
 from ..capture.signature import kind_for, kind_of_type, names_of
 from ..common import pytree
-from ..common.errors import LeakError, UnsupportedError, WengertError, message, shown, warn_fallback
+from ..common.errors import LeakError, UnsupportedError, message, shown, warn_fallback
 from ..guards import float_errors, patched_numpy
 from ..guards.by_way import CalleeCell
 from ..guards.guard import small
@@ -237,7 +236,7 @@ class Compiled:
                         del self.entries[built, wider.promoted, key]
                         continue
                     entry.prepared(leaves)
-            except (WengertError, Refused):
+            except Exception:  # what the function itself raises, it raises with the int known, too
                 route.plain.fixed.add(i)
                 self.entries.pop((built, wider.promoted, key), None)
                 continue

@@ -173,7 +173,8 @@ class Attempts:
                 shared=self.shared,
             )
         except Exception as error:
-            if made[-1].inputs and not final and isinstance(error, WengertError):
+            # numbers that keep changing are traced: what takes Python's alone may raise anything
+            if made[-1].inputs and not final and (promoted or isinstance(error, WengertError)):
                 self.fixed.update(promoted)
                 return None
             if not isinstance(error, WengertError) and any(isinstance(x, Traced) for x in error.args):

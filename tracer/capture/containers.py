@@ -25,6 +25,11 @@ def keyed_items(container):
     return list(container.items()) if isinstance(container, dict) else list(enumerate(container))
 
 
+def items_of(x):
+    """Those of a list, tuple or dict, else the leaves of what is registered with pytrees."""
+    return [item for _, item in keyed_items(x)] if isinstance(x, list | tuple | dict) else pytree.leaves(x)
+
+
 class Containers:
     """The mutable containers among the arguments of a trace, and their items before it.
 
@@ -62,15 +67,12 @@ class Containers:
         """Whether x holds a container of the arguments, an instance that the trace has made, or a container twice."""
         if self.is_made(x):
             return True
-        if not isinstance(x, list | tuple | dict):
-            return not pytree.is_leaf(pytree.structure(x)) and any(map(self.is_made, pytree.leaves(x)))
-        if isinstance(x, CONTAINERS):
-            if id(x) in self.paths or id(x) in seen:
+        alone = x is None or pytree.is_leaf(pytree.structure(x))
+        if not alone and type(x) is not tuple:
+            if id(x) in self.paths or id(x) in seen or type(x) is dict and not pytree.has_order(x):
                 return True
             seen.add(id(x))
-            if type(x) is dict and not pytree.has_order(x):
-                return True
-        return any(self._meets(item, seen) for _, item in keyed_items(x))
+        return not alone and any(self._meets(item, seen) for item in items_of(x))
 
     def is_made(self, x):
         """Whether an object is to be made anew at every call."""
@@ -94,14 +96,30 @@ class Containers:
             return self.once(x, self.contents, leaves)
         if type(x) is tuple:
             return self.contents(x, leaves)
+        if pytree.is_leaf(pytree.structure(x)):
+            first = len(leaves)
+            leaves.append(x)
+            return lambda made, given: made[first]
+        return self.once(x, self.node, leaves)
+
+    def node(self, x, leaves):
+        """A plan of what is registered with pytrees, an array of a length that data decide among it."""
+        key = id(x)
         found, tree = pytree.flatten(x)
         order = pytree.key_order(x)
         if any(map(self.is_made, found)):
             plans = [self.plan(leaf, leaves) for leaf in found]
-            return lambda made, given: pytree.unflatten(tree, [p(made, given) for p in plans], order)
-        first = len(leaves)
-        leaves += found
-        return lambda made, given: pytree.unflatten(tree, made[first : first + len(found)], order)
+            parts = lambda made, given: [p(made, given) for p in plans]
+        else:
+            first = len(leaves)
+            leaves += found
+            parts = lambda made, given: made[first : first + len(found)]
+
+        def plan(made, given):
+            new = given[2][key] = pytree.unflatten(tree, parts(made, given), order)
+            return new
+
+        return plan
 
     def once(self, x, how, leaves):
         """The plan of an object that may stand in several places, or in itself: it is made once a call."""

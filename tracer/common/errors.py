@@ -135,6 +135,16 @@ def message(
     return "\n".join(lines)
 
 
+def placed(kind: type[BaseException], text: str) -> BaseException:
+    """The exception for a `message`: of Python's own kinds, its words alone are the exception's, for programs print
+    them and ask for them; what `message` adds is a note, which tracebacks show."""
+    words, _, more = (text, "", "") if issubclass(kind, WengertError) else text.partition("\n")
+    error = kind(words)
+    if more:
+        error.add_note(more)
+    return error
+
+
 def _place(word: str, source: Source) -> list[str]:
     """The lines of a message that name a line of code and show it."""
     file = os.path.relpath(source.file) if os.path.isabs(source.file) else source.file

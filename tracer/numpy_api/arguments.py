@@ -12,7 +12,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops.shape import transpose
 from ..common.emit import reshape_to
-from ..common.errors import ConcretizationError, ShapeError, message
+from ..common.errors import ConcretizationError, ShapeError, message, placed
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
 from ..values.promote import PYTHON_NUMBERS
@@ -59,9 +59,7 @@ def verdict(function, *args, **kwargs):
             warnings.simplefilter("ignore")
             return function(*args, **kwargs)
     except (ValueError, TypeError, ZeroDivisionError, IndexError) as error:
-        if isinstance(error, np.exceptions.AxisError) or len(error.args) != 1:
-            raise
-        error.args = (message(str(error), locate()),)
+        error.add_note(message("", locate()).lstrip())
         raise
 
 
@@ -103,7 +101,8 @@ def castable_out(out, dtype, name):
     """`out` of a function that fills a buffer of its own dtype: NumPy asks that `out` may be cast to that, and then
     casts back."""
     if isinstance(out, TracedArray) and not np.can_cast(out.dtype, dtype, "safe"):
-        raise TypeError(
+        raise placed(
+            TypeError,
             message(
                 f"np.{name}: cannot cast array data from {out.dtype!r} to {dtype!r} according to the rule 'safe'",
                 locate(),

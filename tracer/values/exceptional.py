@@ -1,5 +1,8 @@
 """What operators of Python's numbers raise where NumPy's make inf and nan: divisions by zero, and powers."""
 
+import functools
+import operator
+
 import numpy as np
 
 from ...ir.core import Lit, Value
@@ -10,11 +13,7 @@ from .overflow import between
 from .ranges import interval
 from .storage import current_trace
 
-DIVISIONS = {
-    np.true_divide: "division by zero",
-    np.floor_divide: "integer division or modulo by zero",
-    np.remainder: "modulo by zero",
-}
+DIVISIONS = {np.true_divide: operator.truediv, np.floor_divide: operator.floordiv, np.remainder: operator.mod}
 COMPLEX = "a negative Python float to a fractional power is complex in Python; write it with complex numbers"
 FLOATING = "a Python int to a negative power is a float, and data decide here whether it is one"
 LARGE = "(34, 'Numerical result out of range')"
@@ -27,13 +26,26 @@ def check(ok, error, text, hint=""):
 def before(ufunc, values):
     """Have the program check the operands."""
     if ufunc in DIVISIONS:
-        check(test("ne", values[1], 0), ZeroDivisionError, DIVISIONS[ufunc])
+        kinds = {"i": int, "f": float, "c": complex}
+        words = divided(DIVISIONS[ufunc], *(kinds.get(v.type.kind, int) for v in values))
+        check(test("ne", values[1], 0), ZeroDivisionError, words)
     if ufunc is np.power:
         kind = values[0].type.kind
         if kind == "f":
             floats(*values)
         elif kind == "c":
             zero_base(*values, "0.0 to a negative or complex power", complex_exponent)
+
+
+@functools.cache
+def divided(division, *kinds):
+    """What Python says of a division by zero of numbers of these kinds: its releases differ."""
+    left, right = kinds
+    try:
+        division(left(1), right(0))
+    except ZeroDivisionError as error:
+        return str(error)
+    raise AssertionError(f"{division} by zero")
 
 
 def after(ufunc, values, result):

@@ -11,7 +11,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
 from ..common.emit import cast_to, constant_of, spread_to
-from ..common.errors import ShapeError, UnsupportedError, message, shown
+from ..common.errors import ShapeError, UnsupportedError, message, placed, shown
 from ..common.frames import locate
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .elements import MANY, one_gather, segments
@@ -270,17 +270,15 @@ def strong(ufunc, keys, dtype):
     wants, _ = loop(ufunc, keys, dtype)
     for key, want in zip(keys, wants, strict=True):
         if not isinstance(key, np.dtype) and want != WEAK_DTYPES[key]:
-            raise TypeError(
+            raise placed(
+                TypeError,
                 message(f"cannot cast Python {key.__name__} to {want} under the casting rule 'equiv'", locate())
             )
     return tuple(want if key in WEAK_DTYPES else key for key, want in zip(keys, wants, strict=True))
 
 
 def located(error):
-    """NumPy's exception with the user's line, as a new one; its own class, whose constructor may want more than a
-    text."""
-    if len(error.args) == 1:
-        return type(error)(message(str(error), locate()))
+    """NumPy's exception with the user's line as a note."""
     error.add_note(message("", locate()).lstrip())
     # which would tell of the call of NumPy's, where the exception is what the caller says
     return error.with_traceback(None)
@@ -331,7 +329,8 @@ def mask_of(where, shape=None):
     arrays only booleans."""
     mask, key = read(where)
     if isinstance(where, TracedArray | np.ndarray | np.generic) and key != np.dtype(bool):
-        raise TypeError(
+        raise placed(
+            TypeError,
             message(f"Cannot cast array data from {key!r} to dtype('bool') according to the rule 'safe'", locate())
         )
     if shape is not None and broadcast_shapes([shape_of(mask), shape], "operands and the mask of where=") != shape:
