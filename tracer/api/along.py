@@ -14,7 +14,7 @@ from ..capture.capture import Kind, capture
 from ..capture.handover import ARRAY
 from ..common import pytree
 from ..common.emit import cast_to, filled, reshape_to, spread_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..numpy_api.arguments import flat, traced
 from ..numpy_api.handles import dtype_of, handle, value_of
@@ -98,7 +98,7 @@ class Vectorized:
         if self.real.otypes is not None:
             return len(self.real.otypes) > 1, [checked(np.dtype(t)) for t in self.real.otypes]
         if any(not x.size for x in args):
-            raise placed(
+            raise with_note(
                 ValueError, message("cannot call `vectorize` on size 0 inputs unless `otypes` is set", locate())
             )
         root = current_trace().root
@@ -119,7 +119,7 @@ class Vectorized:
         found = self.pyfunc(*xs)
         found = found if many else (found,)
         if type(found) is not tuple or len(found) != len(dtypes):
-            raise placed(
+            raise with_note(
                 ValueError,
                 message("np.vectorize: the function does not always give the same number of results", locate())
             )

@@ -12,7 +12,7 @@ import numpy as np
 from ...backends.xla import bridge
 from ...backends.xla.dispatch import is_device_array
 from ..common import pytree
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import value_of
@@ -105,7 +105,7 @@ def as_static(leaf):
     try:
         return hashed(value)
     except TypeError:
-        raise placed(
+        raise with_note(
             TypeError,
             message(f"a static argument of a JAX function cannot be hashed: {type(value).__name__}", locate())
         ) from None

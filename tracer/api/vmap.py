@@ -16,7 +16,7 @@ from ..capture.capture import Kind, kind_of
 from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
 from ..common.emit import INDEX, cast_to, reshape_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import value_of
 from ..values.array import Traced, TracedArray, fresh
@@ -67,7 +67,7 @@ def spread_prefix(axes, tree_of, what):
     given = dict(axes) if isinstance(axes, dict) else dict(enumerate(axes)) if isinstance(axes, list | tuple) else None
     if inside is None or given is None or set(given) != {k for k, _ in inside}:
         text = f"{what}={axes!r} does not match {pytree.structure(tree_of)}"
-        raise placed(ValueError, message(text, locate(), f"Write {what}=0, or one axis or None for each."))
+        raise with_note(ValueError, message(text, locate(), f"Write {what}=0, or one axis or None for each."))
     inside = sorted(inside, key=lambda item: item[0]) if isinstance(tree_of, dict) else inside
     return [axis for k, part in inside for axis in spread_prefix(given[k], part, what)]
 
@@ -92,7 +92,7 @@ class MappedFunction(Inner):
         shape = leaf.type.shape
         if not -len(shape) <= axis < len(shape):
             text = f"argument {self.names[i]} is {leaf.type}, and is mapped over axis {axis}"
-            raise placed(
+            raise with_note(
                 ValueError, message(text, locate(), "Map over an axis it has, or pass None in in_axes for it.")
             )
         self.axes[i] = axis = axis % len(shape)
@@ -105,7 +105,7 @@ class MappedFunction(Inner):
         sizes = {self.names[i]: self.leaves[i].type.shape[axis] for i, axis in enumerate(self.axes) if axis is not None}
         if len(set(sizes.values())) != 1:
             said = ", ".join(f"{name} has {n}" for name, n in sizes.items()) or "no argument is mapped"
-            raise placed(
+            raise with_note(
                 ValueError, message(f"vmap of {self.name}: the mapped axes must be of one size; {said}", locate())
             )
         return next(iter(sizes.values()))
@@ -166,7 +166,7 @@ class MappedFunction(Inner):
         value, carried = result
         if axis is None:
             if carried:
-                raise placed(
+                raise with_note(
                     ValueError,
                     message(
                         f"out_axes is None for a result of {self.name} that differs from lane to lane",
@@ -178,7 +178,7 @@ class MappedFunction(Inner):
         value = value if carried else spread(value, size)
         ndim = value.type.ndim
         if not -ndim <= axis < ndim:
-            raise placed(
+            raise with_note(
                 ValueError, message(f"out_axes={axis} is no axis of a result of {self.name}, {value.type}", locate())
             )
         return fresh(moved(value, 0, axis % ndim))

@@ -8,11 +8,13 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, message
+from ..extents.bounded import BoundedArray, MaskExtent
 from ..guards.effects import Original
 from ..regions.printing import TracedText
 from ..values.array import Traced, TracedArray, TracedScalar, bring
 from ..values.elements import MANY, Element
 from ..values.mixed import NUMBERS, TAG, Mixed
+from ..values.outermost import demand_lengths
 from ..values.poison import Poison
 from ..values.views import dynamic
 from .handover import ARRAY, SCALAR, Handover, Out, Row
@@ -22,6 +24,8 @@ from .suspended import refuse_suspended
 def describe(result, trace, objects):
     """-> (Out per leaf, result values, tree) of what a traced function returned."""
     refuse_suspended(result)
+    if objects:
+        refuse_shared_choice(result)
     leaves, tree = pytree.flatten(result)
     shared = {}  # storage -> how many leaves show it
     for leaf in leaves:
@@ -86,6 +90,18 @@ def of_kinds(x, handover):
     for n, kind in reversed([*enumerate(x.kinds[:-1])]):
         which = OPS["select"](OPS["eq"](bring(x.tag), Lit(NUMBERS[kind], TAG)), Lit(n, TAG), which)
     return Out("chosen", SCALAR, handover.add(which), (), outs)
+
+
+def refuse_shared_choice(result):
+    """Refuse two arrays of what a mask chose once, `p = x[x > 0]` and `p[1:]`: NumPy's share memory, and each is made
+    by itself here."""
+    seen = {}
+    for x in pytree.leaves(result, is_leaf=lambda x: type(x) is BoundedArray):
+        if type(x) is BoundedArray and any(type(e) is MaskExtent for e in x.extents):
+            other = seen.setdefault(x.array.storage, x)
+            if other is not x:
+                text = "two arrays are returned or stored that share memory, of elements that data choose"
+                demand_lengths(UnsupportedError(message(text, None, "Copy one of them: y = x[1:].copy().")))
 
 
 def refuse_untellable(leaf, trace):

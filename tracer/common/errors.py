@@ -135,7 +135,7 @@ def message(
     return "\n".join(lines)
 
 
-def placed(kind: type[BaseException], text: str) -> BaseException:
+def with_note(kind: type[BaseException], text: str) -> BaseException:
     """The exception for a `message`: of Python's own kinds, its words alone are the exception's, for programs print
     them and ask for them; what `message` adds is a note, which tracebacks show."""
     words, _, more = (text, "", "") if issubclass(kind, WengertError) else text.partition("\n")

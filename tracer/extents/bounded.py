@@ -13,7 +13,7 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common import pytree
 from ..common.emit import INDEX, cast_to, constant_of, spread_to
-from ..common.errors import ConcretizationError, UnsupportedError, message, placed
+from ..common.errors import ConcretizationError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
 from ..values.outermost import demand_lengths
@@ -123,7 +123,7 @@ class BoundedArray(Traced):
         demand_lengths(ConcretizationError(message(text, locate(), hint)))
 
     def __bool__(self):
-        raise placed(
+        raise with_note(
             ValueError,
             message("the truth value of an array is ambiguous", locate(), "Use x.any(), x.all() or len(x) > 0.")
         )

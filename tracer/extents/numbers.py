@@ -12,7 +12,7 @@ from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
-from ..common.errors import placed
+from ..common.errors import with_note
 from ..values.array import Traced, TracedScalar, bring
 from ..values.ranges import affine, interval
 from ..values.storage import current_trace
@@ -142,7 +142,7 @@ def choose(test, a, b):
 def require(ok, error, text):
     """That a bool or bool value holds, or the call raises."""
     if ok is False:
-        raise placed(error, text)
+        raise with_note(error, text)
     if ok is not True:
         current_trace().check(ok, error, text)
 

@@ -8,7 +8,7 @@ clipped.
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common.emit import INDEX, counted, filled, spread_to
-from ..common.errors import ConcretizationError, message, placed
+from ..common.errors import ConcretizationError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
 from ..values.slicing import Moving, basic, concrete
@@ -44,12 +44,12 @@ def expanded(key, ndim):
     """The key with one entry for every axis, and one for every new one."""
     used = sum(k is not None and k is not Ellipsis for k in key)
     if used > ndim:
-        raise placed(
+        raise with_note(
             IndexError,
             message(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed", locate())
         )
     if sum(k is Ellipsis for k in key) > 1:
-        raise placed(IndexError, message("an index can only have a single ellipsis ('...')", locate()))
+        raise with_note(IndexError, message("an index can only have a single ellipsis ('...')", locate()))
     out = []
     for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):
         out += [WHOLE] * (ndim - used) if k is Ellipsis else [k]
@@ -118,7 +118,9 @@ def bound(k, length, low, high, default):
     if not isinstance(k, int) and (
         not hasattr(k, "__index__") or isinstance(k, Traced) and (k.shape or k.dtype.kind not in "iu")
     ):
-        raise placed(TypeError, message("slice indices must be integers or None or have an __index__ method", locate()))
+        raise with_note(
+            TypeError, message("slice indices must be integers or None or have an __index__ method", locate())
+        )
     k = number(k)
     least_, most = between(k)
     if least_ < 0:
@@ -151,7 +153,7 @@ def sliced(k, n, extent):
     ):
         return WHOLE, slice(start, stop, step) if extent is None else WHOLE, extent
     if step == 0:
-        raise placed(ValueError, message("slice step cannot be zero", locate()))
+        raise with_note(ValueError, message("slice step cannot be zero", locate()))
     length = n if extent is None else number(extent.length)
     if step > 0:
         a, b = bound(start, length, 0, length, 0), bound(stop, length, 0, length, length)

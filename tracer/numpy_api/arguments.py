@@ -12,7 +12,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops.shape import transpose
 from ..common.emit import reshape_to
-from ..common.errors import ConcretizationError, ShapeError, message, placed
+from ..common.errors import ConcretizationError, ShapeError, message, with_note
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
 from ..values.promote import PYTHON_NUMBERS
@@ -101,7 +101,7 @@ def castable_out(out, dtype, name):
     """`out` of a function that fills a buffer of its own dtype: NumPy asks that `out` may be cast to that, and then
     casts back."""
     if isinstance(out, TracedArray) and not np.can_cast(out.dtype, dtype, "safe"):
-        raise placed(
+        raise with_note(
             TypeError,
             message(
                 f"np.{name}: cannot cast array data from {out.dtype!r} to {dtype!r} according to the rule 'safe'",

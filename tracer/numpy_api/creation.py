@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..common.emit import INDEX, constant_of, counted, filled, reshape_to, spread_to
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import fresh
 from ..values.indexing import fitted, whole_parts
@@ -88,7 +88,9 @@ def checked_numbers(numbers, dtype):
     if dtype.kind in "iu":
         return whole_parts(numbers, dtype)
     if dtype.kind == "f" and any(weak_kind(v) is complex for v in nested_items(numbers)):
-        raise placed(TypeError, message("float() argument must be a string or a real number, not 'complex'", locate()))
+        raise with_note(
+            TypeError, message("float() argument must be a string or a real number, not 'complex'", locate())
+        )
     return numbers
 
 
@@ -96,7 +98,7 @@ def checked_numbers(numbers, dtype):
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=64):
     np.array(0, order=order)  # NumPy's own words
     if ndmin > ndmax:
-        raise placed(ValueError, message(f"ndmin must be <= ndmax ({ndmax})", locate()))
+        raise with_note(ValueError, message(f"ndmin must be <= ndmax ({ndmax})", locate()))
     if dtype is not None and weak_kind(object) is not None:
         x = np.zeros_like(fresh(value_of(object)), np.dtype(dtype), shape=(1,) * ndmin)
         x[...] = object
@@ -105,7 +107,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
         object = checked_numbers(object, np.dtype(dtype))
     x = handle(object)
     if x.ndim > ndmax and (isinstance(object, list | tuple) or dtype is not None and x.dtype != dtype):
-        raise placed(ValueError, message("object too deep for desired array", locate()))
+        raise with_note(ValueError, message("object too deep for desired array", locate()))
     same = x is object and (dtype is None or x.dtype == dtype)
     if not same:
         x = x.astype(x.dtype if dtype is None else dtype, order)
@@ -114,7 +116,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
     elif order in ("C", "F"):
         own = x.shadow.flags[order]
         if not own and copy is False:
-            raise placed(ValueError, message("Unable to avoid copy while creating an array as requested.", locate()))
+            raise with_note(ValueError, message("Unable to avoid copy while creating an array as requested.", locate()))
         current_trace().rely_on_layout(x.storage, None if copy is False else x.storage, row=True)
         if not own:
             x, given = np.copy(x, order), x

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..common.emit import cast_to
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import fresh
 from .arguments import NOTHING, axis_of, traced
@@ -25,10 +25,10 @@ def diff(a, n=1, axis=-1, prepend=NOTHING, append=NOTHING):
     if n == 0:
         return a
     if n < 0:
-        raise placed(ValueError, message(f"order must be non-negative but got {n!r}", locate()))
+        raise with_note(ValueError, message(f"order must be non-negative but got {n!r}", locate()))
     a = traced(a)
     if a.ndim == 0:
-        raise placed(ValueError, message("diff requires input that is at least one dimensional", locate()))
+        raise with_note(ValueError, message("diff requires input that is at least one dimensional", locate()))
     axis = axis_of(axis, a.ndim)
     one = tuple(1 if d == axis else m for d, m in enumerate(a.shape))
     whole = lambda x: x if x.shape else np.broadcast_to(x, one)
@@ -54,7 +54,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
             continue
         extra = traced(extra)
         if not np.can_cast(extra.dtype, a.dtype, "same_kind"):
-            raise placed(
+            raise with_note(
                 TypeError,
                 message(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.", locate())
             )
@@ -89,7 +89,7 @@ def spacings(f, axes, varargs):
     if len(varargs) == 1 and np.ndim(varargs[0]) == 0:
         return list(varargs) * len(axes)
     if len(varargs) != len(axes):
-        raise placed(TypeError, message("invalid number of arguments", locate()))
+        raise with_note(TypeError, message("invalid number of arguments", locate()))
     steps = []
     for axis, distances in zip(axes, varargs):
         if np.ndim(distances) == 0:
@@ -97,9 +97,9 @@ def spacings(f, axes, varargs):
             continue
         distances = traced(distances) if is_traced(distances) else np.asarray(distances)
         if distances.ndim != 1:
-            raise placed(ValueError, message("distances must be either scalars or 1d", locate()))
+            raise with_note(ValueError, message("distances must be either scalars or 1d", locate()))
         if distances.shape[0] != f.shape[axis]:
-            raise placed(
+            raise with_note(
                 ValueError,
                 message("when 1d, distances must match the length of the corresponding dimension", locate())
             )
@@ -117,7 +117,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     axes = tuple(range(f.ndim)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, f.ndim)
     steps = spacings(f, axes, varargs)
     if edge_order > 2:
-        raise placed(ValueError, message("'edge_order' greater than 2 not supported", locate()))
+        raise with_note(ValueError, message("'edge_order' greater than 2 not supported", locate()))
     dtype = f.dtype if f.dtype.kind in "fc" else np.dtype(np.float64)
     if f.dtype.kind in "iu":
         f = fresh(cast_to(f.value, dtype))
@@ -132,7 +132,7 @@ def slope_along(f, axis, h, edge_order):
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
             "required."
         )
-        raise placed(ValueError, message(situation, locate()))
+        raise with_note(ValueError, message(situation, locate()))
     part = lambda start, stop: f[window(f.ndim, axis, start, stop)]
     column = lambda x: np.reshape(x, tuple(-1 if d == axis else 1 for d in range(f.ndim)))
     uniform = np.ndim(h) == 0
@@ -171,9 +171,9 @@ def rows(m, dtype, rowvar, tall):
 def observation_weights(weights, count, kind):
     w = traced(weights)
     if w.ndim > 1:
-        raise placed(RuntimeError, message(f"cannot handle multidimensional {kind}", locate()))
+        raise with_note(RuntimeError, message(f"cannot handle multidimensional {kind}", locate()))
     if w.shape[0] != count:
-        raise placed(RuntimeError, message(f"incompatible numbers of samples and {kind}", locate()))
+        raise with_note(RuntimeError, message(f"incompatible numbers of samples and {kind}", locate()))
     must(np.greater_equal(weights, 0), ValueError, f"{kind} cannot be negative")
     return fresh(cast_to(w.value, np.dtype(np.float64)))
 
@@ -182,11 +182,11 @@ def observation_weights(weights, count, kind):
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """The covariance matrix of variables, each a row of observations."""
     if ddof is not None and ddof != int(ddof):
-        raise placed(ValueError, message("ddof must be integer", locate()))
+        raise with_note(ValueError, message("ddof must be integer", locate()))
     m, y = traced(m), None if y is None else traced(y)
     for name, x in (("m", m), ("y", y)):
         if x is not None and x.ndim > 2:
-            raise placed(ValueError, message(f"{name} has more than 2 dimensions", locate()))
+            raise with_note(ValueError, message(f"{name} has more than 2 dimensions", locate()))
     dtype = (
         np.dtype(dtype) if dtype is not None else np.result_type(m.dtype, np.float64, *([] if y is None else [y.dtype]))
     )

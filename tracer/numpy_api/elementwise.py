@@ -7,7 +7,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ..common.emit import cast_to
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.promote import UFUNCS
@@ -155,7 +155,7 @@ def i0(x):
     """The modified Bessel function of the first kind of order 0."""
     x = traced(x)
     if x.dtype.kind == "c":
-        raise placed(TypeError, message("i0 not supported for complex values", locate()))
+        raise with_note(TypeError, message("i0 not supported for complex values", locate()))
     x = np.abs(fresh(x.value if x.dtype.kind == "f" else cast_to(x.value, np.dtype(np.float64))))
     near = x <= 8.0
     # each branch stays where it is defined: so do its derivatives

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..common.emit import cast_to, filled
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import fresh
 from .handles import cut, handle
@@ -129,7 +129,7 @@ def ihfft(a, n=None, axis=-1, norm=None, out=None):
 
 def shaped(out, value):
     if out.shape != value.type.shape:
-        raise placed(ValueError, message("output array has wrong shape.", locate()))
+        raise with_note(ValueError, message("output array has wrong shape.", locate()))
     return out
 
 
@@ -167,7 +167,7 @@ def every_step_fits(out, x, kind, lengths, axes):
     for n, d in list(zip(lengths, axes))[::-1]:
         shape[d] = n // 2 + 1 if kind == "rfft" and d == axes[-1] else n
         if tuple(shape) != out.shape:
-            raise placed(
+            raise with_note(
                 ValueError,
                 message(
                     f"np.fft.{kind}n(out=...) of shape {out.shape} cannot hold a step of shape {tuple(shape)}", locate()

@@ -8,7 +8,7 @@ from ...ir.core import Lit
 from ...ir.ops import elementwise as e
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ..common.emit import cast_to, filled, reshape_to, spread_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import made, room_for
 from ..values.array import Traced, TracedArray, TracedScalar, fresh, wrap
@@ -29,7 +29,7 @@ def must(ok, error, text):
     if is_traced(ok):
         current_trace().check(everywhere(value_of(ok)), error, message(text, locate()))
     elif not np.all(ok):
-        raise placed(error, message(text, locate()))
+        raise with_note(error, message(text, locate()))
 
 
 def counts(places, length, weights=None):
@@ -74,16 +74,16 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
         )
     a = bytes_of(a)
     if weights is not None and np.shape(weights) != a.shape:
-        raise placed(ValueError, message("weights should have the same shape as a.", locate()))
+        raise with_note(ValueError, message("weights should have the same shape as a.", locate()))
     if np.ndim(bins) == 1:
         edges = traced(bins) if is_traced(bins) else np.asarray(bins)
         must(edges[:-1] <= edges[1:], ValueError, "`bins` must increase monotonically, when an array")
         return edges
     if np.ndim(bins) != 0:
-        raise placed(ValueError, message("`bins` must be 1d, when an array", locate()))
+        raise with_note(ValueError, message("`bins` must be 1d, when an array", locate()))
     n = index_of(bins, message("`bins` must be an integer, a string, or an array", locate()))
     if n < 1:
-        raise placed(ValueError, message("`bins` must be positive, when an integer", locate()))
+        raise with_note(ValueError, message("`bins` must be positive, when an integer", locate()))
     if a.dtype.kind == "c" and a.size:
         raise UnsupportedError(
             message(
@@ -113,7 +113,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     if weights is not None:
         weights = value_of(weights)
         if weights.type.shape != a.shape:
-            raise placed(ValueError, message("weights should have the same shape as a.", locate()))
+            raise with_note(ValueError, message("weights should have the same shape as a.", locate()))
         weights = cast_to(flat(weights), np.dtype(np.complex128) if dtype.kind == "c" else DOUBLE)
         # NumPy adds up in their dtype what it has summed as integers
         if dtype.kind == "b" and np.ndim(bins) and a.size:
@@ -177,9 +177,9 @@ def bincount(x, /, weights=None, minlength=0):
     if weights is not None and places.size:  # without elements NumPy looks at no weights
         weights = value_of(weights)
         if weights.type.shape != places.shape:
-            raise placed(ValueError, message("The weights and list don't have the same length.", locate()))
+            raise with_note(ValueError, message("The weights and list don't have the same length.", locate()))
         if weights.type.kind == "c":
-            raise placed(
+            raise with_note(
                 TypeError,
                 message(
                     f"Cannot cast array data from {weights.type.dtype!r} to dtype('float64') according to the rule "
@@ -205,7 +205,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     sample = sample_of(x)[()] if type(x) is TracedScalar else sample_of(x)
     verdict(np.interp, 1j if number and period is None else sample, sample_of(xp), sample_of(fp))
     if xp.shape != fp.shape:
-        raise placed(ValueError, message("fp and xp are not of the same length.", locate()))
+        raise with_note(ValueError, message("fp and xp are not of the same length.", locate()))
     dtype = np.dtype(np.complex128) if fp.dtype.kind == "c" else DOUBLE
     x, xp, fp = (fresh(cast_to(v.value, d)) for v, d in ((x, DOUBLE), (xp, DOUBLE), (fp, dtype)))
     if period is not None:

@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from ..common.emit import INDEX, cast_to, reshape_to
-from ..common.errors import ShapeError, message, placed
+from ..common.errors import ShapeError, message, with_note
 from ..common.frames import locate
 from ..values.array import TracedScalar, fresh
 from .arguments import index_of
@@ -31,7 +31,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     place = value_of(np.ravel_multi_index(places, shape), INDEX)
     weights = weights if place.type.size else None  # nobody looks at them then
     if weights is not None and not np.can_cast(dtype_of(weights), float, "safe"):
-        raise placed(
+        raise with_note(
             TypeError,
             message(
                 f"Cannot cast array data from {dtype_of(weights)!r} to dtype('float64') according to the rule 'safe'",
@@ -78,7 +78,9 @@ def edges_of(x, bins, range, i):
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     x, y = handle(x), handle(y)
     if x.ndim != 1 or y.ndim != 1:
-        raise placed(ValueError, message("histogram2d counts points of a plane: x and y must have one axis", locate()))
+        raise with_note(
+            ValueError, message("histogram2d counts points of a plane: x and y must have one axis", locate())
+        )
     x, y = (v.astype(np.result_type(x.dtype, y.dtype)) for v in (x, y))
     if len(x) != len(y):
         raise ShapeError(message(f"x and y must have the same length, not {len(x)} and {len(y)}.", locate()))

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..common.emit import cast_to, constant_of, counted, reshape_to
-from ..common.errors import ShapeError, UnsupportedError, message, placed
+from ..common.errors import ShapeError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import fresh
 from ..values.gathering import not_an_index
@@ -239,7 +239,7 @@ def into(values, dtype):
     """What np.insert makes of values by `np.array(values, dtype=dtype)`, which takes no complex number of Python's for
     a real one."""
     if weak_kind(values) is complex and dtype.kind not in "bc":
-        raise placed(TypeError, message("a Python complex is no real number", locate()))
+        raise with_note(TypeError, message("a Python complex is no real number", locate()))
     by_itself = dtype.kind in "iu" and (weak_kind(values) is float or isinstance(values, list | tuple))
     return stored(values, dtype) if by_itself else value_of(values, dtype)
 
@@ -306,7 +306,7 @@ def without_some(x, obj, axis):
     if obj.dtype.kind == "b":
         if obj.shape != (n,):
             text = f"boolean array argument `obj` to delete must be one-dimensional and match the axis length of {n}"
-            raise placed(ValueError, message(text, locate()))
+            raise with_note(ValueError, message(text, locate()))
         return x[(slice(None),) * axis + (np.logical_not(obj),)]
     if obj.dtype.kind not in "iu":
         raise not_an_index(True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...ir.ops import OPS, dense, spectral
 from ..common.emit import cast_to, counted, filled, spread_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import fresh, wrap
 from ..values.promote import broadcast_shapes
@@ -100,7 +100,7 @@ def solve(a, b):
             f"solve: Input operand 1 has a mismatch in its core dimension 0: matrices {x.type.shape}, right-hand "
             f"sides {y.type.shape}"
         )
-        raise placed(ValueError, message(text, locate()))
+        raise with_note(ValueError, message(text, locate()))
     lead = broadcast_shapes([x.type.shape[:-2], right.type.shape[:-2]])
     columns = right.type.shape[-1]
     demand_regular(x)

@@ -9,7 +9,7 @@ from ...ir.ops.indexing import index_arrays, take_along_axis
 from ...ir.ops.shape import concatenate
 from ...ir.types import Tensor
 from ..common.emit import cast_to, reshape_to, spread_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, TracedScalar, fresh, wrap
 from ..values.layout import laid_as
@@ -84,7 +84,7 @@ def signed_infinity_test(positive):
         try:
             negative = np.signbit(x)
         except TypeError:
-            raise placed(
+            raise with_note(
                 TypeError,
                 message(
                     f"This operation is not supported for {dtype_of(x)} values because it would be ambiguous.", locate()
@@ -129,9 +129,9 @@ COMPARED = 64  # test elements up to this many are compared with every element; 
 @implements(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     if kind not in (None, "sort", "table"):
-        raise placed(ValueError, message(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.", locate()))
+        raise with_note(ValueError, message(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.", locate()))
     if kind == "table" and not {dtype_of(element).kind, dtype_of(test_elements).kind} <= set("biu"):
-        raise placed(
+        raise with_note(
             ValueError,
             message(
                 "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for "
@@ -182,7 +182,7 @@ def where(condition, x=NOTHING, y=NOTHING, /):
     if x is NOTHING and y is NOTHING:
         return np.nonzero(condition)
     if x is NOTHING or y is NOTHING:
-        raise placed(ValueError, message("either both or neither of x and y should be given", locate()))
+        raise with_note(ValueError, message("either both or neither of x and y should be given", locate()))
     given = condition, x, y
     (c, _), (x, x_key), (y, y_key) = read(condition), read(x), read(y)
     dtype = result_dtype([x_key, y_key])
@@ -197,15 +197,15 @@ def where(condition, x=NOTHING, y=NOTHING, /):
 def select(condlist, choicelist, default=0):
     """The first choice whose condition holds, else the default."""
     if len(condlist) != len(choicelist):
-        raise placed(ValueError, message("list of cases must be same length as list of conditions", locate()))
+        raise with_note(ValueError, message("list of cases must be same length as list of conditions", locate()))
     if len(condlist) == 0:
-        raise placed(ValueError, message("select with an empty condition list is not possible", locate()))
+        raise with_note(ValueError, message("select with an empty condition list is not possible", locate()))
     reads = [read(c) for c in (*choicelist, default)]
     dtype = result_dtype([k for _, k in reads])
     conditions = [value_of(c) for c in condlist]
     for i, c in enumerate(conditions):
         if c.type.kind != "b":
-            raise placed(TypeError, message(f"invalid entry {i} in condlist: should be boolean ndarray", locate()))
+            raise with_note(TypeError, message(f"invalid entry {i} in condlist: should be boolean ndarray", locate()))
     shape = broadcast_shapes([*(c.type.shape for c in conditions), *(shape_of(v) for v, _ in reads)])
     if 0 in shape and type(default) is int:
         reads[-1] = 0, int  # nobody asks whether it fits
@@ -251,7 +251,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
         conditions.append(e.not_(some))
     elif len(conditions) != len(funclist):
         n = len(conditions)
-        raise placed(
+        raise with_note(
             ValueError, message(f"with {n} condition(s), either {n} or {n + 1} functions are expected", locate())
         )
     result = Lit(0, x.type)
@@ -318,7 +318,7 @@ def choose(a, choices, out=None, mode="raise"):
 def choice_index(index, n, mode):
     """Choices as int64 below n: checked, wrapped or clipped."""
     if index.type.kind not in "iub":
-        raise placed(
+        raise with_note(
             TypeError,
             message(
                 f"Cannot cast array data from {index.type.dtype!r} to dtype('int64') according to the rule 'safe'",
@@ -342,14 +342,14 @@ def clip(a, a_min=NOTHING, a_max=NOTHING, out=None, *, min=NOTHING, max=NOTHING,
     if a_min is NOTHING and a_max is NOTHING:
         a_min, a_max = given(min), given(max)
     elif a_min is NOTHING or a_max is NOTHING:
-        raise placed(
+        raise with_note(
             TypeError,
             message(
                 f"clip() missing 1 required positional argument: '{'a_min' if a_min is NOTHING else 'a_max'}'", locate()
             )
         )
     elif min is not NOTHING or max is not NOTHING:
-        raise placed(
+        raise with_note(
             ValueError,
             message(
                 "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.", locate()

@@ -7,7 +7,7 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.indexing import index_arrays
 from ..common.emit import cast_to, constant_of, reshape_to, spread_to, without_ones
-from ..common.errors import ShapeError, UnsupportedError, message, placed
+from ..common.errors import ShapeError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.indexing import stored
@@ -40,7 +40,7 @@ def copyto(dst, src, casting="same_kind", where=True):
         allowed = casting == "unsafe" or WIDTH[np.dtype(key).kind] <= WIDTH[dst.dtype.kind]
         allowed = allowed and (casting != "equiv" or np.dtype(key) == dst.dtype)
     if not allowed:
-        raise placed(
+        raise with_note(
             TypeError,
             message(f"Cannot cast array data from {key} to {dst.dtype!r} according to the rule {casting!r}", locate())
         )
@@ -68,7 +68,7 @@ def putmask(a, /, mask, values):
     a = target_of(a, "putmask")
     new = elements(values, a.dtype)
     if np.size(mask) != a.size:
-        raise placed(ValueError, message("putmask: mask and data must be the same size", locate()))
+        raise with_note(ValueError, message("putmask: mask and data must be the same size", locate()))
     if not new.type.size:
         new = Lit(0, new.type.like((a.size,)))
         mask = np.logical_and(mask, False)
@@ -85,7 +85,7 @@ def place(arr, mask, vals):
         raise UnsupportedError(message(text, locate(), "Give it a copy of the values."))
     new = elements(vals, arr.dtype)
     if np.size(mask) != arr.size:
-        raise placed(ValueError, message("place: mask and data must be the same size", locate()))
+        raise with_note(ValueError, message("place: mask and data must be the same size", locate()))
     hit = flat(cast_to(value_of(mask), BOOL))
     if not new.type.size:
         current_trace().check(
@@ -106,7 +106,7 @@ def elements(values, dtype):
         return reshape_to(cast_to(value_of(values), dtype), (1,))
     have = getattr(values, "dtype", dtype)
     if not np.can_cast(have, dtype, "safe") and getattr(values, "weak", None) is None:
-        raise placed(
+        raise with_note(
             TypeError,
             message(f"Cannot cast array data from {have!r} to {dtype!r} according to the rule 'safe'", locate())
         )
@@ -121,6 +121,6 @@ def store(a, mask, new):
     """Write a flat value, or one number, where the mask holds."""
     hit = cast_to(value_of(mask), BOOL)
     if hit.type.size != a.size:
-        raise placed(ValueError, message("mask and array must have the same size", locate()))
+        raise with_note(ValueError, message("mask and array must have the same size", locate()))
     new = spread_to(reshape_to(new, ()), a.shape) if new.type.size == 1 and a.size != 1 else reshape_to(new, a.shape)
     a.write(e.select(reshape_to(hit, a.shape), new, a.value))

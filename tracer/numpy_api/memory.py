@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..common.emit import cast_to, reshape_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, TracedScalar, fresh
 from ..values.gathering import misfit
@@ -119,7 +119,7 @@ class Flat:
     def __setitem__(self, key, value):
         """The values are used in turn, as often as there are places for them."""
         if isinstance(key, tuple) and not key:
-            raise placed(
+            raise with_note(
                 IndexError, message("Assigning to a flat iterator with a 0-D index is not supported", locate())
             )
         line, key = self._line(), flat_index(key, self.base.size)
@@ -129,7 +129,7 @@ class Flat:
             value = fresh(stored(value, self.base.dtype, whole=False))
         values = ravel(fresh(stored(value, self.base.dtype)) if isinstance(value, list | tuple) else value)
         if single and self.base.dtype.kind != "b" and getattr(value, "ndim", 0):
-            raise placed(ValueError, message("Error setting single item of array.", locate()))
+            raise with_note(ValueError, message("Error setting single item of array.", locate()))
         places = line[key]
         if weak_kind(value) is not None:
             line[key] = value
@@ -147,19 +147,19 @@ def flat_index(key, size):
     if isinstance(key, tuple):
         if len(key) > 1:
             text = f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
-            raise placed(IndexError, message(text, locate()))
+            raise with_note(IndexError, message(text, locate()))
         key = key[0] if key else ...
     if isinstance(key, Flat):
         return key.copy()
     if key is None or isinstance(key, str):
         text = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
-        raise placed(IndexError, message(text, locate()))
+        raise with_note(IndexError, message(text, locate()))
     if isinstance(key, bool | np.bool_):
         return 0 if key else slice(0, 0)
     if isinstance(key, list) and key and all(isinstance(k, bool | np.bool_) for k in key):
-        raise placed(IndexError, message("boolean indices for iterators are not supported", locate()))
+        raise with_note(IndexError, message("boolean indices for iterators are not supported", locate()))
     if isinstance(key, np.ndarray | TracedArray) and key.dtype == bool and key.ndim == 1 and len(key) != size:
-        raise placed(IndexError, message(misfit(len(key), size, 0, "flat iterator"), locate()))
+        raise with_note(IndexError, message(misfit(len(key), size, 0, "flat iterator"), locate()))
     if not isinstance(key, Traced) and np.asarray(key).dtype.kind == "f" and np.size(key):
         raise UnsupportedError(
             message(

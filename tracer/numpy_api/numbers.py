@@ -5,7 +5,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common.emit import cast_to, reshape_to
-from ..common.errors import IntegerOverflow, UnsupportedError, message, placed
+from ..common.errors import IntegerOverflow, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import WEAK_DTYPES, TracedScalar
 from ..values.elements import MANY, RowRun
@@ -41,11 +41,11 @@ def item(x, *args):
     if args:
         index = args[0] if len(args) == 1 else args
         if isinstance(index, tuple) and len(index) != x.ndim:
-            raise placed(ValueError, message("incorrect number of indices for array", locate()))
+            raise with_note(ValueError, message("incorrect number of indices for array", locate()))
         x = handle(x)
         x = x[index] if isinstance(index, tuple) else x.reshape(-1)[index]
     elif x.type.size != 1:
-        raise placed(ValueError, message("can only convert an array of size 1 to a Python scalar", locate()))
+        raise with_note(ValueError, message("can only convert an array of size 1 to a Python scalar", locate()))
     return python_number(x)
 
 

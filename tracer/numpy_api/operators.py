@@ -4,7 +4,7 @@ and None."""
 import numpy as np
 
 from ..common.emit import filled
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray
 from ..values.array import Traced, TracedArray, TracedScalar, answers, wrap
@@ -87,7 +87,7 @@ def sequence_times(x, sequence):
     """`[a, b] * x` for a traced scalar x: Python repeats the sequence, and has to know how often."""
     if x.type.kind not in ("iub" if x.weak else "iu"):
         name = x.weak.__name__ if x.weak else f"numpy.{x.type.dtype.type.__name__}"
-        raise placed(TypeError, message(f"can't multiply sequence by non-int of type {name!r}", locate()))
+        raise with_note(TypeError, message(f"can't multiply sequence by non-int of type {name!r}", locate()))
     return sequence * x.__index__()
 
 
@@ -95,7 +95,7 @@ def incomparable(x, other, name):
     """`x == other` for a traced Python number and something that is no number: never equal, and not ordered."""
     if name in ("eq", "ne"):
         return name == "ne"
-    raise placed(
+    raise with_note(
         TypeError,
         message(f"{name!r} is not supported between a {x.weak.__name__} and a {type(other).__name__}", locate())
     )
@@ -121,7 +121,7 @@ def takes(x, other, name, swapped=False):
     if name in ("eq", "ne", "lt", "le", "gt", "ge") and (x.weak or not isinstance(other, list | tuple)):
         return incomparable(x, other, name) if x.weak else name == "ne" if name in ("eq", "ne") else NotImplemented
     if x.weak and isinstance(other, list | tuple | str | bytes | dict | set):
-        raise placed(
+        raise with_note(
             TypeError,
             message(f"unsupported operand types for {name}: {x.weak.__name__} and {type(other).__name__}", locate())
         )

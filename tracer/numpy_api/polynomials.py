@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.ops.elementwise import rounded
 from ..common.emit import filled
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import fresh, wrap
 from ..values.speculate import decide
@@ -71,7 +71,7 @@ def holds(test, name):
 def leading(p):
     """Without leading zeros, as np.poly1d has it."""
     if p.ndim > 1:
-        raise placed(ValueError, message("Polynomial must be 1d only.", locate()))
+        raise with_note(ValueError, message("Polynomial must be 1d only.", locate()))
     while len(p) > 1 and not holds(p[0] != 0, "np.polymul"):
         p = p[1:]
     return p if len(p) else np.zeros_like(p, shape=1)
@@ -82,7 +82,7 @@ def roots(p):
     """The eigenvalues of the companion matrix, and zeros."""
     p, zeros = np.atleast_1d(handle(p)), 0
     if p.ndim != 1:
-        raise placed(ValueError, message("Input must be a rank-1 array.", locate()))
+        raise with_note(ValueError, message("Input must be a rank-1 array.", locate()))
     while len(p) and not holds(p[0] != 0, "np.roots"):
         p = p[1:]
     if not len(p):
@@ -104,7 +104,7 @@ def polydiv(u, v):
     u, v = np.atleast_1d(handle(u)) + 0.0, np.atleast_1d(handle(v)) + 0.0
     m, n = len(u) - 1, len(v) - 1
     if m < 0 or n < 0:
-        raise placed(IndexError, message("a polynomial without coefficients", locate()))
+        raise with_note(IndexError, message("a polynomial without coefficients", locate()))
     if m >= n and (u.ndim > 1 or v.ndim > 1):
         wide = np.result_type(u, v).kind == "c"
         raise (TypeError if wide else ValueError)(message("the coefficients of a polynomial have one axis", locate()))

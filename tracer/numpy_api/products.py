@@ -7,7 +7,7 @@ import numpy as np
 
 from ...ir.ops import OPS
 from ..common.emit import cast_to, reshape_to
-from ..common.errors import ShapeError, UnsupportedError, message, placed
+from ..common.errors import ShapeError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray, mentioned
 from ..values.array import fresh, wrap
@@ -78,7 +78,7 @@ def product_ufunc(
         value = moveaxis(fresh(value), range(-len(axes[2]), 0), axes[2]).value
     core = len(CORES[ufunc][2]) - (sum(short) if ufunc is np.matmul else 0)
     if core and out is not None and out.shape[-core:] != value.type.shape[-core:] and out.ndim >= core:
-        raise placed(
+        raise with_note(
             ValueError,
             message(
                 f"{ufunc.__name__}: the last axes of out are {out.shape[-core:]}, not {value.type.shape[-core:]}",
@@ -175,7 +175,7 @@ def acceptable(value, out):
     """The result of np.dot, whose `out` must be what it would make itself."""
     if out is not None and (out.dtype != value.type.dtype or out.shape != value.type.shape):
         text = "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
-        raise placed(ValueError, message(text, locate()))
+        raise with_note(ValueError, message(text, locate()))
     given = give(value, out, "dot")
     return given if given.shape else given[()]
 

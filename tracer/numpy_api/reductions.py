@@ -9,7 +9,7 @@ from ...ir.ops import elementwise as e
 from ...ir.ops import reduction as r
 from ...ir.ops.shape import transpose
 from ..common.emit import cast_to, reshape_to, spread_to
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
 from ..values.promote import mask_of
@@ -114,7 +114,7 @@ def correction_of(ddof, correction):
     if correction is NOTHING:
         return ddof
     if ddof != 0:
-        raise placed(ValueError, message("ddof and correction can't be provided simultaneously.", locate()))
+        raise with_note(ValueError, message("ddof and correction can't be provided simultaneously.", locate()))
     return correction
 
 
@@ -175,9 +175,9 @@ def weights_of(weights, a, axes):
     if w.shape == a.shape:
         return w
     if axes is None:
-        raise placed(TypeError, message("Axis must be specified when shapes of a and weights differ.", locate()))
+        raise with_note(TypeError, message("Axis must be specified when shapes of a and weights differ.", locate()))
     if w.shape != tuple(a.shape[d] for d in axes):
-        raise placed(
+        raise with_note(
             ValueError, message("Shape of weights must be consistent with shape of a along specified axis.", locate())
         )
     rising = transpose(w.value, perm=tuple(int(k) for k in np.argsort(axes)))
@@ -259,7 +259,7 @@ def cumulative_along(ufunc, x, axis, dtype, out, include_initial):
     x = x if x.shape else fresh(reshape_to(x.value, (1,)))
     if axis is None:
         if x.ndim > 1:
-            raise placed(
+            raise with_note(
                 ValueError,
                 message("For arrays which have more than one dimension ``axis`` argument is required.", locate())
             )
@@ -353,7 +353,7 @@ def check_inexact(dtype, out):
         ("out", None if out is None else out.dtype),
     ):
         if given_ is not None and given_.kind not in "fc":
-            raise placed(TypeError, message(f"If a is inexact, then {what} must be inexact", locate()))
+            raise with_note(TypeError, message(f"If a is inexact, then {what} must be inexact", locate()))
 
 
 def present(mask, where):

@@ -3,7 +3,7 @@ themselves."""
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from .registry import HANDLERS, METHODS
 
@@ -33,9 +33,9 @@ BYTES = {
 def to_device(x, device, /, *, stream=None):
     """The array itself: NumPy has one device."""
     if stream is not None:
-        raise placed(ValueError, message("The stream argument in to_device() is not supported", locate()))
+        raise with_note(ValueError, message("The stream argument in to_device() is not supported", locate()))
     if device != "cpu":
-        raise placed(ValueError, message(f'Unsupported device: {device}. Only "cpu" is accepted.', locate()))
+        raise with_note(ValueError, message(f'Unsupported device: {device}. Only "cpu" is accepted.', locate()))
     return x
 
 

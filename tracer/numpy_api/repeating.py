@@ -8,7 +8,7 @@ import numpy as np
 from ...ir.ops import OPS
 from ...ir.ops.indexing import take_along
 from ..common.emit import INDEX, counted, filled, reshape_to, spread_to
-from ..common.errors import ConcretizationError, message, placed
+from ..common.errors import ConcretizationError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import made, room_for
 from ..values import overflow
@@ -78,7 +78,7 @@ def roll(a, shift, axis=None):
         return roll(ravel(x), shift, 0).reshape(x.shape)
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
     if not x.ndim:
-        raise placed(ValueError, message("np.roll of a number along axes", locate()))
+        raise with_note(ValueError, message("np.roll of a number along axes", locate()))
     dynamic = is_traced(shift)
     shifts = handle(shift) if dynamic else np.asarray(shift)
     if shifts.ndim > 1:

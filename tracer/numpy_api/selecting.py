@@ -9,7 +9,7 @@ from ...ir.ops.indexing import put_along_axis as put_along
 from ...ir.ops.indexing import take_along
 from ...ir.ops.indexing import take_along_axis as pick_along
 from ..common.emit import INDEX, cast_to, constant_of, filled, reshape_to, spread_to, without_ones
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import TracedArray, TracedScalar, fresh, wrap
 from ..values.gathering import index_value
@@ -82,7 +82,7 @@ def put(a, ind, v, mode="raise"):
         a = fresh(a.value)  # of a NumPy scalar the method has a copy to write into
     elif type(a) in (TracedScalar, list, tuple) or isinstance(a, PYTHON_NUMBERS):
         shown = a.weak if type(a) is TracedScalar else type(a)
-        raise placed(TypeError, message(f"argument 1 must be numpy.ndarray, not {shown}", locate()))
+        raise with_note(TypeError, message(f"argument 1 must be numpy.ndarray, not {shown}", locate()))
     if type(a) is not TracedArray:
         raise not_traced("np.put", a)
     index = (
@@ -144,7 +144,7 @@ def put_along_axis(arr, indices, values, axis):
     broadcast_shapes([shape, index.type.shape])
     new = without_ones(stored(values, x.dtype), len(shape))
     if broadcast_shapes([new.type.shape, shape], "values and indices") != shape:
-        raise placed(
+        raise with_note(
             ValueError,
             message(f"shape mismatch: values of shape {new.type.shape} for indices of shape {shape}", locate())
         )
@@ -174,7 +174,7 @@ def aligned(arr, indices, axis):
 def common(a, b):
     """The shape two of them broadcast to; NumPy calls it an IndexError where there is none."""
     if any(n != m and 1 not in (n, m) for n, m in zip(a, b)):
-        raise placed(
+        raise with_note(
             IndexError,
             message(
                 f"shape mismatch: indexing arrays could not be broadcast together, their other axes have shapes {a} "
@@ -195,13 +195,13 @@ def drop(shape, axis):
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
     if np.ndim(condition) != 1:
-        raise placed(ValueError, message("condition must be a 1-d array", locate()))
+        raise with_note(ValueError, message("condition must be a 1-d array", locate()))
     if not is_traced(condition):
         return take(a, np.nonzero(np.asarray(condition))[0], axis, out)
     x, axis = along(a, axis) if np.ndim(a) or axis not in (None, 0, -1) else (ravel(a), 0)
     gathered(out, x.dtype)
     if out is not None and drop(out.shape, axis) != drop(x.shape, axis):
-        raise placed(
+        raise with_note(
             ValueError,
             message(
                 f"output array does not match result of ndarray.take: it has shape {out.shape}, of {x.shape}", locate()

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from ..common.emit import cast_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedScalar
 from ..values.promote import checked
@@ -310,7 +310,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
     if isinstance(x, list | tuple):
-        raise placed(
+        raise with_note(
             TypeError, message(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.", locate())
         )
     return astype_method(x, dtype, copy=copy)

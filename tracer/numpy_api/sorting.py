@@ -15,7 +15,7 @@ from ...ir.ops.indexing import index_arrays
 from ...ir.ops.shape import iota
 from ...ir.ops.sorting import sort as sort_op
 from ..common.emit import cast_to, reshape_to, spread_to
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import TracedScalar, fresh, wrap
 from ..values.promote import UFUNCS
@@ -137,9 +137,9 @@ def lexsort(keys, axis=-1):
     """The permutation that sorts by the last key, at ties by the one before."""
     keys = [value_of(k) for k in (keys if isinstance(keys, list | tuple) else list(traced(keys)))]
     if not keys:
-        raise placed(TypeError, message("need sequence of keys with len > 0 in lexsort", locate()))
+        raise with_note(TypeError, message("need sequence of keys with len > 0 in lexsort", locate()))
     if any(k.type.shape != keys[0].type.shape for k in keys):
-        raise placed(ValueError, message("all keys need to be the same shape", locate()))
+        raise with_note(ValueError, message("all keys need to be the same shape", locate()))
     if not keys[0].type.shape:
         return wrap(Lit(0, keys[0].type.like(dtype=PLACE)))
     return fresh(order_along(keys[::-1], axis_of(axis, keys[0].type.ndim)))
@@ -195,7 +195,7 @@ def searchsorted(a, v, side="left", sorter=None):
 def digitize(x, bins, right=False):
     """Which bin each x falls into; bins rise or fall."""
     if dtype_of(x).kind == "c":
-        raise placed(TypeError, message("x may not be complex", locate()))
+        raise with_note(TypeError, message("x may not be complex", locate()))
     side = "left" if right else "right"
     if not is_traced(bins):  # known: one search
         bins = np.asarray(bins)
@@ -205,14 +205,14 @@ def digitize(x, bins, right=False):
         return searchsorted(bins, x, side)
     bins = traced(bins)
     if bins.dtype.kind == "c":
-        raise placed(
+        raise with_note(
             TypeError,
             message(
                 f"Cannot cast array data from {bins.dtype!r} to dtype('float64') according to the rule 'safe'", locate()
             )
         )
     if bins.ndim != 1:
-        raise placed(
+        raise with_note(
             ValueError,
             message(
                 "object of too small depth for desired array" if not bins.ndim else "object too deep for desired array",

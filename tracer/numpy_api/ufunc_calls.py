@@ -9,7 +9,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import Tensor
 from ..common.emit import cast_to, spread_to
-from ..common.errors import ShapeError, UnsupportedError, message, placed
+from ..common.errors import ShapeError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray, mentioned
 from ..values import exceptional, overflow
@@ -163,7 +163,7 @@ def casting_error(name, have, want, casting):
         error.add_note(message("while tracing", locate()))
         return error.with_traceback(None)
     text = f"Cannot cast output of np.{name} from {have!r} to {want!r} with casting rule {casting!r}"
-    return placed(TypeError, message(text, locate()))
+    return with_note(TypeError, message(text, locate()))
 
 
 def write_out(name, target, value, where=True, casting="same_kind"):
@@ -198,7 +198,7 @@ def weak_result(kinds, ufunc):
     """The Python type of `a op b` for two Python numbers."""
     if ufunc in ORDERS and complex in kinds:
         first, second = (kind.__name__ for kind in kinds)
-        raise placed(
+        raise with_note(
             TypeError,
             message(f"{ORDERS[ufunc]!r} not supported between instances of {first!r} and {second!r}", locate())
         )
@@ -243,7 +243,7 @@ def refuse_undefined(ufunc, kinds):
         symbol = BITS.get(ufunc)
     if symbol is not None:
         text = f"unsupported operand type(s) for {symbol}: " + " and ".join(repr(k.__name__) for k in kinds)
-        raise placed(TypeError, message(text, locate()))
+        raise with_note(TypeError, message(text, locate()))
 
 
 def operate(ufunc, *inputs):

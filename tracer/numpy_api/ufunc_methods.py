@@ -11,7 +11,7 @@ from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ...ir.ops.shape import concatenate, dynamic_slice, dynamic_update_slice, slice_, transpose
 from ..common.emit import cast_to, counted, reshape_to, spread_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.array import Traced, TracedArray, fresh
 from ..values.gathering import advanced, whole_mask
@@ -231,10 +231,10 @@ def reduce(ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=N
 def only_axis(method, axis, ndim):
     """The one axis that a method works along; None is all axes, of which there must be one."""
     if not ndim:
-        raise placed(TypeError, message(f"cannot {method} on a scalar", locate()))
+        raise with_note(TypeError, message(f"cannot {method} on a scalar", locate()))
     axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, ndim)
     if len(axes) != 1:
-        raise placed(ValueError, message(f"{method} does not allow multiple axes", locate()))
+        raise with_note(ValueError, message(f"{method} does not allow multiple axes", locate()))
     return axes[0]
 
 

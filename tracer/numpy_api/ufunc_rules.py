@@ -17,7 +17,7 @@ from ...ir.ops import transcendental as t
 from ...ir.ops.control import COUNTER, loop, region
 from ...ir.ops.reduction import reduce_and, reduce_or
 from ..common.emit import cast_to, filled, spread_to
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.ranges import interval
 from ..values.storage import current_trace
@@ -194,7 +194,7 @@ def power_integers(x, y):
         if y.value < 0 and y.type.size:
             mask = computed()
             if mask is True:
-                raise placed(ValueError, message(NEGATIVE, locate()))
+                raise with_note(ValueError, message(NEGATIVE, locate()))
             current_trace().check(e.not_(somewhere(mask)), ValueError, message(NEGATIVE, locate()))
         return e.integer_pow(x, n=max(int(y.value), 0))
     check_exponents(y)

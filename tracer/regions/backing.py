@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from ...ir.ops import OPS
-from ..common.errors import CannotRoll, message, placed
+from ..common.errors import CannotRoll, message, with_note
 from ..common.frames import locate, variable_name
 from ..guards import state
 from ..guards.state import regions
@@ -172,7 +172,7 @@ class Backed:
             text = f"a part of {self.name} is used, whose items a captured loop stores"
             raise CannotRoll(message(text, locate(), HINT))
         if type(key) is int and not -n <= key < n:
-            raise placed(IndexError, message(text, locate()))
+            raise with_note(IndexError, message(text, locate()))
         return (*lead, list(range(n))[key])
 
     def finish(self, growing):

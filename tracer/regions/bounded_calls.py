@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..common.origin import is_user
 from ..extents import numbers
@@ -165,7 +165,7 @@ def extreme_by_loop(name, loop):
             return choose(some, lambda: convert(loop)(line(held), held.size()), lambda: default["default"])
         text = message(f"{name}() iterable argument is empty", locate())
         if some is False:
-            raise placed(ValueError, text)
+            raise with_note(ValueError, text)
         if some is not True:
             check(some.value, ValueError, text)
         return convert(loop)(line(held), held.size())

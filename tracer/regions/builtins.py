@@ -14,7 +14,7 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import SHORT
 from ..common.emit import cast_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..extents.bounded import BoundedArray
 from ..numpy_api.handles import is_traced
@@ -60,7 +60,7 @@ def is_one(x):
     if not isinstance(x, Traced):
         return False
     if x.type.shape and not (LENIENT and x.type.size == 1):
-        raise placed(TypeError, message("only 0-dimensional arrays can be converted to Python scalars", locate()))
+        raise with_note(TypeError, message("only 0-dimensional arrays can be converted to Python scalars", locate()))
     return True
 
 
@@ -77,7 +77,7 @@ def real_number(x, wanted):
     if value.type.kind != "c":
         return value
     if not isinstance(x, TracedScalar) or x.weak is not None:
-        raise placed(
+        raise with_note(
             TypeError, message(f"{wanted}() argument must be a string or a real number, not 'complex'", locate())
         )
     return OPS["real"](value)

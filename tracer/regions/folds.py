@@ -11,7 +11,7 @@ import operator
 
 import numpy as np
 
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..extents import numbers
 from ..guards import state
@@ -174,9 +174,9 @@ def fromiter(iter, dtype, count=-1, *, like=None):
         return np.fromiter(items, dtype, count, like=like)
     if len(items) < count:
         text = f"iterator too short: Expected {count} but iterator had only {len(items)} items."
-        raise placed(ValueError, message(text, locate()))
+        raise with_note(ValueError, message(text, locate()))
     if any(getattr(x, "ndim", 0) for x in items):
-        raise placed(ValueError, message("setting an array element with a sequence.", locate()))
+        raise with_note(ValueError, message("setting an array element with a sequence.", locate()))
     return call_function(np.array, (items, dtype), {})
 
 

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from ..common.errors import ConcretizationError, message, placed
+from ..common.errors import ConcretizationError, message, with_note
 from ..common.frames import locate
 from ..extents import numbers
 from ..values.array import Traced, TracedArray
@@ -37,7 +37,7 @@ def range_(*args):
         return builtins.range(*args)
     for a in args:
         if isinstance(a, Traced) and (a.type.kind not in "iu" or a.type.shape):
-            raise placed(TypeError, message(f"range() takes integers, got {a.type}", locate()))
+            raise with_note(TypeError, message(f"range() takes integers, got {a.type}", locate()))
     args = [trips_by_value(a) if isinstance(a, Traced) else a for a in args]
     if not any(isinstance(a, Traced) for a in args):
         return builtins.range(*args)

@@ -11,7 +11,7 @@ import types
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle, is_traced
 from ..numpy_api.registry import HANDLERS, call_function
@@ -61,7 +61,7 @@ def on_traced(real):
 def from_dlpack(x, /, *, device=None, copy=None):
     """The same memory, or a copy of it."""
     if device not in (None, "cpu"):
-        raise placed(
+        raise with_note(
             ValueError, message(f'Device not understood. Only "cpu" is allowed, but received: {device}', locate())
         )
     return x.copy() if copy else handle(x)[...]
@@ -71,13 +71,13 @@ def from_dlpack(x, /, *, device=None, copy=None):
 def frombuffer(x, dtype=float, count=-1, offset=0):
     """The same memory as a row."""
     if type(x) is not TracedArray or not x.shadow.flags.c_contiguous:
-        raise placed(ValueError, message("ndarray is not C-contiguous", locate()))
+        raise with_note(ValueError, message("ndarray is not C-contiguous", locate()))
     row = x.reshape(-1).view(np.dtype(dtype))
     start, rest = divmod(offset, row.itemsize)
     if rest:
         raise UnsupportedError(message("np.frombuffer begins inside an element of a traced array", locate()))
     if count != -1 and start + count > row.size:
-        raise placed(ValueError, message("buffer is smaller than requested size", locate()))
+        raise with_note(ValueError, message("buffer is smaller than requested size", locate()))
     return row[start:] if count == -1 else row[start : start + count]
 
 
@@ -92,7 +92,7 @@ def require(a, dtype=None, requirements=None, *, like=None):
         text = "np.require of OWNDATA is not captured on traced values"
         raise UnsupportedError(message(text, locate(), "Write x.copy() for memory of its own."))
     if {"C", "F"} <= wanted:
-        raise placed(ValueError, message('Cannot specify both "C" and "F" order', locate()))
+        raise with_note(ValueError, message('Cannot specify both "C" and "F" order', locate()))
     order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
     out = call_function(np.asarray, (a,), {"dtype": dtype, "order": order})
     if "A" in wanted:

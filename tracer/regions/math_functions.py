@@ -9,7 +9,7 @@ import numpy as np
 from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from ..values.promote import UFUNCS, operand_as
@@ -140,7 +140,7 @@ def _math_whole(real, ufunc):
     def stand_in(x):
         if isinstance(x, Traced) and lacks(x):
             kind = "ndarray" if isinstance(x, TracedArray) else x.dtype.type.__name__
-            raise placed(TypeError, message(f"type numpy.{kind} doesn't define {name} method", locate()))
+            raise with_note(TypeError, message(f"type numpy.{kind} doesn't define {name} method", locate()))
         return whole(x)
 
     whole = lambda x: int_(TracedScalar(UFUNCS[ufunc](*floats([x])), float)) if is_one(x) else real(x)
@@ -169,7 +169,7 @@ def _whole_numbers(real, ufunc):
         if not builtins.any(is_one(x) for x in args) or len(args) != 2:
             return real(*args)
         if not builtins.all(isinstance(x, int | np.integer) or is_one(x) and x.type.kind in "biu" for x in args):
-            raise placed(TypeError, message(f"math.{real.__name__} takes integers", locate()))
+            raise with_note(TypeError, message(f"math.{real.__name__} takes integers", locate()))
         return int_(ufunc(*[int_(x) for x in args]))
 
     return stand_in

@@ -18,7 +18,7 @@ import weakref
 import numpy as np
 
 from ..common import pytree
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards.object_contents import is_fixed
@@ -268,7 +268,7 @@ def vars_(*x):
     try:
         return CELL.cell_contents.attribute(x[0], "__dict__")
     except AttributeError:
-        raise placed(TypeError, message("vars() argument must have __dict__ attribute", locate())) from None
+        raise with_note(TypeError, message("vars() argument must have __dict__ attribute", locate())) from None
 
 
 def globals_of(space):

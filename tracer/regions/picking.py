@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle, is_traced
 from ..values.array import Traced, TracedArray, TracedScalar
@@ -37,7 +37,7 @@ def pick_item(items, index, text=None):
     check(np.logical_and(-n <= k, k < n).value, IndexError, text)
     at = TracedScalar(np.where(k < 0, k + n, k).value, int)
     if n == 0:
-        raise placed(IndexError, message(text, locate()))
+        raise with_note(IndexError, message(text, locate()))
     if type(items) is range:
         return items.start + items.step * at
     return choose_item(items, at)

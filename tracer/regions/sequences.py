@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 
 from ...ir.ops import OPS
-from ..common.errors import CannotRoll, UnsupportedError, message, placed
+from ..common.errors import CannotRoll, UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..rewriter.sites import next_site
@@ -108,7 +108,7 @@ def index(items, x):
     if decided(found) is None:
         check(found.value, ValueError, "the number is not in the list")
     elif not found:
-        raise placed(ValueError, message("the number is not in the list", locate()))
+        raise with_note(ValueError, message("the number is not in the list", locate()))
     return place
 
 
@@ -204,7 +204,7 @@ def round_(x, ndigits=None):
         return builtins.round(x) if ndigits is None else builtins.round(x, ndigits)
     if x.type.kind == "c" or x.type.kind == "b" and x.weak is None:
         name = "complex" if x.weak else f"numpy.{x.type.dtype.type.__name__}"
-        raise placed(TypeError, message(f"type {name} doesn't define __round__ method", locate()))
+        raise with_note(TypeError, message(f"type {name} doesn't define __round__ method", locate()))
     if ndigits is not None:
         return rounded(x, ndigits) if x.weak is float else TracedScalar(np.round(x, ndigits).value, x.weak)
     return int_(np.rint(x)) if x.type.kind == "f" else int_(x)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...ir.exactness import ONLY_EXACT
 from ...ir.passes import user_rules
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..values.storage import current_trace
 from .monomorphic import Family
@@ -75,7 +75,7 @@ def rule(
     for function in (pattern, replacement):
         if not callable(function):
             text = f"a rule is stated by two functions, got {type(function).__name__} {function!r:.40}"
-            raise placed(TypeError, message(text, source, "Write wengert.rule(lambda x: ..., lambda x: ...)."))
+            raise with_note(TypeError, message(text, source, "Write wengert.rule(lambda x: ..., lambda x: ...)."))
     with _alone():
         stated = Stated(
             Family(

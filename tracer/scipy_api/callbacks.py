@@ -18,7 +18,7 @@ from ..api.inner import name_of
 from ..capture.capture import Kind, kind_of
 from ..capture.handover import ARRAY
 from ..common import pytree
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle, value_of
 from ..numpy_api.scipy_registry import refuse
@@ -193,7 +193,7 @@ def scalar_of_one(out):
     """A result of size one as a number."""
     if out.size != 1:
         text = "The user-provided objective function must return a scalar value."
-        raise placed(ValueError, message(f"{text} Its shape is {out.shape}", locate()))
+        raise with_note(ValueError, message(f"{text} Its shape is {out.shape}", locate()))
     return out.reshape(())
 
 

@@ -10,7 +10,7 @@ from ..api.inner import name_of
 from ..capture.capture import Kind, kind_of
 from ..capture.handover import ARRAY, SCALAR
 from ..common import pytree
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.scipy_registry import captures, refuse
@@ -32,7 +32,7 @@ def odeint(func, y0, t, args=(), Dfun=None, *, tfirst=False, **options):
         refuse(f"scipy.integrate.odeint({', '.join(given)}=...)", f"Known are {', '.join(OPTIONS)}, as numbers.")
     start, times = np.atleast_1d(handle(y0)).astype(np.float64), np.atleast_1d(handle(t)).astype(np.float64)
     if start.ndim != 1 or times.ndim != 1 or not start.size or not times.size:
-        raise placed(
+        raise with_note(
             ValueError,
             message(
                 f"scipy.integrate.odeint starts from a vector, at a vector of times; got {start.shape} and "
@@ -64,7 +64,7 @@ class InitialValueProblem:
                     f"{self.name}, the function of scipy.integrate.odeint, returned an array of shape {out.shape} for "
                     f"a state of shape {(n,)}"
                 )
-                raise placed(RuntimeError, message(text, locate()))
+                raise with_note(RuntimeError, message(text, locate()))
             return out
 
         y, t, status = numbers(n), numbers(), current_trace().root.status

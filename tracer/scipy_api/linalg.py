@@ -9,7 +9,7 @@ import numpy as np
 from ...backends.xla import bridge
 from ...ir.ops import OPS, dense, spectral
 from ..api import foreign
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle, value_of
 from ..numpy_api.linalg import as_real, demand, working_dtype
@@ -37,7 +37,7 @@ def matrix(name, a, check=True, square=True):
     if x.type.ndim != 2:
         refuse(f"scipy.linalg.{name} of an array of shape {x.type.shape}", "It is for one matrix.")
     if square and x.type.shape[0] != x.type.shape[1]:
-        raise placed(
+        raise with_note(
             ValueError, message(f"scipy.linalg.{name} needs a square matrix, got shape {x.type.shape}", locate())
         )
     if not x.type.size:
@@ -58,7 +58,7 @@ def right_hand(name, x, b, check=True):
     y = value_of(b)
     if y.type.ndim not in (1, 2) or y.type.shape[0] != x.shape[0] or not y.type.size:
         text = f"scipy.linalg.{name}: a matrix of shape {x.shape} and a right-hand side of shape {y.type.shape}"
-        raise placed(ValueError, message(text, locate()))
+        raise with_note(ValueError, message(text, locate()))
     dtype = working_dtype(x.value, y)
     y = require_finite(y, check).astype(dtype)
     return x.astype(dtype), y if y.ndim == 2 else y[:, None], y.ndim == 1

@@ -11,7 +11,7 @@ from ...ir.ops import OPS
 from ..api.flow import stop_gradient
 from ..capture.handover import SCALAR
 from ..common.emit import constant_of
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.scipy_registry import captures, refuse
 from ..regions import hooks
@@ -231,7 +231,7 @@ def parameters_of(f):
     """How many parameters a model takes besides the data."""
     found = inspect.signature(f).parameters.values()
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found):
-        raise placed(
+        raise with_note(
             ValueError, message("scipy.optimize.curve_fit: unable to determine number of fit parameters", locate())
         )
     return len(found) - 1

@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.scipy_registry import captures, only, refuse
@@ -38,7 +38,7 @@ def map_coordinates(input, coordinates, output=None, order=3, mode="constant", c
             "It is for float32 and float64 arrays that are not empty.",
         )
     if at.ndim < 1 or at.shape[0] != x.ndim or at.dtype.kind == "c":
-        raise placed(RuntimeError, message("invalid shape for coordinate array", locate()))
+        raise with_note(RuntimeError, message("invalid shape for coordinate array", locate()))
     places = [at[d].astype(np.float64) for d in range(x.ndim)]
     wide, steps, outside = x.astype(np.float64), [], np.zeros(at.shape[1:], bool)
     for c, n in zip(places, x.shape):

@@ -15,7 +15,7 @@ from ...backends.xla.external import HostFunction
 from ...ir.core import Builder, zeros_like
 from ...ir.ops import OPS
 from ...ir.ops.control import call, region
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.scipy_registry import captures, refuse
@@ -187,7 +187,7 @@ def quad(func, a, b, args=(), full_output=0, **options):
     rule = Integral(callback.func, options)
     ends = [as_floats(x) for x in (a, b)]
     if any(e.shape for e in ends):
-        raise placed(TypeError, message("scipy.integrate.quad takes numbers as limits", locate()))
+        raise with_note(TypeError, message("scipy.integrate.quad takes numbers as limits", locate()))
     value, status, told = rule(*(e.value for e in ends), *callback.operands)
     rule.told.settle(status)
     return result_number(fresh(value)[0].value, float), result_number(fresh(told)[0].value, float)
@@ -208,7 +208,7 @@ def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
     out = np.cumsum(steps * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
     if initial is not None:
         if isinstance(initial, int | float) and initial != 0:
-            raise placed(ValueError, message("`initial` must be 0.", locate()))
+            raise with_note(ValueError, message("`initial` must be 0.", locate()))
         out = np.concatenate([np.zeros_like(out[..., :1]), out], axis=-1)
     return np.moveaxis(out, -1, axis)
 

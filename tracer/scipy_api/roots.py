@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 
 from ..capture.handover import SCALAR
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import dtype_of
 from ..numpy_api.scipy_registry import captures, refuse
@@ -191,7 +191,7 @@ def flat_length(shape):
     def finish(out):
         if out.size != size:
             text = f"a function of {size} numbers must give as many for a root to be found, and gives {out.size}"
-            raise placed(TypeError, message(text, locate()))
+            raise with_note(TypeError, message(text, locate()))
         return out.reshape(size)
 
     return finish

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...ir.ops import OPS
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.scipy_registry import captures, only, refuse
@@ -16,7 +16,7 @@ DIRECT = 1 << 22  # products from which "auto" goes through Fourier transforms, 
 def operands(name, in1, in2):
     x, w = handle(in1), handle(in2)
     if x.ndim != w.ndim:
-        raise placed(ValueError, message("in1 and in2 should have the same dimensionality", locate()))
+        raise with_note(ValueError, message("in1 and in2 should have the same dimensionality", locate()))
     if not (x.ndim and x.size and w.size):
         refuse(f"scipy.signal.{name} of arrays of shapes {x.shape} and {w.shape}")
     dtype = np.result_type(x.dtype, w.dtype)
@@ -36,7 +36,7 @@ def swaps_operands(mode, x, w):
         return False
     larger = all(m >= n for m, n in zip(x.shape, w.shape))
     if not larger and not all(n >= m for m, n in zip(x.shape, w.shape)):
-        raise placed(
+        raise with_note(
             ValueError,
             message("For 'valid' mode, one must be at least as large as the other in every dimension", locate())
         )

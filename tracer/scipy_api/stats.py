@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ...ir.ops import OPS
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import handle
 from ..numpy_api.linalg import LinAlgError
@@ -36,13 +36,13 @@ def ordered_parameters(name, parameters, defaults, args, kwargs):
     """The parameters of a call in order, as float64 arrays."""
     found = dict(zip(parameters, args))
     if len(args) > len(parameters) or set(kwargs) - set(parameters) or found.keys() & kwargs.keys():
-        raise placed(
+        raise with_note(
             TypeError, message(f"scipy.stats.{name} takes ({', '.join(parameters)}) besides the variable", locate())
         )
     found = {**defaults, **found, **kwargs}
     missing = [p for p in parameters if p not in found]
     if missing:
-        raise placed(TypeError, message(f"scipy.stats.{name} needs {', '.join(missing)}", locate()))
+        raise with_note(TypeError, message(f"scipy.stats.{name} needs {', '.join(missing)}", locate()))
     return [found[p] for p in parameters]
 
 
@@ -247,7 +247,7 @@ def dirichlet_logpdf(x, alpha):
     """Components along the first axis; the last may be left out."""
     x, alpha = handle(x).astype(np.float64), handle(alpha).astype(np.float64)
     if alpha.ndim != 1 or not x.ndim or x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
-        raise placed(ValueError, message(f"scipy.stats.dirichlet of x {x.shape} and alpha {alpha.shape}", locate()))
+        raise with_note(ValueError, message(f"scipy.stats.dirichlet of x {x.shape} and alpha {alpha.shape}", locate()))
     if x.shape[0] != alpha.shape[0]:
         x = np.concatenate([x, 1 - x.sum(0, keepdims=True)])
     demand((alpha > 0).all(), ValueError, "All parameters must be greater than 0")
@@ -276,7 +276,7 @@ def normal_parameters(name, mean, cov):
     mean = np.zeros(n) if mean is None else handle(mean).astype(np.float64).reshape(n)
     cov = cov * np.eye(n) if cov.ndim < 2 else cov
     if cov.shape != (n, n):
-        raise placed(
+        raise with_note(
             ValueError,
             message(
                 f"scipy.stats.multivariate_normal.{name} with a mean of shape {mean.shape} and a covariance "
@@ -319,7 +319,7 @@ def normal_logpdf(x, mean=None, cov=1, allow_singular=False):
     n = mean.shape[0]
     x = x if x.ndim > 1 else x.reshape(-1, 1) if n == 1 or not x.ndim else x.reshape(1, -1)
     if x.shape[-1] not in (1, n):
-        raise placed(
+        raise with_note(
             ValueError,
             message(f"scipy.stats.multivariate_normal of x {x.shape}, mean {mean.shape} and cov {cov.shape}", locate())
         )

@@ -11,7 +11,7 @@ import numpy as np
 from ...backends.xla.external import HostFunction
 from ...ir.ops import OPS
 from ..api.custom import custom_jvp, custom_vjp
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from ..numpy_api.handles import value_of
 from ..numpy_api.linalg import as_real, demand_finite, working_dtype
@@ -72,7 +72,7 @@ def solve_sylvester(a, b, q):
     q = matrix("solve_sylvester", q, square=False)
     if q.shape != (a.shape[0], b.shape[0]):
         text = f"scipy.linalg.solve_sylvester: matrices {a.shape} and {b.shape}, and a right-hand side {q.shape}"
-        raise placed(ValueError, message(text, locate()))
+        raise with_note(ValueError, message(text, locate()))
     dtype = np.result_type(a.dtype, b.dtype, q.dtype)
     x = sylvester(*(m.astype(dtype) for m in (a, b, q)))
     demand_finite(x.value, "the equation has no unique solution")
@@ -179,7 +179,7 @@ def solve_banded(l_and_u, ab, b, **given):
             f"scipy.linalg.solve_banded: {lower} and {upper} diagonals of {y.type.shape[0]} equations in an array of "
             f"shape {ab.type.shape}"
         )
-        raise placed(ValueError, message(text, locate()))
+        raise with_note(ValueError, message(text, locate()))
     dtype = working_dtype(ab, y)
     ab, y = require_finite(ab, check).astype(dtype), require_finite(y, check).astype(dtype)
     x = band_solution(lower, upper, ab, y if y.ndim == 2 else y[:, None])

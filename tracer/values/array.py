@@ -12,7 +12,7 @@ import numpy as np
 
 from ...ir.core import Builder
 from ...ir.types import Tensor
-from ..common.errors import ConcretizationError, LeakError, UnsupportedError, message, placed
+from ..common.errors import ConcretizationError, LeakError, UnsupportedError, message, with_note
 from ..common.frames import ITERATED, locate
 from ..rewriter.converted import unconverted
 from .constants import known
@@ -85,7 +85,7 @@ class Traced:
         if number is not None:
             return bool(number)
         if self.type.size != 1 and self.type.shape:
-            raise placed(
+            raise with_note(
                 ValueError,
                 message(
                     f"the truth value of an array with more than one element is ambiguous: {self.type}",
@@ -250,7 +250,7 @@ class TracedArray(Traced):
             root, origin = current_trace().root, self.storage.origin
             if origin is not None and self.storage.readonly and self.storage.trace is root:
                 root.relied[origin, "writeable"] = False  # where data decide, the program says so
-            raise placed(
+            raise with_note(
                 ValueError, message("assignment destination is read-only", locate(), "Work on a copy: x = x.copy().")
             )
         if type(self.storage) is AliasSet:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..common.emit import INDEX, constant_of, spread_to
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from .array import Traced, TracedScalar
 from .slicing import NONE, ONE, basic, normalized_index
@@ -41,7 +41,7 @@ def joint_index_shape(arrays):
     except ValueError:
         shapes = " ".join(str(getattr(k, "shape", ())).replace(", ", ",") for k in arrays)
         text = f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}"
-        raise placed(IndexError, message(text, locate(), "Shapes as in arithmetic.")) from None
+        raise with_note(IndexError, message(text, locate(), "Shapes as in arithmetic.")) from None
 
 
 def axis_by_axis(key, x):
@@ -59,7 +59,7 @@ def axis_by_axis(key, x):
     used = sum(0 if k is None or k is Ellipsis else 1 if d is None else d for k, d in zip(key, masks))
     if used > x.ndim:
         text = f"too many indices for array: array is {x.ndim}-dimensional, but {used} were indexed"
-        raise placed(IndexError, message(text, locate()))
+        raise with_note(IndexError, message(text, locate()))
     out, axis = [], 0
     for k, d in zip(key if any(k is Ellipsis for k in key) else (*key, Ellipsis), [*masks, None]):
         if k is Ellipsis:
@@ -85,7 +85,7 @@ def check_mask(mask, shape, axis=0):
     """That a mask of one shape fits onto the axes of another from `axis` on."""
     for d, (m, n) in enumerate(zip(mask, shape[axis:]), axis):
         if m != n:
-            raise placed(IndexError, message(misfit(m, n, d), locate()))
+            raise with_note(IndexError, message(misfit(m, n, d), locate()))
 
 
 def misfit(m, n, axis, what="array"):
@@ -104,7 +104,7 @@ def not_an_index(is_array, found="", hint=None):
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are "
             "valid indices"
         )
-    return placed(IndexError, message(text, locate(), hint))
+    return with_note(IndexError, message(text, locate(), hint))
 
 
 def index_value(k, n, axis):
@@ -120,7 +120,7 @@ def index_value(k, n, axis):
         raise not_an_index(is_array, f", got {k.dtype}")
     bad = (k < -n) | (k >= n)
     if bad.any():
-        raise placed(
+        raise with_note(
             IndexError, message(f"index {k[bad].flat[0]} is out of bounds for axis {axis} with size {n}", locate())
         )
     return constant_of(np.where(k < 0, k + n, k).astype(INDEX))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...ir.core import Lit
 from ...ir.ops.control import TRUTH
-from ..common.errors import CannotRoll, UnsupportedError, message, placed
+from ..common.errors import CannotRoll, UnsupportedError, message, with_note
 from ..common.frames import locate
 from .array import TracedArray, TracedScalar, Unread
 from .storage import AliasSet, UnknownAlias, current_trace, memories, select_whole
@@ -254,7 +254,7 @@ def set_writeable(x, to):
     if not to:
         storage.frozen = {**(storage.frozen or {}), ids: x.chain}
     elif ids and (() in (storage.frozen or ()) or not all(hasattr(step, "put") for step in x.chain)):
-        raise placed(ValueError, message("cannot set WRITEABLE flag to True of this array", locate()))
+        raise with_note(ValueError, message("cannot set WRITEABLE flag to True of this array", locate()))
     else:
         storage.frozen = {k: v for k, v in (storage.frozen or {}).items() if k != ids}
         x._shadow = (

@@ -14,7 +14,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.ops.indexing import index_arrays, put_arrays
 from ..common.emit import INDEX, cast_to, reshape_to, spread_to
-from ..common.errors import ShapeError, UnsupportedError, message, placed
+from ..common.errors import ShapeError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from .array import Traced, TracedArray, TracedScalar, bring, fresh, wrap
 from .gathering import advanced, not_an_index
@@ -75,7 +75,7 @@ def one_number(value, dtype):
     if dtype.kind != "b" and (listed or getattr(value, "ndim", 0)):
         error = TypeError if dtype.kind == "c" or listed and dtype.kind in "iu" else ShapeError
         what = f"a {type(value).__name__}" if listed else f"an array of shape {value.shape}"
-        raise placed(
+        raise with_note(
             error,
             message(
                 f"{what} is stored into one element of an array, which takes a number",
@@ -146,7 +146,7 @@ def whole_parts(items, dtype):
     np.array([i for i in numbers if isinstance(i, int | float | np.integer | np.floating)], dtype)  # NumPy's own words
     for i in numbers:
         if type(i) is complex or isinstance(i, TracedScalar) and i.weak is complex:
-            raise placed(
+            raise with_note(
                 TypeError,
                 message(
                     "int() argument must be a string, a bytes-like object or a real number, not 'complex'", locate()
@@ -174,7 +174,7 @@ def as_tuple(key):
     arrays."""
     key = tuple([plainly(k) for k in (key if isinstance(key, tuple) else (key,))])
     if sum(k is Ellipsis for k in key) > 1:
-        raise placed(IndexError, message("an index can only have a single ellipsis ('...')", locate()))
+        raise with_note(IndexError, message("an index can only have a single ellipsis ('...')", locate()))
     return key
 
 
@@ -241,4 +241,4 @@ def scalar_item(x, key):
     ]
     if len(bools) + sum(k is Ellipsis or k is None for k in key) == len(key) and x.weak is None:
         return fresh(x.value)[key] if key else x
-    raise placed(IndexError, message("invalid index to scalar variable.", locate()))
+    raise with_note(IndexError, message("invalid index to scalar variable.", locate()))

@@ -11,7 +11,7 @@ from ...ir.core import Lit, Value
 from ...ir.ops import OPS
 from ...ir.types import SHORT, Tensor
 from ..common.emit import cast_to, constant_of, spread_to
-from ..common.errors import ShapeError, UnsupportedError, message, placed, shown
+from ..common.errors import ShapeError, UnsupportedError, message, shown, with_note
 from ..common.frames import locate
 from .array import WEAK_DTYPES, Traced, TracedArray, TracedScalar, fresh
 from .elements import MANY, one_gather, segments
@@ -270,7 +270,7 @@ def strong(ufunc, keys, dtype):
     wants, _ = loop(ufunc, keys, dtype)
     for key, want in zip(keys, wants, strict=True):
         if not isinstance(key, np.dtype) and want != WEAK_DTYPES[key]:
-            raise placed(
+            raise with_note(
                 TypeError,
                 message(f"cannot cast Python {key.__name__} to {want} under the casting rule 'equiv'", locate())
             )
@@ -329,7 +329,7 @@ def mask_of(where, shape=None):
     arrays only booleans."""
     mask, key = read(where)
     if isinstance(where, TracedArray | np.ndarray | np.generic) and key != np.dtype(bool):
-        raise placed(
+        raise with_note(
             TypeError,
             message(f"Cannot cast array data from {key!r} to dtype('bool') according to the rule 'safe'", locate())
         )

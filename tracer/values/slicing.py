@@ -6,7 +6,7 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
-from ..common.errors import CannotRoll, ConcretizationError, message, placed
+from ..common.errors import CannotRoll, ConcretizationError, message, with_note
 from ..common.frames import locate
 from .array import Traced, TracedScalar
 from .ranges import affine, distance, interval
@@ -24,9 +24,9 @@ def basic(x, key):
     try:
         shape = x.shadow[static].shape
     except IndexError as error:
-        raise placed(IndexError, message(str(error), locate())) from None
+        raise with_note(IndexError, message(str(error), locate())) from None
     except TypeError as error:
-        raise placed(TypeError, message(str(error), locate())) from None
+        raise with_note(TypeError, message(str(error), locate())) from None
     used = sum(k is not None and k is not Ellipsis for k in key)
     expanded = []
     for k in key if any(k is Ellipsis for k in key) else (*key, Ellipsis):

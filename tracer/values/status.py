@@ -13,7 +13,7 @@ from ...ir.core import Builder, Lit
 from ...ir.ops import OPS
 from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to, reshape_to
-from ..common.errors import placed
+from ..common.errors import with_note
 
 STATUS = Tensor((), INDEX)
 BITS = 16
@@ -57,7 +57,7 @@ def failure(checks, status):
     quoted, number = divmod(int(np.asarray(status)), 1 << BITS)
     check = checks[number - 1]
     words = f"{quoted} or beyond" if abs(quoted) == MOST else str(quoted)
-    return check, placed(check.error, check.text.replace("{}", words, 1) if check.quotes else check.text)
+    return check, with_note(check.error, check.text.replace("{}", words, 1) if check.quotes else check.text)
 
 
 def quoted(status):

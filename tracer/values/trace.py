@@ -11,7 +11,7 @@ from ...ir.ops import OPS
 from ...ir.ops.control import TRUTH
 from ...ir.rules.fold import uniform
 from ...ir.types import type_of
-from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message, placed
+from ..common.errors import CannotRoll, IntegerOverflow, LeakError, UnsupportedError, message, with_note
 from ..common.frames import locate
 from .elements import Element
 from .speculate import Assumption, holds
@@ -214,12 +214,12 @@ class Trace:
             unless = ()
         if isinstance(ok, Lit):
             if not ok.value:
-                raise placed(error, text.replace("{}", str(value.value), 1) if isinstance(value, Lit) else text)
+                raise with_note(error, text.replace("{}", str(value.value), 1) if isinstance(value, Lit) else text)
             return
         if self.caught(error, text):
             held = holds(ok)  # by value, it comes to the handler
             if held is False:
-                raise placed(error, text.replace("{}", "that", 1))
+                raise with_note(error, text.replace("{}", "that", 1))
             if held:
                 return
         before = self.bring(self.root.status.value)

@@ -9,7 +9,7 @@ asked for a dtype here.
 import numpy as np
 
 from ..common.emit import cast_to
-from ..common.errors import message, placed
+from ..common.errors import message, with_note
 from ..common.frames import locate
 from .overflow import HIGH, LOW, between
 from .ranges import interval
@@ -27,7 +27,7 @@ def literal_within(n, dtype):
         return n
     text = message(f"Python integer {n} out of bounds for {dtype}", locate())
     if trace is None or not trace.repeated:
-        raise placed(OverflowError, text)
+        raise with_note(OverflowError, text)
     trace.fail(OverflowError, text)
     return 0
 

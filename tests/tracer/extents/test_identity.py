@@ -41,11 +41,18 @@ def changed_by_another_name(x, n):
     return {"a": a, "b": b}
 
 
+def window_of_chosen(x, n):
+    a = x[x > 0]
+    b = a[1:]
+    b[:1] = 5.0
+    return a, b
+
+
 def flat(result):
     return [y for x in (result.values() if isinstance(result, dict) else result) for y in (x if type(x) is list else [x])]
 
 
-@pytest.mark.parametrize("f", [sized, views, chosen, stored, changed_by_another_name])
+@pytest.mark.parametrize("f", [sized, views, chosen, stored, changed_by_another_name, window_of_chosen])
 def test_one_object_is_one(f):
     g, rng = jit(f), np.random.default_rng(0)
     for n in (3, 4, 5, 6, 7):

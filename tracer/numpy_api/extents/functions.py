@@ -5,7 +5,7 @@ import numpy as np
 
 from ....ir.ops import OPS
 from ...common.emit import counted, reshape_to
-from ...common.errors import UnsupportedError, message, placed
+from ...common.errors import UnsupportedError, message, with_note
 from ...common.frames import locate
 from ...extents.align import aligned_operands, covered, ranks
 from ...extents.bounded import BoundedArray, SpanExtent, made, mentioned, refused
@@ -270,7 +270,7 @@ def nonzero(a):
     test = np.not_equal(a, 0) if a.dtype.kind != "b" else a
     n = a.array.shape if type(a) is BoundedArray else a.shape
     if not n:
-        raise placed(ValueError, message("Calling nonzero on 0d arrays is not allowed.", locate()))
+        raise with_note(ValueError, message("Calling nonzero on 0d arrays is not allowed.", locate()))
     grids = []
     for axis in range(len(n)):
         places = fresh(counted(n, axis))

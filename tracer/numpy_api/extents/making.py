@@ -8,7 +8,7 @@ from ....ir.core import Lit
 from ....ir.ops import OPS
 from ....ir.types import Tensor
 from ...common.emit import cast_to, counted
-from ...common.errors import ConcretizationError, UnsupportedError, message, placed
+from ...common.errors import ConcretizationError, UnsupportedError, message, with_note
 from ...common.frames import locate
 from ...extents.align import from_zero, shape_and_extents, value_of
 from ...extents.bounded import BoundedArray, SpanExtent, made, refused, room_for
@@ -43,7 +43,7 @@ def extent_of(size):
     if not isinstance(size, Traced) or size.known() is not None:
         return operator.index(size), None
     if size.type.shape or size.type.kind not in "iu":
-        raise placed(TypeError, message(f"'{size.type}' object cannot be interpreted as an integer", locate()))
+        raise with_note(TypeError, message(f"'{size.type}' object cannot be interpreted as an integer", locate()))
     n = number(size)
     _, high = between(n)
     if high >= min(FAR, MOST):
@@ -126,7 +126,7 @@ def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
 def end_of(x):
     """A number that np.arange is given, as a scalar."""
     if isinstance(x, TracedArray | np.ndarray) and x.shape:
-        raise placed(TypeError, message("only 0-dimensional arrays can be converted to Python scalars", locate()))
+        raise with_note(TypeError, message("only 0-dimensional arrays can be converted to Python scalars", locate()))
     if type(x) is BoundedArray or dtype_kind(x) not in "biuf":
         text = f"np.arange of {x!r} is not captured: it takes traced integers and floats"
         raise UnsupportedError(message(text, locate(), "Write start + step * np.arange(count)."))

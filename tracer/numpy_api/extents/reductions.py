@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...common.errors import message, placed
+from ...common.errors import message, with_note
 from ...common.frames import locate
 from ...extents.align import aligned_operands, from_zero, harmless, valid
 from ...extents.bounded import BoundedArray, made, refused
@@ -93,7 +93,7 @@ def register_reduction(function, fill, method=None, empty=None):
         if where is not True:
             if empty and initial is None:
                 text = f"reduction operation '{empty}' does not have an identity, so to use a where mask one has to "
-                raise placed(ValueError, message(text + "specify 'initial'", locate()))
+                raise with_note(ValueError, message(text + "specify 'initial'", locate()))
             a, where = where_valid(a, where)
             options["where"] = where
         value = fresh(harmless(a, fill(a.array.type)))

@@ -5,7 +5,7 @@ import numpy as np
 
 from ....ir.ops import OPS
 from ...common.emit import counted
-from ...common.errors import message, placed
+from ...common.errors import message, with_note
 from ...common.frames import locate
 from ...extents.align import from_zero, harmless, inside, mask_extent
 from ...extents.bounded import BoundedArray, SpanExtent, made, refused
@@ -237,7 +237,7 @@ def trim_zeros(filt, trim="fb", axis=None):
     """The window from the first element that is not zero to the last, along the axes."""
     trim = trim.lower()
     if trim not in {"fb", "bf", "f", "b"}:
-        raise placed(ValueError, message(f"unexpected character(s) in `trim`: {trim!r}", locate()))
+        raise with_note(ValueError, message(f"unexpected character(s) in `trim`: {trim!r}", locate()))
     x = handle(filt)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim, argname="axis")
     if not axes:
