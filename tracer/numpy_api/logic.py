@@ -84,12 +84,8 @@ def signed_infinity_test(positive):
         try:
             negative = np.signbit(x)
         except TypeError:
-            raise with_note(
-                TypeError,
-                message(
-                    f"This operation is not supported for {dtype_of(x)} values because it would be ambiguous.", locate()
-                )
-            ) from None
+            text = f"This operation is not supported for {dtype_of(x)} values because it would be ambiguous."
+            raise with_note(TypeError, message(text, locate())) from None
         return apply_ufunc(np.logical_and, (np.isinf(x), ~negative if positive else negative), out=out)
 
     return run
