@@ -2,6 +2,7 @@
 operands."""
 
 import math
+import operator
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from .affine import OUTCOMES
 from .core import Lit, Value
 from .ops import OPS
 
+FAR = 2.0**50  # of floats, what is near enough that whole numbers have halves between them
 # ops whose elements are the operand's
 MOVED = {op.name for op in OPS.values() if "moves" in op.traits} | {"stop_gradient"}
 
@@ -133,7 +135,33 @@ def of_float(x, get):
         return min(low, high), high, nan_with(xs[1])
     if name in WHOLE and (found := of_float(xs[0], get)):
         return float(WHOLE[name](found[0])), float(WHOLE[name](found[1])), found[2]
-    return None
+    return of_arithmetic(name, xs, get)
+
+
+BY_NUMBER = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv}
+ROUNDING = 2.0**-40  # of a result, more than it is rounded by however it is computed
+
+
+def of_arithmetic(name, xs, get):
+    """The same of a sum, difference, product or quotient of a float that is never NaN and a number."""
+    if name not in BY_NUMBER:
+        return None
+    x, number = xs[::-1] if isinstance(xs[0], Lit) and name in ("add", "mul") else xs
+    if not isinstance(number, Lit) or x.type.dtype != np.float64 or not np.isfinite(number.value):
+        return None
+    found, number = of_float(x, get), float(number.value)
+    if found is None or found[2] is not None or name == "div" and not number:
+        return None
+    return around(name, found, number)
+
+
+def around(name, found, number):
+    """The interval of the results, unless they are too large to be told apart from their neighbours."""
+    ends = [BY_NUMBER[name](end, number) for end in found[:2]]
+    low, high = min(ends), max(ends)
+    if name not in ("mul", "div") or math.frexp(number)[0] not in (0.5, -0.5):
+        low, high = low - ROUNDING * abs(low), high + ROUNDING * abs(high)
+    return (low, high, None) if max(map(abs, (low, high, *found[:2]))) < FAR else None
 
 
 def nan_with(x):
