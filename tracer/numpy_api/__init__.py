@@ -41,16 +41,18 @@ from . import (
 from .registry import HANDLERS, METHODS
 from .extents import (
     functions as extents,
+    joining as extents_joining,
     making as extents_making,
     products as extents_products,
     reductions as extents_reductions,
     sets,
+    shaping as extents_shaping,
 )
 
 __all__ = [
     "HANDLERS", "METHODS", "convolution", "creation", "dtypes", "einsum", "fft", "joining", "linalg", "memory", "norms",
     "padding", "polynomials", "numbers", "operators", "powers", "products", "refused", "selecting", "shaping",
-    "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_making", "extents_products",
-    "extents_reductions", "sets",
+    "differences", "elementwise", "histograms", "histograms_nd", "extents", "extents_joining", "extents_making",
+    "extents_products", "extents_reductions", "extents_shaping", "sets",
     "logic", "masked", "quantiles", "reductions", "repeating", "sorting", "ufunc_methods", "ufuncs",
 ]  # fmt: skip

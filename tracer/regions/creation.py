@@ -160,8 +160,11 @@ def _sized(real):
 
     def stand_in(*args, **kwargs):
         args, kwargs = tuple(map(settled, args)), {k: settled(v) for k, v in kwargs.items()}
-        if real is np.zeros and (is_traced(args) or is_traced(list(kwargs.values()))):
-            return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
+        if is_traced(args) or is_traced(list(kwargs.values())):
+            if real is np.zeros:
+                return making.sized(real, *((kwargs.pop("shape"),) if "shape" in kwargs else ()), *args, **kwargs)
+            if real is np.eye or real is np.identity and len(args) == 1:
+                return making.eye(*args, **kwargs)
         return lifted(real(*map(static_size, args), **{k: static_size(v) for k, v in kwargs.items()}))
 
     return stand_in

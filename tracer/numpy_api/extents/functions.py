@@ -243,13 +243,6 @@ def expand_dims(a, axis):
     return view(a, tuple(None if d in axes else WHOLE for d in range(a.ndim + len(axes))))
 
 
-@handles(np.ravel, method=["ravel", "flatten"])
-def ravel(a, order="C"):
-    if a.ndim != 1:
-        refused("np.ravel of several axes", a)
-    return elementwise(np.copy, (a,))
-
-
 FUNCTIONS[np.atleast_1d] = lambda *xs: xs[0] if len(xs) == 1 else xs
 
 

@@ -1,4 +1,4 @@
-"""Arrays of unknown length made anew: np.zeros(n) and np.arange(n) of a bounded traced n, several arrays joined."""
+"""Arrays of unknown length made anew: np.zeros(n) and np.arange(n) of a bounded traced n."""
 
 import operator
 
@@ -10,7 +10,7 @@ from ....ir.types import Tensor
 from ...common.emit import cast_to, counted
 from ...common.errors import ConcretizationError, UnsupportedError, message, with_note
 from ...common.frames import locate
-from ...extents.align import from_zero, shape_and_extents, value_of
+from ...extents.align import value_of
 from ...extents.bounded import BoundedArray, SpanExtent, made, refused, room_for
 from ...extents.numbers import (
     FAR,
@@ -32,7 +32,7 @@ from ...values.promote import checked, operand_as, read
 from ...values.storage import current_trace
 from ..handles import handle
 from ..registry import call_function
-from .functions import handles, stored
+from .functions import handles
 from .reductions import sort_
 
 MOST = 2**27  # elements that a size known only by its bound may make room for
@@ -100,6 +100,12 @@ def sized(real, shape, *args, **kwargs):
     return made(fresh(value), [e for _, e in rooms])
 
 
+def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
+    """np.eye of sizes that are traced."""
+    (rows, first), (columns, second) = extent_of(N), extent_of(N if M is None else M)
+    return made(fresh(value_of(np.eye(rows, columns, operator.index(k), dtype))), [first, second])
+
+
 def arange(start, stop=None, step=None, dtype=None, *, device=None, like=None):
     """np.arange of numbers of which one is traced: as long as NumPy's rule says, an element at a time from the first by
     the difference of the first two (`arange` of https://numpy.org/doc/stable/reference/generated/numpy.arange.html)."""
@@ -160,80 +166,6 @@ def steps_between(start, stop, step):
     lost = np.logical_and(np.not_equal(way, 0), ratio == 0)
     count = np.where(lost, np.logical_not(np.signbit(ratio)), np.clip(steps, 0, FAR).astype(np.int64))
     return bounded(count.value, 0, FAR)
-
-
-# -- joined ----------------------------------------------------------------------------------------
-
-
-@handles(np.concatenate)
-def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    """The arrays one behind the other: each covers the junk that the one before it leaves."""
-    items = [x if type(x) is BoundedArray else handle(x) for x in arrays]
-    if axis is None:
-        items, axis = [np.ravel(x) for x in items], 0
-    axis = np.lib.array_utils.normalize_axis_index(axis, items[0].ndim)
-    odd = next((x for x in items for d, e in enumerate(shape_and_extents(x)[1]) if d != axis and e is not None), None)
-    if odd is not None:
-        refused("np.concatenate along another axis than that of unknown length", odd)
-    common = np.dtype(dtype) if dtype is not None else np.result_type(*[x.dtype for x in items])
-    if out is None and (found := within_room(items, axis, common)) is not None:
-        return found
-    values, lengths = [], []
-    for x in items:
-        x = from_zero(x, axis) if type(x) is BoundedArray else x
-        values.append(cast_to(value_of(x), common))
-        lengths.append(x.lengths[axis] if type(x) is BoundedArray else x.shape[axis])
-    whole = np.concatenate([fresh(v) for v in values], axis).value  # NumPy's own verdict on the other axes
-    at = 0
-    for value, length in zip(values, lengths):
-        starts = [operand(at if d == axis else 0) for d in range(whole.type.ndim)]
-        whole = OPS["dynamic_update_slice"](whole, value, *starts)
-        at = plus(at, length)
-    return stored(
-        "concatenate",
-        made(fresh(whole), [SpanExtent(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)]),
-        out,
-    )
-
-
-def within_room(items, axis, dtype):
-    """The arrays one behind the other where the first surely has room for all: the others are written into it."""
-    first, *others = items
-    if type(first) is not BoundedArray or not isinstance(first.extents[axis], SpanExtent) or first.dtype != dtype:
-        return None
-    at, room = first.lengths[axis], first.array.shape[axis]
-    start, lengths = first.extents[axis].start, [x.shape[axis] for x in others]
-    shapes = {(*x.shape[:axis], *x.shape[axis + 1 :]) for x in (first.array, *others) if type(x) is not BoundedArray}
-    if len(shapes) != 1 or BoundedArray in map(type, others) or not isinstance(start, int) or start != 0:
-        return None
-    if between(at)[1] + sum(lengths) > room:
-        return None
-    whole = first.array.value
-    for x, n in zip(others, lengths):
-        starts = [operand(at if d == axis else 0) for d in range(whole.type.ndim)]
-        whole = OPS["dynamic_update_slice"](whole, cast_to(x.value, dtype), *starts)
-        at = plus(at, n)
-    return made(fresh(whole), [SpanExtent(0, traced(at)) if d == axis else None for d in range(whole.type.ndim)])
-
-
-@handles(np.vstack)
-def vstack(tup, **kwargs):
-    items = [x if type(x) is BoundedArray else handle(x) for x in tup]
-    if any(x.ndim < 2 for x in items if type(x) is BoundedArray):
-        raise refused("np.vstack of an array of one axis", items[0])
-    return concatenate([x if type(x) is BoundedArray else np.atleast_2d(x) for x in items], 0, **kwargs)
-
-
-@handles(np.append)
-def append(arr, values, axis=None):
-    items = [x if type(x) is BoundedArray else np.atleast_1d(handle(x)) for x in (arr, values)]
-    return concatenate([np.ravel(x) for x in items] if axis is None else items, 0 if axis is None else axis)
-
-
-@handles(np.hstack)
-def hstack(tup, **kwargs):
-    items = [x if type(x) is BoundedArray else np.atleast_1d(handle(x)) for x in tup]
-    return concatenate(items, 0 if items[0].ndim == 1 else 1, **kwargs)
 
 
 # -- the middle of the values ------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..handles import handle
 from ..registry import HANDLERS
 from ..sorting import sorted_along
 from .functions import FUNCTIONS
-from .making import concatenate
+from .joining import concatenate
 from .reductions import missing, sort_
 
 normalize_axis_index, normalize_axis_tuple = (
