@@ -141,7 +141,7 @@ def placed(x, axis, extent, target, size):
 
 def identical(a, b):
     """Whether two extents are known to be the same places."""
-    if a is None or b is None or type(a) is not type(b):
+    if a is None or b is None or isinstance(a, MaskExtent) != isinstance(b, MaskExtent):
         return a is b
     if isinstance(a, MaskExtent):
         return a.mask.value is b.mask.value

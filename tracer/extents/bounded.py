@@ -48,6 +48,20 @@ class SpanExtent:
         return self.start, self.length
 
 
+class FrontExtent(SpanExtent):
+    """The first `length` elements, of an array that is no longer than that to the user."""
+
+    kind = "front"
+    __slots__ = ()
+
+    def __init__(self, length):
+        super().__init__(0, length)
+
+    @property
+    def leaves(self):
+        return (self.length,)
+
+
 class MaskExtent:
     """The elements where `mask` holds, in their order; `length` is how many they are."""
 
@@ -60,6 +74,9 @@ class MaskExtent:
     @property
     def leaves(self):
         return self.mask, self.length
+
+
+EXTENTS = {e.kind: e for e in (SpanExtent, FrontExtent, MaskExtent)}
 
 
 class BoundedArray(Traced):
@@ -182,21 +199,24 @@ def _flatten(x):
 def _unflatten(kinds, leaves):
     array, *rest = leaves
     rest = iter(rest)
-    extents = [
-        None if k is None else {"span": SpanExtent, "chosen": MaskExtent}[k](next(rest), next(rest)) for k in kinds
-    ]
+    extents = [None if k is None else EXTENTS[k](*[next(rest) for _ in range(1 + (k != "front"))]) for k in kinds]
     if isinstance(array, Traced) or not hasattr(array, "shape"):
         return BoundedArray(array, extents)
     for axis, e in enumerate(extents):
-        lead = (slice(None),) * axis
-        if isinstance(e, SpanExtent):
-            array = array[*lead, int(e.start) : int(e.start) + int(e.length)]
-        elif e is not None and isinstance(array, np.ndarray):
-            # less than half of what NumPy takes for an index that is a mask
-            array = array.take(np.asarray(e.mask).nonzero()[0], axis)
-        elif e is not None:
-            array = array[*lead, np.asarray(e.mask)]
+        array = array if e is None else cut_on_host(array, axis, e)
     return array
+
+
+def cut_on_host(array, axis, extent):
+    """What is meant of an axis of an ndarray, or of jax's: the array itself where that is all of a `FrontExtent`."""
+    lead = (slice(None),) * axis
+    if isinstance(extent, FrontExtent) and array.shape[axis] == int(extent.length):
+        return array
+    if isinstance(extent, SpanExtent):
+        return array[*lead, int(extent.start) : int(extent.start) + int(extent.length)]
+    if isinstance(array, np.ndarray):  # less than half of what NumPy takes for an index that is a mask
+        return array.take(np.asarray(extent.mask).nonzero()[0], axis)
+    return array[*lead, np.asarray(extent.mask)]
 
 
 pytree.register(BoundedArray, _flatten, _unflatten)

@@ -20,6 +20,10 @@ class AppendsTo(CannotRoll):
         super().__init__(message(f"{grown.name} grows by another number of items in each trip", locate(), GROWS))
         self.grown = grown
 
+    def outward(self):
+        """What loops around learn of it."""
+        return self
+
 
 def call_noting_changes(f, name, /, *args, **kwargs):
     """A call of a function of C which may change the containers that it is given, as those of `heapq` and `operator`

@@ -7,6 +7,7 @@ the list known.
 """
 
 import contextlib
+import functools
 
 from ..common import pytree
 from ..common.errors import CannotRoll, UnsupportedError, message
@@ -23,7 +24,7 @@ from .builtins import len_, replaces
 from .container_changes import GROWS, AppendsTo, before_change
 from .counting import CountedList, CountsIn
 from .fixpoint import LAST
-from .lengthening import Lengthened
+from .lengthening import Lengthened, begin_as_before, prove, remember_growth, undo
 from .rows import RowMemory
 from .series import Counting
 
@@ -151,6 +152,8 @@ class Growing:
         known = self.counts.setdefault(grown.key, [])
         news = grown.state not in known
         known.append(grown.state)
+        if type(before := self.lists.get(grown.key)) is Lengthened:
+            before.undo()
         self.lists[grown.key] = grown
         grown.begin(self)
         return news
@@ -243,15 +246,27 @@ class Growing:
 
 def grown_in(loop, growing, make, trip):
     """Capture a loop, again with what it grows as that is found -> how it ended. make: a turn -> the Roll of it."""
+    begin_as_before(growing, loop)
     while True:
         loop.growing = growing.changed
         growing.roll = make(lambda counter: growing.turn(trip, TracedScalar(counter, int)))
+        growing.roll.prove = functools.partial(prove, growing)
         try:
             code = growing.roll.emit()
         except AppendsTo as found:
             if getattr(found, "grower", growing) is not growing or not growing.know(found.grown):
-                raise
+                undo(growing)
+                raise found.outward() from None
             continue
+        except BaseException as error:
+            found = undo(growing)
+            if found and loop.memory.pop("lengthened", None) and isinstance(error, CannotRoll | UnsupportedError):
+                growing.lists, growing.counts = {}, {}
+                continue
+            if not found or type(error) is not UnsupportedError:
+                raise
+            raise CannotRoll(str(error)) from error  # the loop may be captured where arrays keep their lengths
+        remember_growth(growing, loop)
         try:
             return growing.finish(code)
         except ONWARD:

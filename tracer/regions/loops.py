@@ -334,13 +334,15 @@ class While(LoopCapture):
                         return code
                     continue
                 self.memory["records"] = True
-            if nested < 3:
+            seldom = known and fixpoint_memo.hopeless(self) and (written < FEW // 8 or written & written - 1)
+            if nested < 3 and not seldom:
                 try:
                     return self.rolled(going)
                 except ONWARD:
                     raise
                 except RETRY as error:
                     reason = reason or str(error)
+                    fixpoint_memo.failed(self, reason)
                     self.told("trips are written out one by one", reason)
             if nested > NESTED:
                 raise self.stuck(reason)

@@ -4,12 +4,15 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common import pytree
 from ..common.errors import IntegerOverflow, UnsupportedError, message
+from ..extents.bounded import BoundedArray
+from ..extents.rooms import as_traced, differ, in_room, is_array, met
 from ..guards.state import UNBOUND
 from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.mixed import Mixed
 from ..values.poison import Poison
+from ..values.speculate import choices
 from ..values.storage import Storage, current_trace, memories
 from . import merge
 from .escape import Leaving, handle, new, shadow, strides
@@ -70,7 +73,7 @@ class Merger:
             if bad.stands:
                 return self.unmerged(name, "is a list that grows on one side only of the choice")
             return lambda out: bad
-        (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
+        (xs, tree), (ys, other) = pytree.flatten(x, is_array), pytree.flatten(y, is_array)
         if tree != other:
             return self.unmerged(
                 name, f"is {merge.described(x)} on one side and {merge.described(y)} on the other side of the choice"
@@ -168,6 +171,8 @@ class Merger:
     def leaf(self, x, y, name):
         if merge.equal(x, y):
             return lambda out: x
+        if BoundedArray in (type(x), type(y)) or differ(x, y):
+            return self.sized(x, y, name)
         s = merge.join(merge.spec(x), merge.spec(y), x, y)
         if s is None:
             return None
@@ -184,6 +189,23 @@ class Merger:
             return self.array(x, y, name)
         at = self.row(self.operand(self.a, x, s), self.operand(self.b, y, s), name)
         return lambda out: merge.made(out[at], s)
+
+    def sized(self, x, y, name):
+        """A plan for an array of which data decide how long it is."""
+        if differ(x, y):
+            if by_value_here():  # two traces of arrays whose lengths are known
+                return None
+            (shape, kinds), pair = met(x, y), []
+            x, y = as_traced(x), as_traced(y)
+            for run, leaf in ((self.a, x), (self.b, y)):
+                with run.ending():
+                    pair.append(in_room(leaf, shape, kinds))
+            x, y = pair
+        (xs, tree), (ys, other) = pytree.flatten(x), pytree.flatten(y)
+        if tree != other:
+            return None
+        plans = [self.leaf(p, q, name) for p, q in zip(xs, ys)]
+        return None if None in plans else lambda out: pytree.unflatten(tree, [p(out) for p in plans])
 
     def mixed(self, x, y, s, name):
         """A plan for a number of several kinds: it, and which of them it is."""
@@ -314,6 +336,12 @@ class Merger:
             return Completion(at(out), may, found)
 
         return plan
+
+
+def by_value_here():
+    """Whether a choice is made by value where its sides do not meet: nothing has been printed or drawn by then."""
+    made = choices()
+    return made is not None and made.acted is None and not current_trace().outside.draws.list
 
 
 def says_writeable(leaf):

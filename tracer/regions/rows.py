@@ -31,22 +31,30 @@ NESTING = (list, tuple, dict)
 
 
 class RowRoll(Roll):
-    """A loop whose trips leave rows behind; kept: what holds them; sources: what no trip may change."""
+    """A loop whose trips leave rows behind; kept: what holds them; sources: what no trip may change; prove: shows what
+    was thought of arrays that grow."""
 
     def __init__(self, kept, sources, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.kept, self.sources = kept, sources
+        self.kept, self.sources, self.prove = kept, sources, list
 
     def carry(self, slot, before, after, run):
-        found = lengthened(slot, before, after)
+        found = lengthened(slot, before, after, self.turns)
         if found is not None:
             raise Lengthens(found)
         return super().carry(slot, before, after, run)
+
+    def widen(self, slot, after, run):
+        found = lengthened(slot, self.first(slot, run), after, self.turns)
+        if found is not None:
+            raise Lengthens(found)
+        return super().widen(slot, after, run)
 
     def emitted(self, run):
         changed = {id(slot.owner) for slot in run.heap} | set(map(id, run.writes)) | set(self.loop.growing)
         if any(id(x) in changed for x in self.sources):
             raise self.refused("it changes what it goes through")
+        self.prove()
         every = [x.storage for rows in self.kept() for _, x in rows.rows.arrays]
         appended = set(every)
         if len(appended) < len(every):

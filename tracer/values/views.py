@@ -70,6 +70,27 @@ class Repeat:
         return spread_to(x, self.shape)
 
 
+class Padded:
+    """The array at the front of a larger one: what is written beyond it is lost, and nobody reads it."""
+
+    def __init__(self, shape):
+        self.shape = tuple(shape)
+
+    def apply(self, array):
+        return array  # the caller's side cuts what is meant out of it, which lies within the array
+
+    def text(self, x):
+        return x
+
+    def get(self, x):
+        high = tuple(n - m for n, m in zip(self.shape, x.type.shape))
+        none = (0,) * x.type.ndim
+        return pad(x, Lit(0, x.type.like(())), low=none, high=high, interior=none)
+
+    def put(self, x, new):
+        return slice_(new, start=(0,) * x.type.ndim, stop=x.type.shape, stride=(1,) * x.type.ndim)
+
+
 class ComplexPart:
     """real or imag of a complex array."""
 
