@@ -4,6 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
+import random_growing
 import random_histories
 import random_lists
 import random_strangers
@@ -18,7 +19,7 @@ from wengert.tracer.common.errors import UnsupportedError
 
 SEEDS = {  # family -> the first seed, how many
     "calls": (0, 40), "batches": (1, 1), "types": (108, 20), "strangers": (0, 20), "histories": (30, 12), "gradients": (2, 3), "extents": (900, 8),
-    "lists": (0, 30), "draws": (0, 10),
+    "lists": (0, 30), "growing": (0, 6), "draws": (0, 10),
 }  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def copied(result):
 
 
 SEEN = [(random_types, range(100, 108)), (random_strangers, range(8)), (random_histories, range(30, 36)), (random_lists, range(8))]
+SEEN += [(random_growing, range(3))]
 
 
 @pytest.mark.parametrize("by", [moved, copied])

@@ -14,6 +14,7 @@ import random_exact
 import random_extents
 import random_flow
 import random_gradients
+import random_growing
 import random_histories
 import random_identity
 import random_lists
@@ -86,6 +87,7 @@ FAMILIES = {
     "strangers": random_strangers.run,
     "histories": random_histories.run,
     "lists": random_lists.run,
+    "growing": random_growing.run,
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),
