@@ -17,7 +17,7 @@ from ..values.outermost import length_by_value
 from ..values.promote import read
 from .align import aligned_operands, inside, mask_extent, moved, shape_and_extents, valid
 from .bounded import BoundedArray, MaskExtent, SpanExtent, made
-from .numbers import bounded, compare, either, negated, number, operand, require
+from .numbers import bounded, compare, either, negated, number, operand, part_of, require
 from .windows import WHOLE, element, expanded, is_traced_slice, view
 
 select = OPS["select"]
@@ -156,7 +156,10 @@ class BoundedSelection:
             if meant is not True:
                 value = OPS["and"](value, OPS["broadcast"](meant, shape=value.type.shape, dims=(d,)))
         self.count = int(np.prod(places))
-        self.extents = (*extents[:axis], mask_extent(reshape_to(value, (self.count,))), *extents[axis + depth :])
+        chosen = mask_extent(reshape_to(value, (self.count,)))
+        if depth == 1 and here[0] is not None:
+            part_of(number(chosen.length), number(here[0].length), self.count)
+        self.extents = (*extents[:axis], chosen, *extents[axis + depth :])
         self.flat = (*self.shape[:axis], self.count, *self.shape[axis + depth :])
 
     def copy(self):

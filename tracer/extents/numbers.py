@@ -14,7 +14,7 @@ from ...ir.types import Tensor
 from ..common.emit import INDEX, cast_to
 from ..common.errors import with_note
 from ..values.array import Traced, TracedScalar, bring
-from ..values.ranges import affine, interval
+from ..values.ranges import affine, drift, interval
 from ..values.storage import current_trace
 
 SCALAR = Tensor((), INDEX)
@@ -145,6 +145,13 @@ def require(ok, error, text):
         raise with_note(error, text)
     if ok is not True:
         current_trace().check(ok, error, text)
+
+
+def part_of(count, length, room):
+    """Note that a length is at most another, of which there is room for so many."""
+    if not isinstance(count, int) and not isinstance(length, int) and drift(count, length) is None:
+        current_trace().root.drifts[count] = length, -room, 0
+    return count
 
 
 def bounded(value, low, high):

@@ -26,6 +26,7 @@ from .numbers import (
     minus,
     number,
     operand,
+    part_of,
     plus,
     quotient,
     require,
@@ -164,6 +165,7 @@ def sliced(k, n, extent):
     count = bounded(greatest(minus(b, a), 0), 0, n)
     steps = abs(step)
     count = quotient(plus(count, steps - 1), steps) if steps > 1 else count
+    part_of(count, length, n)
     cut, extent = cut_out(a, b, count, steps, n, extent, nominal(start, stop, step))
     return FLIP if step < 0 else WHOLE, cut, extent
 
