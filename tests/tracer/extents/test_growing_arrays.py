@@ -340,3 +340,37 @@ def test_rows_of_another_width_raise_as_in_numpy():
     assert f(np.array([1.0, -1.0, 2.0])).shape == (2, 3)
     with pytest.raises(ValueError, match="must match exactly"):
         f(np.array([1.0, 1.0, 2.0]))
+
+
+def test_what_is_selected_in_loops_is_captured_as_one_loop():
+    @jit
+    def f(a):
+        x, loops = a[1:3] * 2.0, 0
+        for i in range(len(a)):
+            for _ in range(3):
+                if a[i] > 0.3:
+                    x = np.append(x, a[:2])
+                elif a[i] < 0:
+                    x = x[x > a[i]]
+        return x
+
+    a = np.random.default_rng(0).normal(size=8)
+    agree(f(a), np.asarray(f.__wrapped__(a)), 1e-12)
+    assert "written out" not in f.explain()
+
+
+def test_programs_are_as_long_for_more_trips():
+    @jit
+    def f(x):
+        z = np.zeros((0, 3))
+        for i in range(len(x)):
+            if x[i] > 0.2:
+                z = np.vstack((z, np.array([x[i], i, 1.0])))
+        return z
+
+    sizes = []
+    for n in (20, 2000):
+        x = np.random.default_rng(n).normal(size=n)
+        agree(f(x), f.__wrapped__(x), 1e-12)
+        sizes.append(str(f.ir(x)).count("\n"))
+    assert sizes[0] == sizes[1]
