@@ -345,7 +345,7 @@ def test_rows_of_another_width_raise_as_in_numpy():
 def test_what_is_selected_in_loops_is_captured_as_one_loop():
     @jit
     def f(a):
-        x, loops = a[1:3] * 2.0, 0
+        x = a[1:3] * 2.0
         for i in range(len(a)):
             for _ in range(3):
                 if a[i] > 0.3:
