@@ -153,10 +153,10 @@ def indented(line, head):
 
 def shared_otherwise(got, want):
     """How results and arguments share memory otherwise than in Python. An array of which data decide how long it is is a window of one with room
-    for more: which of two is the other's `base`, and which of two results of one memory are one object, is left out."""
+    for more: which of two is the other's `base` is left out."""
     if got.error is not None:
         return ""
-    mine, theirs = ({line.replace(" is ['r", " shares ['r") for line in pattern(left) if " is the base of " not in line} for left in (got, want))
+    mine, theirs = ({line for line in pattern(left) if " is the base of " not in line} for left in (got, want))
     return "" if mine == theirs else f"memory: {', '.join(sorted(mine ^ theirs))[:200]}; Python has {', '.join(sorted(theirs))[:200]}"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ....ir.ops import OPS
 from ...common.emit import cast_to
-from ...common.errors import message
+from ...common.errors import message, placed
 from ...common.frames import locate
 from ...extents.align import from_zero, meeting, moved, shape_and_extents, value_of
 from ...extents.bounded import BoundedArray, FrontExtent, made, refused
@@ -69,13 +69,11 @@ def fitted_beside(items, axis):
     there)."""
     described = [shape_and_extents(x) for x in items]
     if len({len(shape) for shape, _ in described}) != 1:
-        raise ValueError(message("all the input array dimensions must match exactly", locate()))
-    ndim = len(described[0][0])
-    extents, values, own = [None] * ndim, list(items), [list(e) for _, e in described]
-    for d in range(ndim):
+        raise placed(ValueError, message("all the input array dimensions must match exactly", locate()))
+    values, own = list(items), [list(e) for _, e in described]
+    extents = [None] * len(own[0])
+    for d in sorted({d for e in own for d, found in enumerate(e) if found is not None} - {axis}):
         entries = [(shape[d], e[d]) for shape, e in described]
-        if d == axis or all(e is None for _, e in entries):
-            continue
         size, extents[d] = meeting(entries, repeat=False, text=MISFIT)
         for i, (_, e) in enumerate(entries):
             value = moved(value_of(values[i]), d, e, size, extents[d])

@@ -46,7 +46,7 @@ def flatten(a, order="C"):
 def reshape(a, shape, order="C", *, copy=None):
     """`a` of which the first axis alone has an unknown length, or is preceded by axes of one element."""
     lead = next((d for d, e in enumerate(a.extents) if e is not None), 0)
-    if order != "C" or set(a.extents[lead + 1 :]) - {None} or math.prod(a.array.shape[:lead]) != 1:
+    if order != "C" or (*a.array.shape[:lead], *a.extents[lead + 1 :]) != (1,) * lead + (None,) * (a.ndim - lead - 1):
         refused("np.reshape of several axes", a)
     n, extent, each = a.array.shape[lead], a.extents[lead], math.prod(a.array.shape[lead + 1 :])
     total = times(number(extent.length), each)
