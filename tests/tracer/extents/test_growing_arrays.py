@@ -141,6 +141,17 @@ def without_bounds(x):
     return h, k
 
 
+def written_in_trips_without_bounds(x):
+    t, i, h, s = 0.0, 0, np.stack((x[:2], x[1:3])), x[0]
+    while t < 2.0 + x[0]:
+        t, i = t + 0.4, i + 1
+        if len(h) < 4:
+            h = np.append(h, [[x[i], 1.0]], axis=0)
+        h[0, 1] = s
+        s = s * 0.5 + h[-1, 0] * 0.1
+    return h, s
+
+
 def every_trip_without_bounds(x):
     t, h = 0.0, np.zeros((2, 1))
     while t <= x[1] ** 2 * 10 + 3:
