@@ -4,7 +4,7 @@ import numpy as np
 
 from ....ir.ops import OPS
 from ...common.emit import cast_to
-from ...common.errors import message, placed
+from ...common.errors import message, with_note
 from ...common.frames import locate
 from ...extents.align import from_zero, meeting, moved, shape_and_extents, value_of
 from ...extents.bounded import BoundedArray, FrontExtent, made, refused
@@ -69,7 +69,7 @@ def fitted_beside(items, axis):
     there)."""
     described = [shape_and_extents(x) for x in items]
     if len({len(shape) for shape, _ in described}) != 1:
-        raise placed(ValueError, message("all the input array dimensions must match exactly", locate()))
+        raise with_note(ValueError, message("all the input array dimensions must match exactly", locate()))
     values, own = list(items), [list(e) for _, e in described]
     extents = [None] * len(own[0])
     for d in sorted({d for e in own for d, found in enumerate(e) if found is not None} - {axis}):
