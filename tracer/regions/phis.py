@@ -4,7 +4,7 @@ from ...ir.core import Lit
 from ...ir.ops import OPS
 from ..common import pytree
 from ..common.errors import IntegerOverflow, UnsupportedError, message
-from ..guards.state import UNBOUND
+from ..guards.state import UNBOUND, own
 from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..values.array import Traced, TracedArray, TracedScalar
@@ -13,7 +13,7 @@ from ..values.poison import Poison
 from ..values.storage import Storage, current_trace, memories
 from . import merge
 from .escape import Leaving, handle, new, shadow, strides
-from .object_phis import are_alike, is_container, is_object, is_poison, parts_of, phi
+from .object_phis import are_alike, is_object, is_poison, parts_of, phi
 
 NOTHING = object()  # what a side holds that raises, or that leaves otherwise: its value is never read
 
@@ -106,10 +106,7 @@ class Merger:
         kept, plans = next(h for h in held if h is not None), {}
         for key in kept:
             p, q = (NOTHING if h is None else h[key] for h in held)
-            if p is not q and (is_container(p) or is_container(q)):
-                plans[key] = self.unmerged(f"{name}.{key}", "is of a list or dict that one side holds, of the choice")
-            else:
-                plans[key] = self.value(p, q, f"{name}.{key}")
+            plans[key] = self.value(p, q, f"{name}.{key}")
         cache = self.containers.setdefault((id(x), id(y), "object"), [])
         given = [v for v in (x, y) if v is not NOTHING]
 
@@ -137,6 +134,8 @@ class Merger:
                 )
             if not cache:
                 cache.append(pytree.unflatten(tree, [p(out) for p in plans], order))
+                for made in merge.containers(cache[0]):
+                    own(made)
             return cache[0]
 
         return plan
