@@ -217,6 +217,9 @@ class SignatureEntry(Attempts, Fallbacks):
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
         if version.path[: len(missing.path)] != missing.path:
             raise Undecided("it takes another way each time it is traced with the same arguments")
+        known = missing.tree.versions.get(version.path)
+        if known is not None and known.takes() == version.takes():  # whose program says that it is not for these data
+            raise Undecided
         here.add(version, missing.tree)
         self.compiled.front.install(self)
         return version

@@ -34,6 +34,7 @@ from .convert import CELL
 from .growing import gone_through, list_behind, require_shown, shown_whole
 from .handed import called as plainly
 from .handed import handed, relied
+from .keys import member, members
 from .series import Counting
 from .special import looked_up
 
@@ -186,7 +187,7 @@ def keyed(key):
     elif type(key) not in QUICK:
         looked_up(type(key), "__index__", "__hash__", "__eq__")
         relied(key)
-    return key
+    return member(key)
 
 
 # -- calls -----------------------------------------------------------------------------------------
@@ -215,6 +216,8 @@ def called_now(f):
         return functools.partial(answered, f, name)
     if f is bool:
         return lambda *args: plainly(bool)(*map(asked, args))
+    if f is set or f is frozenset:
+        return lambda *args, **kwargs: plainly(f)(*map(members, map(iterated, args)), **kwargs)
     if f in ITERATING:
         return lambda *args, **kwargs: plainly(f)(*map(iterated, args), **kwargs)
     if f in LONE:

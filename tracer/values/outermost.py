@@ -10,9 +10,11 @@ another is meant has a trace of its own.
 
 from ...ir.core import Lit
 from . import speculate
+from .speculate import ARGUMENTS
 from .storage import current_trace
 
 LENGTHS = "lengths"  # among what is wanted by value
+KEYS = 8  # bound: keys that are taken by value one by one
 
 
 def differentiated(trace):
@@ -62,6 +64,25 @@ def concrete_number(x):
         return None
     made.sized = True
     return number_by_value(x.value, made.insists and speculate.SIZES in made.wanted)
+
+
+def number_of_key(x):
+    """The number behind a traced one that Python asks for its hash, of its own kind; None where that cannot be.
+
+    As of sizes, what arrays decide is taken by value only where the function would be refused else.
+    """
+    found = x.known()
+    if found is None:
+        made = current_trace().root.choices
+        if made is None or x.type.kind not in "biuf":
+            return None
+        made.keyed += 1
+        if made.keyed > KEYS and ARGUMENTS not in made.wanted:
+            if not made.insists:
+                return None
+            raise made.signal(ARGUMENTS)
+        found = number_by_value(x.value, made.insists)
+    return None if found is None else x.weak(found) if x.weak else x.type.dtype.type(found)
 
 
 def number_by_value(value, of_data):
