@@ -203,7 +203,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         args, kwargs = pytree.unflatten(tree, leaves, order)
         args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves
-        containers = Containers(args, kwargs, outside)
+        containers = Containers(args, kwargs, outside, objects)
         with checked():
             result = result_or_raised(function, args, kwargs, outside)
         del args, kwargs, handles

@@ -10,7 +10,7 @@ from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, message
 from ..extents.bounded import BoundedArray, MaskExtent
 from ..guards.effects import Original
-from ..regions.printing import TracedText
+from ..values.texts import TracedText
 from ..values.array import Traced, TracedArray, TracedScalar, bring
 from ..values.elements import MANY, Element
 from ..values.mixed import NUMBERS, TAG, Mixed

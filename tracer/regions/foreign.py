@@ -39,7 +39,7 @@ from ..values.array import Traced
 from ..values.storage import current_trace
 from .convert import CELL
 from .foreign_effects import act, is_users, name_of
-from .printing import TracedText
+from ..values.texts import TracedText
 
 ADVICE = "Call it outside, and pass what it gives as an argument."
 # give an object that was there

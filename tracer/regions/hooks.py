@@ -32,7 +32,7 @@ from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
 from .importing import imported, importing
-from .keys import is_known, member, traced_key
+from .keys import is_known, is_stand_in, member, traced_key
 from .kinds import ANSWERING
 from .loops import each, repeat
 from .object_phis import attribute_of_phi
@@ -156,7 +156,7 @@ def item(owner, key, whole=True):
     kind, trace = type(owner), current_trace()
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
         return found[0]
-    key = member(key) if kind is dict and trace is not None else key
+    key = member(key) if trace is not None and issubclass(kind, dict) else key
     if trace is not None and kind in SEEN:
         outside = trace.root.outside
         if kind is np.ndarray and id(owner) in outside.paths:
@@ -175,8 +175,8 @@ def item(owner, key, whole=True):
     if found:
         return found(owner, key)
     if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
-        return owner[keyed(key)]
-    return handed(operator.getitem, owner, keyed(key))
+        return owner[keyed(key, owner)]
+    return handed(operator.getitem, owner, keyed(key, owner))
 
 
 def item_of(owner, key):
@@ -220,7 +220,7 @@ def set_item(value, owner, key):
         by_place = isinstance(owner, list | dict) and not isinstance(key, slice)
         owner = outside.target(owner) if by_place else outside.mirror(owner)
     if kind is np.ndarray:
-        if is_traced(value) or traced_key(key) and not is_known(key) or state.inside():
+        if is_stand_in(value) or traced_key(key) and not is_known(key) or state.inside():
             raise CannotRoll(
                 message(
                     f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that "
@@ -238,7 +238,7 @@ def set_item(value, owner, key):
         return
     if kind not in QUICK:
         refuse_store(owner, "an item is stored")
-    state.set_item(owner, keyed(key), value)
+    state.set_item(owner, keyed(key, owner), value)
 
 
 def set_attribute(value, owner, key):
@@ -297,7 +297,7 @@ def delete_item(owner, key):
         return
     if type(owner) not in QUICK:
         refuse_store(owner, "an item is deleted")
-    del owner[keyed(key)]
+    del owner[keyed(key, owner)]
 
 
 def delete_attribute(owner, key):

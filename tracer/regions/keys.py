@@ -4,11 +4,15 @@ among them is taken by value, where that can be.
 What holds them never holds a traced value: hooks put the number in its place before Python sees it.
 """
 
+import numpy as np
+
 from ..numpy_api.handles import is_traced
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.outermost import number_of_key
 from ..values.storage import current_trace
 from .bounded_lists import bounded_list
+from .merge import WHOLE
+from ..values.texts import TracedText
 
 # methods of dicts and sets of which the first argument is a key
 ASKING = {"get", "pop", "setdefault", "add", "discard", "remove"}
@@ -26,6 +30,9 @@ def member(key):
     if kind is TracedScalar and current_trace() is not None:
         number = number_of_key(key)
         return key if number is None else number
+    if kind is TracedText and current_trace() is not None:
+        text = key.known()
+        return key if text is None else text
     if issubclass(kind, tuple) and is_traced(list(key)):
         parts = map(member, key)
         return kind(parts) if kind is tuple else kind._make(parts) if hasattr(kind, "_make") else key
@@ -40,6 +47,18 @@ def members(items):
     made = type(items) in (list, tuple) and bounded_list(items) is None and any(map(holds_number, items))
     stepped = type(items) is TracedArray and items.shape or hasattr(type(items), "__next__")
     return [member(x) for x in items] if made or stepped else items
+
+
+def is_among(x, held):
+    """`x in held`, of a number that data decide and a dict or set of ints, as a value of the program; None where it is
+    not that."""
+    if type(x) is not TracedScalar or x.type.kind not in "biuf" or x.known() is not None:
+        return None
+    if current_trace().root.outside.knows(held) or not all(type(k) is int and abs(k) <= WHOLE for k in held):
+        return None
+    if not held:
+        return False
+    return TracedScalar(np.any(np.array(list(held)) == x).value, bool)
 
 
 def holds_number(x):
@@ -61,6 +80,11 @@ def of_keeper(f):
     if not isinstance(f.__self__, KEEPING):
         return None
     return asking if f.__name__ in ASKING else meeting if f.__name__ in MEETING and not isinstance(f.__self__, dict) else None
+
+
+def is_stand_in(x):
+    """Whether x stands for what only the running program knows."""
+    return type(x) is TracedText or is_traced(x)
 
 
 # -- subscripts --------------------------------------------------------------------------------------

@@ -177,8 +177,8 @@ def matched(x, singletons=False):
     return x
 
 
-def keyed(key):
-    """A subscript or member that is an object: it is asked for its number, or its hash."""
+def keyed(key, owner):
+    """A subscript of `owner`: an object is asked for its number, or its hash."""
     if isinstance(key, slice):
         for k in (key.start, key.stop, key.step):
             if type(k) not in QUICK:
@@ -187,7 +187,7 @@ def keyed(key):
     elif type(key) not in QUICK:
         looked_up(type(key), "__index__", "__hash__", "__eq__")
         relied(key)
-    return member(key)
+    return member(key) if isinstance(owner, dict) else key
 
 
 # -- calls -----------------------------------------------------------------------------------------

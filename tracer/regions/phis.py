@@ -14,6 +14,7 @@ from ..values.storage import Storage, current_trace, memories
 from . import merge
 from .escape import Leaving, handle, new, shadow, strides
 from .object_phis import are_alike, is_object, is_poison, parts_of, phi
+from ..values.texts import TracedText
 
 NOTHING = object()  # what a side holds that raises, or that leaves otherwise: its value is never read
 
@@ -95,7 +96,7 @@ class Merger:
         if is_object(x):
             return self.objects(*((NOTHING, x) if side else (x, NOTHING)), name)
         leaves, tree = pytree.flatten(x)
-        if not any(isinstance(v, Traced) for v in leaves):
+        if not any(isinstance(v, Traced | TracedText) for v in leaves):
             return lambda out: x
         plans = [self.alone(v, side, name) for v in leaves]
         return self.built(tree, plans, *((NOTHING, x) if side else (x, NOTHING)), name)
@@ -156,6 +157,10 @@ class Merger:
         """A plan for a leaf that one side only has."""
         if isinstance(x, TracedArray):
             return self.array(*((NOTHING, x) if side else (x, NOTHING)), name)
+        if type(x) is TracedText:
+            leaves, tree = pytree.flatten(x.values)
+            plans, order = [self.alone(v, side, name) for v in leaves], pytree.key_order(x.values)
+            return lambda out: TracedText(x.make, pytree.unflatten(tree, [p(out) for p in plans], order), x.template)
         if not isinstance(x, TracedScalar):
             return lambda out: x
         value = self.leaving[side].value(x._value)
