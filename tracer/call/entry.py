@@ -220,7 +220,10 @@ class SignatureEntry(Attempts, Fallbacks):
         known = missing.tree.versions.get(version.path)
         if known is not None and known.takes() == version.takes():  # whose program says that it is not for these data
             raise Undecided
-        here.add(version, missing.tree)
+        try:
+            here.add(version, missing.tree)
+        except UnsupportedError as error:  # there are too many
+            self.refuse(version.types, error)
         self.compiled.front.install(self)
         return version
 

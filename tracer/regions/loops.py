@@ -5,6 +5,7 @@ rest captured; two trips as one (`a, b = b, a`); all trips written out, if they 
 the first is told by `explain()`. Only CannotRoll and ConcretizationError lead from one to the next.
 """
 
+import contextlib
 import functools
 
 from ..common.errors import CannotRoll, ConcretizationError, Overrun, message
@@ -14,7 +15,7 @@ from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
 from ..values.ranges import interval
-from ..values.speculate import capturing
+from ..values.speculate import ARGUMENTS, capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
@@ -29,6 +30,7 @@ FEW = 64  # trips written out at most
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
 WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
 TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
+KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
 RETRY = (CannotRoll, ConcretizationError)
 
 
@@ -38,7 +40,8 @@ def each(iterable, body, orelse, rest, number):
     iterable = series.series_of(iterable, site.early) if current_trace() is not None else iterable
     if current_trace() is None or not series.rollable(iterable):
         return trip_by_trip(iter(iterable), body, orelse, rest, number)
-    code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
+    with turning():
+        code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
 
 
@@ -47,7 +50,8 @@ def repeat(test, body, orelse, rest, number):
     if current_trace() is None:
         return trip_by_trip(iter(lambda: bool(test()), False), lambda _: body(), orelse, rest, number)
     site = SITES[number]
-    code = While(test, body, site, number, cells(test, body, orelse, rest)).run()
+    with turning():
+        code = While(test, body, site, number, cells(test, body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
 
 
@@ -64,7 +68,23 @@ def trip_by_trip(items, body, orelse, rest, number):
                 return code
         return None
 
-    return finished(onward(), orelse, rest, number, loop.site)
+    with turning():
+        code = onward()
+    return finished(code, orelse, rest, number, loop.site)
+
+
+@contextlib.contextmanager
+def turning():
+    """Around the trips of a loop."""
+    root = current_trace() and current_trace().root
+    if root is None:
+        yield
+        return
+    root.turning += 1
+    try:
+        yield
+    finally:
+        root.turning -= 1
 
 
 def spend_trip():
@@ -74,6 +94,7 @@ def spend_trip():
         return
     root = trace.root
     root.trips += 1
+    spend_known_trip(root)
     if len(trace.build.eqns) > WRITTEN:
         text = f"the trips of this loop, written out one by one, have come to more than {WRITTEN:,} equations"
         raise Overrun(message(text, locate(), "Hold in arrays what it goes over: then it is captured as one loop."))
@@ -81,6 +102,16 @@ def spend_trip():
         text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing and left little to compile"
         hint = "Plain Python runs them faster. Compute outside what they give, or hold their numbers in arrays."
         raise Overrun(message(text, locate(), hint))
+
+
+def spend_known_trip(root):
+    """Count a trip that runs with the Python numbers among the arguments known; refuse to go on after thousands."""
+    if root.choices is None or ARGUMENTS not in root.choices.wanted:
+        return
+    root.known_trips += 1
+    if root.known_trips > KNOWN:
+        text = f"{KNOWN:,} trips of loops ran while tracing, in which keys of dicts or members of sets hang on arguments"
+        raise Overrun(message(text, locate(), "Plain Python runs them faster: leave out whole=True, or hold in arrays what the keys lead to."))
 
 
 def finished(code, orelse, rest, number, site):
@@ -126,6 +157,7 @@ class LoopCapture:
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""
+        spend_known_trip(current_trace().root)
         try:
             trial = Trial(trip, self.slots)
         except GivenUp:
@@ -333,6 +365,8 @@ class While(LoopCapture):
                     if over:
                         return code
                     continue
+                if code is not None and not code.may & {FALLS, CONTINUES}:  # it is the last one, and no loop
+                    return self.ended(self.body(), None)[1]
                 self.memory["records"] = True
             if nested < 3:
                 try:

@@ -69,18 +69,22 @@ def concrete_number(x):
 def number_of_key(x):
     """The number behind a traced one that Python asks for its hash, of its own kind; None where that cannot be.
 
-    As of sizes, what arrays decide is taken by value only where the function would be refused else.
+    As of sizes, what arrays decide is taken by value only where the function would be refused else. So are keys within
+    loops: there, all Python numbers among the arguments are, if the keys hang on nothing else.
     """
     found = x.known()
     if found is None:
-        made = current_trace().root.choices
+        root = current_trace().root
+        made = root.choices
         if made is None or x.type.kind not in "biuf":
             return None
         made.keyed += 1
-        if made.keyed > KEYS and ARGUMENTS not in made.wanted:
+        if root.turning or made.keyed > KEYS:  # the next trip would ask for others
             if not made.insists:
                 return None
-            raise made.signal(ARGUMENTS)
+            outer = in_outermost(x.value, current_trace())
+            if ARGUMENTS not in made.wanted and outer is not None and speculate.from_numbers_of(root, outer):
+                raise made.signal(ARGUMENTS)
         found = number_by_value(x.value, made.insists)
     return None if found is None else x.weak(found) if x.weak else x.type.dtype.type(found)
 

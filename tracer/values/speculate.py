@@ -98,8 +98,7 @@ class Speculation:
         if isinstance(error, WengertError) and not isinstance(error, LeakError | ShapeError | Overrun):
             for step, asked in ((SIZES, self.sized), (ARGUMENTS, self.keyed and self.insists)):
                 if asked and step not in self.wanted:
-                    self.wanted.add(step)
-                    self.again = True
+                    self.signal(step)
                     break
         return self.again
 
@@ -120,6 +119,8 @@ class Speculation:
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
         self.again = True
+        if number == ARGUMENTS:  # from where on the choices have other numbers
+            self.given, self.wanted = {}, {k for k in self.wanted if type(k) is not int}
         self.wanted.add(number)
         return ByValue(number, cause)
 
@@ -195,7 +196,11 @@ def contents(value, early=False):
 
 def from_numbers(value):
     """Whether nothing but Python numbers among the arguments enters a value of the outermost trace."""
-    trace = current_trace()
+    return from_numbers_of(current_trace(), value)
+
+
+def from_numbers_of(trace, value):
+    """Likewise, of the outermost trace `trace`."""
     todo, seen = [value], set()
     while todo:
         x = todo.pop()
