@@ -16,6 +16,7 @@ import random_flow
 import random_gradients
 import random_histories
 import random_identity
+import random_keys
 import random_lists
 import random_merges
 import random_numbers
@@ -89,6 +90,7 @@ FAMILIES = {
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),
+    "keys": run_of(random_keys),
     "choices": random_choices.run,
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
