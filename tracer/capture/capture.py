@@ -18,7 +18,8 @@ from ..regions import hooks, raised
 from ..regions.bounded_results import given_out
 from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
-from ..values.speculate import arguments_by_value, attempts, checked
+from ..values.known_arguments import take_arguments
+from ..values.speculate import attempts, checked
 from ..values.status import PASSED
 from ..values.storage import Storage, current_trace, memories
 from ..values.trace import Trace
@@ -192,8 +193,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
         trace.given = dict(zip(params, given))
-        if parent is None and trace.choices is not None:
-            arguments_by_value(trace.choices, kinds, handles)
+        take_arguments(kinds, handles)
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
         # an int that is traced is one that keeps changing: where Python needs it, it is to be static

@@ -26,9 +26,9 @@ from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
 from ..values.storage import current_trace
+from ..values.texts import TracedText
 from .convert import CELL
 from .merge import pick
-from ..values.texts import TracedText
 
 FEW = 64  # Python-level folds over a traced array write out at most so many steps
 REPLACED = {}

@@ -25,15 +25,15 @@ from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
+from ..values.texts import TracedText, spelled_out
 from .calls import NUMPYS, call, listed
 from .classes import made_by
 from .container_changes import call_noting_changes, given_container
 from .foreign import calling
-from .keys import asking, meeting
-from ..values.texts import TracedText, spelled_out
+from .keys import with_key, with_members
 
 # stand-ins that call what they are given with the same
-HANDING = (listed, calling, made_by, call_noting_changes, given_container, asking, meeting)
+HANDING = (listed, calling, made_by, call_noting_changes, given_container, with_key, with_members)
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 # tell nothing of what is in
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}

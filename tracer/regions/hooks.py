@@ -32,7 +32,7 @@ from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
 from .importing import imported, importing
-from .keys import is_known, is_stand_in, member, traced_key
+from .keys import is_known, is_stand_in, member_of, traced_key
 from .kinds import ANSWERING
 from .loops import each, repeat
 from .object_phis import attribute_of_phi
@@ -156,7 +156,7 @@ def item(owner, key, whole=True):
     kind, trace = type(owner), current_trace()
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
         return found[0]
-    key = member(key) if trace is not None and issubclass(kind, dict) else key
+    key = member_of(kind, key)
     if trace is not None and kind in SEEN:
         outside = trace.root.outside
         if kind is np.ndarray and id(owner) in outside.paths:

@@ -10,9 +10,9 @@ from ..numpy_api.handles import is_traced
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.outermost import number_of_key
 from ..values.storage import current_trace
+from ..values.texts import TracedText
 from .bounded_lists import bounded_list
 from .merge import WHOLE
-from ..values.texts import TracedText
 
 # methods of dicts and sets of which the first argument is a key
 ASKING = {"get", "pop", "setdefault", "add", "discard", "remove"}
@@ -37,6 +37,11 @@ def member(key):
         parts = map(member, key)
         return kind(parts) if kind is tuple else kind._make(parts) if hasattr(kind, "_make") else key
     return key
+
+
+def member_of(kind, key):
+    """A subscript of a container of a class."""
+    return member(key) if issubclass(kind, dict) else key
 
 
 def members(items):
@@ -65,12 +70,12 @@ def holds_number(x):
     return type(x) is TracedScalar or isinstance(x, tuple) and any(map(holds_number, x))
 
 
-def asking(f, /, *args, **kwargs):
+def with_key(f, /, *args, **kwargs):
     """A method of a dict or set, given a key."""
     return f(*map(member, args[:1]), *args[1:], **kwargs)
 
 
-def meeting(f, /, *args, **kwargs):
+def with_members(f, /, *args, **kwargs):
     """A method of a set, given what has members."""
     return f(*map(members, args), **kwargs)
 
@@ -79,7 +84,9 @@ def of_keeper(f):
     """What calls a method of a dict or set with known keys; None for all others."""
     if not isinstance(f.__self__, KEEPING):
         return None
-    return asking if f.__name__ in ASKING else meeting if f.__name__ in MEETING and not isinstance(f.__self__, dict) else None
+    if f.__name__ in ASKING:
+        return with_key
+    return with_members if f.__name__ in MEETING and not isinstance(f.__self__, dict) else None
 
 
 def is_stand_in(x):

@@ -5,21 +5,21 @@ rest captured; two trips as one (`a, b = b, a`); all trips written out, if they 
 the first is told by `explain()`. Only CannotRoll and ConcretizationError lead from one to the next.
 """
 
-import contextlib
 import functools
 
-from ..common.errors import CannotRoll, ConcretizationError, Overrun, message
+from ..common.errors import CannotRoll, ConcretizationError
 from ..common.frames import internal, locate
 from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
 from ..values.ranges import interval
-from ..values.speculate import ARGUMENTS, capturing
+from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
 from .branch import checked_completion, decided, either_way, run_rest, watched
+from .budget import spend_known_trip, spend_trip, turning
 from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
 from .merge import pick
@@ -28,9 +28,6 @@ from .run import Run
 
 FEW = 64  # trips written out at most
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
-WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
-TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
-KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
 RETRY = (CannotRoll, ConcretizationError)
 
 
@@ -71,47 +68,6 @@ def trip_by_trip(items, body, orelse, rest, number):
     with turning():
         code = onward()
     return finished(code, orelse, rest, number, loop.site)
-
-
-@contextlib.contextmanager
-def turning():
-    """Around the trips of a loop."""
-    root = current_trace() and current_trace().root
-    if root is None:
-        yield
-        return
-    root.turning += 1
-    try:
-        yield
-    finally:
-        root.turning -= 1
-
-
-def spend_trip():
-    """Count a trip that runs while tracing; refuse to go on where thousands have come to no equations."""
-    trace = current_trace()
-    if trace is None:
-        return
-    root = trace.root
-    root.trips += 1
-    spend_known_trip(root)
-    if len(trace.build.eqns) > WRITTEN:
-        text = f"the trips of this loop, written out one by one, have come to more than {WRITTEN:,} equations"
-        raise Overrun(message(text, locate(), "Hold in arrays what it goes over: then it is captured as one loop."))
-    if root.trips > TRIPS + 20 * len(trace.build.eqns):
-        text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing and left little to compile"
-        hint = "Plain Python runs them faster. Compute outside what they give, or hold their numbers in arrays."
-        raise Overrun(message(text, locate(), hint))
-
-
-def spend_known_trip(root):
-    """Count a trip that runs with the Python numbers among the arguments known; refuse to go on after thousands."""
-    if root.choices is None or ARGUMENTS not in root.choices.wanted:
-        return
-    root.known_trips += 1
-    if root.known_trips > KNOWN:
-        text = f"{KNOWN:,} trips of loops ran while tracing, in which keys of dicts or members of sets hang on arguments"
-        raise Overrun(message(text, locate(), "Plain Python runs them faster: leave out whole=True, or hold in arrays what the keys lead to."))
 
 
 def finished(code, orelse, rest, number, site):

@@ -11,10 +11,10 @@ from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.mixed import Mixed
 from ..values.poison import Poison
 from ..values.storage import Storage, current_trace, memories
+from ..values.texts import TracedText
 from . import merge
 from .escape import Leaving, handle, new, shadow, strides
 from .object_phis import are_alike, is_object, is_poison, parts_of, phi
-from ..values.texts import TracedText
 
 NOTHING = object()  # what a side holds that raises, or that leaves otherwise: its value is never read
 

@@ -15,11 +15,10 @@ from ..common.origin import is_user
 from ..guards.context_managers import is_own, stream
 from ..values.array import Traced, TracedArray
 from ..values.storage import current_trace
+from ..values.texts import TracedText
 from .builtins import replaces
 from .convert import CELL
 from .special import looked_up
-from ..values.texts import TracedText
-
 
 LIBRARIES = ("builtins", "numpy", "collections", "datetime", "decimal", "fractions", "pathlib")
 SPOKEN = ("__str__", "__repr__")

@@ -11,13 +11,13 @@ from ..numpy_api.handles import handle
 from ..rewriter.sites import next_site
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.storage import current_trace
+from ..values.texts import TracedText, spelled_out
 from . import merge, picking, series
 from .branch import decided
 from .builtins import REPLACED, check, int_, pick, replaces, truth
 from .comprehensions import collect
 from .convert import CELL
 from .run import Run
-from ..values.texts import TracedText, spelled_out
 
 ITEMS = next_site(())
 

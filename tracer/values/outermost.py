@@ -83,7 +83,7 @@ def number_of_key(x):
             if not made.insists:
                 return None
             outer = in_outermost(x.value, current_trace())
-            if ARGUMENTS not in made.wanted and outer is not None and speculate.from_numbers_of(root, outer):
+            if ARGUMENTS not in made.wanted and outer is not None and from_numbers(root, outer):
                 raise made.signal(ARGUMENTS)
         found = number_by_value(x.value, made.insists)
     return None if found is None else x.weak(found) if x.weak else x.type.dtype.type(found)
@@ -97,8 +97,22 @@ def number_by_value(value, of_data):
     if outer is None or isinstance(outer, Lit):
         return outer and outer.value
     with trace.root:
-        taken = of_data or speculate.from_numbers(outer)
+        taken = of_data or from_numbers(trace.root, outer)
         return speculate.contents(outer, trace is not trace.root) if taken else None
+
+
+def from_numbers(root, value):
+    """Whether nothing but Python numbers among the arguments enters a value of the outermost trace."""
+    todo, seen = [value], set()
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Lit) or x in seen or x in root.numbers:
+            continue
+        seen.add(x)
+        if x.eqn is None or x.eqn.effect or "region" in x.eqn.op.traits:
+            return False
+        todo += x.eqn.operands
+    return True
 
 
 def enters(value, wanted):

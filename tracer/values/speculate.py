@@ -194,25 +194,6 @@ def contents(value, early=False):
     return made.truth(value, early)
 
 
-def from_numbers(value):
-    """Whether nothing but Python numbers among the arguments enters a value of the outermost trace."""
-    return from_numbers_of(current_trace(), value)
-
-
-def from_numbers_of(trace, value):
-    """Likewise, of the outermost trace `trace`."""
-    todo, seen = [value], set()
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Lit) or x in seen or x in trace.numbers:
-            continue
-        seen.add(x)
-        if x.eqn is None or x.eqn.effect or "region" in x.eqn.op.traits:
-            return False
-        todo += x.eqn.operands
-    return True
-
-
 def make_choice(made, value, number, early=False):
     """Make a choice: as was said beforehand, or as this call's data has it."""
     source = locate()
@@ -253,25 +234,6 @@ def is_number(value, number):
         return same
     sign = OPS["copysign"](Lit(1, value.type), value)
     return OPS["and"](same, OPS["eq"](sign, Lit(np.copysign(1.0, number), value.type)))
-
-
-def arguments_by_value(made, kinds, handles):
-    """Before the function runs: the Python numbers and NumPy scalars among its arguments as those of this call, where
-    that is wanted.
-
-    handles: id of a Kind -> what stands for the argument, changed here.
-    """
-    if ARGUMENTS not in made.wanted:
-        return
-    trace = current_trace()
-    for k, (kind, number) in enumerate(zip(kinds, made.leaves, strict=True)):
-        if isinstance(number, np.ndarray) or kind.type.kind not in "biuf" or number != number:
-            continue
-        made.taken.append(Assumed((ARGUMENTS, kind.name or k), np.asarray(number).item(), None))
-        value = trace.build.params[k]
-        quoted = value if kind.type.kind in "iu" else None
-        trace.check(is_number(value, number), Assumption, str(len(made.taken) - 1), quoted)
-        handles[id(kind)] = number
 
 
 def concrete(made, value, early=False):

@@ -30,7 +30,7 @@ def members(x, y):
     s.add(y)
     s.discard(round(x))
     s.update([x * 2, y])
-    return s, {x} & s, x in s, frozenset([y, x]), {v * 2 for v in (x, y)}, {v: 1 for v in (x, y)}
+    return s, {x} & s, x in s, frozenset([y, x]), {v * 2 for v in (x, y)}, dict.fromkeys((x, y), 1)
 
 
 def of_elements(a):

@@ -37,7 +37,7 @@ def written_after(a):
 def stored(x, d):
     p = Point(x)
     d["text"], d["x"] = f"{x}", x
-    d.setdefault("more", []).append("%d" % int(x))
+    d.setdefault("more", []).append("%d" % int(x))  # noqa: UP031
     texts = [f"{x!r}", "a"]
     return p, str(p), texts, texts, Named(x, p.label), (p, texts)
 
@@ -54,7 +54,7 @@ def joined(a, sep):
     s = ""
     for v in a[:5]:
         s += f"{v:.1f}" + sep
-    return sep.join([f"{v:.2f}" for v in a]), sep.join("{:.3g}".format(v) for v in a), s.rstrip(sep) + "\n"
+    return sep.join([f"{v:.2f}" for v in a]), sep.join(f"{v:.3g}" for v in a), s.rstrip(sep) + "\n"
 
 
 def joined_in_a_loop(a):
@@ -120,7 +120,7 @@ def test_as_python(f, calls, whole):
 def test_one_trace_makes_the_texts_of_all_numbers():
     def told(x, d):
         d["said"] = f"{x:.3f}"
-        return [d["said"], "{:g}".format(x)]
+        return [d["said"], f"{x:g}"]
 
     compiled = jit(told)
     for x in (1.0, 2.5, -3.25, float("inf"), float("nan"), 1e300, -0.0):
