@@ -215,7 +215,8 @@ class SignatureEntry(Attempts, Fallbacks):
         """The trace for data that goes another way through the choices made by value."""
         kinds = self.kinds_of(leaves)
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
-        if version.path[: len(missing.path)] != missing.path:
+        as_told = version.path[: len(missing.path)] == missing.path
+        if not as_told and all(isinstance(truth, bool) for _, truth in missing.path):
             raise Undecided("it takes another way each time it is traced with the same arguments")
         known = missing.tree.versions.get(version.path)
         if known is not None and known.takes() == version.takes():  # whose program says that it is not for these data

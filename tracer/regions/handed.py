@@ -30,10 +30,10 @@ from .calls import NUMPYS, call, listed
 from .classes import made_by
 from .container_changes import call_noting_changes, given_container
 from .foreign import calling
-from .keys import with_key, with_members
+from .keys import from_members, with_key, with_members
 
 # stand-ins that call what they are given with the same
-HANDING = (listed, calling, made_by, call_noting_changes, given_container, with_key, with_members)
+HANDING = (listed, calling, made_by, call_noting_changes, given_container, with_key, with_members, from_members)
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 # tell nothing of what is in
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}

@@ -80,8 +80,15 @@ def with_members(f, /, *args, **kwargs):
     return f(*map(members, args), **kwargs)
 
 
+def from_members(f, /, keys, *value):
+    """`dict.fromkeys`."""
+    return f(members(keys), *value)
+
+
 def of_keeper(f):
     """What calls a method of a dict or set with known keys; None for all others."""
+    if f.__name__ == "fromkeys" and isinstance(f.__self__, type) and issubclass(f.__self__, dict):
+        return from_members
     if not isinstance(f.__self__, KEEPING):
         return None
     if f.__name__ in ASKING:

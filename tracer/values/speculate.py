@@ -207,7 +207,7 @@ def make_choice(made, value, number, early=False):
                 text, source, "Write np.where(test, a, b), or a loop and branches whose values have one type and shape."
             )
         )
-    truth = made.given.get(number)
+    truth = made.given.get(number) if value.type.kind == "b" else None  # of numbers, the data say more than a status
     if truth is None:
         truth = concrete(made, value, early)
     made.taken.append(Assumed(number, truth, source))

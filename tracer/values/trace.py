@@ -234,7 +234,7 @@ class Trace:
 
     def check_early(self):
         """Record what came up while loops or branches were captured: it comes before what they have checked."""
-        for ok, error, text, value in self.early:
+        for ok, error, text, value in reversed(self.early):  # of which the first is to speak first
             self.status.write(select(ok, self.status.value, self._failed(error, text, value)))
         self.early = []
 
