@@ -176,10 +176,10 @@ class Containers:
 
     def text(self, x, leaves):
         """A plan of text with values in it, by the plans of those."""
-        key, parts = id(x), [self.plan(value, leaves) for value in x.values]
+        key, make, parts = id(x), x.make, [self.plan(value, leaves) for value in x.values]
 
         def plan(made, given):
-            new = given[2][key] = x.make(*[part(made, given) for part in parts])
+            new = given[2][key] = make(*[part(made, given) for part in parts])
             return new
 
         return plan

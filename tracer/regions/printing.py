@@ -85,10 +85,11 @@ def text(*parts):
         return "".join([p if type(p) is str else field(*p) for p in parts])
     template = "".join(p if type(p) is str else "{…}" if open_(p[0]) else field(*p) for p in parts)
     fields = [p for p in parts if type(p) is tuple]
+    form = [p if type(p) is str else p[1] for p in parts]  # which keeps no value alive
 
     def make(*values):
         values = iter(values)
-        return "".join([p if type(p) is str else field(next(values), p[1], next(values)) for p in parts])
+        return "".join([p if type(p) is str else field(next(values), p, next(values)) for p in form])
 
     return TracedText(make, [v for p in fields for v in (p[0], p[2])], template)
 
