@@ -70,7 +70,8 @@ class Containers:
         """Whether x holds a container of the arguments, an instance that the trace has made, or a container twice."""
         if self.is_made(x):
             return True
-        alone = x is None or pytree.is_leaf(pytree.structure(x))
+        known = type(x) in (list, tuple, dict)  # whose structure is not asked for: keys of a dict may have no order
+        alone = x is None or not known and pytree.is_leaf(pytree.structure(x))
         if not alone and type(x) is not tuple:
             if id(x) in self.paths or id(x) in seen or type(x) is dict and not pytree.has_order(x):
                 return True
