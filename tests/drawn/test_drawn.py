@@ -9,7 +9,7 @@ import random_histories
 import random_lists
 import random_strangers
 import random_types
-from compare import check_same
+from compare import agree, check_same
 from draws import ENGINES, Left, apart, on, reason
 from families import FAMILIES
 from places import ROOT
@@ -114,9 +114,12 @@ def test_sorted_numbers_of_NumPy_have_no_kind_of_Pythons():
 
 
 @pytest.mark.parametrize("number", [float, int, complex])
-def test_numbers_of_traced_text_are_refused(number):
+def test_numbers_of_traced_text(number):
+    f = lambda t: number(f"{t:.0f}") + t
+    for t in (3.0, 2.6, -1.0, 3.0):
+        agree(jit(f)(t), f(t))
     with pytest.raises(UnsupportedError, match="the text of a traced value"):
-        jit(lambda t: number(f"{t:.0f}"))(3.0)
+        jit(lambda a: number(f"{a}"))(np.ones(1))
 
 
 def test_powers_that_Python_makes_complex_are_refused():

@@ -17,6 +17,7 @@ import random_gradients
 import random_growing
 import random_histories
 import random_identity
+import random_keys
 import random_lists
 import random_merges
 import random_numbers
@@ -91,6 +92,7 @@ FAMILIES = {
     "identity": run_of(random_identity),
     "numbers": number,
     "merges": run_of(random_merges),
+    "keys": run_of(random_keys),
     "choices": random_choices.run,
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),

@@ -215,9 +215,16 @@ class SignatureEntry(Attempts, Fallbacks):
         """The trace for data that goes another way through the choices made by value."""
         kinds = self.kinds_of(leaves)
         version = self.traced(kinds, tuple(k.type for k in kinds), "data took another way", leaves, missing.path)
-        if version.path[: len(missing.path)] != missing.path:
+        as_told = version.path[: len(missing.path)] == missing.path
+        if not as_told and all(isinstance(truth, bool) for _, truth in missing.path):
             raise Undecided("it takes another way each time it is traced with the same arguments")
-        here.add(version, missing.tree)
+        known = missing.tree.versions.get(version.path)
+        if known is not None and known.takes() == version.takes():  # whose program says that it is not for these data
+            raise Undecided
+        try:
+            here.add(version, missing.tree)
+        except UnsupportedError as error:  # there are too many
+            self.refuse(version.types, error)
         self.compiled.front.install(self)
         return version
 

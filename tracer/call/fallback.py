@@ -96,14 +96,19 @@ class Fallbacks:
         except Replaced:
             raise
         except REFUSALS as error:
-            if not self.falls_back():
-                raise
-            refused = Refused(error)
-            if not isinstance(error, IntegerOverflow):  # other numbers of these types may stay within
-                self.refused[types] = refused
-                if not self.worlds:
-                    self.elsewhere().append(refused)
-            raise refused from error
+            self.refuse(types, error)
+
+    def refuse(self, types, error):
+        """Raise an error that says why a call is not captured; where plain Python can answer it is remembered, and is
+        Refused."""
+        if not self.falls_back():
+            raise error
+        refused = Refused(error)
+        if not isinstance(error, IntegerOverflow):  # other numbers of these types may stay within
+            self.refused[types] = refused
+            if not self.worlds:
+                self.elsewhere().append(refused)
+        raise refused from error
 
     def again(self, leaves, reason, given):
         """The call where its program has ended before anything happened; reason: why, or the refusal that it raised."""

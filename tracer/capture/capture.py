@@ -18,6 +18,7 @@ from ..regions import hooks, raised
 from ..regions.bounded_results import given_out
 from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
+from ..values.known_arguments import take_arguments
 from ..values.speculate import attempts, checked
 from ..values.status import PASSED
 from ..values.storage import Storage, current_trace, memories
@@ -192,6 +193,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         handles = {id(k): k.handle(trace.param(k.type, printable(k.name)), trace, i) for i, k in enumerate(kinds)}
         params = list(trace.build.params)
         trace.given = dict(zip(params, given))
+        take_arguments(kinds, handles)
         storages = [h.storage for h in handles.values() if isinstance(h, TracedArray)]
         leaves = [handles.get(id(x), x) for x in leaves]
         # an int that is traced is one that keeps changing: where Python needs it, it is to be static
@@ -201,7 +203,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         args, kwargs = pytree.unflatten(tree, leaves, order)
         args, kwargs = share((args, kwargs), shared) if shared else (args, kwargs)
         del leaves
-        containers = Containers(args, kwargs, outside)
+        containers = Containers(args, kwargs, outside, objects)
         with checked():
             result = result_or_raised(function, args, kwargs, outside)
         del args, kwargs, handles

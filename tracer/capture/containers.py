@@ -15,6 +15,7 @@ import copy
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..guards.instances import attributes, blank, set_attributes
+from ..values.texts import TracedText
 
 CONTAINERS = (list, dict)
 # copies of those that the trace has made are handed out
@@ -33,10 +34,12 @@ def items_of(x):
 class Containers:
     """The mutable containers among the arguments of a trace, and their items before it.
 
-    outside: knows which instances the trace has made; None in inner traces.
+    outside: knows which instances the trace has made; None in inner traces. texts: whether texts of traced values can
+    be made of what the program gives.
     """
 
-    def __init__(self, args, kwargs, outside=None):
+    def __init__(self, args, kwargs, outside=None, texts=False):
+        self.texts = texts
         self.paths, self.held = {}, []  # id -> path; (container, its items)
         self.outside, self.planned = outside, {}  # id -> (list, dict or instance of the result, its plan)
         self._visit((args, kwargs), ())
@@ -67,7 +70,8 @@ class Containers:
         """Whether x holds a container of the arguments, an instance that the trace has made, or a container twice."""
         if self.is_made(x):
             return True
-        alone = x is None or pytree.is_leaf(pytree.structure(x))
+        known = type(x) in (list, tuple, dict)  # whose structure is not asked for: keys of a dict may have no order
+        alone = x is None or not known and pytree.is_leaf(pytree.structure(x))
         if not alone and type(x) is not tuple:
             if id(x) in self.paths or id(x) in seen or type(x) is dict and not pytree.has_order(x):
                 return True
@@ -76,7 +80,10 @@ class Containers:
 
     def is_made(self, x):
         """Whether an object is to be made anew at every call."""
-        return self.outside is not None and (self.outside.has_made(x) or type(x) in COPIED)
+        kind = type(x)
+        return self.outside is not None and (
+            self.outside.has_made(x) or kind in COPIED or self.texts and kind is TracedText
+        )
 
     def plan(self, x, leaves):
         """A function (result leaves, given) -> x, for a thing that may hold what is not made as pytrees are.
@@ -87,11 +94,8 @@ class Containers:
             path = self.paths[id(x)]
             return lambda made, given: container_at(given, path)
         if self.is_made(x):
-            return self.once(
-                x,
-                self.queue if type(x) is collections.deque else self.copied if type(x) in COPIED else self.instance,
-                leaves,
-            )
+            how = {collections.deque: self.queue, TracedText: self.text}.get(type(x))
+            return self.once(x, how or (self.copied if type(x) in COPIED else self.instance), leaves)
         if type(x) in (list, dict):
             return self.once(x, self.contents, leaves)
         if type(x) is tuple:
@@ -167,6 +171,16 @@ class Containers:
         def plan(made, given):
             new = given[2][key] = collections.deque((), most)
             new.extend([part(made, given) for part in parts])
+            return new
+
+        return plan
+
+    def text(self, x, leaves):
+        """A plan of text with values in it, by the plans of those."""
+        key, make, parts = id(x), x.make, [self.plan(value, leaves) for value in x.values]
+
+        def plan(made, given):
+            new = given[2][key] = make(*[part(made, given) for part in parts])
             return new
 
         return plan

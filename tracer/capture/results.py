@@ -10,12 +10,12 @@ from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, message
 from ..extents.bounded import BoundedArray, MaskExtent
 from ..guards.effects import Original
-from ..regions.printing import TracedText
 from ..values.array import Traced, TracedArray, TracedScalar, bring
 from ..values.elements import MANY, Element
 from ..values.mixed import NUMBERS, TAG, Mixed
 from ..values.outermost import demand_lengths
 from ..values.poison import Poison
+from ..values.texts import TracedText
 from ..values.views import dynamic
 from .handover import ARRAY, SCALAR, Handover, Out, Row
 from .suspended import refuse_suspended

@@ -1,17 +1,43 @@
 """Nested containers of arrays; the one module of this folder that meets jax, for its registry of node types."""
 
+import builtins
+import functools
 from collections import OrderedDict, defaultdict
 
 from ... import backends  # noqa: F401, first: it puts the states of generators back from which importing jax draws
 
 from jax import tree_util  # isort: skip
 
-flatten = tree_util.tree_flatten
+from .errors import CannotRoll, message, shown
+from .frames import locate
+
 flatten_with_path = tree_util.tree_flatten_with_path
-structure = tree_util.tree_structure
-leaves = tree_util.tree_leaves
 register = tree_util.register_pytree_node
 register_with_keys = tree_util.register_pytree_with_keys
+
+
+class Unordered(CannotRoll, ValueError):
+    """A dict whose keys have no order is taken apart: as `jax.tree_util` has it, a ValueError."""
+
+
+def _in_order(function):
+    @functools.wraps(function)
+    def taken_apart(tree, is_leaf=None):
+        try:
+            return function(tree, is_leaf)
+        except ValueError as error:
+            if without_order(tree) is None:
+                raise
+            keys = ", ".join(builtins.map(shown, without_order(tree)))
+            text = f"a dict has keys of several kinds, which have no order: {keys}"
+            raise Unordered(message(text, locate(), "Use keys of one kind, such as str.")) from error
+
+    return taken_apart
+
+
+flatten = _in_order(tree_util.tree_flatten)
+structure = _in_order(tree_util.tree_structure)
+leaves = _in_order(tree_util.tree_leaves)
 
 
 def path_text(path):
@@ -46,7 +72,7 @@ def key_order(x):
         inside = {k: key_order(v) for k, v in x.items()}
         try:
             in_order = type(x) is OrderedDict or list(x) == sorted(x)
-        except TypeError:
+        except (TypeError, ValueError):  # the latter of NumPy's numbers beside tuples
             in_order = False
         return None if in_order and all(o is None for o in inside.values()) else inside
     if isinstance(x, list | tuple):
@@ -59,7 +85,7 @@ def has_order(x):
     """Whether the keys of a dict can be sorted, as pytrees have them."""
     try:
         sorted(x)
-    except TypeError:
+    except (TypeError, ValueError):
         return False
     return True
 

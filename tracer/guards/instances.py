@@ -12,6 +12,7 @@ import types
 
 from ..common.origin import HEAP
 from ..values.array import Traced
+from ..values.texts import TracedText
 from .object_contents import slots
 
 MANY = 10_000  # objects that are looked through
@@ -58,7 +59,7 @@ def hidden(x):
     todo, seen = [x], set()
     while todo and len(seen) < MANY:
         x = todo.pop()
-        if isinstance(x, Traced):
+        if isinstance(x, Traced | TracedText):
             return x
         if id(x) in seen or isinstance(x, OPAQUE):
             continue

@@ -79,6 +79,10 @@ class Specialisation:
         """Whether the program takes these types of arguments and inputs."""
         return all(types[place] is p.type for place, p in zip(self.places, self.captured.func.params))
 
+    def takes(self):
+        """The types of its arguments and inputs."""
+        return self.types, [p.type for p in self.captured.func.params]
+
     def finish(self, raw, leaves, numpy, again, given=None):
         """Turn raw results into what the function returns; what it changes is written last, all or none.
 

@@ -87,14 +87,23 @@ class Tree:
                 self.current = version
                 return version, raw
             tried.add(version)
-            k = int(check.text)
-            choice, truth = version.path[k]
-            path = (*version.path[:k], (choice, not truth if isinstance(truth, bool) else status.quoted(number)))
-            version = self.find(path, types)
-            if version is None:
-                raise SideExit(self, path)
-            if version in tried:
-                raise Undecided
+            version = self.instead(version, int(check.text), number, types, tried)
+
+    def instead(self, version, k, number, types, tried):
+        """The trace for data that fail the k-th assumption of one; number: what the program has told of it."""
+        before, (choice, truth) = version.path[:k], version.path[k]
+        if isinstance(truth, float):  # which no status can quote
+            others = [v for path, v in self.versions.items() if path[:k] == before and v.fits(types) and v not in tried]
+            if not others:
+                raise SideExit(self, before)
+            return others[-1]
+        path = (*before, (choice, not truth if isinstance(truth, bool) else status.quoted(number)))
+        found = self.find(path, types)
+        if found is None:
+            raise SideExit(self, path)
+        if found in tried:
+            raise Undecided
+        return found
 
 
 class SelectedResults:

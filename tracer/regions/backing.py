@@ -62,8 +62,8 @@ class Backed:
     def __init__(self, owner):
         self.owner, self.name = owner, variable_name(owner) or "a list"
         self.lists, self.counts, leaves = levels(owner)
-        self.spec = merge.common_spec(leaves) if leaves else None
-        self.leaves, self.length, self.stored = leaves, self.counts and self.counts[0], None
+        self.spec = spec_of(leaves) if leaves else None
+        self.leaves, self.length, self.stored, self.written = leaves, self.counts and self.counts[0], None, False
         self.key, self.growing, self.covering = id(owner), None, []
         if self.spec is None or len({id(x) for x, _ in self.lists}) < len(self.lists):
             text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
@@ -96,9 +96,9 @@ class Backed:
         self.stored, self.covering = None, []
 
     def end_turn(self, code, k, roll):
-        """Refuse what may leave the items of several kinds."""
+        """Refuse what may leave items of several kinds that are stored of other kinds than they were."""
         whole = not (code is not None and code.may - {FALLS, CONTINUES}) and self.covering
-        if self.mixed and not (whole and not any(g.left for g in self.covering)):
+        if self.mixed and self.written and not (whole and not any(g.left for g in self.covering)):
             text = f"items of {self.name} are stored, at places that data decide, which are no numbers of one type"
             raise CannotRoll(message(text, locate(), HINT))
 
@@ -124,7 +124,7 @@ class Backed:
 
     def write(self, index, value):
         given, index = index, self.checked(index, STORED)
-        kind = merge.spec(value)
+        kind, self.written = merge.spec(value), True
         if len(index) == len(self.counts) and kind[0] in ("weak", "strong") and not merge.far(value):
             spec = merge.join(self.spec, kind, None, value)
             if spec is not None and spec != self.spec:
@@ -177,6 +177,8 @@ class Backed:
 
     def finish(self, growing):
         """Give the lists their items, in the trace around the loop."""
+        if self.mixed and not self.written:
+            return
         spec = self.stored if self.mixed else self.spec
         weak = spec[1] if spec[0] == "weak" else None
         array = self.parts_held[0].reshape(-1).astype(merge.type_of(spec).dtype, copy=False)
@@ -185,6 +187,22 @@ class Backed:
         for n, (x, _) in enumerate(last):
             for k in range(len(x)):
                 state.set_item(x, k, run.item(n * len(x) + k, current_trace()))
+
+
+def spec_of(leaves):
+    """The spec of numbers, of several kinds as it may be; None where there is no such."""
+    found = merge.common_spec(leaves)
+    if found is not None or not all(merge.spec(x)[0] in ("weak", "strong") for x in leaves):
+        return found
+    kinds = {merge.spec(x): x for x in leaves}
+    if len(kinds) < 2:
+        return None
+    first, *others = kinds.items()
+    found = functools.reduce(lambda a, b: a and merge.join(a, b[0], None, b[1]), others, first[0])
+    if found is None or merge.type_of(("strong", found[-1])).kind not in "iuf":
+        return None
+    fits = [merge.join(merge.spec(x), found, x, None) == found and not merge.int_beyond_float(x, found) for x in leaves]
+    return found if all(fits) else None
 
 
 def levels(owner):
@@ -215,7 +233,7 @@ def require_backing(owner):
 
 def holds_rows(owner):
     """Whether a list is one of lists of numbers."""
-    return type(owner[0]) is list and bool(leaves := levels(owner)[2]) and merge.common_spec(leaves) is not None
+    return type(owner[0]) is list and bool(leaves := levels(owner)[2]) and spec_of(leaves) is not None
 
 
 def store_anywhere(owner, index, value):

@@ -26,6 +26,7 @@ from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.promote import operand_as, read
 from ..values.storage import current_trace
+from ..values.texts import TracedText
 from .convert import CELL
 from .merge import pick
 
@@ -233,10 +234,15 @@ def sum_(iterable, /, start=0):
 # -- what a value is -------------------------------------------------------------------------------
 
 
+STANDING = Traced | TracedText  # what stands for an object of another class
+
+
 def sample(x):
     """A plain object of the type a traced value stands for."""
     if isinstance(x, TracedArray | BoundedArray):
         return np.empty((0,))
+    if type(x) is TracedText:
+        return ""
     return x.weak() if x.weak else x.dtype.type(0)
 
 
@@ -254,7 +260,7 @@ def require_one_thing(x):
 @replaces(isinstance)
 def isinstance_(x, kinds, /):
     require_one_thing(x)
-    return builtins.isinstance(x, kinds) or (isinstance(x, Traced) and builtins.isinstance(sample(x), kinds))
+    return builtins.isinstance(x, kinds) or (isinstance(x, STANDING) and builtins.isinstance(sample(x), kinds))
 
 
 @replaces(type)
@@ -265,7 +271,7 @@ def type_(*args, **kwargs):
             return args[0].kind
     return (
         builtins.type(sample(args[0]))
-        if len(args) == 1 and isinstance(args[0], Traced)
+        if len(args) == 1 and isinstance(args[0], STANDING)
         else builtins.type(*args, **kwargs)
     )
 

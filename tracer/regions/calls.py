@@ -48,6 +48,7 @@ from .iterators import (
     reversed_,
     zip_,
 )
+from .keys import of_keeper
 from .library import numpy_object_call, numpy_source_call, traced_through
 from .list_changes import extending, popping
 from .printing import SPEAKING, formatted, joining
@@ -261,6 +262,12 @@ def _builtin(f):
     return f if isinstance(owner, PLAIN) else foreign(f)
 
 
+def _of_container(f):
+    """A builtin function or method; those of dicts and sets are given known keys."""
+    made, keyed = _builtin(f), of_keeper(f) if current_trace() is not None else None
+    return made if keyed is None else functools.partial(keyed, made)
+
+
 def _unbound(f):
     """A method of a container's class, which is given the container."""
     found = _slot(f) if type(f) is types.WrapperDescriptorType else _instance(f)
@@ -348,7 +355,7 @@ for _f, _own in ((builtins.map, map_), (builtins.filter, builtins.filter)):
 
 RULES = {  # the kind of what is called -> what to call in its place
     types.MethodType: _bound_method,
-    types.BuiltinFunctionType: building(_builtin),
+    types.BuiltinFunctionType: building(_of_container),
     type: building(class_call),
     **dict.fromkeys(NUMPYS, building(_numpys)),
     types.MethodWrapperType: _slot,

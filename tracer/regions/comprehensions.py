@@ -14,10 +14,11 @@ from ..values.array import Traced, TracedScalar
 from ..values.elements import MANY
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
+from .budget import spend_trip
 from .builtins import REPLACED
 from .convert import convert
 from .growing import ONWARD, gone_through, shown_whole
-from .loops import RETRY, LoopCapture, spend_trip
+from .loops import RETRY, LoopCapture
 from .rows import RowMemory, RowRoll
 from .run import Run
 

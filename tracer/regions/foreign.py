@@ -37,9 +37,9 @@ from ..numpy_api.handles import is_traced
 from ..rewriter.converted import belongs
 from ..values.array import Traced
 from ..values.storage import current_trace
+from ..values.texts import TracedText
 from .convert import CELL
 from .foreign_effects import act, is_users, name_of
-from .printing import TracedText
 
 ADVICE = "Call it outside, and pass what it gives as an argument."
 # give an object that was there

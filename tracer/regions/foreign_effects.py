@@ -20,7 +20,8 @@ from ..guards.context_managers import (
 from ..guards.purity import COUNTS, place_of
 from ..values.array import WEAK_DTYPES, Traced, TracedScalar
 from ..values.storage import current_trace
-from .printing import Later, TracedText, open_, refuse_within, worded
+from ..values.texts import TracedText
+from .printing import Later, open_, refuse_within, worded
 
 QUIET = ("logging", "warnings", "_warnings", "time", "gc")  # ACTS that change nothing that is asked
 

@@ -19,18 +19,21 @@ from ..common.frames import internal, locate
 from ..guards.instances import hidden
 from ..guards.object_contents import content_restorer, is_fixed
 from ..guards.reliance import of_user
+from ..guards.state import CONTAINERS
 from ..numpy_api.handles import is_traced
 from ..rewriter.expressions import HOOK
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
+from ..values.texts import TracedText, spelled_out
 from .calls import NUMPYS, call, listed
 from .classes import made_by
 from .container_changes import call_noting_changes, given_container
 from .foreign import calling
+from .keys import from_members, with_key, with_members
 
 # stand-ins that call what they are given with the same
-HANDING = (listed, calling, made_by, call_noting_changes, given_container)
+HANDING = (listed, calling, made_by, call_noting_changes, given_container, with_key, with_members, from_members)
 COMPILED = compile("0", "a function of C", "eval")  # the code of what has none
 # tell nothing of what is in
 SHALLOW = {isinstance, issubclass, type, id, callable, getattr, hasattr, setattr, delattr, print, super, property, next}
@@ -67,15 +70,25 @@ def called(f):
         return made
     real = made.args[0] if type(made) is functools.partial and made.func in HANDING else made
     free = type(real) in NUMPYS or type(real) is types.BuiltinFunctionType and type(real.__self__) in FREE
-    return functools.partial(handed_freely if free else handed, made)
+    return functools.partial(handed_freely if free else handed_by_call, made)
 
 
 def handed_freely(f, /, *args, **kwargs):
     """`handed`, of what is no object's method."""
     for x in args:
         if type(x) not in FINE:
-            return handed(f, *args, **kwargs)
+            return handed_by_call(f, *args, **kwargs)
     return handed(f, *args, **kwargs) if kwargs else f(*args)
+
+
+def handed_by_call(f, /, *args, **kwargs):
+    """`handed`; text is asked for its letters, but by the methods of containers, which keep it."""
+    if any(type(x) is TracedText for x in args):
+        real = f.args[0] if type(f) is functools.partial and f.func in HANDING else f
+        ours = internal(getattr(getattr(real, "__func__", real), "__code__", COMPILED))
+        if not ours and not isinstance(getattr(real, "__self__", None), CONTAINERS):
+            args = [spelled_out(x) for x in args]
+    return handed(f, *args, **kwargs)
 
 
 def watched(f, made):
@@ -162,4 +175,4 @@ def rely_and_call(given, f, args, kwargs):
     raise UnsupportedError(message(text, locate(), "Do it outside, or by assignments in a function that is captured."))
 
 
-RUNNING = (handed, handed_freely, rely_and_call)  # which run the call itself
+RUNNING = (handed, handed_freely, handed_by_call, rely_and_call)  # which run the call itself

@@ -32,6 +32,7 @@ from .foreign import ask, may_change
 from .growing import list_behind, shown_whole
 from .handed import RUNNING, handed
 from .importing import imported, importing
+from .keys import is_known, is_stand_in, member_of, traced_key
 from .kinds import ANSWERING
 from .loops import each, repeat
 from .object_phis import attribute_of_phi
@@ -149,18 +150,13 @@ def attribute_of(owner, key):
     return attribute(owner, key, False)
 
 
-def traced_key(key):
-    if isinstance(key, slice):
-        return is_traced([key.start, key.stop, key.step])
-    return is_traced(key) or isinstance(key, tuple) and any(map(traced_key, key))
-
-
 def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
     owner = list_behind(owner)
     kind, trace = type(owner), current_trace()
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
         return found[0]
+    key = member_of(kind, key)
     if trace is not None and kind in SEEN:
         outside = trace.root.outside
         if kind is np.ndarray and id(owner) in outside.paths:
@@ -171,7 +167,7 @@ def item(owner, key, whole=True):
         return environment(key)
     if kind in CONCATENATORS and traced_key(key):
         return concatenated(owner, key)
-    if kind is np.ndarray and traced_key(key) and current_trace() is not None and not _known(key):
+    if kind is np.ndarray and traced_key(key) and current_trace() is not None and not is_known(key):
         return handle(owner)[key]
     if trace is not None and may_change(owner) and not is_traced(key):
         return ask(operator.getitem, owner, key)
@@ -179,20 +175,13 @@ def item(owner, key, whole=True):
     if found:
         return found(owner, key)
     if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
-        return owner[keyed(key)]
-    return handed(operator.getitem, owner, keyed(key))
+        return owner[keyed(key, owner)]
+    return handed(operator.getitem, owner, keyed(key, owner))
 
 
 def item_of(owner, key):
     """`owner[key]` of which only an attribute or item is wanted."""
     return item(owner, key, False)
-
-
-def _known(key):
-    parts = key if isinstance(key, tuple) else (key,)
-    return all(not isinstance(p, Traced) or p.known() is not None for p in parts) and not any(
-        isinstance(p, slice) and traced_key(p) for p in parts
-    )
 
 
 def _method(kind, name):
@@ -231,7 +220,7 @@ def set_item(value, owner, key):
         by_place = isinstance(owner, list | dict) and not isinstance(key, slice)
         owner = outside.target(owner) if by_place else outside.mirror(owner)
     if kind is np.ndarray:
-        if is_traced(value) or traced_key(key) and not _known(key) or state.inside():
+        if is_stand_in(value) or traced_key(key) and not is_known(key) or state.inside():
             raise CannotRoll(
                 message(
                     f"a traced value, or a store that data decides, meets a plain array of shape {owner.shape} that "
@@ -249,7 +238,7 @@ def set_item(value, owner, key):
         return
     if kind not in QUICK:
         refuse_store(owner, "an item is stored")
-    state.set_item(owner, keyed(key), value)
+    state.set_item(owner, keyed(key, owner), value)
 
 
 def set_attribute(value, owner, key):
@@ -308,7 +297,7 @@ def delete_item(owner, key):
         return
     if type(owner) not in QUICK:
         refuse_store(owner, "an item is deleted")
-    del owner[keyed(key)]
+    del owner[keyed(key, owner)]
 
 
 def delete_attribute(owner, key):

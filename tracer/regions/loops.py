@@ -7,7 +7,7 @@ the first is told by `explain()`. Only CannotRoll and ConcretizationError lead f
 
 import functools
 
-from ..common.errors import CannotRoll, ConcretizationError, Overrun, message
+from ..common.errors import CannotRoll, ConcretizationError
 from ..common.frames import internal, locate
 from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
@@ -19,6 +19,7 @@ from ..values.storage import current_trace
 from . import fixpoint_memo, series
 from .bounded_lists import GivenUp
 from .branch import checked_completion, decided, either_way, run_rest, watched
+from .budget import spend_known_trip, spend_trip, turning
 from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
 from .merge import pick
@@ -27,8 +28,6 @@ from .run import Run
 
 FEW = 64  # trips written out at most
 NESTED = 8  # trips written out at most where data decides, before each, whether it comes
-WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
-TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
 RETRY = (CannotRoll, ConcretizationError)
 
 
@@ -38,7 +37,8 @@ def each(iterable, body, orelse, rest, number):
     iterable = series.series_of(iterable, site.early) if current_trace() is not None else iterable
     if current_trace() is None or not series.rollable(iterable):
         return trip_by_trip(iter(iterable), body, orelse, rest, number)
-    code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
+    with turning():
+        code = For(iterable, body, site, number, cells(body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
 
 
@@ -47,7 +47,8 @@ def repeat(test, body, orelse, rest, number):
     if current_trace() is None:
         return trip_by_trip(iter(lambda: bool(test()), False), lambda _: body(), orelse, rest, number)
     site = SITES[number]
-    code = While(test, body, site, number, cells(test, body, orelse, rest)).run()
+    with turning():
+        code = While(test, body, site, number, cells(test, body, orelse, rest)).run()
     return finished(code, orelse, rest, number, site)
 
 
@@ -64,23 +65,9 @@ def trip_by_trip(items, body, orelse, rest, number):
                 return code
         return None
 
-    return finished(onward(), orelse, rest, number, loop.site)
-
-
-def spend_trip():
-    """Count a trip that runs while tracing; refuse to go on where thousands have come to no equations."""
-    trace = current_trace()
-    if trace is None:
-        return
-    root = trace.root
-    root.trips += 1
-    if len(trace.build.eqns) > WRITTEN:
-        text = f"the trips of this loop, written out one by one, have come to more than {WRITTEN:,} equations"
-        raise Overrun(message(text, locate(), "Hold in arrays what it goes over: then it is captured as one loop."))
-    if root.trips > TRIPS + 20 * len(trace.build.eqns):
-        text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing and left little to compile"
-        hint = "Plain Python runs them faster. Compute outside what they give, or hold their numbers in arrays."
-        raise Overrun(message(text, locate(), hint))
+    with turning():
+        code = onward()
+    return finished(code, orelse, rest, number, loop.site)
 
 
 def finished(code, orelse, rest, number, site):
@@ -126,6 +113,7 @@ class LoopCapture:
 
     def probe(self, trip):
         """Run one trip aside -> (whether it is to be kept, its code): it is where nothing traced came of it."""
+        spend_known_trip(current_trace().root)
         try:
             trial = Trial(trip, self.slots)
         except GivenUp:
@@ -333,6 +321,8 @@ class While(LoopCapture):
                     if over:
                         return code
                     continue
+                if code is not None and not code.may & {FALLS, CONTINUES}:  # it is the last one, and no loop
+                    return self.ended(self.body(), None)[1]
                 self.memory["records"] = True
             seldom = known and fixpoint_memo.hopeless(self) and (written < FEW // 8 or written & written - 1)
             if nested < 3 and not seldom:

@@ -34,6 +34,7 @@ from .convert import CELL
 from .growing import gone_through, list_behind, require_shown, shown_whole
 from .handed import called as plainly
 from .handed import handed, relied
+from .keys import member, members
 from .series import Counting
 from .special import looked_up
 
@@ -176,8 +177,8 @@ def matched(x, singletons=False):
     return x
 
 
-def keyed(key):
-    """A subscript or member that is an object: it is asked for its number, or its hash."""
+def keyed(key, owner):
+    """A subscript of `owner`: an object is asked for its number, or its hash."""
     if isinstance(key, slice):
         for k in (key.start, key.stop, key.step):
             if type(k) not in QUICK:
@@ -186,7 +187,7 @@ def keyed(key):
     elif type(key) not in QUICK:
         looked_up(type(key), "__index__", "__hash__", "__eq__")
         relied(key)
-    return key
+    return member(key) if isinstance(owner, dict) else key
 
 
 # -- calls -----------------------------------------------------------------------------------------
@@ -215,6 +216,8 @@ def called_now(f):
         return functools.partial(answered, f, name)
     if f is bool:
         return lambda *args: plainly(bool)(*map(asked, args))
+    if f is set or f is frozenset:
+        return lambda *args, **kwargs: plainly(f)(*map(members, map(iterated, args)), **kwargs)
     if f in ITERATING:
         return lambda *args, **kwargs: plainly(f)(*map(iterated, args), **kwargs)
     if f in LONE:

@@ -31,6 +31,7 @@ from .foreign import ask, may_change
 from .growing import GrownList, list_behind, shown_whole
 from .handed import called as call
 from .handed import handed
+from .keys import KEEPING, is_among, member
 from .list_changes import extending
 from .objects import MIXED_IN, is_quick, iterated, special
 from .printing import passing, percent
@@ -208,6 +209,11 @@ def contained(a, b):
     """`a in b`."""
     trace = current_trace()
     b = shown_whole(b) if type(b) in GROWING else b
+    if trace is not None and isinstance(b, KEEPING):
+        found = is_among(a, b)
+        if found is not None:
+            return found
+        a = member(a)
     if trace is not None and type(b) is ENVIRONMENT:
         return environment(a, None) is not None
     if trace is not None and type(b) is dict and (held := trace.root.outside.holds(b, a)) is not None:
@@ -253,7 +259,7 @@ for _name in ("Mod", "IMod"):  # of strings it is formatting
     HOOKS[_name] = functools.partial(
         lambda numbers, a, b: handed(percent, a, b) if type(a) is str else numbers(a, b), HOOKS[_name]
     )
-HOOKS |= {"In": contained, "NotIn": missing, "Is": is_same, "IsNot": is_other}
+HOOKS |= {"member": member, "In": contained, "NotIn": missing, "Is": is_same, "IsNot": is_other}
 
 
 # -- exceptions ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from ..common import pytree
 from ..common.errors import IntegerOverflow, UnsupportedError, message
 from ..extents.bounded import BoundedArray
 from ..extents.rooms import as_traced, differ, in_room, is_array, met
-from ..guards.state import UNBOUND
+from ..guards.state import UNBOUND, own
 from ..rewriter import completion
 from ..rewriter.completion import Completion
 from ..values.array import Traced, TracedArray, TracedScalar
@@ -14,9 +14,10 @@ from ..values.mixed import Mixed
 from ..values.poison import Poison
 from ..values.speculate import choices
 from ..values.storage import Storage, current_trace, memories
+from ..values.texts import TracedText
 from . import merge
 from .escape import Leaving, handle, new, shadow, strides
-from .object_phis import are_alike, is_container, is_object, is_poison, parts_of, phi
+from .object_phis import are_alike, is_object, is_poison, parts_of, phi
 
 NOTHING = object()  # what a side holds that raises, or that leaves otherwise: its value is never read
 
@@ -98,7 +99,7 @@ class Merger:
         if is_object(x):
             return self.objects(*((NOTHING, x) if side else (x, NOTHING)), name)
         leaves, tree = pytree.flatten(x)
-        if not any(isinstance(v, Traced) for v in leaves):
+        if not any(isinstance(v, Traced | TracedText) for v in leaves):
             return lambda out: x
         plans = [self.alone(v, side, name) for v in leaves]
         return self.built(tree, plans, *((NOTHING, x) if side else (x, NOTHING)), name)
@@ -109,10 +110,7 @@ class Merger:
         kept, plans = next(h for h in held if h is not None), {}
         for key in kept:
             p, q = (NOTHING if h is None else h[key] for h in held)
-            if p is not q and (is_container(p) or is_container(q)):
-                plans[key] = self.unmerged(f"{name}.{key}", "is of a list or dict that one side holds, of the choice")
-            else:
-                plans[key] = self.value(p, q, f"{name}.{key}")
+            plans[key] = self.value(p, q, f"{name}.{key}")
         cache = self.containers.setdefault((id(x), id(y), "object"), [])
         given = [v for v in (x, y) if v is not NOTHING]
 
@@ -140,6 +138,8 @@ class Merger:
                 )
             if not cache:
                 cache.append(pytree.unflatten(tree, [p(out) for p in plans], order))
+                for made in merge.containers(cache[0]):
+                    own(made)
             return cache[0]
 
         return plan
@@ -160,6 +160,10 @@ class Merger:
         """A plan for a leaf that one side only has."""
         if isinstance(x, TracedArray):
             return self.array(*((NOTHING, x) if side else (x, NOTHING)), name)
+        if type(x) is TracedText:
+            leaves, tree = pytree.flatten(x.values)
+            plans, order = [self.alone(v, side, name) for v in leaves], pytree.key_order(x.values)
+            return lambda out: TracedText(x.make, pytree.unflatten(tree, [p(out) for p in plans], order), x.template)
         if not isinstance(x, TracedScalar):
             return lambda out: x
         value = self.leaving[side].value(x._value)

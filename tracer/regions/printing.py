@@ -15,49 +15,10 @@ from ..common.origin import is_user
 from ..guards.context_managers import is_own, stream
 from ..values.array import Traced, TracedArray
 from ..values.storage import current_trace
+from ..values.texts import TracedText
 from .builtins import replaces
 from .convert import CELL
 from .special import looked_up
-
-
-class TracedText:
-    """Text with traced values in it: `make(*values)` is the string, `values` are what it is made from."""
-
-    def __init__(self, make, values, template):
-        self.make, self.values, self.template = make, values, template
-
-    def _fail(self, *args):
-        if current_trace() is None:
-            return self.template
-        raise UnsupportedError(
-            message(
-                "the text of a traced value is needed while tracing, and known only when the program runs",
-                locate(),
-                "Such text can be printed.",
-            )
-        )
-
-    __str__ = __format__ = __len__ = __iter__ = __eq__ = __hash__ = __contains__ = __getitem__ = __bool__ = _fail
-    __int__ = __float__ = __complex__ = _fail
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self._fail()
-
-    def __repr__(self):
-        return f"<text {self.template!r}>"
-
-    def __add__(self, other):
-        return joined_text(lambda a, b: a + b, self, other)
-
-    def __radd__(self, other):
-        return joined_text(lambda a, b: b + a, self, other)
-
-
-def joined_text(make, *parts):
-    return TracedText(make, parts, "".join(p.template if isinstance(p, TracedText) else str(p) for p in parts))
-
 
 LIBRARIES = ("builtins", "numpy", "collections", "datetime", "decimal", "fractions", "pathlib")
 SPOKEN = ("__str__", "__repr__")
@@ -124,10 +85,11 @@ def text(*parts):
         return "".join([p if type(p) is str else field(*p) for p in parts])
     template = "".join(p if type(p) is str else "{…}" if open_(p[0]) else field(*p) for p in parts)
     fields = [p for p in parts if type(p) is tuple]
+    form = [p if type(p) is str else p[1] for p in parts]  # which keeps no value alive
 
     def make(*values):
         values = iter(values)
-        return "".join([p if type(p) is str else field(next(values), p[1], next(values)) for p in parts])
+        return "".join([p if type(p) is str else field(next(values), p, next(values)) for p in form])
 
     return TracedText(make, [v for p in fields for v in (p[0], p[2])], template)
 

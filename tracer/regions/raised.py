@@ -15,7 +15,7 @@ from ..guards.state import TRANSPARENT
 from ..rewriter import completion
 from ..values.array import Traced
 from ..values.storage import current_trace
-from .printing import TracedText
+from ..values.texts import TracedText
 
 # what Python and NumPy say to numbers and shapes, whoever finds it out
 ANSWERS = (ShapeError, IndexError, ValueError, ArithmeticError)

@@ -11,6 +11,7 @@ from ..numpy_api.handles import handle
 from ..rewriter.sites import next_site
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.storage import current_trace
+from ..values.texts import TracedText, spelled_out
 from . import merge, picking, series
 from .branch import decided
 from .builtins import REPLACED, check, int_, pick, replaces, truth
@@ -84,6 +85,8 @@ def contains(x, items):
     """`x in items`, where the answer needs traced numbers compared."""
     if isinstance(items, Traced):
         return TracedScalar(np.any(np.equal(items, x)).value, bool)
+    if type(items) is str and type(x) is TracedText:
+        return spelled_out(x) in items
     if isinstance(items, np.ndarray) and isinstance(x, Traced):
         return contains(x, handle(items))
     if isinstance(items, list | tuple | range) and (isinstance(x, Traced) or holds_traced(items)):

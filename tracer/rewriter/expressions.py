@@ -263,7 +263,18 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node, ast.Dict):
             node.values = [v if k else at(hook("mapped", v), v) for k, v in zip(node.keys, node.values)]
+            node.keys = [k and self.member(k) for k in node.keys]
+        elif isinstance(node, ast.Set):
+            node.elts = [self.member(e) for e in node.elts]
+        elif isinstance(node, ast.SetComp):
+            node.elt = self.member(node.elt)
+        elif isinstance(node, ast.DictComp):
+            node.key = self.member(node.key)
         return at(hook("own", node), node) if isinstance(getattr(node, "ctx", None), ast.Load | None) else node
+
+    def member(self, node):
+        """An expression that Python asks for its hash."""
+        return node if isinstance(node, ast.Constant | ast.Starred) else at(hook("member", node), node)
 
     visit_List = visit_Dict = visit_Set = visit_SetComp = visit_DictComp = _made
 

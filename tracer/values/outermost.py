@@ -10,9 +10,11 @@ another is meant has a trace of its own.
 
 from ...ir.core import Lit
 from . import speculate
+from .speculate import ARGUMENTS
 from .storage import current_trace
 
 LENGTHS = "lengths"  # among what is wanted by value
+KEYS = 8  # bound: keys that are taken by value one by one
 
 
 def differentiated(trace):
@@ -64,6 +66,29 @@ def concrete_number(x):
     return number_by_value(x.value, made.insists and speculate.SIZES in made.wanted)
 
 
+def number_of_key(x):
+    """The number behind a traced one that Python asks for its hash, of its own kind; None where that cannot be.
+
+    As of sizes, what arrays decide is taken by value only where the function would be refused else. So are keys within
+    loops: there, all Python numbers among the arguments are, if the keys hang on nothing else.
+    """
+    found = x.known()
+    if found is None:
+        root = current_trace().root
+        made = root.choices
+        if made is None or x.type.kind not in "biuf":
+            return None
+        made.keyed += 1
+        if root.turning or made.keyed > KEYS:  # the next trip would ask for others
+            if not made.insists:
+                return None
+            outer = in_outermost(x.value, current_trace())
+            if ARGUMENTS not in made.wanted and outer is not None and from_numbers(root, outer):
+                raise made.signal(ARGUMENTS)
+        found = number_by_value(x.value, made.insists)
+    return None if found is None else x.weak(found) if x.weak else x.type.dtype.type(found)
+
+
 def number_by_value(value, of_data):
     """A scalar, taken by value in the outermost trace; None where that cannot be, or unless `of_data` where arrays
     decide it."""
@@ -72,8 +97,22 @@ def number_by_value(value, of_data):
     if outer is None or isinstance(outer, Lit):
         return outer and outer.value
     with trace.root:
-        taken = of_data or speculate.from_numbers(outer)
+        taken = of_data or from_numbers(trace.root, outer)
         return speculate.contents(outer, trace is not trace.root) if taken else None
+
+
+def from_numbers(root, value):
+    """Whether nothing but Python numbers among the arguments enters a value of the outermost trace."""
+    todo, seen = [value], set()
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Lit) or x in seen or x in root.numbers:
+            continue
+        seen.add(x)
+        if x.eqn is None or x.eqn.effect or "region" in x.eqn.op.traits:
+            return False
+        todo += x.eqn.operands
+    return True
 
 
 def enters(value, wanted):

@@ -25,6 +25,7 @@ from .storage import around_regions, current_trace
 
 LONGEST = 64  # assumptions of one trace
 SIZES = "sizes"  # among what is wanted by value: how often loops run
+ARGUMENTS = "arguments"  # likewise: all Python numbers among the arguments
 
 
 class Assumption(Exception):
@@ -60,6 +61,8 @@ class Assumed:
         return self.choice, self.truth
 
     def __str__(self):
+        if type(self.choice) is tuple:
+            return f"argument {self.choice[1]}, on which keys of a dict or members of a set hang"
         return f"{self.source} `{self.source.text}`" if self.source else "a choice outside the user's code"
 
 
@@ -72,12 +75,15 @@ class Speculation:
         self.leaves, self.given, self.insists = leaves, dict(path), insists
         self.wanted = set(self.given)  # the numbers of the choices made by value
         self.sized = False  # whether data were to be a size, or to say how often a loop runs
+        if any(type(number) is tuple for number in self.given):
+            self.wanted.add(ARGUMENTS)
         self.begin()
 
     def begin(self):
         """A trace starts, or starts again."""
         self.numbers = {}  # predicate -> number of the choice
         self.taken = []
+        self.keyed = 0  # how many numbers of the program were to be keys of a dict or members of a set
         self.acted = None  # (how many choices had been made, where) when the program first acts on the world
         # whether to begin again, or what to raise: an `except:` of the user's does not stop either
         self.again = self.error = None
@@ -86,11 +92,14 @@ class Speculation:
         # places and containers changed at the top of the trace -> a function that puts back what they held
         self.undo = {}
 
-    def with_sizes(self, error):
-        """Whether to begin again with sizes taken by value, after an error of ours that has not seen them so."""
-        ours = isinstance(error, WengertError) and not isinstance(error, LeakError | ShapeError | Overrun)
-        self.again = ours and self.sized and SIZES not in self.wanted
-        self.wanted |= {SIZES} if self.again else set()
+    def with_more(self, error):
+        """Whether to begin again with sizes taken by value, after an error of ours that has not seen them so; then with
+        all Python numbers among the arguments, where keys hang on them and there is no plain Python to go on as."""
+        if isinstance(error, WengertError) and not isinstance(error, LeakError | ShapeError | Overrun):
+            for step, asked in ((SIZES, self.sized), (ARGUMENTS, self.keyed and self.insists)):
+                if asked and step not in self.wanted:
+                    self.signal(step)
+                    break
         return self.again
 
     def put_back(self):
@@ -110,6 +119,8 @@ class Speculation:
     def signal(self, number, cause=None):
         """Begin again, with this choice made by value."""
         self.again = True
+        if number == ARGUMENTS:  # from where on the choices have other numbers
+            self.given, self.wanted = {}, {k for k in self.wanted if type(k) is not int}
         self.wanted.add(number)
         return ByValue(number, cause)
 
@@ -183,21 +194,6 @@ def contents(value, early=False):
     return made.truth(value, early)
 
 
-def from_numbers(value):
-    """Whether nothing but Python numbers among the arguments enters a value of the outermost trace."""
-    trace = current_trace()
-    todo, seen = [value], set()
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Lit) or x in seen or x in trace.numbers:
-            continue
-        seen.add(x)
-        if x.eqn is None or x.eqn.effect or "region" in x.eqn.op.traits:
-            return False
-        todo += x.eqn.operands
-    return True
-
-
 def make_choice(made, value, number, early=False):
     """Make a choice: as was said beforehand, or as this call's data has it."""
     source = locate()
@@ -211,19 +207,33 @@ def make_choice(made, value, number, early=False):
                 text, source, "Write np.where(test, a, b), or a loop and branches whose values have one type and shape."
             )
         )
-    truth = made.given.get(number)
+    truth = made.given.get(number) if value.type.kind == "b" else None  # of numbers, the data say more than a status
     if truth is None:
         truth = concrete(made, value, early)
     made.taken.append(Assumed(number, truth, source))
     trace = current_trace()
-    ok = OPS["eq"](value, Lit(truth, value.type)) if value.type.kind != "b" else value if truth else OPS["not"](value)
-    found = ok, Assumption, str(len(made.taken) - 1), None if value.type.kind == "b" else value
+    quoted = value if value.type.kind in "iu" else None
+    found = is_number(value, truth), Assumption, str(len(made.taken) - 1), quoted
     if early:
         trace.early.append(found)
     else:
         trace.check(*found)
     trace.known[value] = np.array(truth)
     return truth
+
+
+def is_number(value, number):
+    """Whether a scalar of the program is that very number: of two zeros, the one of its sign."""
+    if value.type.kind == "b":
+        return value if number else OPS["not"](value)
+    if number != number:
+        text = "a number that Python must know here is NaN, of which no two are equal"
+        raise UnsupportedError(message(text, locate(), "Test for it first: if x == x: ..."))
+    same = OPS["eq"](value, Lit(number, value.type))
+    if value.type.kind != "f" or number != 0:
+        return same
+    sign = OPS["copysign"](Lit(1, value.type), value)
+    return OPS["and"](same, OPS["eq"](sign, Lit(np.copysign(1.0, number), value.type)))
 
 
 def concrete(made, value, early=False):
@@ -348,7 +358,7 @@ def attempts(made, once):
         except (ByValue, RaisedBefore):
             pass
         except Exception as error:
-            if not made.again and made.error is None and not made.with_sizes(error):
+            if not made.again and made.error is None and not made.with_more(error):
                 raise
         if made.error is not None:
             raise made.error

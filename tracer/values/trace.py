@@ -73,6 +73,8 @@ class Trace:
             # how often data chose between an int and a float, and the like, of which the wider was taken
             self.mixed = 0
             self.changes = collections.Counter()  # id of an object -> how often its attributes or items were stored
+            self.turning = 0  # how many loops are being run or captured
+            self.known_trips = 0  # of loops that ran with the Python numbers among the arguments known
             self.trips = 0  # of loops that ran while tracing, as Python runs them
             self.of_python = set()  # values that operators of Python's numbers made
             self.unproven = 0  # how often Python ints had to be checked for overflow
@@ -232,7 +234,7 @@ class Trace:
 
     def check_early(self):
         """Record what came up while loops or branches were captured: it comes before what they have checked."""
-        for ok, error, text, value in self.early:
+        for ok, error, text, value in reversed(self.early):  # of which the first is to speak first
             self.status.write(select(ok, self.status.value, self._failed(error, text, value)))
         self.early = []
 

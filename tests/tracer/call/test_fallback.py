@@ -71,6 +71,11 @@ def text(w, x):
     return f"{x[0]:.1f}"
 
 
+def letters(w, x):
+    """Refused: how long the text of an array is."""
+    return len(f"{x}")
+
+
 def raises(w, x):
     w.total += 1
     w.log.append(len(order(x)))
@@ -128,10 +133,18 @@ def test_all_happens_once_as_in_python(falling_back, f):
     np.testing.assert_equal(compiled.state(), plain.state())
 
 
-@pytest.mark.parametrize("f", [stores, counts, text, groups, leaves])
+@pytest.mark.parametrize("f", [counts, leaves, letters])
 def test_whole_raises_instead(f):
     with pytest.raises(REFUSALS):
         jit(f, whole=True)(World(), X.copy())
+
+
+@pytest.mark.parametrize("f", [stores, text, groups])
+def test_whole_takes_keys_by_value(f):
+    plain, compiled, again = World(), World(), jit(f, whole=True)
+    for x in (X, X, X[::-1].copy()):
+        np.testing.assert_equal(outcome(again, compiled, x.copy()), outcome(f, plain, x.copy()))
+    np.testing.assert_equal(compiled.state(), plain.state())
 
 
 def test_it_is_said_once_with_the_line_and_the_way_out(falling_back):
@@ -178,12 +191,24 @@ def test_functions_inside_are_compiled_where_they_are(falling_back):
 
 def test_derivatives_have_no_plain_python(falling_back):
     def f(x):
-        return (x[order(x)] * np.arange(3.0)).sum()
+        return (x * len(f"{x}")).sum()
 
     for transformed in (grad(f), value_and_grad(f), jit(grad(f)), grad(jit(f)), lambda x: vmap(f)(x[None])):
-        with warnings.catch_warnings(), pytest.raises(REFUSALS, match="no hash"):
+        with warnings.catch_warnings(), pytest.raises(REFUSALS, match="text of a traced value"):
             warnings.simplefilter("error", Fallback)
             transformed(X)
+
+
+def test_derivatives_take_keys_by_value(falling_back):
+    def f(x):
+        return (x[order(x)] * np.arange(3.0)).sum()
+
+    for x in (X, X[::-1].copy(), X):
+        expected = np.argsort(order(x)).astype(float)
+        for transformed in (grad(f), jit(grad(f)), grad(jit(f))):
+            assert transformed(x).tolist() == expected.tolist()
+    with pytest.raises(REFUSALS, match="no hash"):
+        vmap(f)(X[None])
 
 
 def test_what_only_the_data_refuse(falling_back):
@@ -216,8 +241,9 @@ def test_arrays_of_jax_come_back_as_such(falling_back):
     with pytest.warns(Fallback):
         ordered, total, places = jit(lambda x: (x[order(x)], x.sum(), order(x)))(x)
     assert type(ordered) is type(total) is type(x) and places == [1, 2, 0]
-    with pytest.raises(REFUSALS, match="no hash"):
-        jit(lambda xs: order(xs[0]))([x])
+    assert jit(lambda xs: order(xs[0]))([x]) == [1, 2, 0]
+    with pytest.raises(REFUSALS, match="text of a traced value"):
+        jit(lambda xs: len(f"{xs[0]}"))([x])
 
 
 def test_arguments_of_which_nothing_is_known(falling_back):

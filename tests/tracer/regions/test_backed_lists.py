@@ -116,3 +116,38 @@ def test_an_index_out_of_range_is_said_in_pythons_words(body):
             compiled(2.5, k)
         assert str(got.value).splitlines()[0] == str(want.value)
         assert space["OUTER"] == [1.0, 2.0]
+
+
+def length_of_a_path(path, most):
+    total, at = 0, 0
+    for i in range(len(path) - 1):
+        dx, dy = path[i + 1][0] - path[i][0], path[i + 1][1] - path[i][1]
+        total += (dx * dx + dy * dy) ** 0.5
+        if total >= most:
+            at = i
+            break
+    return total, [path[at][0], path[at + 1][1], at]
+
+
+def test_lists_of_ints_and_floats_are_read_by_place():
+    compiled = jit(length_of_a_path)
+    for path in ([[6, 1.0], [2.0, 3], [5.5, 5], [9, 2.0]], [[0.5 * i, i] for i in range(30)], [[i, 0.5 * i] for i in range(4)]):
+        for most in (3.0, 8.0, 1e9):
+            found, expected = compiled(path, most), length_of_a_path(path, most)
+            assert found[0] == pytest.approx(expected[0]) and type(found[0]) is type(expected[0])
+            assert found[1] == expected[1] and list(map(type, found[1])) == list(map(type, expected[1]))
+            assert {type(x) for row in path for x in row} == {int, float}
+
+
+def test_lists_of_ints_and_floats_keep_their_kinds_where_one_is_stored():
+    def doubled(rows, n):
+        for i in range(n):
+            rows[i][0] = rows[i][1] * 2.0
+        return rows
+
+    compiled = jit(doubled, whole=False)
+    for n in (1, 3):
+        rows = [[1, 2.0], [3.0, 4], [5, 6.5]]
+        expected = doubled(copy.deepcopy(rows), n)
+        found = compiled(rows, n)
+        assert found is rows and repr(rows) == repr(expected)

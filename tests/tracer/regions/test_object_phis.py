@@ -230,6 +230,58 @@ def deleted(v):
     return hasattr(p, "x"), p.y
 
 
+class Tree:
+    def __init__(self, x, y):
+        self.x, self.y, self.path, self.seen, self.parent = x, y, [], {}, None
+
+
+def with_lists(v):
+    n = Tree(v[0], v[1]) if v[0] > 0 else Tree(v[1], 2.0)
+    n.path.append(v[0])
+    n.seen["x"] = n.x
+    other = n
+    return n.x + other.path[0] * len(other.path) + other.seen["x"], len(n.seen)
+
+
+def with_lists_of_its_own(v):
+    if v[0] > 0:
+        n = Tree(v[0], 1.0)
+        n.path.append(v[1])
+    else:
+        n = Tree(v[1], 2.0)
+        n.path.append(v[0])
+    return n.path[0] + sum(n.path), len(n.path), n.y
+
+
+def with_a_list_that_another_holds(v):
+    a, b = Tree(v[0], 1.0), Tree(v[1], 2.0)
+    n = a if v[0] > 0 else b
+    n.path.append(v[2])
+    return len(a.path), len(b.path), len(n.path)
+
+
+def with_one_list_for_two(v):
+    if v[0] > 0:
+        n = m = Tree(v[0], 1.0)
+    else:
+        n, m = Tree(v[0], 2.0), Tree(v[1], 3.0)
+    n.path.append(v[2])
+    return len(m.path), len(n.path)
+
+
+def with_an_object_in_it(v):
+    if v[0] > 0:
+        n = Tree(v[0], 1.0)
+        n.parent = Tree(v[1], 1.0)
+        n.parent.path.append(v[2])
+    else:
+        n = Tree(v[0], 2.0)
+        n.parent = Tree(v[2], 1.0)
+        n.parent.path.append(v[1])
+    n.parent.path.append(3.0)
+    return n.parent.path[0], len(n.parent.path), n.path == []
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", "") == __name__ and hasattr(f, "__code__")]
 
 
@@ -285,6 +337,30 @@ def test_results_that_may_be_one():
 
     with pytest.raises(UnsupportedError, match="one of several objects of Point"):
         jit(best_and_last)(np.arange(20.0))
+
+
+def test_lists_of_its_objects_are_handed_out():
+    class Sampler:
+        def __init__(self, rate):
+            self.rate, self.goal = rate, Tree(3.0, 4.0)
+
+        def sample(self):
+            if random.randint(0, 100) > self.rate:
+                n = Tree(random.uniform(-2, 15), random.uniform(-2, 15))
+            else:
+                n = Tree(self.goal.x, self.goal.y)
+            return n
+
+    f, sampler = jit(Sampler.sample), Sampler(50)
+    random.seed(2)
+    found = [f(sampler) for _ in range(8)]
+    after = random.getstate()
+    random.seed(2)
+    expected = [sampler.sample() for _ in range(8)]
+    assert random.getstate() == after
+    assert [vars(n) for n in found] == [vars(n) for n in expected] and all(type(n) is Tree for n in found)
+    assert len({id(n.path) for n in found}) == len({id(n.seen) for n in found}) == 8
+    assert f.explain().startswith("sample: 1 trace(s)")
 
 
 def test_random_decisions():

@@ -1,0 +1,54 @@
+"""What loops may cost that run while the function is traced, trip by trip."""
+
+import contextlib
+
+from ..common.errors import Overrun, message
+from ..common.frames import locate
+from ..values.speculate import ARGUMENTS
+from ..values.storage import current_trace
+
+WRITTEN = 30_000  # bound: equations of trips that are written out, some 80 us each
+TRIPS = 50_000  # bound: trips that run while tracing, some 50 us each, where nothing comes of them to be compiled
+KNOWN = 1_000  # bound: trips that run while tracing for the values of one call's arguments, a few ms each
+
+
+@contextlib.contextmanager
+def turning():
+    """Around the trips of a loop."""
+    root = current_trace() and current_trace().root
+    if root is None:
+        yield
+        return
+    root.turning += 1
+    try:
+        yield
+    finally:
+        root.turning -= 1
+
+
+def spend_trip():
+    """Count a trip that runs while tracing; refuse to go on where thousands have come to no equations."""
+    trace = current_trace()
+    if trace is None:
+        return
+    root = trace.root
+    root.trips += 1
+    spend_known_trip(root)
+    if len(trace.build.eqns) > WRITTEN:
+        text = f"the trips of this loop, written out one by one, have come to more than {WRITTEN:,} equations"
+        raise Overrun(message(text, locate(), "Hold in arrays what it goes over: then it is captured as one loop."))
+    if root.trips > TRIPS + 20 * len(trace.build.eqns):
+        text = f"{TRIPS:,} trips of loops over Python's own values ran while tracing and left little to compile"
+        hint = "Plain Python runs them faster. Compute outside what they give, or hold their numbers in arrays."
+        raise Overrun(message(text, locate(), hint))
+
+
+def spend_known_trip(root):
+    """Count a trip that runs with the Python numbers among the arguments known; refuse to go on after thousands."""
+    if root.choices is None or ARGUMENTS not in root.choices.wanted:
+        return
+    root.known_trips += 1
+    if root.known_trips > KNOWN:
+        text = f"{KNOWN:,} trips ran while tracing, of loops whose keys of dicts or members of sets hang on arguments"
+        hint = "Plain Python runs them faster: leave out whole=True, or hold in arrays what the keys lead to."
+        raise Overrun(message(text, locate(), hint))
