@@ -10,11 +10,13 @@ from ..extents.bounded import BoundedArray
 from ..numpy_api import meeting, memory, products, registry, ufunc_calls
 from ..numpy_api.extents import functions as bounded_functions
 from ..numpy_api.shaping import copy_method
-from ..regions import alternatives, frame, hooks, library, objects
+from ..guards.outside import Outside
+from ..regions import alternatives, array_objects, frame, hooks, library, objects
 from ..regions.branch import ASKED
 from ..regions.convert import CELL, FALLBACK
 from ..values import elements, identity
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.indexing import scalar_item
 
 SLOTS = (  # (the class of a lower room, its attribute, what stands there)
@@ -61,6 +63,13 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (BoundedArray, "T", property(bounded_functions.transpose)),
     (BoundedArray, "real", property(bounded_functions.real_part)),
     (BoundedArray, "imag", property(bounded_functions.imaginary_part)),
+)
+SLOTS += (  # instances of subclasses of np.ndarray
+    (Outside, "stand_in", staticmethod(array_objects.seen)),
+    (ArrayObject, "__apply__", staticmethod(array_objects.apply)),
+    (ArrayObject, "__attribute__", staticmethod(array_objects.attribute)),
+    (ArrayObject, "__elements__", staticmethod(array_objects.elements)),
+    (ArrayObject, "__plainly__", staticmethod(array_objects.memory)),
 )
 CELLS = (  # (a cell that code of a lower module reads, what it holds)
     (ASKED, objects.asked),

@@ -7,6 +7,8 @@ very argument that was returned, or a view of it.
 
 import re
 
+import numpy as np
+
 from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
@@ -280,7 +282,7 @@ def result_or_raised(function, args, kwargs, outside):
 
 def seen_arguments(leaves, outside):
     """The arguments that are not traced, as the trace sees them."""
-    leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves]
+    leaves = [outside.seen(x) if type(x) in SEEN or isinstance(x, np.ndarray) else x for x in leaves]
     for x in leaves:
         outside.stray.meet(type(x))
     return leaves

@@ -23,6 +23,7 @@ READS = 2000  # bound: places whose guards a call looks at, some 50 ns each; mak
 LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 BUILTINS = frozenset(vars(builtins)) - {"_", "__builtins__"}  # that every process has
+VIEW = np.ndarray.view
 FILLING = (collections.defaultdict,)  # would hold what it is asked for
 CONTAINERS = (list, dict, tuple)  # exactly these are followed by path
 
@@ -33,7 +34,8 @@ class Read:
     how: "value" (identity, or type and value), "kind" (the type alone: what is inside has reads of its own),
     "input" (the type alone: the program takes it), "contents" (of a small array), "same" (the very object of
     another read), "apart" (another object than those of other reads), "free" (nothing). kind: also "class", what a
-    class holds under a name that is looked up on it, and "itself".
+    class holds under a name that is looked up on it, "itself", "own", an attribute in the object's `__dict__` alone, and
+    "memory", that of an instance of a subclass of np.ndarray.
     """
 
     __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other", "builtin")
@@ -78,6 +80,10 @@ class Read:
                 return of_class(holder, self.key)
             if self.kind == "itself":
                 return holder
+            if self.kind == "own":
+                return vars(holder).get(self.key, MISSING)
+            if self.kind == "memory":
+                return VIEW(holder, np.ndarray)
             return holder.get(self.key, MISSING) if type(holder) in FILLING else holder[self.key]
         except (KeyError, IndexError, AttributeError, ValueError, TypeError):
             return MISSING
@@ -113,6 +119,8 @@ class Read:
             )
         if self.kind == "itself":
             return holder
+        if self.kind == "memory":
+            return f"{named(VIEW)}({holder}, {named(np.ndarray)})"
         if self.kind in ("contents", "state"):
             return f"{self.kind}({holder})"
         if self.kind == "class":
@@ -165,6 +173,9 @@ class Read:
         if self.parent is None and self.kind == "item":
             same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""
             return f"{named(self.key)} not in {named(self.owner)}{same}"
+        if self.kind == "own":
+            holder = quick.holder(self) if quick else named(self.owner) if self.parent is None else self.parent.text(named)
+            return f"{self.key!r} not in {holder}.__dict__"
         now = f"{named(self)}.get()" if quick is None else f"{named(self)}.found({quick.holder(self)})"
         return f"{now} is {named(MISSING)}"
 

@@ -20,6 +20,7 @@ from ...ir.types import SHORT, Tensor, type_of
 from ..common.errors import UnsupportedError, message, shown
 from ..common.frames import locate
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.storage import Storage, current_trace
 from . import isolation
 from .by_class import ByClass
@@ -36,11 +37,13 @@ from .repeated_calls import Asked, context
 from .running_draws import DRAWN
 from .state import SEEN_THROUGH, Slot, inside, items
 from .stores import Stores, flat_contents
+from .subclasses import is_captured
 from .unhooked import Unhooked
 
 NUMBERS = (int, float, complex)
 ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
+OF_OBJECTS = ("attribute", "own", "memory")  # kinds of places that an object known by its way has
 FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
 
 
@@ -59,6 +62,8 @@ def changing(value):
 class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
+
+    stand_in = None  # `installations`: an array of a subclass as the trace sees it
 
     def __init__(self, arguments=0, promoted=(), frozen=""):
         self.arguments, self.promoted, self.frozen = arguments, frozenset(promoted), frozen
@@ -87,7 +92,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
 
     # -- reading -----------------------------------------------------------------------------------
     def read(self, kind, owner, key, name, source=None, parent=None):
-        if parent is None and kind == "attribute" and id(owner) in self.ways:
+        if parent is None and kind in OF_OBJECTS and id(owner) in self.ways:
             owner, parent = None, self.way(owner)
         place = kind, id(owner) if parent is None else parent.place, key
         found = self.reads.get(place)
@@ -106,7 +111,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
         elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not self.is_frozen(value):
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
-        elif isinstance(value, np.ndarray):
+        elif isinstance(value, np.ndarray) and not is_captured(kind):
             isolation.refuse(f"it needs to know what is in the array {read.name}")
             read.how, read.other = "contents", self.relied.meet(value, read)
             if value.dtype.hasobject:
@@ -140,7 +145,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
             return self.array(value) if id(value) in self.paths else value
         if type(value) in SEEN_THROUGH and whole and id(value) in self.containers:
             return self.mirror(value)
-        return value
+        return Outside.stand_in(value) if isinstance(value, np.ndarray) else value
 
     def take(self, read, type):
         root = current_trace().root
@@ -355,7 +360,8 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
 
     def has_made(self, x):
         """Whether an object is an instance, made in the trace, that can be made anew from its attributes."""
-        return (made := self.made.get(id(x))) and made() is x and is_plain(type(x)) and not isinstance(x, Traced)
+        found = (made := self.made.get(id(x))) and made() is x and not isinstance(x, Traced)
+        return found and (isinstance(x, ArrayObject) or is_plain(type(x)))
 
     def check_made(self, x):
         """Refuse to give out an object that holds traced values and that no call could make anew."""

@@ -232,7 +232,7 @@ def set_item(owner, key, value):
 
 
 def set_attribute(owner, key, value, store=put):
-    if not isinstance(owner, Traced | np.ndarray | Flags):
+    if not isinstance(owner, Traced | Flags) and type(owner) is not np.ndarray:
         note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     store(owner, key, value)
 

@@ -1,0 +1,180 @@
+"""Calls that are given instances of the user's subclasses of np.ndarray.
+
+The user's functions take them as they are. NumPy's are given their memory, and say of which class the result is
+(`array_objects.apply`). Python's own ask an instance as they ask any object: its special methods first, and where they
+are np.ndarray's, its memory.
+"""
+
+import copy
+import functools
+import operator
+import types
+
+import numpy as np
+
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..common.origin import is_user
+from ..guards.subclasses import own_classes
+from ..values.array_object import ArrayObject
+from .array_objects import ArrayMethod, apply, class_asked, elements, holds, kind_of, memory, of_array, special
+from .builtins import REPLACED
+from .convert import CELL
+from .special import looked_up
+
+ANSWERS = {}  # a function of Python's -> what answers for it
+GOING_THROUGH = {list, tuple, sum, min, max, any, all, sorted, enumerate, zip, map, filter, reversed, iter}
+NUMBERS = {len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", bool: "__bool__"}
+NUMBERS |= {operator.index: "__index__"}
+OPERATORS = {abs: "__abs__", round: "__round__", divmod: "__divmod__"}
+BUILTIN = (types.BuiltinFunctionType, type, types.FunctionType)
+
+
+def answers(*functions):
+    def register(f):
+        ANSWERS.update(dict.fromkeys(functions, f))
+        return f
+
+    return register
+
+
+def calling_with_array_objects(f, plain):
+    """What to call in place of f while there are such instances; plain(f) is that without them."""
+    inner = f.__func__ if isinstance(f, types.MethodType) else f
+    if type(inner) is types.FunctionType and is_user(inner.__code__):
+        return plain(f)
+    if isinstance(f, ArrayMethod):
+        return f
+    if isinstance(f, type) and f not in ANSWERS and f not in GOING_THROUGH and not issubclass(f, np.generic):
+        return plain(f)
+    return functools.partial(called_with, f, plain)
+
+
+def called_with(f, plain, /, *args, **kwargs):
+    if not holds(args) and not holds(kwargs):
+        return plain(f)(*args, **kwargs)
+    if type(f) in BUILTIN:
+        if f in ANSWERS and isinstance(args[0], ArrayObject):
+            return ANSWERS[f](*args, **kwargs)
+        if f is super:
+            return ArraySuper(*args)
+        if f in GOING_THROUGH:
+            return plain(f)(*[elements(x) if isinstance(x, ArrayObject) else x for x in args], **kwargs)
+        if f in NUMBERS and isinstance(args[0], ArrayObject):
+            own = special(args[0], NUMBERS[f])
+            return plain(f)(memory(args[0])) if own is None else own(args[0])
+        if f in OPERATORS and isinstance(args[0], ArrayObject) and (own := special(args[0], OPERATORS[f])) is not None:
+            return own(*args)
+        if f in OPERATORS:
+            return apply(f, plain(f), args, kwargs)
+    if is_numpys(f):
+        return apply(f, plain(f), args, kwargs)
+    return plain(f)(*args, **kwargs)
+
+
+def is_numpys(f):
+    """Whether a function is NumPy's, or a method of a ufunc or of a plain array."""
+    if isinstance(f, np.ufunc) or type(f) is type(np.sum):
+        return True
+    if type(f) is types.BuiltinFunctionType and isinstance(f.__self__, np.ufunc | np.ndarray):
+        return True
+    if isinstance(f, type):
+        return issubclass(f, np.generic)
+    home = getattr(f, "__module__", None) or ""
+    return type(f) in (types.FunctionType, types.BuiltinFunctionType) and home.partition(".")[0] == "numpy"
+
+
+def truth_of(x):
+    """Something whose truth is that of an instance."""
+    own = special(x, "__bool__")
+    return memory(x) if own is None else own(x)
+
+
+# -- Python's functions ----------------------------------------------------------------------------
+
+
+@answers(isinstance)
+def isinstance_of(x, kinds):
+    return REPLACED[issubclass](class_asked(x), kinds)
+
+
+@answers(type)
+def type_of(x, *more):
+    return type(x, *more) if more else class_asked(x)
+
+
+@answers(callable)
+def callable_of(x):
+    looked_up(kind_of(x), "__call__")
+    return hasattr(kind_of(x), "__call__")
+
+
+@answers(id)
+def id_of(x):
+    raise UnsupportedError(message(f"the id of a {kind_of(x).__name__} is asked for", locate(), "Compare with `is`."))
+
+
+@answers(copy.copy, copy.deepcopy)
+def copied(x, *memo):
+    name = "__deepcopy__" if memo else "__copy__"
+    own = special(x, name)
+    if own is not None:
+        return own(x, *memo)
+    return apply(copy.copy, lambda array: array.copy(), (x,), {})
+
+
+def speaking(f, *names):
+    def spoken(x, *args):
+        for name in names:
+            own = special(x, name)
+            if own is not None:
+                return own(x, *args)
+        text = f"{f.__name__}() of a {kind_of(x).__name__}, a subclass of np.ndarray, is asked for"
+        raise UnsupportedError(message(text, locate(), "Use np.asarray(x) there."))
+
+    ANSWERS[f] = spoken
+
+
+speaking(str, "__str__", "__repr__")
+speaking(repr, "__repr__")
+speaking(format, "__format__")
+
+
+@answers(hash)
+def hash_of(x):
+    raise TypeError(f"unhashable type: {kind_of(x).__name__!r}")
+
+
+@answers(vars, dir)
+def listed_of(x):
+    raise UnsupportedError(message(f"all attributes of a {kind_of(x).__name__} are asked for", locate()))
+
+
+class ArraySuper:
+    """`super()` of an instance: what the classes after one hold."""
+
+    def __init__(self, after, x):
+        self.__dict__.update(after=after, x=x)
+
+    def __getattr__(self, key):
+        """What is found there, with hooks."""
+        return above(self.after, self.x, key)
+
+
+def above(after, x, key):
+    kind = kind_of(x)
+    line = kind.__mro__[kind.__mro__.index(after) + 1 :]
+    for c in own_classes(kind):
+        if c not in line:
+            continue
+        looked_up(c, key)
+        if key in vars(c):
+            found = vars(c)[key]
+            if isinstance(found, property):
+                return CELL.cell_contents.call(found.fget)(x)
+            if type(found) is types.FunctionType:
+                return types.MethodType(found, x)
+            if isinstance(found, classmethod | staticmethod):
+                return found.__get__(None, kind)
+            return CELL.cell_contents.attribute(c, key)
+    return of_array(x, key)

@@ -1,0 +1,103 @@
+"""Operators of instances of the user's subclasses of np.ndarray: the user's methods in the order in which Python asks
+them, then NumPy."""
+
+import numpy as np
+
+from ..common.errors import UnsupportedError, message
+from ..common.frames import locate
+from ..guards.reliance import of_user
+from ..guards.subclasses import class_behind
+from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
+from .array_objects import apply, elements, kind_of, memory, special
+from .objects import method as method_of_object
+
+
+def meets(a, b):
+    """Whether an operand is such an instance."""
+    return isinstance(a, ArrayObject) or isinstance(b, ArrayObject)
+
+
+def operated(plain, name, mirror, a, b):
+    """`a + b` and its like, one of them an instance: the user's methods in the order in which Python asks, then
+    NumPy."""
+    left, right = class_of(a), class_of(b)
+    first, second = method(a, name), method(b, mirror)
+    before = right is not left and issubclass(right, left)
+    if second is not None and before and getattr(right, mirror, None) is not getattr(left, mirror, None):
+        found = second(b, a)
+        if found is not NotImplemented:
+            return found
+        second = None
+    if first is not None:
+        found = first(a, b)
+        if found is not NotImplemented:
+            return found
+    elif is_of_numpy(a):
+        return of_numpy(plain, a, b)
+    if second is not None and right is not left:
+        found = second(b, a)
+        if found is not NotImplemented:
+            return found
+    if is_of_numpy(b) and method(b, mirror) is None:
+        return of_numpy(plain, a, b)
+    signs = f"{name}: {left.__name__!r} and {right.__name__!r}"
+    raise TypeError(message(f"unsupported operand type(s) for {signs}", locate()))
+
+
+def of_numpy(plain, a, b):
+    for x in (a, b):
+        if of_user(type(x)):
+            text = f"an operator of a {type(x).__name__} and an instance of a subclass of np.ndarray is not captured"
+            raise UnsupportedError(message(text, locate(), "Call a function in its place."))
+    return apply(plain, plain, (a, b), {})
+
+
+def class_of(x):
+    """The class of an operand."""
+    kind = class_behind(type(x))
+    return np.ndarray if kind is TracedArray else x.weak or x.dtype.type if kind is TracedScalar else kind
+
+
+def method(x, name):
+    """The user's method of an operand, or None."""
+    if isinstance(x, ArrayObject):
+        return special(x, name)
+    return None if isinstance(x, Traced | np.ndarray | np.generic) else method_of_object(x, name)
+
+
+def is_of_numpy(x):
+    """Whether NumPy answers for an operand that has no method of the user's."""
+    if isinstance(x, TracedScalar):
+        return x.weak is None
+    return isinstance(x, ArrayObject | Traced | np.ndarray | np.generic)
+
+
+def operated_in_place(plain, name, otherwise, a, b):
+    """`a += b` and its like."""
+    if isinstance(a, ArrayObject):
+        own = special(a, name)
+        if own is None:
+            return of_numpy(plain, a, b)
+        found = own(a, b)
+        return otherwise(a, b) if found is NotImplemented else found
+    if isinstance(a, TracedArray | np.ndarray):
+        return apply(plain, plain, (a, b), {})
+    return plain(a, elements(b)) if isinstance(a, list) else otherwise(a, b)
+
+
+def unary_of(plain, name, a):
+    own = special(a, name)
+    return apply(plain, plain, (a,), {}) if own is None else own(a)
+
+
+def contained(a, b, plain):
+    """`a in b`, one of them an instance."""
+    if isinstance(b, ArrayObject):
+        own = special(b, "__contains__")
+        if own is not None:
+            return own(b, a)
+        return plain(memory(a) if isinstance(a, ArrayObject) else a, memory(b))
+    raise UnsupportedError(
+        message(f"whether a {kind_of(a).__name__} is in a {type(b).__name__} is asked", locate(), "Compare one by one.")
+    )
