@@ -22,7 +22,8 @@ class Route:
         self.types, self.promoted = types, frozenset(promoted)  # ints that are traced, having had too many values
         self.static = [i for i, k in enumerate(kinds) if k is None and i not in self.promoted]
         self.dynamic = [i for i, k in enumerate(kinds) if k is not None or i in self.promoted]
-        self.inside = Traced in kinds or any(t is ObjectPhi or issubclass(t, ArrayObject) for t in types)  # called while another function is traced
+        # called while another function is traced
+        self.inside = Traced in kinds or any(t is ObjectPhi or issubclass(t, ArrayObject) for t in types)
         self.memory = [i for i in self.static if is_memory(types[i]) and not is_captured(types[i])]
         self.entries = {}
         self.plain = plain or self  # the route on which no int is traced

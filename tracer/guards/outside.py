@@ -8,7 +8,6 @@ traced, are put back then, and are stored again at every call, after all that ca
 
 import collections
 import copy
-import functools
 import io
 import types
 import weakref
@@ -25,23 +24,23 @@ from ..values.storage import Storage, current_trace
 from . import isolation
 from .by_class import ByClass
 from .by_way import ByWay
+from .container_reads import ContainerReads
 from .draws import Draws
-from .effects import Call, Original
+from .effects import Original
 from .function_reads import FunctionReads
-from .guard import LIMIT, MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
+from .guard import MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, Reliance
 from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
 from .running_draws import DRAWN
-from .state import SEEN_THROUGH, Slot, inside, items
+from .state import SEEN_THROUGH, Slot, items
 from .stores import Stores, flat_contents
 from .subclasses import is_captured
 from .unhooked import Unhooked
 
 NUMBERS = (int, float, complex)
-ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
 OF_OBJECTS = ("attribute", "own", "memory")  # kinds of places that an object known by its way has
 FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
@@ -59,7 +58,7 @@ def changing(value):
     )
 
 
-class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
+class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
 
@@ -108,7 +107,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
         value, kind = read.value, type(read.value)
         if read.place in self.promoted and changing(value):
             read.how = "input"
-        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not self.is_frozen(value):
+        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not self.is_frozen(read):
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
         elif isinstance(value, np.ndarray) and not is_captured(kind):
@@ -129,8 +128,9 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
                 made = Asked(context, (), {}, 0, "the context of decimal", locate(), False)
                 self.reads.setdefault(made.place, made)
 
-    def is_frozen(self, array):
-        return array.dtype.kind in self.frozen and array.size <= RELIED_ON
+    def is_frozen(self, read):
+        array = read.value
+        return read.kind != "memory" and array.dtype.kind in self.frozen and array.size <= RELIED_ON
 
     def enter(self, read, whole=True):
         """What the trace gets to see of the value of a read."""
@@ -307,48 +307,6 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
             if isinstance(owner, type | types.ModuleType)
             else type(owner).__name__
         )
-
-    def method(self, owner, key):
-        if key in ADDING and id(owner) not in self.mirrors and not inside():
-            return functools.partial(self._add, owner, key)
-        if key == "get" and type(owner) is dict and id(owner) not in self.mirrors:
-            return functools.partial(self._get, owner)
-        return getattr(self.mirror(owner), key)
-
-    def _add(self, owner, method, *args):
-        if id(owner) in self.mirrors:
-            return getattr(self.mirror(owner), method)(*args)
-        self.calls.append((owner, Call(self.containers[id(owner)][1], method), args))
-
-    def holds(self, owner, key):
-        """Whether an outside dict holds a key; None where all of it is asked, or the key is traced."""
-        seen = id(owner) in self.mirrors or any(c[0] is owner for c in self.calls)
-        if seen or id(owner) not in self.containers or isinstance(key, Traced):
-            return None
-        held = key in owner
-        if Slot("item", owner, key, "") not in self.heap and (not held or len(owner) > LIMIT):
-            parent = self.containers[id(owner)][1]
-            self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
-            return held
-        return None if held else False
-
-    def _get(self, owner, key, default=None):
-        """`owner.get(key)` of an outside dict."""
-        return default if self.holds(owner, key) is False else self.item(owner, key)
-
-    def item(self, owner, key, whole=True):
-        """`owner[key]` of an outside container."""
-        plain = type(owner) is dict and not isinstance(key, Traced) or type(owner) in (list, tuple) and type(key) is int
-        if id(owner) in self.mirrors or not plain or any(c[0] is owner for c in self.calls):
-            return self.mirror(owner)[key]
-        if Slot("item", owner, key, "") in self.heap:
-            return owner[key]
-        parent = self.containers[id(owner)][1]
-        if type(owner) is not dict and key < 0:
-            self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
-            key += len(owner) if key >= -len(owner) else 0
-        read = self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
-        return owner[key] if read.value is MISSING else self.enter(read, whole)
 
     def own(self, made):
         """Note an instance made while tracing: it is not outside."""

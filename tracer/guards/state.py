@@ -13,7 +13,7 @@ from ..values.array import Traced
 from ..values.identity import Flags
 from ..values.speculate import remember
 from ..values.storage import current_trace
-from .guard import put, raw_attribute, remove
+from .raw_attributes import put, raw_attribute, remove
 
 
 class _Unbound:

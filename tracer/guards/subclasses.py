@@ -87,10 +87,18 @@ def stand_in_class(kind):
     """The class of what stands for instances of a class: it has the special methods of the user's."""
     found = {}
     for c in reversed(own_classes(kind)):
-        found |= {n: f for n, f in vars(c).items() if is_dunder(n) and n not in BEFORE and type(f) is types.FunctionType}
+        found |= {
+            n: f for n, f in vars(c).items() if is_dunder(n) and n not in BEFORE and type(f) is types.FunctionType
+        }
     had, made = _classes.get(kind, (None, None))
     if had != found:
-        space = {"__slots__": (), "__stands_for__": kind, "__module__": ArrayObject.__module__, "__hash__": None, **found}
+        space = {
+            "__slots__": (),
+            "__stands_for__": kind,
+            "__module__": ArrayObject.__module__,
+            "__hash__": None,
+            **found,
+        }
         made = type(kind.__name__, (ArrayObject,), space)
         _classes[kind] = found, made
     return made

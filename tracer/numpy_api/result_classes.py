@@ -20,7 +20,7 @@ class Overridden(BaseException):
     """A method of the user's is asked by NumPy itself: none of NumPy's handlers of exceptions is to catch it."""
 
 
-class Asked:
+class UsersOwn:
     """In place of a method of the user's, or an attribute, that stands before one of NumPy's."""
 
     def __init__(self, name):
@@ -47,19 +47,21 @@ def probe_class(kind):
     """A class that is to NumPy what a user's subclass of np.ndarray is."""
     if kind is np.ndarray:
         return Probe
-    bases = [c for c in kind.__bases__ if issubclass(c, np.ndarray)]
     space = {"__stands_for__": kind}
-    space |= {name: Asked(name) for name in vars(kind) if hasattr(np.ndarray, name) and name not in UNASKED}
+    for c in reversed([c for c in kind.__mro__ if c is kind or not issubclass(c, np.ndarray)]):
+        space |= {name: UsersOwn(name) for name in vars(c) if c is not object and stands_before_numpys(c, name)}
     if "__array_priority__" in vars(kind):
         space["__array_priority__"] = vars(kind)["__array_priority__"]
-    for mixed_in in kind.__mro__:
-        if not issubclass(mixed_in, np.ndarray) and mixed_in is not object:
-            shown = {name: Asked(name) for name in vars(mixed_in) if hasattr(np.ndarray, name) and name not in UNASKED}
-            space = {**{k: v for k, v in shown.items() if not hasattr(object, k)}, **space}
-    return type(kind.__name__, tuple(map(probe_class, bases)), space)
+    bases = [probe_class(c) for c in kind.__bases__ if issubclass(c, np.ndarray)]
+    return type(kind.__name__, tuple(bases), space)
 
 
-def numbers(shape, dtype, spread=0.6180339887498949):
+def stands_before_numpys(c, name):
+    """Whether NumPy would find what a class holds under a name in the place of its own."""
+    return hasattr(np.ndarray, name) and name not in UNASKED
+
+
+def made_up(shape, dtype, spread=0.6180339887498949):
     """Made-up numbers in general position, between 1/2 and 3/2; of integers and truth values 0 and 1."""
     places = np.arange(int(np.prod(shape)))
     found = places % 2 if dtype.kind in "biu" else (places + 1) * spread % 1 + 0.5
@@ -68,7 +70,7 @@ def numbers(shape, dtype, spread=0.6180339887498949):
 
 def probe(kind, shape, dtype):
     """A probe for an instance of a class."""
-    made = numbers(shape, dtype).view(probe_class(kind))
+    made = made_up(shape, dtype).view(probe_class(kind))
     made.__origin__ = NOTHING
     return made
 

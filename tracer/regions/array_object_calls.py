@@ -17,7 +17,9 @@ from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards.subclasses import own_classes
 from ..values.array_object import ArrayObject
-from .array_objects import ArrayMethod, apply, class_asked, elements, holds, kind_of, memory, of_array, special
+from .array_object_attributes import ArrayMethod, class_asked, elements_of_instance, of_array, special
+from .array_object_results import apply, holds_instance
+from .array_objects import class_of_instance, memory
 from .builtins import REPLACED
 from .convert import CELL
 from .special import looked_up
@@ -30,7 +32,7 @@ OPERATORS = {abs: "__abs__", round: "__round__", divmod: "__divmod__"}
 BUILTIN = (types.BuiltinFunctionType, type, types.FunctionType)
 
 
-def answers(*functions):
+def answers_instance(*functions):
     def register(f):
         ANSWERS.update(dict.fromkeys(functions, f))
         return f
@@ -45,31 +47,38 @@ def calling_with_array_objects(f, plain):
         return plain(f)
     if isinstance(f, ArrayMethod):
         return f
-    if isinstance(f, type) and f not in ANSWERS and f not in GOING_THROUGH and not issubclass(f, np.generic):
+    if isinstance(f, type) and f not in CLASSES and not issubclass(f, np.generic):
         return plain(f)
     return functools.partial(called_with, f, plain)
 
 
 def called_with(f, plain, /, *args, **kwargs):
-    if not holds(args) and not holds(kwargs):
+    if not holds_instance(args) and not holds_instance(kwargs):
         return plain(f)(*args, **kwargs)
     if type(f) in BUILTIN:
-        if f in ANSWERS and isinstance(args[0], ArrayObject):
-            return ANSWERS[f](*args, **kwargs)
-        if f is super:
-            return ArraySuper(*args)
-        if f in GOING_THROUGH:
-            return plain(f)(*[elements(x) if isinstance(x, ArrayObject) else x for x in args], **kwargs)
-        if f in NUMBERS and isinstance(args[0], ArrayObject):
-            own = special(args[0], NUMBERS[f])
-            return plain(f)(memory(args[0])) if own is None else own(args[0])
-        if f in OPERATORS and isinstance(args[0], ArrayObject) and (own := special(args[0], OPERATORS[f])) is not None:
-            return own(*args)
-        if f in OPERATORS:
-            return apply(f, plain(f), args, kwargs)
-    if is_numpys(f):
-        return apply(f, plain(f), args, kwargs)
-    return plain(f)(*args, **kwargs)
+        found = of_python(f, plain, args, kwargs)
+        if found is not NotImplemented:
+            return found
+    return apply(f, plain(f), args, kwargs) if is_numpys(f) else plain(f)(*args, **kwargs)
+
+
+def of_python(f, plain, args, kwargs):
+    """What one of Python's functions gives; NotImplemented of all others."""
+    if f is super:
+        return ArraySuper(*args)
+    if f in GOING_THROUGH:
+        return plain(f)(*[elements_of_instance(x) if isinstance(x, ArrayObject) else x for x in args], **kwargs)
+    if not args or not isinstance(args[0], ArrayObject):
+        return apply(f, plain(f), args, kwargs) if f in OPERATORS else NotImplemented
+    if f in ANSWERS:
+        return ANSWERS[f](*args, **kwargs)
+    if f in NUMBERS:
+        own = special(args[0], NUMBERS[f])
+        return plain(f)(memory(args[0])) if own is None else own(args[0])
+    if f in OPERATORS:
+        own = special(args[0], OPERATORS[f])
+        return apply(f, plain(f), args, kwargs) if own is None else own(*args)
+    return NotImplemented
 
 
 def is_numpys(f):
@@ -93,28 +102,30 @@ def truth_of(x):
 # -- Python's functions ----------------------------------------------------------------------------
 
 
-@answers(isinstance)
+@answers_instance(isinstance)
 def isinstance_of(x, kinds):
     return REPLACED[issubclass](class_asked(x), kinds)
 
 
-@answers(type)
+@answers_instance(type)
 def type_of(x, *more):
     return type(x, *more) if more else class_asked(x)
 
 
-@answers(callable)
+@answers_instance(callable)
 def callable_of(x):
-    looked_up(kind_of(x), "__call__")
-    return hasattr(kind_of(x), "__call__")
+    looked_up(class_of_instance(x), "__call__")
+    return any("__call__" in vars(c) for c in own_classes(class_of_instance(x)))
 
 
-@answers(id)
+@answers_instance(id)
 def id_of(x):
-    raise UnsupportedError(message(f"the id of a {kind_of(x).__name__} is asked for", locate(), "Compare with `is`."))
+    raise UnsupportedError(
+        message(f"the id of a {class_of_instance(x).__name__} is asked for", locate(), "Compare with `is`.")
+    )
 
 
-@answers(copy.copy, copy.deepcopy)
+@answers_instance(copy.copy, copy.deepcopy)
 def copied(x, *memo):
     name = "__deepcopy__" if memo else "__copy__"
     own = special(x, name)
@@ -129,7 +140,7 @@ def speaking(f, *names):
             own = special(x, name)
             if own is not None:
                 return own(x, *args)
-        text = f"{f.__name__}() of a {kind_of(x).__name__}, a subclass of np.ndarray, is asked for"
+        text = f"{f.__name__}() of a {class_of_instance(x).__name__}, a subclass of np.ndarray, is asked for"
         raise UnsupportedError(message(text, locate(), "Use np.asarray(x) there."))
 
     ANSWERS[f] = spoken
@@ -140,14 +151,17 @@ speaking(repr, "__repr__")
 speaking(format, "__format__")
 
 
-@answers(hash)
+@answers_instance(hash)
 def hash_of(x):
-    raise TypeError(f"unhashable type: {kind_of(x).__name__!r}")
+    raise TypeError(f"unhashable type: {class_of_instance(x).__name__!r}")
 
 
-@answers(vars, dir)
+@answers_instance(vars, dir)
 def listed_of(x):
-    raise UnsupportedError(message(f"all attributes of a {kind_of(x).__name__} are asked for", locate()))
+    raise UnsupportedError(message(f"all attributes of a {class_of_instance(x).__name__} are asked for", locate()))
+
+
+CLASSES = {super, *ANSWERS, *GOING_THROUGH, *NUMBERS}  # of Python's, which ask an object
 
 
 class ArraySuper:
@@ -162,7 +176,7 @@ class ArraySuper:
 
 
 def above(after, x, key):
-    kind = kind_of(x)
+    kind = class_of_instance(x)
     line = kind.__mro__[kind.__mro__.index(after) + 1 :]
     for c in own_classes(kind):
         if c not in line:

@@ -9,7 +9,9 @@ from ..guards.reliance import of_user
 from ..guards.subclasses import class_behind
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
-from .array_objects import apply, elements, kind_of, memory, special
+from .array_object_attributes import elements_of_instance, special
+from .array_object_results import apply
+from .array_objects import class_of_instance, memory
 from .objects import method as method_of_object
 
 
@@ -22,25 +24,18 @@ def operated(plain, name, mirror, a, b):
     """`a + b` and its like, one of them an instance: the user's methods in the order in which Python asks, then
     NumPy."""
     left, right = class_of(a), class_of(b)
-    first, second = method(a, name), method(b, mirror)
+    first, second = users_method(a, name), users_method(b, mirror)
     before = right is not left and issubclass(right, left)
-    if second is not None and before and getattr(right, mirror, None) is not getattr(left, mirror, None):
-        found = second(b, a)
+    numpys = lambda x, y: of_numpy(plain, a, b)
+    second = numpys if second is None and is_of_numpy(b) else second
+    asked = [(first, a, b) if first is not None or not is_of_numpy(a) else (numpys, a, b)]
+    if right is not left:
+        earlier = before and getattr(right, mirror, None) is not getattr(left, mirror, None)
+        asked.insert(0 if earlier and second is not numpys else 1, (second, b, a))
+    for f, x, y in asked:
+        found = NotImplemented if f is None else f(x, y)
         if found is not NotImplemented:
             return found
-        second = None
-    if first is not None:
-        found = first(a, b)
-        if found is not NotImplemented:
-            return found
-    elif is_of_numpy(a):
-        return of_numpy(plain, a, b)
-    if second is not None and right is not left:
-        found = second(b, a)
-        if found is not NotImplemented:
-            return found
-    if is_of_numpy(b) and method(b, mirror) is None:
-        return of_numpy(plain, a, b)
     signs = f"{name}: {left.__name__!r} and {right.__name__!r}"
     raise TypeError(message(f"unsupported operand type(s) for {signs}", locate()))
 
@@ -59,7 +54,7 @@ def class_of(x):
     return np.ndarray if kind is TracedArray else x.weak or x.dtype.type if kind is TracedScalar else kind
 
 
-def method(x, name):
+def users_method(x, name):
     """The user's method of an operand, or None."""
     if isinstance(x, ArrayObject):
         return special(x, name)
@@ -83,7 +78,7 @@ def operated_in_place(plain, name, otherwise, a, b):
         return otherwise(a, b) if found is NotImplemented else found
     if isinstance(a, TracedArray | np.ndarray):
         return apply(plain, plain, (a, b), {})
-    return plain(a, elements(b)) if isinstance(a, list) else otherwise(a, b)
+    return plain(a, elements_of_instance(b)) if isinstance(a, list) else otherwise(a, b)
 
 
 def unary_of(plain, name, a):
@@ -99,5 +94,9 @@ def contained(a, b, plain):
             return own(b, a)
         return plain(memory(a) if isinstance(a, ArrayObject) else a, memory(b))
     raise UnsupportedError(
-        message(f"whether a {kind_of(a).__name__} is in a {type(b).__name__} is asked", locate(), "Compare one by one.")
+        message(
+            f"whether a {class_of_instance(a).__name__} is in a {type(b).__name__} is asked",
+            locate(),
+            "Compare one by one.",
+        )
     )

@@ -10,7 +10,7 @@ from ..guards.guard import MISSING
 from ..numpy_api.registry import METHODS
 from ..values.array import Traced, TracedArray
 from ..values.storage import current_trace
-from .array_objects import ArrayMethod
+from .array_object_attributes import ArrayMethod
 from .builtins import lacks, sample, type_
 from .objects import called as call
 from .printing import SPEAKING

@@ -27,8 +27,8 @@ from ..numpy_api.registry import call_function, call_ufunc_method
 from ..numpy_api.scipy_registry import find, find_method
 from ..values.array import Traced, TracedArray, TracedScalar, answers, fresh
 from ..values.storage import current_trace
-from .array_objects import is_subclass, new_array, view
 from . import creation, math_functions  # noqa: F401, which register their stand-ins
+from .array_objects import is_subclass, new_array, view
 from .builtins import REPLACED, lacks, replaces, sample
 from .classes import class_call, instance_call
 from .container_changes import LEAVING, before_change, call_noting_changes, given_container, updating
@@ -254,10 +254,8 @@ def _builtin(f):
         return STRING_METHODS[name](owner)
     if name in ("copy", "astype") and type(owner) is np.ndarray and owner.dtype.name in SHORT:
         return getattr(fresh(current_trace().capture(owner)), name)
-    if name == "__new__" and owner is np.ndarray and current_trace() is not None:
-        return new_array
-    if name == "view" and type(owner) is np.ndarray and current_trace() is not None:
-        return functools.partial(viewed, f)
+    if (found := made_as_instance(f, owner, name)) is not None:
+        return found
     if name == "__new__" and isinstance(owner, type):
         return lambda *args, **kwargs: own(f(*args, **kwargs))
     if isinstance(owner, np.ufunc):
@@ -276,6 +274,13 @@ def _unbound(f):
 
 def _sort(f):
     return lambda *args, key=None, **more: f(*args, key=hooked(key), **more)
+
+
+def made_as_instance(f, owner, name):
+    """What stands for `np.ndarray.__new__`, and for `x.view` of a plain array, which make instances of subclasses."""
+    if name == "__new__" and owner is np.ndarray:
+        return new_array
+    return functools.partial(viewed, f) if name == "view" and type(owner) is np.ndarray else None
 
 
 def viewed(f, *args, **kwargs):

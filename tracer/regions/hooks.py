@@ -1,6 +1,5 @@
 """The hooks that rewritten code calls, gathered under the one name it knows them by."""
 
-import functools
 import operator
 import sys
 import types
@@ -9,7 +8,7 @@ import numpy as np
 
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate
-from ..common.origin import is_builtin, is_user
+from ..common.origin import is_user
 from ..guards import state
 from ..guards.context_managers import STREAMS, read_stream
 from ..guards.draws import GENERATORS, refuse_state
@@ -24,11 +23,18 @@ from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.storage import current_trace
-from . import alternatives, array_objects, backing, copying, folds
-from .array_objects import holds
+from . import alternatives, backing, copying, folds
+from .array_object_attributes import (
+    attribute_of_instance,
+    delete_attribute_of_instance,
+    is_item_of_instance,
+    item_of_instance,
+    set_attribute_of_instance,
+    set_item_of_instance,
+)
 from .attributes import attribute_above, attribute_of_traced, fallback, own_method
 from .branch import branch, choose, decided
-from .builtins import REPLACED, lacks, sample, truth, type_
+from .builtins import REPLACED, lacks, sample, truth
 from .calls import ENVIRONMENT, environment, listed
 from .comprehensions import collect
 from .foreign import ask, may_change
@@ -41,8 +47,8 @@ from .object_phis import attribute_of_phi
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
-from .printing import SPEAKING, percent, text
-from .special import ArrayInterface, looked_up
+from .printing import percent, text
+from .special import looked_up
 from .truth import both, chain, either, negated, one_thing
 
 
@@ -81,7 +87,7 @@ def attribute(owner, key, whole=True):
     if issubclass(kind, Traced):
         return attribute_of_traced(owner, key, trace)
     if issubclass(kind, ArrayObject):
-        return array_objects.attribute(owner, key, whole)
+        return attribute_of_instance(owner, key, whole)
     if kind is ObjectPhi:
         return attribute_of_phi(owner, key, call, attribute)
     if trace is None or kind is Poison:
@@ -118,8 +124,8 @@ def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
     owner = list_behind(owner)
     kind, trace = type(owner), current_trace()
-    if trace is not None and trace.root.outside.subclassed and (issubclass(kind, ArrayObject) or holds(key)):
-        return array_objects.item(owner, key)
+    if is_item_of_instance(owner, key):
+        return item_of_instance(owner, key)
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
         return found[0]
     if trace is not None and kind in SEEN:
@@ -160,13 +166,11 @@ def set_item(value, owner, key):
     """`owner[key] = value`."""
     owner = list_behind(owner)
     kind = type(owner)
-    if kind is TracedArray and not holds((key, value)):
-        owner[key] = value
+    trace = current_trace()
+    if set_item_of_instance(owner, key, value):
         return
-    if current_trace() is None:
+    if trace is None or kind is TracedArray:
         owner[key] = value
-        return
-    if holds((owner, key, value)) and array_objects.set_item(owner, key, value):
         return
     if (kind is list or kind is backing.RowInList) and backing.stored_by_place(owner, key, value):
         return
@@ -214,7 +218,7 @@ def set_attribute(value, owner, key):
         setattr(owner, key, value)
         return
     if issubclass(kind, ArrayObject):
-        array_objects.set_attribute(value, owner, key)
+        set_attribute_of_instance(value, owner, key)
         return
     found = owner.fail() if kind is ObjectPhi else None if issubclass(kind, Traced) else own_method(kind, "__setattr__")
     if found is None:
@@ -271,7 +275,7 @@ def delete_item(owner, key):
 def delete_attribute(owner, key):
     """`del owner.key`; `__delattr__` of the class is the user's function like any other."""
     if isinstance(owner, ArrayObject):
-        array_objects.delete_attribute(owner, key)
+        delete_attribute_of_instance(owner, key)
     kind = owner.fail() if type(owner) is ObjectPhi else type(owner)
     found = None if current_trace() is None else own_method(kind, "__delattr__")
     remove(owner, key) if found is None else found(owner, key)

@@ -28,8 +28,8 @@ from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from . import array_object_calls
+from .array_object_attributes import elements_of_instance
 from .array_object_calls import calling_with_array_objects
-from .array_objects import elements
 from .bounded_calls import calling_with_lists
 from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces
@@ -130,7 +130,7 @@ def iterated(x):
     if is_quick(x) or current_trace() is None or isinstance(x, Traced):
         return x
     if isinstance(x, ArrayObject):
-        return elements(x)
+        return elements_of_instance(x)
     own = method(x, "__iter__")
     if own is not None:
         return stepped(own(x))

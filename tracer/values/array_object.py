@@ -50,16 +50,16 @@ class ArrayObject:
         return ArrayObject.__apply__(func, None, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):
-        raise refused(self, "became a plain ndarray in code that is not captured")
+        raise refused_use(self, "became a plain ndarray in code that is not captured")
 
     def __getattr__(self, name):
         return ArrayObject.__attribute__(self, name)
 
     def __str__(self):
-        raise refused(self, "is made text of")
+        raise refused_use(self, "is made text of")
 
     def __format__(self, spec):
-        raise refused(self, "is made text of")
+        raise refused_use(self, "is made text of")
 
     def __repr__(self):
         return f"<traced {type(self).__stands_for__.__name__}>"
@@ -68,10 +68,10 @@ class ArrayObject:
         return iter(ArrayObject.__elements__(self))
 
     def __reduce__(self):
-        raise refused(self, "is pickled")
+        raise refused_use(self, "is pickled")
 
 
-def refused(x, what):
+def refused_use(x, what):
     text = f"a {type(x).__stands_for__.__name__}, a subclass of np.ndarray, {what}"
     return UnsupportedError(message(text, locate(), "Use np.asarray(x) there."))
 
