@@ -12,7 +12,7 @@ import numpy as np
 from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
-from ..common.errors import WengertError
+from ..common.errors import UnsupportedError, WengertError, message
 from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
@@ -284,6 +284,9 @@ def seen_arguments(leaves, outside):
     """The arguments that are not traced, as the trace sees them."""
     leaves = [outside.seen(x) if type(x) in SEEN or isinstance(x, np.ndarray) else x for x in leaves]
     for x in leaves:
+        if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+            text = f"an argument is a {type(x).__name__}, which was captured, and now has protocols of its own"
+            raise UnsupportedError(message(text, None, "Pass np.asarray(x)."))
         outside.stray.meet(type(x))
     return leaves
 

@@ -26,8 +26,8 @@ def kind_of_type(t):
     """How a leaf of Python type `t` is treated; remembered per type."""
     found = _kinds.get(t, 0)
     if found == 0:
-        if is_captured(t):  # an object that is known by its class
-            return None
+        if t is not np.ndarray and issubclass(t, np.ndarray):  # a class of the user's may change
+            return None if is_captured(t) else ARRAY  # None: an object that is known by its class
         if issubclass(t, np.ndarray) or is_device_type(t):
             found = ARRAY
         elif issubclass(t, np.generic):

@@ -29,6 +29,7 @@ GOING_THROUGH = {list, tuple, sum, min, max, any, all, sorted, enumerate, zip, m
 NUMBERS = {len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", bool: "__bool__"}
 NUMBERS |= {operator.index: "__index__"}
 OPERATORS = {abs: "__abs__", round: "__round__", divmod: "__divmod__"}
+UNBOUND = (types.MethodDescriptorType, types.WrapperDescriptorType)  # `np.ndarray.sum`, `np.ndarray.__add__`
 BUILTIN = (types.BuiltinFunctionType, type, types.FunctionType)
 
 
@@ -59,6 +60,8 @@ def called_with(f, plain, /, *args, **kwargs):
         found = of_python(f, plain, args, kwargs)
         if found is not NotImplemented:
             return found
+    if type(f) in UNBOUND and f.__objclass__ is np.ndarray:
+        return ArrayMethod(args[0], f.__name__)(*args[1:], **kwargs)
     return apply(f, plain(f), args, kwargs) if is_numpys(f) else plain(f)(*args, **kwargs)
 
 

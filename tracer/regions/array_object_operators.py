@@ -36,6 +36,8 @@ def operated(plain, name, mirror, a, b):
         found = NotImplemented if f is None else f(x, y)
         if found is not NotImplemented:
             return found
+    if name in ("__eq__", "__ne__"):
+        return (a is b) is (name == "__eq__")
     signs = f"{name}: {left.__name__!r} and {right.__name__!r}"
     raise TypeError(message(f"unsupported operand type(s) for {signs}", locate()))
 
