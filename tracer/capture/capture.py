@@ -17,9 +17,11 @@ from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
 from ..regions import hooks, raised
+from ..regions.array_objects import memory
 from ..regions.bounded_results import given_out
 from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.speculate import attempts, checked
 from ..values.status import PASSED
 from ..values.storage import Storage, current_trace, memories
@@ -210,6 +212,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         places, plans = [], None
         if parent is not None:
             containers.refuse(trace.build.name)
+            result = without_instances(result)
         else:
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
@@ -263,6 +266,16 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     relied = tuple(trace.relied.items()) if parent is None else ()
     heeds = parent is not None or float_errors.possible(func, trace.of_python)
     return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
+
+
+def without_instances(result):
+    """What a function gives to a transform, instances of subclasses of np.ndarray as plain arrays and numbers."""
+    leaves, tree = pytree.flatten(result)
+    if not any(isinstance(x, ArrayObject) for x in leaves):
+        return result
+    arrays = [memory(x) if isinstance(x, ArrayObject) else x for x in leaves]
+    leaves = [x[()] if isinstance(y, ArrayObject) and not x.shape else x for x, y in zip(arrays, leaves)]
+    return pytree.unflatten(tree, leaves, pytree.key_order(result))
 
 
 def result_or_raised(function, args, kwargs, outside):

@@ -1,6 +1,7 @@
 """Attributes and items of instances of the user's subclasses of np.ndarray: the user's properties and methods, with
 hooks, and those of NumPy's arrays."""
 
+import operator
 import types
 
 import numpy as np
@@ -217,10 +218,14 @@ def set_item_of_instance(owner, key, value):
     if own is not None:
         own(owner, key, value)
     elif isinstance(owner, ArrayObject | TracedArray) or type(owner) is np.ndarray:
-        CELL.cell_contents.set_item(without_classes(value), without_classes(owner), without_classes(key))
+        apply(operator.setitem, stored_item, (owner, key, value), {})  # NumPy may ask `__getitem__` for where to store
     else:
         return False
     return True
+
+
+def stored_item(owner, key, value):
+    CELL.cell_contents.set_item(value, owner, key)
 
 
 def elements_of_instance(x):

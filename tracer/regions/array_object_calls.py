@@ -18,7 +18,7 @@ from ..common.origin import is_user
 from ..guards.subclasses import own_classes
 from ..values.array_object import ArrayObject
 from .array_object_attributes import ArrayMethod, class_asked, elements_of_instance, of_array, special
-from .array_object_results import apply, holds_instance
+from .array_object_results import apply, holds_instance, without_classes
 from .array_objects import class_of_instance, memory
 from .builtins import REPLACED
 from .convert import CELL
@@ -48,7 +48,7 @@ def calling_with_array_objects(f, plain):
         return plain(f)
     if isinstance(f, ArrayMethod):
         return f
-    if isinstance(f, type) and f not in CLASSES and not issubclass(f, np.generic):
+    if isinstance(f, type) and f not in CLASSES and f.__module__.partition(".")[0] != "numpy":
         return plain(f)
     return functools.partial(called_with, f, plain)
 
@@ -62,6 +62,8 @@ def called_with(f, plain, /, *args, **kwargs):
             return found
     if type(f) in UNBOUND and f.__objclass__ is np.ndarray:
         return ArrayMethod(args[0], f.__name__)(*args[1:], **kwargs)
+    if isinstance(f, type) and f.__module__.partition(".")[0] == "numpy" and not issubclass(f, np.generic):
+        return plain(f)(*without_classes(args), **without_classes(kwargs))  # iterators, which give plain arrays
     return apply(f, plain(f), args, kwargs) if is_numpys(f) else plain(f)(*args, **kwargs)
 
 

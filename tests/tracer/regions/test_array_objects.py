@@ -1,0 +1,349 @@
+"""Instances of the user's subclasses of np.ndarray: made, passed, returned, changed, and given to NumPy."""
+
+import copy
+
+import numpy as np
+import pytest
+from subclasses import Higher, Own, Plain, Tagged, Unit, check_calls
+
+import wengert
+from wengert import grad, jit, value_and_grad, vmap
+
+
+def tagged(n):
+    return Tagged([1.0 + n, 2.0, 3.0], f"t{n % 2}")
+
+
+def plain(n):
+    return np.array([1.0 + n, 2.0, 3.0])
+
+
+def of_plain(n):
+    return plain(n).view(Plain)
+
+
+def higher(n):
+    return plain(n).view(Higher)
+
+
+def own(n):
+    return plain(n).view(Own)
+
+
+def unit(n):
+    return Unit([1.0, 2.0, 2.0 + n])
+
+
+HELD = Tagged([4.0, 5.0, 6.0], "held")
+
+
+class Holder:
+    def __init__(self, x):
+        self.x, self.list = x, [x]
+
+
+HOLDER = Holder(HELD)
+
+
+def attribute_stored(a):
+    a.tag = "changed"
+    a.extra = a * 2
+    return a.extra
+
+
+def in_place(a):
+    a[0] = 5.0
+    a += 1
+    return a
+
+
+def by_setter(a):
+    a.first = 9.0
+    return a.first
+
+
+def two_views(a):
+    b = a * 2
+    return b, b[1:], b
+
+
+def seen_as_other_class(a):
+    b = a.view(Plain)
+    b[0] = 77.0
+    return b
+
+
+def way_by_data(a):
+    if a.sum() > 7:
+        return a * 2
+    return a + 1
+
+
+def in_a_loop(a):
+    total = 0.0
+    for i in range(30):
+        total = total + a[i % 3] * i
+    return total
+
+
+def changed_in_a_loop(a):
+    b = a.copy()
+    for _ in range(40):
+        b += a
+    return b
+
+
+def made_in_a_loop(a):
+    rows = np.zeros((40, 3))
+    rows[0] = np.asarray(a)
+    for i in range(1, 40):
+        rows[i] = Tagged(rows[i - 1]).scaled(0.9)
+    return rows
+
+
+def out_given(a):
+    plain = np.empty(3)
+    np.multiply(a, 2, out=plain)
+    np.multiply(a, 2, out=a)
+    return plain, a
+
+
+def taken_apart(a):
+    x, *rest = a
+    return [x, *rest], x + rest[0], [v for v in a]
+
+
+def classes_asked(a):
+    return isinstance(a, Tagged), isinstance(a, np.ndarray), isinstance(a, Higher), type(a) is Tagged, a.__class__ is Tagged
+
+
+def names_asked(a):
+    return hasattr(a, "tag"), hasattr(a, "nope"), getattr(a, "nope", 3.0), a.tag + "!"
+
+
+def of_class(a):
+    return Tagged.zeros(3), Tagged.twice(a), a.unit, a.zeros(2), type(a)(np.asarray(a) * 2)
+
+
+def of_python(a):
+    return sum(a), max(a), min(a), sorted(a), list(a), tuple(a), float(a[0]), abs(a), len(a), round(float(a[1]))
+
+
+def copies(a):
+    return a.copy(), copy.copy(a), copy.deepcopy(a), a.astype(int), np.array(a), np.array(a, subok=True), a[...], a[::-1]
+
+
+def joined(a):
+    return np.concatenate([a, a]), np.vstack([a, a]), np.stack([a, a]), np.where(a > 1, a, 0)
+
+
+def reduced(a):
+    return a.sum(), a.mean(), a.std(), np.linalg.norm(a), np.dot(a, a), a @ a, a.max(), a.argmax(), np.allclose(a, a)
+
+
+def shaped(a):
+    r = a.reshape(3, 1)
+    return r, r.T, r.T @ r, r[0], [v for v in r], a.real, a.flat[0]
+
+
+def rebound(a):
+    a = a if a[0] > 1.5 else a * 2
+    return a.sum()
+
+
+def beyond(a):
+    return HOLDER.x * a, HOLDER.list[0] + HELD, HOLDER.x
+
+
+def raised(a):
+    return a.nope
+
+
+def given_back(a):
+    return [a, a], {"a": a, "b": a * 2}
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        attribute_stored, in_place, by_setter, two_views, seen_as_other_class, way_by_data, in_a_loop, changed_in_a_loop,
+        made_in_a_loop, out_given, taken_apart, classes_asked, names_asked, of_class, of_python, copies, joined, reduced,
+        shaped, rebound, beyond, raised, given_back,
+    ],
+)  # fmt: skip
+def test_an_argument_is_an_instance(f):
+    check_calls(f, tagged)
+
+
+@pytest.mark.parametrize("f", [in_place, two_views, seen_as_other_class, copies, reduced, shaped])
+def test_of_a_class_above_another(f):
+    check_calls(f, higher)
+
+
+def test_super_finds_the_class_before():
+    check_calls(lambda a: a.scaled(2.0), higher)
+
+
+@pytest.mark.parametrize("first, second", [(tagged, tagged), (tagged, plain), (plain, tagged), (tagged, higher), (higher, tagged), (of_plain, tagged)])
+def test_operators_and_stores_of_two(first, second):
+    def f(a, b):
+        products = a @ b, a.dot(b), np.dot(b, a)
+        found = a + b, b - a, a > b, a is b, type(a) is type(b), products
+        a[:] = b
+        return found
+
+    check_calls(f, first, second)
+
+
+def test_one_instance_twice_among_the_arguments():
+    q = tagged(0)
+    f = jit(lambda a, b: (a is b, a + b))
+    assert f(q, q)[0] is True and f(q, tagged(0))[0] is False
+
+
+def test_operators_of_the_users_own():
+    check_calls(lambda a, p: (a + p, p + a, a * p, p * a, -a, a[0], a[1:], [v for v in a]), own, plain)
+    check_calls(lambda a, b: (a + b, a == b, a != b, not a, len(a), 1.0 if a else 2.0), own, own)
+    check_calls(lambda a: (np.asarray(a), np.linalg.norm(a), np.exp(a)), own)
+
+    def in_place(a):
+        a += 1
+        return a
+
+    check_calls(in_place, own)
+
+
+@pytest.mark.parametrize("text", ["np.sum(a)", "np.roll(a, 1)"])
+def test_what_numpy_asks_of_the_users_methods_is_refused(text):
+    """They would run where no hook sees them: `np.sum` calls the `sum` of a class, `np.roll` its `__getitem__`."""
+    f = eval(f"lambda a: {text}", {"np": np})
+    with pytest.raises(wengert.UnsupportedError, match="NumPy asks for"):
+        jit(f)(own(0))
+
+
+def test_a_store_goes_where_getitem_says_or_is_refused():
+    """NumPy stores `a[0] = x` into what the class's own `__getitem__` gives for it, where that is an array."""
+    def f(a):
+        a[0] = 5.0
+        return a
+
+    with pytest.raises(wengert.UnsupportedError, match="__getitem__"):
+        jit(f)(np.ones((2, 2)).view(Own))
+
+
+def test_memory_that_is_an_attribute_too():
+    made = check_calls(lambda x: Unit(x), plain)
+    q = made(plain(0))
+    q[0] = 99.0
+    assert q.A[0] == 99.0
+    check_calls(lambda q: (q.flipped(), q.w(), q.A, q), unit)
+    check_calls(lambda q: Unit(q * q.A + 1), unit)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
+def test_writes_to_memory_that_is_an_attribute_too():
+    check_calls(lambda q: (q.flip(), q.sum()), unit, compiled=jit(lambda q: (q.flip(), q.sum()), whole=False))
+
+
+def test_an_exception_of_new():
+    def f(x):
+        return Unit(x * 0)
+
+    check_calls(f, plain)
+
+
+def test_what_is_relied_on():
+    f = jit(lambda q: q.w())
+    assert f(unit(0)) == unit(0).w() and f(unit(1)) == unit(1).w()
+    kept = Unit.w
+    try:
+        Unit.w = lambda self: 7.0
+        assert f(unit(0)) == 7.0
+    finally:
+        Unit.w = kept
+    assert f(unit(0)) == unit(0).w()
+    q = unit(0)
+    q.w = lambda: 11.0
+    assert f(q) == 11.0
+    q = unit(0)
+    q.A = np.arange(4.0)
+    assert f(q) == 0.0
+
+    class Other(Unit):
+        def w(self):
+            return -1.0
+
+    assert f(unit(0).view(Other)) == -1.0
+
+
+def test_one_trace_serves_all_instances():
+    f = jit(lambda q: q.w() + q.sum())
+    for n in range(5):
+        f(unit(n))
+    assert len(f.compiled.entries if hasattr(f, "compiled") else [0]) == 1
+    assert f.explain().count("to trace") == 1
+
+
+def test_a_class_that_gets_protocols_of_its_own_is_captured_no_more():
+    class Late(np.ndarray):
+        pass
+
+    f = jit(lambda a: a + 1)
+    assert type(f(np.ones(2).view(Late))) is Late
+    Late.__array_ufunc__ = lambda self, *args, **kwargs: 5
+    with pytest.raises(wengert.UnsupportedError):
+        f(np.ones(2).view(Late))
+    with pytest.warns(wengert.Fallback):
+        assert jit(lambda a: a + 1, whole=False)(np.ones(2).view(Late)) == 5
+
+
+@pytest.mark.parametrize("kind", [np.matrix, np.recarray])
+def test_classes_of_numpys_are_refused(kind):
+    with pytest.raises(wengert.UnsupportedError, match="only plain ndarrays"):
+        jit(lambda a: a + 1)(np.ones((2, 2)).view(kind))
+
+
+def test_shapes_and_dtypes_have_programs_of_their_own():
+    f = jit(lambda a: a * 2)
+    for n in (2, 3, 2):
+        assert f(np.ones(n).view(Plain)).shape == (n,)
+    single = f(np.ones(3, np.float32).view(Plain))
+    assert type(single) is Plain and single.dtype == np.float32
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+
+
+def loss(x):
+    return (Tagged(x) * x).scaled(3.0).sum()
+
+
+def test_derivatives_pass_through():
+    x = np.arange(3.0)
+    np.testing.assert_allclose(grad(loss)(x), 6 * x)
+    value, slope = value_and_grad(loss)(x)
+    assert type(value) is np.float64 and type(slope) is np.ndarray
+    np.testing.assert_allclose(jit(grad(loss))(x), 6 * x)
+    h = 1e-6 * np.eye(3)
+    at = np.array([1.0, 2.0, 2.0])
+    numeric = [(Unit(at + d).w() - Unit(at - d).w()) / 2e-6 for d in h]
+    np.testing.assert_allclose(grad(lambda x: Unit(x).w())(at), numeric, rtol=1e-6)
+
+
+def test_transforms_give_plain_arrays():
+    made = vmap(lambda x: Tagged(x) * 2)(np.ones((2, 3)))
+    assert type(made) is np.ndarray and made.tolist() == [[2.0] * 3] * 2
+    (_, aux), _ = value_and_grad(lambda x: (loss(x), Tagged(x)), has_aux=True)(np.arange(3.0))
+    assert type(aux) is np.ndarray
+
+
+def test_an_instance_that_is_held_still():
+    np.testing.assert_allclose(grad(lambda q, x: (q * x).sum(), argnums=1)(tagged(0), np.ones(3)), plain(0))
+
+
+@pytest.mark.parametrize("transform", [grad, vmap])
+def test_with_respect_to_an_instance_is_refused(transform):
+    with pytest.raises(wengert.DerivativeError, match="Pass the array"):
+        transform(lambda q: q.sum())(tagged(0))
+    with pytest.raises(wengert.DerivativeError, match="Pass the array"):
+        jit(lambda q: transform(lambda x: x.sum())(q))(tagged(0))
