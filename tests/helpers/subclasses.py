@@ -119,24 +119,30 @@ class Own(np.ndarray):
 CLASSES = [Plain, Tagged, Higher, Own]
 
 
-def laid_open(x):
-    """What a result is, its classes and attributes by name."""
+def laid_open(x, around=()):
+    """What a result is, its classes and attributes by name; an object within itself by how far out it is."""
+    if any(x is y for y in around) and isinstance(x, np.ndarray):
+        return "again", [x is y for y in around]
+    around = (*around, x)
     if isinstance(x, list | tuple):
-        return [type(x).__name__, *map(laid_open, x)]
+        return [type(x).__name__, *(laid_open(v, around) for v in x)]
     if isinstance(x, dict):
-        return {k: laid_open(v) for k, v in x.items()}
+        return {k: laid_open(v, around) for k, v in x.items()}
     if isinstance(x, np.ndarray):
-        return [type(x).__name__, np.ndarray.view(x, np.ndarray), laid_open(getattr(x, "__dict__", {}))]
+        return [type(x).__name__, np.ndarray.view(x, np.ndarray), laid_open(getattr(x, "__dict__", {}), around)]
     return x
 
 
-def arrays_in(x):
+def arrays_in(x, around=()):
     """The arrays of a result and of their attributes, in order."""
+    if any(x is y for y in around):
+        return []
+    around = (*around, x)
     if isinstance(x, list | tuple):
-        return [y for v in x for y in arrays_in(v)]
+        return [y for v in x for y in arrays_in(v, around)]
     if isinstance(x, dict):
-        return arrays_in(list(x.values()))
-    return [x, *arrays_in(getattr(x, "__dict__", {}))] if isinstance(x, np.ndarray) else []
+        return arrays_in(list(x.values()), around)
+    return [x, *arrays_in(getattr(x, "__dict__", {}), around)] if isinstance(x, np.ndarray) else []
 
 
 def sharing(x):

@@ -9,7 +9,7 @@ from ..guards.reliance import of_user
 from ..guards.subclasses import class_behind
 from ..values.array import Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
-from .array_object_attributes import elements_of_instance, special
+from .array_object_attributes import special
 from .array_object_results import apply
 from .array_objects import class_of_instance, memory
 from .objects import method as method_of_object
@@ -80,7 +80,7 @@ def operated_in_place(plain, name, otherwise, a, b):
         return otherwise(a, b) if found is NotImplemented else found
     if isinstance(a, TracedArray | np.ndarray):
         return apply(plain, plain, (a, b), {})
-    return plain(a, elements_of_instance(b)) if isinstance(a, list) else otherwise(a, b)
+    return otherwise(a, b)
 
 
 def unary_of(plain, name, a):

@@ -190,6 +190,8 @@ def inplace(plain, name, otherwise):
         kind = type(a)
         if meets(a, b):
             return operated_in_place(plain, name, otherwise, a, b)
+        if kind is list and isinstance(b, Traced | np.ndarray | np.generic):  # which answers first
+            return otherwise(a, b)
         if kind in CONTAINERS and hasattr(kind, name) and current_trace() is not None:
             return changed_in_place(plain, name, a, b)
         if kind in OWN:

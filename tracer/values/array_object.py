@@ -53,6 +53,8 @@ class ArrayObject:
         raise refused_use(self, "became a plain ndarray in code that is not captured")
 
     def __getattr__(self, name):
+        if name in ("__array_interface__", "__array_struct__"):  # which NumPy asks for before `__array__`
+            raise AttributeError(name)
         return ArrayObject.__attribute__(self, name)
 
     def __str__(self):
