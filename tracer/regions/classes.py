@@ -35,9 +35,9 @@ def sourced(f):
 
 def instance_call(f):
     """What `type.__call__` of a class comes to."""
-    if current_trace() is not None and is_captured(f) and not sourced(f.__new__):
+    if current_trace() is not None and is_captured(f):
         looked_up(f, "__new__", "__init__")
-        return functools.partial(instance_new, f)
+        return functools.partial(instance_new if f.__new__ is np.ndarray.__new__ else _new, f)
     looked_up(f, "__new__", "__init__", "__post_init__")
     init = f.__init__
     after = getattr(f, "__post_init__", None)
