@@ -15,6 +15,7 @@ from ..guards.subclasses import own_classes
 from ..numpy_api.registry import METHODS
 from ..values.array import TracedArray
 from ..values.array_object import ArrayObject
+from ..values.chosen_array import ChosenArray
 from ..values.storage import current_trace
 from .array_object_results import apply, holds_instance, without_classes
 from .array_objects import FINALIZE, OnTheWay, class_of_instance, memory, view
@@ -193,7 +194,7 @@ def are_met():
 
 def is_item_of_instance(owner, key):
     """Whether in `owner[key]` one of them is an instance."""
-    return are_met() and (isinstance(owner, ArrayObject) or holds_instance(key))
+    return are_met() and (isinstance(owner, ArrayObject) or type(owner) is ChosenArray or holds_instance(key))
 
 
 def item_of_instance(owner, key):

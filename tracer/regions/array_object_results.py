@@ -2,6 +2,8 @@
 result gets the class that NumPy gives it (`numpy_api.result_classes`).
 """
 
+import functools
+import itertools
 import types
 import warnings
 
@@ -14,6 +16,7 @@ from ..numpy_api.handles import handle
 from ..numpy_api.result_classes import Overridden, Probe, lineage, made_up, probe
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
 from ..values.array_object import ArrayObject
+from ..values.chosen_array import ChosenArray
 from ..values.storage import current_trace
 from .array_objects import FINALIZE, GIVEN, OnTheWay, class_of_instance, memory, new_instance
 from .convert import CELL
@@ -22,7 +25,7 @@ from .special import looked_up
 
 def holds_instance(x):
     """Whether something is an instance, or a list, tuple, dict or slice with one in it."""
-    if isinstance(x, ArrayObject):
+    if isinstance(x, ArrayObject) or type(x) is ChosenArray:
         return True
     if isinstance(x, GIVEN):
         return any(map(holds_instance, x))
@@ -43,16 +46,18 @@ def with_leaves(x, f):
 
 def without_classes(x):
     """Instances as plain arrays."""
-    return with_leaves(x, lambda leaf: memory(leaf) if isinstance(leaf, ArrayObject) else leaf)
+    return with_leaves(x, elements_of)
 
 
 NUMBERS = (Traced, np.ndarray, np.generic, float, int, bool)
 
 
 class Probes:
-    """What stands for the arguments where NumPy is asked for classes."""
+    """What stands for the arguments where NumPy is asked for classes. kinds: id of a `ChosenArray` -> the class that it
+    is taken to be of."""
 
-    def __init__(self):
+    def __init__(self, kinds=None):
+        self.kinds = kinds or {}
         self.known = {}  # id of a probe -> (it, the instance or array that it is for)
         self.made = {}  # id of an argument -> its probe
 
@@ -62,6 +67,10 @@ class Probes:
         if isinstance(x, ArrayObject):
             array = memory(x)
             found = probe(class_of_instance(x), array.shape, array.dtype)
+        elif type(x) is ChosenArray:
+            kind, array = self.kinds.get(id(x), np.ndarray), x.array
+            make = made_up if kind is np.ndarray else functools.partial(probe, kind)
+            found = make(array.shape, array.dtype)
         elif isinstance(x, TracedArray):
             found = made_up(x.shape, x.dtype)
         elif type(x) is TracedScalar:
@@ -85,6 +94,9 @@ def apply(real, plain, args, kwargs):
         raise UnsupportedError(message("a traced array is used after its trace has ended", locate()))
     for x in kinds_in((args, kwargs)):
         looked_up(x, FINALIZE, "__array_ufunc__", "__array_wrap__")
+    chosen = leaves_of_kind((args, kwargs), ChosenArray)
+    if chosen:
+        require_one_class(chosen, real, args, kwargs)
     plain = plain or CELL.cell_contents.call(real)
     out = plain(*without_classes(args), **without_classes(kwargs))
     probes = Probes()
@@ -93,6 +105,20 @@ def apply(real, plain, args, kwargs):
     except Overridden as asked:
         raise unclassed(real, f"NumPy asks for {asked}, which is not NumPy's own") from None
     return classed(out, found, probes, real)
+
+
+def require_one_class(chosen, real, args, kwargs):
+    """Refuse a function whose result is an instance, or of different classes, as the classes of its arguments are."""
+    found = set()
+    for kinds in itertools.product(*[x.kinds for x in chosen]):
+        probes = Probes({id(x): kind for x, kind in zip(chosen, kinds)})
+        try:
+            result = asked_of_numpy(real, with_leaves(args, probes.of), with_leaves(kwargs, probes.of))
+        except Overridden:
+            chosen[0].fail()
+        with_leaves((result,), lambda leaf: found.add(type(leaf)))
+    if any(issubclass(kind, Probe) for kind in found):
+        chosen[0].fail()
 
 
 def asked_of_numpy(real, args, kwargs):
@@ -112,11 +138,23 @@ def unclassed(real, why):
     )
 
 
+def leaves_of_kind(x, kind):
+    """The leaves of a kind in arguments, each once."""
+    found = {}
+    with_leaves(x, lambda leaf: found.setdefault(id(leaf), leaf) if isinstance(leaf, kind) else None)
+    return list(found.values())
+
+
 def kinds_in(x):
     """The classes of the instances in arguments."""
-    found = {}
-    with_leaves(x, lambda leaf: found.setdefault(class_of_instance(leaf)) if isinstance(leaf, ArrayObject) else None)
+    found = dict.fromkeys(map(class_of_instance, leaves_of_kind(x, ArrayObject)))
+    found |= dict.fromkeys(kind for leaf in leaves_of_kind(x, ChosenArray) for kind in leaf.kinds)
     return list(found)
+
+
+def elements_of(x):
+    """The memory of an array of any class; all else as it is."""
+    return memory(x) if isinstance(x, ArrayObject) else x.array if type(x) is ChosenArray else x
 
 
 def classed(out, found, probes, real):

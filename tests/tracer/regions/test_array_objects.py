@@ -350,3 +350,108 @@ def test_with_respect_to_an_instance_is_refused(transform):
         transform(lambda q: q.sum())(tagged(0))
     with pytest.raises(wengert.DerivativeError, match="Pass the array"):
         jit(lambda q: transform(lambda x: x.sum())(q))(tagged(0))
+
+
+# -- where ways meet -------------------------------------------------------------------------------
+
+
+def number(n):
+    return [-1.0, 1.0, 3.0, 200.0][n % 4]
+
+
+def made_on_the_one_side_that_goes_on(a, c):
+    if c < 0:
+        raise ValueError("negative")
+    else:
+        b = a * 2
+        b.extra = b
+    return b, b.extra is b, b.tag
+
+
+def in_a_dict_by_data(a, c):
+    found = {}
+    if c > 1.5:
+        found["k"] = a * 2
+    else:
+        found["k"] = a + 1
+    return found["k"]
+
+
+def of_a_class_or_plain(a, c):
+    r = a * 2 if c > 2 else np.asarray(a)
+    return np.linalg.norm(r), np.array(r), r[0]
+
+
+def given_back_of_a_class_or_plain(a, c):
+    return a * 2 if c > 2 else np.asarray(a)
+
+
+def of_a_class_or_plain_in_a_loop(a, c):
+    total = 0.0
+    for i in range(30):
+        r = a * i if i * c > 20 else np.asarray(a)
+        total += float(np.linalg.norm(r)) + float(r[0])
+    return total
+
+
+def memory_of_a_class_or_plain(a, c):
+    b = np.asarray(a)
+    r, w = a if c > 2 else b, np.zeros(3)
+    w[:] = r
+    b[0] = 50.0
+    return np.array(r), w
+
+
+def stepped(q, c):
+    q = Tagged(q)
+    if np.linalg.norm(c) < 0.5:
+        return np.asarray(q)
+    return q * 0.5
+
+
+def filtered(a, c):
+    rows = np.zeros((30, 3))
+    rows[0] = np.asarray(a)
+    for i in range(1, 30):
+        rows[i] = stepped(rows[i - 1], np.asarray(a) * (i - 3))
+    return rows
+
+
+def returned_from_a_loop(a, c):
+    for i in range(40):
+        b = a * i
+        if b[0] * c > 30:
+            return b.sum()
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        made_on_the_one_side_that_goes_on, in_a_dict_by_data, of_a_class_or_plain, given_back_of_a_class_or_plain,
+        of_a_class_or_plain_in_a_loop, memory_of_a_class_or_plain, filtered,
+    ],
+)  # fmt: skip
+def test_ways_meet(f):
+    check_calls(f, tagged, number, calls=4)
+
+
+def test_the_filter_is_a_loop():
+    assert jit(filtered).ir(tagged(0), 1.0).count() < 200
+
+
+def test_an_instance_that_leaves_a_loop_is_refused():
+    with pytest.raises(wengert.UnsupportedError, match="is an instance that the loop"):
+        jit(returned_from_a_loop)(tagged(0), 1.0)
+
+
+def test_what_depends_on_the_class_is_refused_in_a_loop():
+    def f(a, c):
+        total = 0.0
+        for i in range(300):
+            r = a * i if i * c > 20 else np.asarray(a)
+            total += float((r * 2)[0])
+        return total
+
+    with pytest.raises(wengert.UnsupportedError, match="is a Tagged or a ndarray, as data decide"):
+        jit(f)(tagged(0), 1.0)
