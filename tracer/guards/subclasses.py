@@ -28,6 +28,7 @@ LABELS = frozenset(  # of a class, which nobody calls
     __match_args__ __init_subclass__ __class_getitem__ __new__
     """.split()
 )
+TEXT = frozenset("__str__ __repr__ __format__".split())  # which C calls without hooks, and takes any text from
 BEFORE = frozenset("__new__ __init__ __array_finalize__ __init_subclass__ __class_getitem__".split())
 
 
@@ -87,9 +88,8 @@ def stand_in_class(kind):
     """The class of what stands for instances of a class: it has the special methods of the user's."""
     found = {}
     for c in reversed(own_classes(kind)):
-        found |= {
-            n: f for n, f in vars(c).items() if is_dunder(n) and n not in BEFORE and type(f) is types.FunctionType
-        }
+        names = [n for n in vars(c) if is_dunder(n) and n not in BEFORE | TEXT]
+        found |= {n: vars(c)[n] for n in names if type(vars(c)[n]) is types.FunctionType}
     had, made = _classes.get(kind, (None, None))
     if had != found:
         space = {

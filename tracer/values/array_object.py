@@ -64,6 +64,10 @@ class ArrayObject:
         raise refused_use(self, "is made text of")
 
     def __repr__(self):
+        raise refused_use(self, "is made text of")
+
+    def __told__(self):
+        """In a message of ours."""
         return f"<traced {type(self).__stands_for__.__name__}>"
 
     def __iter__(self):

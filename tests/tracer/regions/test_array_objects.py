@@ -455,3 +455,29 @@ def test_what_depends_on_the_class_is_refused_in_a_loop():
 
     with pytest.raises(wengert.UnsupportedError, match="is a Tagged or a ndarray, as data decide"):
         jit(f)(tagged(0), 1.0)
+
+
+class Spoken(Tagged):
+    def __str__(self):
+        return f"<{self[0]:.2f} {self.tag}>"
+
+
+def test_text_of_the_users_own(capfd):
+    def f(a):
+        print(a)
+        print("sum:", np.asarray(a).sum())
+
+    jit(f)(plain(0).view(Spoken))
+    assert capfd.readouterr().out.split("\n")[:2] == ["<1.00 none>", "sum: 6.0"]
+
+
+@pytest.mark.parametrize("text", ["'%s' % a", "f'{a}'", "print(a)", "str(a)", "repr(a)"])
+def test_text_that_numpy_would_write_is_refused(text):
+    f = eval(f"lambda a: {text}")
+    with pytest.raises(wengert.UnsupportedError):
+        jit(f)(tagged(0))
+
+
+def test_text_of_the_users_own_in_c_is_refused():
+    with pytest.raises(wengert.UnsupportedError):
+        jit(eval("lambda a: '%s' % a"))(plain(0).view(Spoken))
