@@ -76,7 +76,8 @@ def has_layout(kind):
 
 def with_class(kind, array):
     """The memory of an array as an instance of a class, without attributes."""
-    made = np.asarray(array).view(Blank)
+    array = array if isinstance(array, np.ndarray) else np.array(array)  # a jax array cannot be written
+    made = array.view(Blank)
     made.__class__ = kind
     return made
 

@@ -17,7 +17,7 @@ from ..common.frames import locate
 from ..common.origin import is_user
 from ..guards.subclasses import own_classes
 from ..values.array_object import ArrayObject
-from .array_object_attributes import ArrayMethod, class_asked, elements_of_instance, of_array, special
+from .array_object_attributes import ArrayMethod, are_met, class_asked, elements_of_instance, of_array, special
 from .array_object_results import apply, holds_instance, without_classes
 from .array_objects import class_of_instance, memory
 from .builtins import REPLACED
@@ -51,6 +51,19 @@ def calling_with_array_objects(f, plain):
     if isinstance(f, type) and f not in CLASSES and f.__module__.partition(".")[0] != "numpy":
         return plain(f)
     return functools.partial(called_with, f, plain)
+
+
+def asks_arrays(f):
+    """Whether a function that is looked up before there is any such instance may be given one: the first may be made
+    by its arguments."""
+    try:
+        return f in FIRST or is_numpys(f)
+    except TypeError:  # not hashable
+        return False
+
+
+def called_first(f, plain, made, /, *args, **kwargs):
+    return calling_with_array_objects(f, plain)(*args, **kwargs) if are_met() else made(*args, **kwargs)
 
 
 def called_with(f, plain, /, *args, **kwargs):
@@ -169,6 +182,7 @@ def listed_of(x):
 
 
 CLASSES = {super, *ANSWERS, *GOING_THROUGH, *NUMBERS}  # of Python's, which ask an object
+FIRST = {print, *ANSWERS, *GOING_THROUGH, *NUMBERS, *OPERATORS} - {vars, dir}  # but for those that ask for a frame
 
 
 class ArraySuper:

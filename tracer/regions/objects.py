@@ -29,7 +29,7 @@ from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
 from . import array_object_calls
 from .array_object_attributes import elements_of_instance
-from .array_object_calls import calling_with_array_objects
+from .array_object_calls import asks_arrays, called_first, calling_with_array_objects
 from .bounded_calls import calling_with_lists
 from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces
@@ -208,7 +208,9 @@ def called(f):
     if f is globals:  # the caller's
         return globals_of(sys._getframe(1).f_globals)
     plain = called_now if not trace.root.growing else with_lists
-    return plain(f) if not trace.root.outside.subclassed else calling_with_array_objects(f, plain)
+    if trace.root.outside.subclassed:
+        return calling_with_array_objects(f, plain)
+    return functools.partial(called_first, f, plain, plain(f)) if asks_arrays(f) else plain(f)
 
 
 def with_lists(f):

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from random_subclasses import compiled_from
 from subclasses import Higher, Own, Plain, Tagged, Unit, check_calls
 
 import wengert
@@ -481,3 +482,13 @@ def test_text_that_numpy_would_write_is_refused(text):
 def test_text_of_the_users_own_in_c_is_refused():
     with pytest.raises(wengert.UnsupportedError):
         jit(eval("lambda a: '%s' % a"))(plain(0).view(Spoken))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["np.array(a.view(Plain), subok=True)", "np.asanyarray(a.view(Plain))", "isinstance(a.view(Plain), np.ndarray)", "type(a.view(Plain))",
+        "len(a.view(Plain))", "[*a.view(Plain)]", "sum(a.view(Plain))", "np.stack([a.view(Plain), a])", "np.r_[a.view(Plain), a]",
+        "abs(a.view(Plain))", "copy.copy(a.view(Plain))", "np.iterable(a.view(Plain))", "np.zeros(3) + a.view(Plain)"],
+)  # fmt: skip
+def test_the_first_instance_is_made_by_an_argument(text):
+    check_calls(compiled_from(f"import copy\nimport numpy as np\nfrom subclasses import Plain\ndef f(a):\n    return {text}\n"), plain)
