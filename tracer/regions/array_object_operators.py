@@ -3,7 +3,7 @@ them, then NumPy."""
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message
+from ..common.errors import UnsupportedError, message, placed
 from ..common.frames import locate
 from ..guards.reliance import of_user
 from ..guards.subclasses import class_behind
@@ -13,6 +13,13 @@ from .array_object_attributes import special
 from .array_object_results import apply
 from .array_objects import class_of_instance, memory
 from .objects import method as method_of_object
+
+ORDERS = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+SIGNS = {
+    "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%",
+    "__pow__": "** or pow()", "__matmul__": "@", "__lshift__": "<<", "__rshift__": ">>", "__and__": "&",
+    "__or__": "|", "__xor__": "^",
+}  # fmt: skip
 
 
 def meets(a, b):
@@ -38,8 +45,10 @@ def operated(plain, name, mirror, a, b):
             return found
     if name in ("__eq__", "__ne__"):
         return (a is b) is (name == "__eq__")
-    signs = f"{name}: {left.__name__!r} and {right.__name__!r}"
-    raise TypeError(message(f"unsupported operand type(s) for {signs}", locate()))
+    kinds = f"{left.__name__!r} and {right.__name__!r}"
+    if name in ORDERS:
+        raise placed(TypeError, message(f"{ORDERS[name]!r} not supported between instances of {kinds}", locate()))
+    raise placed(TypeError, message(f"unsupported operand type(s) for {SIGNS.get(name, name)}: {kinds}", locate()))
 
 
 def of_numpy(plain, a, b):

@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message
+from ..common.errors import UnsupportedError, message, placed
 from ..common.frames import locate
 from ..guards import state
 from ..guards.guard import of_class
@@ -105,7 +105,7 @@ def new_array(kind, shape, dtype=float, buffer=None, offset=0, strides=None, ord
         array = handle(CELL.cell_contents.call(np.empty)(shape, dtype, order=order))
     elif offset or strides is not None or order != "C" or not is_array(buffer):
         text = "np.ndarray.__new__ with this buffer is not captured"
-        raise UnsupportedError(message(text, locate(), "Give it an array that is C-contiguous, and nothing else."))
+        raise UnsupportedError(message(text, locate(), "Give it an array that is contiguous, and nothing else."))
     else:
         array = memory(buffer) if isinstance(buffer, ArrayObject) else handle(buffer)
         array = over_buffer(array, tuple(shape) if isinstance(shape, GIVEN) else (shape,), np.dtype(dtype))
@@ -113,16 +113,17 @@ def new_array(kind, shape, dtype=float, buffer=None, offset=0, strides=None, ord
 
 
 def over_buffer(array, shape, dtype):
-    """The memory of an array, from its beginning, in another shape and dtype."""
-    if not array.shadow.flags.c_contiguous:
-        raise ValueError(message("ndarray is not C-contiguous", locate()))
+    """The memory of an array, from its beginning, in another shape and dtype: as it lies, be it column by column."""
+    if not array.shadow.flags.c_contiguous and not array.shadow.flags.f_contiguous:
+        raise placed(ValueError, message("ndarray is not contiguous", locate()))
     if array.ndim > 1:
         current_trace().rely_on_layout(array.storage, row=True)
+    array = array if array.shadow.flags.c_contiguous else array.T
     if array.dtype == dtype and shape == array.shape:
         return array[...]
     row, count = array.reshape(-1).view(dtype), int(np.prod(shape))
     if count > row.size:
-        raise TypeError(message("buffer is too small for requested array", locate()))
+        raise placed(TypeError, message("buffer is too small for requested array", locate()))
     return row[:count].reshape(shape)
 
 

@@ -249,6 +249,14 @@ def test_writes_to_memory_that_is_an_attribute_too():
     check_calls(lambda q: (q.flip(), q.sum()), unit, compiled=jit(lambda q: (q.flip(), q.sum()), whole=False))
 
 
+@pytest.mark.parametrize("text", ["a", "a.T", "a[::-1]", "a[:, 1:]", "a * 2", "np.asfortranarray(a * 2)", "a[0]", "a.astype(int)"])
+def test_a_buffer_as_it_lies_in_memory(text):
+    """Of a transposed array NumPy takes the memory, in the order of that."""
+    source = f"import numpy as np\nfrom subclasses import Plain\ndef f(a):\n    return np.ndarray.__new__(Plain, (3,), float, {text})\n"
+    check_calls(compiled_from(source), lambda n: np.arange(9.0).reshape(3, 3) + n)
+    check_calls(compiled_from(source.replace("(3,)", "(3, 3)")), lambda n: np.arange(9.0).reshape(3, 3) + n)
+
+
 def test_an_exception_of_new():
     def f(x):
         return Unit(x * 0)
