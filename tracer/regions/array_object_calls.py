@@ -56,10 +56,7 @@ def calling_with_array_objects(f, plain):
 def asks_arrays(f):
     """Whether a function that is looked up before there is any such instance may be given one: the first may be made
     by its arguments."""
-    try:
-        return f in FIRST or is_numpys(f)
-    except TypeError:  # not hashable
-        return False
+    return type(f) in BUILTIN and f in FIRST or is_numpys(f)  # an `__eq__` of the user's is not asked
 
 
 def called_first(f, plain, made, /, *args, **kwargs):
@@ -102,15 +99,15 @@ def of_python(f, plain, args, kwargs):
 
 
 def is_numpys(f):
-    """Whether a function is NumPy's, or a method of a ufunc or of a plain array."""
-    if isinstance(f, np.ufunc) or type(f) is type(np.sum):
+    """Whether a function is NumPy's, or a method of a ufunc or of a plain array. The object itself is not asked."""
+    kind = type(f)
+    if issubclass(kind, np.ufunc) or kind is type(np.sum):
         return True
-    if type(f) is types.BuiltinFunctionType and isinstance(f.__self__, np.ufunc | np.ndarray):
+    if kind is types.BuiltinFunctionType and isinstance(f.__self__, np.ufunc | np.ndarray):
         return True
-    if isinstance(f, type):
+    if issubclass(kind, type):
         return issubclass(f, np.generic)
-    home = getattr(f, "__module__", None) or ""
-    return type(f) in (types.FunctionType, types.BuiltinFunctionType) and home.partition(".")[0] == "numpy"
+    return kind in BUILTIN and str(f.__module__).partition(".")[0] == "numpy"
 
 
 def truth_of(x):
