@@ -3,7 +3,7 @@ them, then NumPy."""
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..guards.reliance import of_user
 from ..guards.subclasses import class_behind
@@ -47,8 +47,8 @@ def operated(plain, name, mirror, a, b):
         return (a is b) is (name == "__eq__")
     kinds = f"{left.__name__!r} and {right.__name__!r}"
     if name in ORDERS:
-        raise placed(TypeError, message(f"{ORDERS[name]!r} not supported between instances of {kinds}", locate()))
-    raise placed(TypeError, message(f"unsupported operand type(s) for {SIGNS.get(name, name)}: {kinds}", locate()))
+        raise with_note(TypeError, message(f"{ORDERS[name]!r} not supported between instances of {kinds}", locate()))
+    raise with_note(TypeError, message(f"unsupported operand type(s) for {SIGNS.get(name, name)}: {kinds}", locate()))
 
 
 def of_numpy(plain, a, b):

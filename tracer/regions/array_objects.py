@@ -8,7 +8,7 @@ import types
 
 import numpy as np
 
-from ..common.errors import UnsupportedError, message, placed
+from ..common.errors import UnsupportedError, message, with_note
 from ..common.frames import locate
 from ..guards import state
 from ..guards.guard import of_class
@@ -115,7 +115,7 @@ def new_array(kind, shape, dtype=float, buffer=None, offset=0, strides=None, ord
 def over_buffer(array, shape, dtype):
     """The memory of an array, from its beginning, in another shape and dtype: as it lies, be it column by column."""
     if not array.shadow.flags.c_contiguous and not array.shadow.flags.f_contiguous:
-        raise placed(ValueError, message("ndarray is not contiguous", locate()))
+        raise with_note(ValueError, message("ndarray is not contiguous", locate()))
     if array.ndim > 1:
         current_trace().rely_on_layout(array.storage, row=True)
     array = array if array.shadow.flags.c_contiguous else array.T
@@ -123,7 +123,7 @@ def over_buffer(array, shape, dtype):
         return array[...]
     row, count = array.reshape(-1).view(dtype), int(np.prod(shape))
     if count > row.size:
-        raise placed(TypeError, message("buffer is too small for requested array", locate()))
+        raise with_note(TypeError, message("buffer is too small for requested array", locate()))
     return row[:count].reshape(shape)
 
 
