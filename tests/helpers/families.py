@@ -25,6 +25,7 @@ import random_numpy
 import random_objects
 import random_outside
 import random_strangers
+import random_subclasses
 import random_types
 from calls import names
 from draws import Found, on, reason, run_of
@@ -96,6 +97,7 @@ FAMILIES = {
     "choices": random_choices.run,
     "objects": run_of(random_objects),
     "outside": run_of(random_outside),
+    "subclasses": run_of(random_subclasses),
     "draws": run_of(random_draws),
     "flow": flow(False),
     "wide": flow(True),

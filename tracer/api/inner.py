@@ -11,6 +11,7 @@ from ..common.errors import DerivativeError, message
 from ..common.frames import locate
 from ..rules import rules
 from ..values.array import Traced, TracedScalar, bring, fresh
+from ..values.array_object import ArrayObject
 from ..values.mixed import Mixed
 from ..values.promote import operand_as, read, result_dtype
 from ..values.storage import current_trace
@@ -119,6 +120,11 @@ def as_traced(leaf, name):
     """A concrete leaf that is differentiated, as a traced object."""
     if isinstance(leaf, Traced):
         return leaf
+    if isinstance(leaf, ArrayObject):
+        kind = type(leaf).__stands_for__.__name__
+        text = f"argument {name}, a {kind}, is differentiated or mapped: it is more than its elements"
+        hint = f"Pass the array, np.asarray({name}), and make the {kind} of it within the function."
+        raise DerivativeError(message(text, locate(), hint))
     operand, key = read(leaf)
     dtype = result_dtype([key])
     weak = key if isinstance(key, type) and key in (float, complex) else None

@@ -7,14 +7,25 @@ define.
 
 from ..extents import indexing as bounded_indexing
 from ..extents.bounded import BoundedArray
+from ..guards.outside import Outside
 from ..numpy_api import meeting, memory, products, registry, ufunc_calls
 from ..numpy_api.extents import functions as bounded_functions
 from ..numpy_api.shaping import copy_method
-from ..regions import alternatives, frame, hooks, library, objects
+from ..regions import (
+    alternatives,
+    array_object_attributes,
+    array_object_results,
+    array_objects,
+    frame,
+    hooks,
+    library,
+    objects,
+)
 from ..regions.branch import ASKED
 from ..regions.convert import CELL, FALLBACK
 from ..values import elements, identity
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.indexing import scalar_item
 
 SLOTS = (  # (the class of a lower room, its attribute, what stands there)
@@ -61,6 +72,13 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (BoundedArray, "T", property(bounded_functions.transpose)),
     (BoundedArray, "real", property(bounded_functions.real_part)),
     (BoundedArray, "imag", property(bounded_functions.imaginary_part)),
+)
+SLOTS += (  # instances of subclasses of np.ndarray
+    (Outside, "stand_in", staticmethod(array_objects.seen_instance)),
+    (ArrayObject, "__apply__", staticmethod(array_object_results.apply)),
+    (ArrayObject, "__attribute__", staticmethod(array_object_attributes.attribute_of_instance)),
+    (ArrayObject, "__elements__", staticmethod(array_object_attributes.elements_of_instance)),
+    (ArrayObject, "__plainly__", staticmethod(array_objects.memory)),
 )
 CELLS = (  # (a cell that code of a lower module reads, what it holds)
     (ASKED, objects.asked),

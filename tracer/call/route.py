@@ -5,7 +5,9 @@ from ..capture.signature import kind_of_type
 from ..guards.by_class import InstanceCell, by_class
 from ..guards.guard import small
 from ..guards.static_arguments import is_memory, key_of
+from ..guards.subclasses import is_captured
 from ..values.array import Traced
+from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 
 
@@ -20,8 +22,9 @@ class Route:
         self.types, self.promoted = types, frozenset(promoted)  # ints that are traced, having had too many values
         self.static = [i for i, k in enumerate(kinds) if k is None and i not in self.promoted]
         self.dynamic = [i for i, k in enumerate(kinds) if k is not None or i in self.promoted]
-        self.inside = Traced in kinds or ObjectPhi in types  # called while another function is traced
-        self.memory = [i for i in self.static if is_memory(types[i])]
+        # called while another function is traced
+        self.inside = Traced in kinds or any(t is ObjectPhi or issubclass(t, ArrayObject) for t in types)
+        self.memory = [i for i in self.static if is_memory(types[i]) and not is_captured(types[i])]
         self.entries = {}
         self.plain = plain or self  # the route on which no int is traced
         self.fixed = set()  # ints that a trace must know

@@ -7,17 +7,21 @@ very argument that was returned, or a view of it.
 
 import re
 
+import numpy as np
+
 from ...ir.core import Constant, Eqn
 from ...ir.ops import OPS
 from ..common import progress, pytree
-from ..common.errors import WengertError
+from ..common.errors import UnsupportedError, WengertError, message
 from ..guards import float_errors
 from ..guards.outside import Outside
 from ..guards.static_arguments import SEEN
 from ..regions import hooks, raised
+from ..regions.array_objects import memory
 from ..regions.bounded_results import given_out
 from ..regions.object_phis import handed_out
 from ..values.array import TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.known_arguments import take_arguments
 from ..values.speculate import attempts, checked
 from ..values.status import PASSED
@@ -210,6 +214,7 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
         places, plans = [], None
         if parent is not None:
             containers.refuse(trace.build.name)
+            result = without_instances(result)
         else:
             result, places = with_stores(given_out(result), outside, storages)
             outside.finish()
@@ -265,6 +270,16 @@ def _captured(trace, function, leaves, tree, kinds, order, outside, objects, sha
     return Captured(*args, bounded, constants, tuple([(*asked, answer) for asked, answer in relied]), heeds)
 
 
+def without_instances(result):
+    """What a function gives to a transform, instances of subclasses of np.ndarray as plain arrays and numbers."""
+    leaves, tree = pytree.flatten(result)
+    if not any(isinstance(x, ArrayObject) for x in leaves):
+        return result
+    arrays = [memory(x) if isinstance(x, ArrayObject) else x for x in leaves]
+    leaves = [x[()] if isinstance(y, ArrayObject) and not x.shape else x for x, y in zip(arrays, leaves)]
+    return pytree.unflatten(tree, leaves, pytree.key_order(result))
+
+
 def result_or_raised(function, args, kwargs, outside):
     """What the function gives. An exception of its own that comes however the data are is raised by the program too,
     where that has drawn or acted on the world before: as often as the function does."""
@@ -282,8 +297,11 @@ def result_or_raised(function, args, kwargs, outside):
 
 def seen_arguments(leaves, outside):
     """The arguments that are not traced, as the trace sees them."""
-    leaves = [outside.seen(x) if type(x) in SEEN else x for x in leaves]
+    leaves = [outside.seen(x) if type(x) in SEEN or isinstance(x, np.ndarray) else x for x in leaves]
     for x in leaves:
+        if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+            text = f"an argument is a {type(x).__name__}, which was captured, and now has protocols of its own"
+            raise UnsupportedError(message(text, None, "Pass np.asarray(x)."))
         outside.stray.meet(type(x))
     return leaves
 

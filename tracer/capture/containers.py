@@ -15,6 +15,8 @@ import copy
 from ..common import pytree
 from ..common.errors import UnsupportedError, message
 from ..guards.instances import attributes, blank, set_attributes
+from ..guards.subclasses import with_class
+from ..values.array_object import ArrayObject
 from ..values.texts import TracedText
 
 CONTAINERS = (list, dict)
@@ -94,7 +96,8 @@ class Containers:
             path = self.paths[id(x)]
             return lambda made, given: container_at(given, path)
         if self.is_made(x):
-            how = {collections.deque: self.queue, TracedText: self.text}.get(type(x))
+            kind = ArrayObject if isinstance(x, ArrayObject) else type(x)
+            how = {collections.deque: self.queue, TracedText: self.text, ArrayObject: self.array_object}.get(kind)
             return self.once(x, how or (self.copied if type(x) in COPIED else self.instance), leaves)
         if type(x) in (list, dict):
             return self.once(x, self.contents, leaves)
@@ -160,6 +163,19 @@ class Containers:
         def plan(made, given):
             new = given[2][key] = blank(kind)
             set_attributes(new, {name: part(made, given) for name, part in parts})
+            return new
+
+        return plan
+
+    def array_object(self, x, leaves):
+        """A plan of an instance of a subclass of np.ndarray, by those of its memory and its attributes."""
+        key, kind = id(x), type(x).__stands_for__
+        memory = self.plan(x.__of_trace__, leaves)
+        parts = [(name, self.plan(self.outside.given(value), leaves)) for name, value in x.__dict__.items()]
+
+        def plan(made, given):
+            new = given[2][key] = with_class(kind, memory(made, given))
+            new.__dict__.update({name: part(made, given) for name, part in parts})
             return new
 
         return plan

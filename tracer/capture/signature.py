@@ -12,6 +12,7 @@ from ...ir.types import SHORT, Tensor
 from ..common import pytree
 from ..common.emit import INT64
 from ..common.errors import UnsupportedError, message
+from ..guards.subclasses import is_captured
 from ..values.array import Traced
 from .capture import Kind
 from .handover import ARRAY, SCALAR
@@ -25,6 +26,8 @@ def kind_of_type(t):
     """How a leaf of Python type `t` is treated; remembered per type."""
     found = _kinds.get(t, 0)
     if found == 0:
+        if t is not np.ndarray and issubclass(t, np.ndarray):  # a class of the user's may change
+            return None if is_captured(t) else ARRAY  # None: an object that is known by its class
         if issubclass(t, np.ndarray) or is_device_type(t):
             found = ARRAY
         elif issubclass(t, np.generic):

@@ -40,6 +40,8 @@ def shown(x: object, most: int = 40) -> str:
 
 def _shown(x: Any, most: int) -> str:
     kind = type(x)
+    if hasattr(kind, "__told__"):  # what may be shown in messages alone
+        return str(kind.__told__(x))
     if kind in SPELLED or issubclass(kind, np.generic) or kind.__module__.partition(".")[0] == HOME:
         return repr(x)
     if kind in (list, tuple, set, dict) and len(x) <= most:

@@ -23,6 +23,7 @@ from .guard import CONTAINERS, Read, Same
 from .instances import OPAQUE, blank, held_by_function, is_plain
 from .object_contents import fixed_class
 from .reliance import of_user
+from .subclasses import is_captured, with_class
 
 MANY = 10_000  # objects that are looked through
 NO_FUNCTION = types.FunctionType((lambda: None).__code__, {})
@@ -45,7 +46,7 @@ def by_class(kind):
     """Whether instances of a class are told apart by what is read of them: they are their attributes, which may
     change."""
     own = of_user(kind) or kind is types.SimpleNamespace
-    return own and is_plain(kind) and fixed_class(kind) is False and not hasattr(kind, "__del__")
+    return own and (is_plain(kind) or is_captured(kind)) and fixed_class(kind) is False and not hasattr(kind, "__del__")
 
 
 def is_own_function(x):
@@ -73,6 +74,8 @@ class ByClass:
     def __init__(self):
         self.ways = {}  # id of an object -> (it, the Read that found it)
         self.pins = False  # whether an argument is known by identity after all
+        self.array_objects = {}  # id of an instance of a subclass of np.ndarray -> (it, what stands for it)
+        self.subclassed = False  # whether there are such, be they made in the trace
         super().__init__()
 
     def begin(self, x, cell, name):
@@ -160,6 +163,7 @@ class ByClass:
                 read.value = kept_of(read)
         for held in (self.ways, self.names, self.heap, self.entered, self.whole, self.made, self.containers):
             held.clear()
+        self.array_objects.clear()
         for held in (self.paths, self.arrays, self.scalars, self.copies, *self.of_functions()):
             held.clear()
 
@@ -186,8 +190,13 @@ def kept_of(read):
     if read.how == "input" and kind is np.ndarray:
         return np.broadcast_to(np.zeros((), value.dtype), value.shape)
     if read.how == "kind":
-        return kind() if kind in CONTAINERS else NO_FUNCTION if kind is types.FunctionType else blank(kind)
+        return kind() if kind in CONTAINERS else NO_FUNCTION if kind is types.FunctionType else blank_of(kind)
     return None if read.how == "apart" else value
+
+
+def blank_of(kind):
+    """An instance without attributes, and without elements."""
+    return with_class(kind, np.empty(0)) if issubclass(kind, np.ndarray) else blank(kind)
 
 
 def present(x):

@@ -9,20 +9,20 @@ type is relied on, and they are read again at every call.
 import builtins
 import collections
 import os
-import types
 
 import numpy as np
 
 from ..common.errors import Overrun, UnsupportedError, message
 from .emit_lookups import CALLED, is_spelled, namer, variable
 from .object_contents import contents_of
+from .raw_attributes import MISSING, of_class, put
 
-MISSING = object()
 LIMIT = 1000  # items of a container that are guarded one by one
 READS = 2000  # bound: places whose guards a call looks at, some 50 ns each; making them takes longer by far
 LARGEST = 1 << 31
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 BUILTINS = frozenset(vars(builtins)) - {"_", "__builtins__"}  # that every process has
+VIEW = np.ndarray.view
 FILLING = (collections.defaultdict,)  # would hold what it is asked for
 CONTAINERS = (list, dict, tuple)  # exactly these are followed by path
 
@@ -33,7 +33,8 @@ class Read:
     how: "value" (identity, or type and value), "kind" (the type alone: what is inside has reads of its own),
     "input" (the type alone: the program takes it), "contents" (of a small array), "same" (the very object of
     another read), "apart" (another object than those of other reads), "free" (nothing). kind: also "class", what a
-    class holds under a name that is looked up on it, and "itself".
+    class holds under a name that is looked up on it, "itself", "own", what is in the object's `__dict__` alone,
+    and "memory", that of an instance of a subclass of np.ndarray.
     """
 
     __slots__ = ("kind", "owner", "parent", "key", "name", "file", "line", "value", "how", "other", "builtin")
@@ -78,6 +79,10 @@ class Read:
                 return of_class(holder, self.key)
             if self.kind == "itself":
                 return holder
+            if self.kind == "own":
+                return vars(holder).get(self.key, MISSING)
+            if self.kind == "memory":
+                return VIEW(holder, np.ndarray)
             return holder.get(self.key, MISSING) if type(holder) in FILLING else holder[self.key]
         except (KeyError, IndexError, AttributeError, ValueError, TypeError):
             return MISSING
@@ -113,6 +118,8 @@ class Read:
             )
         if self.kind == "itself":
             return holder
+        if self.kind == "memory":
+            return f"{named(VIEW)}({holder}, {named(np.ndarray)})"
         if self.kind in ("contents", "state"):
             return f"{self.kind}({holder})"
         if self.kind == "class":
@@ -165,6 +172,9 @@ class Read:
         if self.parent is None and self.kind == "item":
             same = f" and {self.key} is {named(self.builtin)}" if self.builtin is not MISSING else ""
             return f"{named(self.key)} not in {named(self.owner)}{same}"
+        if self.kind == "own":
+            holder = self.parent.text(named) if self.parent is not None else named(self.owner)
+            return f"{self.key!r} not in {holder if quick is None else quick.holder(self)}.__dict__"
         now = f"{named(self)}.get()" if quick is None else f"{named(self)}.found({quick.holder(self)})"
         return f"{now} is {named(MISSING)}"
 
@@ -261,48 +271,6 @@ def same(a, b):
     if type(a) is tuple is type(b):
         return len(a) == len(b) and all(map(same, a, b))
     return type(a) is type(b) and isinstance(a, SCALARS) and (a == b and repr(a) == repr(b))
-
-
-def of_class(kind, name):
-    """What a class, by itself or by its bases, holds under a name, or MISSING; descriptors as they are."""
-    for c in kind.__mro__:
-        if name in vars(c):
-            return vars(c)[name]
-    return MISSING
-
-
-def plainly(kind, name):
-    """The method of a class for attributes, or the one of C's that those of the user's class stand before."""
-    for c in kind.__mro__:
-        found = vars(c).get(name)
-        if found is not None and type(found) is not types.FunctionType:
-            return found
-    return getattr(object, name)
-
-
-def put(owner, key, value):
-    """`owner.key = value`; a `__setattr__` of the user's is not asked: it has run when the function was traced."""
-    if type(of_class(type(owner), "__setattr__")) is types.FunctionType:
-        plainly(type(owner), "__setattr__")(owner, key, value)
-    else:
-        setattr(owner, key, value)
-
-
-def remove(owner, key):
-    """`del owner.key`, likewise."""
-    plainly(type(owner), "__delattr__")(owner, key)
-
-
-def raw_attribute(owner, key, otherwise):
-    """`owner.key`, or something else where it has none; `__getattr__` and `__getattribute__` of the user's are not
-    asked."""
-    kind = type(owner)
-    if of_class(kind, "__getattr__") is MISSING and type(of_class(kind, "__getattribute__")) is not types.FunctionType:
-        return getattr(owner, key, otherwise)
-    try:
-        return plainly(kind, "__getattribute__")(owner, key)
-    except AttributeError:
-        return otherwise
 
 
 class Guard:

@@ -8,7 +8,6 @@ traced, are put back then, and are stored again at every call, after all that ca
 
 import collections
 import copy
-import functools
 import io
 import types
 import weakref
@@ -20,27 +19,30 @@ from ...ir.types import SHORT, Tensor, type_of
 from ..common.errors import UnsupportedError, message, shown
 from ..common.frames import locate
 from ..values.array import WEAK_DTYPES, Traced, TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.storage import Storage, current_trace
 from . import isolation
 from .by_class import ByClass
 from .by_way import ByWay
+from .container_reads import ContainerReads
 from .draws import Draws
-from .effects import Call, Original
+from .effects import Original
 from .function_reads import FunctionReads
-from .guard import LIMIT, MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
+from .guard import MISSING, SCALARS, Read, contents, refuse_large, refuse_many, small
 from .instances import hidden, is_plain
 from .object_contents import CODE, LOCKS, NUMPYS, is_advanced
 from .reliance import OURS, Reliance
 from .relied_arrays import RELIED_ON, ReliedArrays
 from .repeated_calls import Asked, context
 from .running_draws import DRAWN
-from .state import SEEN_THROUGH, Slot, inside, items
+from .state import SEEN_THROUGH, Slot, items
 from .stores import Stores, flat_contents
+from .subclasses import is_captured
 from .unhooked import Unhooked
 
 NUMBERS = (int, float, complex)
-ADDING = {"append", "extend", "add", "appendleft", "extendleft"}  # methods that tell nothing of what was there
 REBOUND = {"stdout", "stderr", "stdin"}  # looked up again by what prints
+OF_OBJECTS = ("attribute", "own", "memory")  # kinds of places that an object known by its way has
 FUNCTIONS = {types.FunctionType, types.BuiltinFunctionType, type, *NUMPYS}  # are to the trace what they are
 
 
@@ -56,9 +58,11 @@ def changing(value):
     )
 
 
-class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
+class Outside(ContainerReads, FunctionReads, Stores, Reliance, ByWay, ByClass):
     """arguments: how many dynamic arguments come before the inputs; promoted: places taken in though they are numbers;
     frozen: of what kinds of numbers small arrays are relied on instead of taken in."""
+
+    stand_in = None  # `installations`: an array of a subclass as the trace sees it
 
     def __init__(self, arguments=0, promoted=(), frozen=""):
         self.arguments, self.promoted, self.frozen = arguments, frozenset(promoted), frozen
@@ -87,7 +91,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
 
     # -- reading -----------------------------------------------------------------------------------
     def read(self, kind, owner, key, name, source=None, parent=None):
-        if parent is None and kind == "attribute" and id(owner) in self.ways:
+        if parent is None and kind in OF_OBJECTS and id(owner) in self.ways:
             owner, parent = None, self.way(owner)
         place = kind, id(owner) if parent is None else parent.place, key
         found = self.reads.get(place)
@@ -103,10 +107,10 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
         value, kind = read.value, type(read.value)
         if read.place in self.promoted and changing(value):
             read.how = "input"
-        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not self.is_frozen(value):
+        elif kind is np.ndarray and value.dtype.name in SHORT and value.dtype.isnative and not self.is_frozen(read):
             first = self.paths.setdefault(id(value), read)
             read.how, read.other = ("free", None) if first is read else ("same", first)
-        elif isinstance(value, np.ndarray):
+        elif isinstance(value, np.ndarray) and not is_captured(kind):
             isolation.refuse(f"it needs to know what is in the array {read.name}")
             read.how, read.other = "contents", self.relied.meet(value, read)
             if value.dtype.hasobject:
@@ -124,8 +128,9 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
                 made = Asked(context, (), {}, 0, "the context of decimal", locate(), False)
                 self.reads.setdefault(made.place, made)
 
-    def is_frozen(self, array):
-        return array.dtype.kind in self.frozen and array.size <= RELIED_ON
+    def is_frozen(self, read):
+        array = read.value
+        return read.kind != "memory" and array.dtype.kind in self.frozen and array.size <= RELIED_ON
 
     def enter(self, read, whole=True):
         """What the trace gets to see of the value of a read."""
@@ -140,7 +145,7 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
             return self.array(value) if id(value) in self.paths else value
         if type(value) in SEEN_THROUGH and whole and id(value) in self.containers:
             return self.mirror(value)
-        return value
+        return Outside.stand_in(value) if isinstance(value, np.ndarray) else value
 
     def take(self, read, type):
         root = current_trace().root
@@ -303,48 +308,6 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
             else type(owner).__name__
         )
 
-    def method(self, owner, key):
-        if key in ADDING and id(owner) not in self.mirrors and not inside():
-            return functools.partial(self._add, owner, key)
-        if key == "get" and type(owner) is dict and id(owner) not in self.mirrors:
-            return functools.partial(self._get, owner)
-        return getattr(self.mirror(owner), key)
-
-    def _add(self, owner, method, *args):
-        if id(owner) in self.mirrors:
-            return getattr(self.mirror(owner), method)(*args)
-        self.calls.append((owner, Call(self.containers[id(owner)][1], method), args))
-
-    def holds(self, owner, key):
-        """Whether an outside dict holds a key; None where all of it is asked, or the key is traced."""
-        seen = id(owner) in self.mirrors or any(c[0] is owner for c in self.calls)
-        if seen or id(owner) not in self.containers or isinstance(key, Traced):
-            return None
-        held = key in owner
-        if Slot("item", owner, key, "") not in self.heap and (not held or len(owner) > LIMIT):
-            parent = self.containers[id(owner)][1]
-            self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
-            return held
-        return None if held else False
-
-    def _get(self, owner, key, default=None):
-        """`owner.get(key)` of an outside dict."""
-        return default if self.holds(owner, key) is False else self.item(owner, key)
-
-    def item(self, owner, key, whole=True):
-        """`owner[key]` of an outside container."""
-        plain = type(owner) is dict and not isinstance(key, Traced) or type(owner) in (list, tuple) and type(key) is int
-        if id(owner) in self.mirrors or not plain or any(c[0] is owner for c in self.calls):
-            return self.mirror(owner)[key]
-        if Slot("item", owner, key, "") in self.heap:
-            return owner[key]
-        parent = self.containers[id(owner)][1]
-        if type(owner) is not dict and key < 0:
-            self.read("contents", None, None, f"the contents of {parent.name}", parent=parent)
-            key += len(owner) if key >= -len(owner) else 0
-        read = self.read("item", None, key, f"{parent.name}[{shown(key)}]", parent=parent)
-        return owner[key] if read.value is MISSING else self.enter(read, whole)
-
     def own(self, made):
         """Note an instance made while tracing: it is not outside."""
         self.stray.meet(type(made))
@@ -355,7 +318,8 @@ class Outside(FunctionReads, Stores, Reliance, ByWay, ByClass):
 
     def has_made(self, x):
         """Whether an object is an instance, made in the trace, that can be made anew from its attributes."""
-        return (made := self.made.get(id(x))) and made() is x and is_plain(type(x)) and not isinstance(x, Traced)
+        found = (made := self.made.get(id(x))) and made() is x and not isinstance(x, Traced)
+        return found and (isinstance(x, ArrayObject) or is_plain(type(x)))
 
     def check_made(self, x):
         """Refuse to give out an object that holds traced values and that no call could make anew."""

@@ -13,7 +13,7 @@ from ..values.array import Traced
 from ..values.identity import Flags
 from ..values.speculate import remember
 from ..values.storage import current_trace
-from .guard import put, raw_attribute, remove
+from .raw_attributes import put, raw_attribute, remove
 
 
 class _Unbound:
@@ -232,7 +232,7 @@ def set_item(owner, key, value):
 
 
 def set_attribute(owner, key, value, store=put):
-    if not isinstance(owner, Traced | np.ndarray | Flags):
+    if not isinstance(owner, Traced | Flags) and type(owner) is not np.ndarray:
         note(Slot("attribute", owner, key, f"{type(owner).__name__}.{key}"))
     store(owner, key, value)
 

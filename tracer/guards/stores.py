@@ -5,6 +5,7 @@ import numpy as np
 
 from ..common.errors import UnsupportedError, message, shown
 from ..common.frames import locate
+from ..values.array_object import ArrayObject
 from . import isolation
 from .effects import Call, Contents, Original
 from .guard import LIMIT, MISSING, Read
@@ -178,10 +179,12 @@ class Stores:
 
     def given(self, x):
         """A value that leaves the trace, the containers themselves in place of their copies."""
+        if isinstance(x, ArrayObject) and x.__of_caller__ is not None:
+            x = x.__of_caller__
         read = self.copies.get(id(x))
         if read is not None:
             return Original(read)
-        if isinstance(x, np.ndarray):
+        if isinstance(x, np.ndarray) and id(x) not in self.ways:
             return self.relied.given(x)
         if id(x) in self.ways:
             return Original(self.way(x))

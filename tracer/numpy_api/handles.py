@@ -52,7 +52,7 @@ def as_given(x, result):
 def laid_out(value, shadow, like=None):
     """A new array holding `value`, in memory as `shadow` is, which is as `like` lies."""
     out = TracedArray(Storage(value, current_trace()), (), None, shadow)
-    if like is not None:
+    if like is not None and len(out.type.shape) > 1:  # a new row lies as rows do
         out.storage.lies = layout_storages(like)
     return out
 

@@ -21,12 +21,14 @@ from ..guards.context_managers import stream_of
 from ..guards.draws import drawing
 from ..guards.reliance import of_user
 from ..guards.state import CONTAINERS, UNBOUND, inside, own
+from ..guards.subclasses import is_captured
 from ..numpy_api.handles import is_traced
 from ..numpy_api.registry import call_function, call_ufunc_method
 from ..numpy_api.scipy_registry import find, find_method
 from ..values.array import Traced, TracedArray, TracedScalar, answers, fresh
 from ..values.storage import current_trace
 from . import creation, math_functions  # noqa: F401, which register their stand-ins
+from .array_objects import is_subclass, new_array, view
 from .builtins import REPLACED, lacks, replaces, sample
 from .classes import class_call, instance_call
 from .container_changes import LEAVING, before_change, call_noting_changes, given_container, updating
@@ -253,6 +255,8 @@ def _builtin(f):
         return STRING_METHODS[name](owner)
     if name in ("copy", "astype") and type(owner) is np.ndarray and owner.dtype.name in SHORT:
         return getattr(fresh(current_trace().capture(owner)), name)
+    if (found := made_as_instance(f, owner, name)) is not None:
+        return found
     if name == "__new__" and isinstance(owner, type):
         return lambda *args, **kwargs: own(f(*args, **kwargs))
     if isinstance(owner, np.ufunc):
@@ -277,6 +281,19 @@ def _unbound(f):
 
 def _sort(f):
     return lambda *args, key=None, **more: f(*args, key=hooked(key), **more)
+
+
+def made_as_instance(f, owner, name):
+    """What stands for `np.ndarray.__new__`, and for `x.view` of a plain array, which make instances of subclasses."""
+    if name == "__new__" and owner is np.ndarray:
+        return new_array
+    return functools.partial(viewed, f) if name == "view" and type(owner) is np.ndarray else None
+
+
+def viewed(f, *args, **kwargs):
+    """`x.view(...)` of a plain array: as a subclass it is an instance that the trace makes."""
+    made = any(is_subclass(kind) and is_captured(kind) for kind in (*args, *kwargs.values()))
+    return view(f.__self__, *args, **kwargs) if made else f(*args, **kwargs)
 
 
 def environment(key, *default):

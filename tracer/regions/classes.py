@@ -11,7 +11,10 @@ from ..common.origin import is_builtin, is_user
 from ..guards.guard import of_class
 from ..guards.purity import is_foreign
 from ..guards.state import own
+from ..guards.subclasses import class_behind, is_captured
+from ..values.array_object import ArrayObject
 from ..values.storage import current_trace
+from .array_objects import instance_new
 from .foreign import foreign
 from .foreign_effects import note_functions
 from .special import looked_up
@@ -32,6 +35,9 @@ def sourced(f):
 
 def instance_call(f):
     """What `type.__call__` of a class comes to."""
+    if current_trace() is not None and is_captured(f):
+        looked_up(f, "__new__", "__init__")
+        return functools.partial(instance_new if f.__new__ is np.ndarray.__new__ else _new, f)
     looked_up(f, "__new__", "__init__", "__post_init__")
     init = f.__init__
     after = getattr(f, "__post_init__", None)
@@ -63,12 +69,12 @@ def made_by(f, /, *args, **kwargs):
 def _new(f, /, *args, **kwargs):
     """What the user's `__new__` returns may be an object that was there before."""
     made = user(f.__new__)(f, *args, **kwargs)
-    if isinstance(made, f):
+    if isinstance(made, f) or isinstance(made, ArrayObject) and issubclass(class_behind(type(made)), f):
         looked_up(type(made), "__init__")
-        init = type(made).__init__
+        init = class_behind(type(made)).__init__
         if type(init) is types.FunctionType and is_user(init.__code__):
             user(init)(made, *args, **kwargs)
-        elif init is not object.__init__:
+        elif init is not object.__init__ and not isinstance(made, ArrayObject):
             init(made, *args, **kwargs)
     return made
 

@@ -17,6 +17,7 @@ from ..values.status import passed
 from ..values.storage import Storage, UnknownAlias, current_trace, memories
 from . import induction, merge
 from .alias_selectors import LOST, Tags
+from .array_object_phis import is_instance, is_made_within
 from .births import Births, Member
 from .builtins import truth
 from .escape import Leaving, handle, new
@@ -179,6 +180,8 @@ class Emission(LoopEquation):
         if s[0] == "object" or slot not in roll.carried and not isinstance(x, TracedScalar):
             if slot not in roll.carried and not roll.surely and roll.first(slot, run) is not UNBOUND:
                 return lambda out: Poison(f"{slot.name} is what it was, or {shown(x)}, as data decides at {roll.where}")
+            if is_instance(x) and is_made_within(x, run):
+                return lambda out: Poison(f"{slot.name} is an instance that the loop at {roll.where} has made")
             return lambda out: x
         if slot in roll.carried:
             value, last = roll.carried[slot].values[n], merge.spec(x)
@@ -336,7 +339,9 @@ class Emission(LoopEquation):
         for leaf in leaves:
             s = merge.spec(leaf)
             if s[0] == "object":
-                plans.append(lambda out, leaf=leaf: leaf)
+                lost = is_instance(leaf) and is_made_within(leaf, self.run)
+                text = f"what is returned is an instance that the loop at {self.roll.where} has made"
+                plans.append(lambda out, leaf=leaf, text=text if lost else None: Poison(text) if text else leaf)
                 continue
             if isinstance(leaf, TracedArray):
                 plans.append(self.array(leaf, "what is returned"))

@@ -100,9 +100,14 @@ def new(value, leaves, readonly=False):
     """Memory that holds a value, and lies as the arrays that it was."""
     made = Storage(value, current_trace(), None, readonly)
     for x in leaves:
-        if isinstance(x, TracedArray):
+        if isinstance(x, TracedArray) and (len(x.type.shape) > 1 or not is_of_trace(x)):  # new rows lie as rows do
             made.lies = merged_layouts(made.lies, layout_storages(x))
     return made
+
+
+def is_of_trace(x):
+    """Whether all memories that an array may show were made in the trace."""
+    return all(m.origin is None for m in memories(x.storage))
 
 
 def handle(choices, kind, value=None, mixed=False, seen=None):

@@ -1,6 +1,5 @@
 """The hooks that rewritten code calls, gathered under the one name it knows them by."""
 
-import functools
 import operator
 import sys
 import types
@@ -9,7 +8,7 @@ import numpy as np
 
 from ..common.errors import CannotRoll, message
 from ..common.frames import locate
-from ..common.origin import is_builtin, is_user
+from ..common.origin import is_user
 from ..guards import state
 from ..guards.context_managers import STREAMS, read_stream
 from ..guards.draws import GENERATORS, refuse_state
@@ -20,12 +19,22 @@ from ..numpy_api.concatenators import CONCATENATORS, concatenated
 from ..numpy_api.handles import handle, is_traced
 from ..rewriter import completion
 from ..values.array import Traced, TracedArray
+from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.poison import Poison
 from ..values.storage import current_trace
 from . import alternatives, backing, copying, folds
+from .array_object_attributes import (
+    attribute_of_instance,
+    delete_attribute_of_instance,
+    is_item_of_instance,
+    item_of_instance,
+    set_attribute_of_instance,
+    set_item_of_instance,
+)
+from .attributes import attribute_above, attribute_of_traced, fallback, own_method
 from .branch import branch, choose, decided
-from .builtins import REPLACED, lacks, sample, truth, type_
+from .builtins import REPLACED, lacks, sample, truth
 from .calls import ENVIRONMENT, environment, listed
 from .comprehensions import collect
 from .foreign import ask, may_change
@@ -39,8 +48,8 @@ from .object_phis import attribute_of_phi
 from .objects import asked, called, iterated, keyed, mapped, matched, refuse_store
 from .objects import called as call
 from .operators import HOOKS, handled, manager, trying
-from .printing import SPEAKING, percent, text
-from .special import ArrayInterface, looked_up
+from .printing import percent, text
+from .special import looked_up
 from .truth import both, chain, either, negated, one_thing
 
 
@@ -62,7 +71,8 @@ def strays():
 def outer(value):
     """What a name of an enclosing scope, or a global, holds: arrays from outside are traced."""
     trace = current_trace()
-    return value if trace is None or type(value) not in SEEN else trace.root.outside.seen(value)
+    unseen = trace is None or type(value) not in SEEN and not isinstance(value, np.ndarray)
+    return value if unseen else trace.root.outside.seen(value)
 
 
 INDEXED = {list, tuple, range, dict, backing.RowInList}
@@ -77,6 +87,8 @@ def attribute(owner, key, whole=True):
     trace, kind = current_trace(), type(owner)
     if issubclass(kind, Traced):
         return attribute_of_traced(owner, key, trace)
+    if issubclass(kind, ArrayObject):
+        return attribute_of_instance(owner, key, whole)
     if kind is ObjectPhi:
         return attribute_of_phi(owner, key, call, attribute)
     if trace is None or kind is Poison:
@@ -84,7 +96,7 @@ def attribute(owner, key, whole=True):
     if owner is sys and key in STREAMS:
         read_stream(key)
     if kind is super:
-        return above(owner, key, whole)
+        return attribute_above(owner, key, whole)
     found = getattr(kind, key, None) if not issubclass(kind, type) else None
     if key == "bit_generator" and issubclass(kind, GENERATORS):
         refuse_state(key)
@@ -98,53 +110,6 @@ def attribute(owner, key, whole=True):
     return trace.root.outside.attribute(owner, key, whole)
 
 
-def attribute_of_traced(owner, key, trace):
-    """`owner.key` of a traced value."""
-    if key == "__class__":
-        return type_(owner)
-    if trace is not None and key in SPEAKING:
-        return functools.partial(SPEAKING[key], owner)
-    if key == "__array_interface__" and isinstance(owner, TracedArray):
-        return ArrayInterface(owner)
-    return getattr(sample(owner) if trace is not None and lacks(owner, key) else owner, key)
-
-
-def fallback(get, owner, key):
-    """What a getter gives, or where that has no such attribute, what `__getattr__` of its class does."""
-    try:
-        return get()
-    except AttributeError:
-        otherwise = _method(type(owner), "__getattr__")
-        if otherwise is None:
-            raise
-        return otherwise(owner, key)
-
-
-def above(owner, key, whole):
-    """`super().key`: what the classes after one hold under a name, each of which is relied on up to the one that
-    does."""
-    kind, x = owner.__self_class__, owner.__self__
-    after = iter(kind.__mro__[kind.__mro__.index(owner.__thisclass__) + 1 :]) if kind is not None else iter(())
-    for c in after:
-        looked_up(c, key)
-        found = vars(c).get(key, MISSING)
-        if found is MISSING:
-            continue
-        if (
-            isinstance(found, property)
-            and type(found.fget) is types.FunctionType
-            and is_user(found.fget.__code__)
-            and x is not kind
-        ):
-            return call(found.fget)(x)
-        return (
-            getattr(owner, key)
-            if hasattr(type(found), "__get__")
-            else current_trace().root.outside.attribute(c, key, whole)
-        )
-    return getattr(owner, key)
-
-
 def attribute_of(owner, key):
     """`owner.key` of which only an attribute or item is wanted."""
     return attribute(owner, key, False)
@@ -154,6 +119,8 @@ def item(owner, key, whole=True):
     """`owner[key]`; a plain array is captured where it is from outside, or the key is traced."""
     owner = list_behind(owner)
     kind, trace = type(owner), current_trace()
+    if is_item_of_instance(owner, key):
+        return item_of_instance(owner, key)
     if kind in INDEXED and trace is not None and (found := backing.inside_of(owner, key, kind, trace)) is not None:
         return found[0]
     key = member_of(kind, key)
@@ -171,7 +138,7 @@ def item(owner, key, whole=True):
         return handle(owner)[key]
     if trace is not None and may_change(owner) and not is_traced(key):
         return ask(operator.getitem, owner, key)
-    found = _method(kind, "__getitem__")
+    found = own_method(kind, "__getitem__")
     if found:
         return found(owner, key)
     if kind in QUICK and not (kind is np.ndarray and owner.dtype.hasobject):
@@ -184,23 +151,14 @@ def item_of(owner, key):
     return item(owner, key, False)
 
 
-def _method(kind, name):
-    """The user's own method behind an operator, with hooks; None for all other types."""
-    if is_builtin(kind) or kind is np.ndarray or issubclass(kind, Traced):
-        return None
-    looked_up(kind, name)
-    found = getattr(kind, name, None)
-    return call(found) if type(found) is types.FunctionType and is_user(found.__code__) else None
-
-
 def set_item(value, owner, key):
     """`owner[key] = value`."""
     owner = list_behind(owner)
     kind = type(owner)
-    if kind is TracedArray:
-        owner[key] = value
+    trace = current_trace()
+    if set_item_of_instance(owner, key, value):
         return
-    if current_trace() is None:
+    if trace is None or kind is TracedArray:
         owner[key] = value
         return
     if (kind is list or kind is backing.RowInList) and backing.stored_by_place(owner, key, value):
@@ -232,7 +190,7 @@ def set_item(value, owner, key):
             )
         owner[key] = value
         return
-    found = _method(kind, "__setitem__")
+    found = own_method(kind, "__setitem__")
     if found:
         found(owner, key, value)
         return
@@ -248,7 +206,10 @@ def set_attribute(value, owner, key):
     if current_trace() is None:
         setattr(owner, key, value)
         return
-    found = owner.fail() if kind is ObjectPhi else None if issubclass(kind, Traced) else _method(kind, "__setattr__")
+    if issubclass(kind, ArrayObject):
+        set_attribute_of_instance(value, owner, key)
+        return
+    found = owner.fail() if kind is ObjectPhi else None if issubclass(kind, Traced) else own_method(kind, "__setattr__")
     if found is None:
         put(owner, key, value)
     elif of_class(kind, "__setattr__").__code__.co_filename.startswith("<"):  # without a source
@@ -273,7 +234,7 @@ def put(owner, key, value):
         looked_up(kind, key)
         call(found.fset)(owner, value)
         return
-    setter = None if found is MISSING or isinstance(found, property) else _method(type(found), "__set__")
+    setter = None if found is MISSING or isinstance(found, property) else own_method(type(found), "__set__")
     if setter is None:
         store_attribute(owner, key, value)
     else:
@@ -291,7 +252,7 @@ def delete_item(owner, key):
         owner = trace.root.outside.mirror(owner)
     if state.inside():
         state.refuse_change(owner, f"an item of a {type(owner).__name__} is deleted")
-    found = _method(type(owner), "__delitem__")
+    found = own_method(type(owner), "__delitem__")
     if found:
         found(owner, key)
         return
@@ -302,8 +263,10 @@ def delete_item(owner, key):
 
 def delete_attribute(owner, key):
     """`del owner.key`; `__delattr__` of the class is the user's function like any other."""
+    if isinstance(owner, ArrayObject):
+        delete_attribute_of_instance(owner, key)
     kind = owner.fail() if type(owner) is ObjectPhi else type(owner)
-    found = None if current_trace() is None else _method(kind, "__delattr__")
+    found = None if current_trace() is None else own_method(kind, "__delattr__")
     remove(owner, key) if found is None else found(owner, key)
 
 
@@ -315,7 +278,7 @@ def remove(owner, key):
         looked_up(kind, key)
         call(found.fdel)(owner)
         return
-    own = None if found is MISSING or isinstance(found, property) else _method(type(found), "__delete__")
+    own = None if found is MISSING or isinstance(found, property) else own_method(type(found), "__delete__")
     if own is not None:
         looked_up(kind, key)
         own(found, owner)
@@ -368,7 +331,7 @@ def choice(test, *parts):
 state.TRANSPARENT |= {f.__code__ for f in (
     outer, attribute, attribute_of, item, item_of, set_item, set_attribute, delete_item, delete_attribute,
 )}
-state.TRANSPARENT |= {f.__code__ for f in (attribute_of_traced, put, remove, fallback, above)}
+state.TRANSPARENT |= {f.__code__ for f in (attribute_of_traced, put, remove, fallback, attribute_above)}
 state.TRANSPARENT |= {f.__code__ for f in (collect, folds.feed)}
 state.TRANSPARENT |= {f.__code__ for f in (*copying.READING, *RUNNING, *ANSWERING)}
 state.TRANSPARENT |= {f.__code__ for f in (state.set_item, state.set_attribute, Outside.attribute, Outside.item)}

@@ -17,6 +17,8 @@ from ..guards.by_class import by_class
 from ..guards.instances import attributes, blank, set_attributes
 from ..guards.state import CONTAINERS, UNBOUND, own
 from ..values.array import Traced
+from ..values.array_object import ArrayObject
+from ..values.chosen_array import ChosenArray
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.poison import Poison
 from ..values.storage import current_trace
@@ -34,7 +36,7 @@ def is_object(x):
 
 
 def is_poison(x):
-    return isinstance(x, Poison) and type(x) is not ObjectPhi
+    return isinstance(x, Poison) and type(x) not in (ObjectPhi, ChosenArray)
 
 
 def parts_of(x, run=None):
@@ -137,6 +139,11 @@ def paired(x, y, name):
     return tuple([Parts(form, [pair[k] for pair in moving.values()]) for k in (0, 1)])
 
 
+def is_instance_of_trace(x):
+    """Whether x has memory that the trace has made."""
+    return isinstance(x, ArrayObject) and x.__of_caller__ is None or type(x) is ChosenArray
+
+
 def can_meet(x):
     return isinstance(x, PLAIN) or type(x) is np.ndarray
 
@@ -163,7 +170,8 @@ def opened(x):
         if is_object(v) or isinstance(v, Traced):
             moving[key] = opened(v)
         else:
-            still[key] = Poison(f"{key} is a {type(v).__name__} that a loop has made") if is_container(v) else v
+            leaves_loop = not is_container(v) and not is_instance_of_trace(v)
+            still[key] = v if leaves_loop else Poison(f"{key} is a {type(v).__name__} that a loop has made")
     return Parts(ObjectForm(kind_of_object(x), tuple(moving), still, parts_of(x)), list(moving.values()))
 
 

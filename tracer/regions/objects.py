@@ -24,8 +24,12 @@ from ..common.origin import is_user
 from ..guards.object_contents import is_fixed
 from ..guards.reliance import of_user
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.object_phi import ObjectPhi
 from ..values.storage import current_trace
+from . import array_object_calls
+from .array_object_attributes import elements_of_instance
+from .array_object_calls import asks_arrays, called_first, calling_with_array_objects
 from .bounded_calls import calling_with_lists
 from .bounded_lists import bounded_list
 from .builtins import REPLACED, replaces
@@ -103,6 +107,8 @@ def asked(x):
         require_shown(x, True)
     if type(x) in QUICK or current_trace() is None or isinstance(x, Traced):
         return x
+    if isinstance(x, ArrayObject):
+        return array_object_calls.truth_of(x)
     if type(x) is ObjectPhi and not any(hasattr(x.kind, name) for name in ("__bool__", "__len__")):
         return True
     for name in ("__bool__", "__len__"):
@@ -124,6 +130,8 @@ def iterated(x):
         return x
     if is_quick(x) or current_trace() is None or isinstance(x, Traced):
         return x
+    if isinstance(x, ArrayObject):
+        return elements_of_instance(x)
     own = method(x, "__iter__")
     if own is not None:
         return stepped(own(x))
@@ -200,7 +208,14 @@ def called(f):
         return plainly(f)
     if f is globals:  # the caller's
         return globals_of(sys._getframe(1).f_globals)
-    return called_now(f) if not trace.root.growing else calling_with_lists(f, called_now)
+    plain = called_now if not trace.root.growing else with_lists
+    if trace.root.outside.subclassed:
+        return calling_with_array_objects(f, plain)
+    return functools.partial(called_first, f, plain, plain(f)) if asks_arrays(f) else plain(f)
+
+
+def with_lists(f):
+    return calling_with_lists(f, called_now)
 
 
 def called_now(f):

@@ -17,10 +17,13 @@ from ..common.origin import is_builtin, is_user
 from ..guards.context_managers import refuse_filters, refuse_manager
 from ..guards.state import CONTAINERS
 from ..values.array import Traced, TracedArray, TracedScalar
+from ..values.array_object import ArrayObject
 from ..values.identity import same_object
 from ..values.mixed import Mixed
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.storage import current_trace
+from . import array_object_operators
+from .array_object_operators import meets, operated, operated_in_place, unary_of
 from .backing import same_row
 from .bounded_lists import bounded_list
 from .branch import decided
@@ -75,6 +78,8 @@ def binary(plain, name, mirror):
             left, right = type(a), type(b)
         if left in OWN and right in OWN:
             return plain(a, b)
+        if meets(a, b):
+            return operated(plain, name, mirror, a, b)
         first = None if left in OWN else special(left, name)
         second = None if right in OWN or left is right else special(right, mirror)
         if first is None and second is None:
@@ -184,6 +189,10 @@ def inplace(plain, name, otherwise):
             extending(list_behind(a))(b)
             return a
         kind = type(a)
+        if meets(a, b):
+            return operated_in_place(plain, name, otherwise, a, b)
+        if kind is list and isinstance(b, Traced | np.ndarray | np.generic):  # which answers first
+            return otherwise(a, b)
         if kind in CONTAINERS and hasattr(kind, name) and current_trace() is not None:
             return changed_in_place(plain, name, a, b)
         if kind in OWN:
@@ -199,6 +208,8 @@ def inplace(plain, name, otherwise):
 
 def unary(plain, name):
     def stand_in(a):
+        if isinstance(a, ArrayObject):
+            return unary_of(plain, name, a)
         own = None if type(a) in OWN else special(type(a), name)
         return handed(plain, a) if own is None else call(own)(a)
 
@@ -219,6 +230,8 @@ def contained(a, b):
     if trace is not None and type(b) is dict and (held := trace.root.outside.holds(b, a)) is not None:
         return held
     b = b if trace is None else trace.root.outside.seen(b)
+    if meets(a, b):
+        return array_object_operators.contained(a, b, contained)
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
         own = type(b) not in OWN and (special(type(b), "__iter__") or special(type(b), "__getitem__"))

@@ -16,13 +16,12 @@ from ..values.speculate import choices
 from ..values.storage import Storage, current_trace, memories
 from ..values.texts import TracedText
 from . import merge
+from .array_object_phis import NOTHING, InstancePhis, arrays_of_classes, is_instance
 from .escape import Leaving, handle, new, shadow, strides
 from .object_phis import are_alike, is_object, is_poison, parts_of, phi
 
-NOTHING = object()  # what a side holds that raises, or that leaves otherwise: its value is never read
 
-
-class Merger:
+class Merger(InstancePhis):
     """Collects the results of a `cond`: rows of (value in a, value in b, name); plans make objects of its results.
 
     test: the outer value that chooses a.
@@ -69,6 +68,8 @@ class Merger:
             return self.unmerged(name, "is set on one side only of the choice")
         if are_alike(x, y, self.a, self.b):
             return self.objects(x, y, name)
+        if arrays_of_classes(x, y) and (plan := self.of_classes(x, y, name)) is not None:
+            return plan
         if is_poison(x) or is_poison(y):
             bad = x if is_poison(x) else y
             if bad.stands:
@@ -98,8 +99,10 @@ class Merger:
             return lambda out: None if x is NOTHING else x
         if is_object(x):
             return self.objects(*((NOTHING, x) if side else (x, NOTHING)), name)
+        if is_instance(x):
+            return self.lone_instance(x, side, name)
         leaves, tree = pytree.flatten(x)
-        if not any(isinstance(v, Traced | TracedText) for v in leaves):
+        if not any(isinstance(v, Traced | TracedText) or is_instance(v) for v in leaves):
             return lambda out: x
         plans = [self.alone(v, side, name) for v in leaves]
         return self.built(tree, plans, *((NOTHING, x) if side else (x, NOTHING)), name)
@@ -164,6 +167,8 @@ class Merger:
             leaves, tree = pytree.flatten(x.values)
             plans, order = [self.alone(v, side, name) for v in leaves], pytree.key_order(x.values)
             return lambda out: TracedText(x.make, pytree.unflatten(tree, [p(out) for p in plans], order), x.template)
+        if is_instance(x):
+            return self.lone_instance(x, side, name)
         if not isinstance(x, TracedScalar):
             return lambda out: x
         value = self.leaving[side].value(x._value)
@@ -175,6 +180,8 @@ class Merger:
     def leaf(self, x, y, name):
         if merge.equal(x, y):
             return lambda out: x
+        if arrays_of_classes(x, y):
+            return self.of_classes(x, y, name)
         if BoundedArray in (type(x), type(y)) or differ(x, y):
             return self.sized(x, y, name)
         s = merge.join(merge.spec(x), merge.spec(y), x, y)

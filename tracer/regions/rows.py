@@ -19,7 +19,7 @@ from ..guards.state import inside, own, regions
 from ..numpy_api.handles import value_of
 from ..values.array import TracedArray, TracedScalar, fresh
 from ..values.elements import RowRun, run_of
-from ..values.storage import Storage, current_trace, memories
+from ..values.storage import AliasSet, Storage, current_trace, memories
 from ..values.views import dynamic
 from . import merge
 from .fixpoint import LAST, Roll
@@ -225,9 +225,10 @@ class Rows:
         standing = {m: slot for slot, c in roll.carried.items() for m in c.memory or () if m is not None}
         for at, x in self.arrays:
             others = seen | (run.trace.standing - set(standing))
-            mine = is_row(x) and x.storage not in others
-            seen.add(x.storage)
-            places = holders.get(x.storage, [])
+            bases = memories(x.storage)
+            mine = is_row(x, run.trace) and others.isdisjoint((x.storage, *bases))
+            seen.update((x.storage, *bases))
+            places = [place for m in dict.fromkeys((x.storage, *bases)) for place in holders.get(m, [])]
             self.shared += [(at, slot) for slot, _ in places if slot.key is not LAST]
             if x.storage in standing:
                 slot = standing[x.storage]
@@ -321,11 +322,21 @@ def held_containers(value):
     return merge.containers(value) if isinstance(value, list | tuple | dict) else []
 
 
-def is_row(x):
-    """Whether an array is all of its memory, made in the loop, and lies in it as a row of another does."""
+def is_row(x, trace):
+    """Whether an array is all of its memory, made in the loop, and lies in it as a row of another does; or is one of
+    several that the trip has made, as data decide."""
     storage = x.storage
-    mine = type(storage) is Storage and storage.origin is None and not x.chain and not storage.lies
-    return mine and x.writeable and x.shadow.flags.c_contiguous
+    if x.chain or not x.writeable or not x.shadow.flags.c_contiguous:
+        return False
+    if type(storage) is AliasSet:
+        return not storage.mixed and all(is_memory_of_trip(m, trace) for m in memories(storage))
+    return type(storage) is Storage and storage.origin is None and not storage.lies
+
+
+def is_memory_of_trip(storage, trace):
+    """Whether memory was made in a trip of a loop."""
+    own = type(storage) is Storage and storage.origin is None and not storage.lies
+    return own and made_within(storage.trace, trace)
 
 
 def unwritten(roll, slot):

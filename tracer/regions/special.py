@@ -3,12 +3,14 @@ and `super()`."""
 
 from ..guards.guard import MISSING, of_class
 from ..guards.reliance import of_user
+from ..guards.subclasses import class_behind
 from ..values.storage import current_trace
 
 
 def looked_up(kind, *names):
     """Rely on what a class of the user's holds under names that Python looks up on it, be it nothing."""
     trace = current_trace()
+    kind = class_behind(kind)
     if trace is None or not of_user(kind):
         return
     trace.root.outside.stray.meet(kind)

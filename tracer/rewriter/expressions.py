@@ -136,7 +136,8 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and not node.keywords:
             if self.first is None:
                 return node
-            return at(ast.Call(node.func, [load("__class__"), load(self.first)], []), node)
+            above = at(hook("call", node.func), node.func)
+            return at(ast.Call(above, [load("__class__"), load(self.first)], []), node)
         f = node.func
         fed = node.args and isinstance(node.args[0], ast.GeneratorExp) and is_fed(node.args[0])
         node.func = at(hook("fed" if fed else "call", f if isinstance(f, ast.Name) else self.visit(f)), f)

@@ -365,3 +365,103 @@ def test_lists_that_change_while_they_are_used(f, falling_back):
             warnings.simplefilter("ignore")
             got, want = jit(f)(a.copy()), f(a.copy())
         assert repr(got) == repr(want)
+
+
+# -- rows that a trip makes in several ways ----------------------------------------------------------
+
+
+def one_of_two(v):
+    if np.linalg.norm(v) == 0:
+        return np.array([1.0, 0.0, 0.0])
+    q = v * 3
+    if v[0] > 0:
+        return q
+    return q * 2 + v
+
+
+class Direction:
+    def __init__(self, values):
+        values = np.array(values, dtype=float)
+        values /= np.linalg.norm(values)
+        self.values = values
+
+
+@pytest.mark.parametrize("f", [lambda a: np.array([one_of_two(v) for v in a]), lambda a: np.array([Direction(v).values for v in a])])
+def test_rows_made_on_several_ways_are_a_loop(f):
+    a = np.random.default_rng(0).normal(size=(40, 3))
+    a[7] = 1.0
+    check_same(f, a)
+    assert jit(f).ir(a).count() < 60
+
+
+def written_after(a):
+    out = []
+    for v in a:
+        q = v * 3
+        r = q if v[0] > 0 else v * 2
+        out.append(r)
+        q[0] = 100.0
+    return out
+
+
+def appended_beside(a):
+    out = []
+    for v in a:
+        q = v * 3
+        out.append(q if v[0] > 0 else v * 2)
+        out.append(q)
+    return out
+
+
+def kept_beside(a):
+    out, keep = [], None
+    for v in a:
+        q = v * 3
+        out.append(q if v[0] > 0 else v * 2)
+        keep = q
+    keep[0] = 7.0
+    return out, keep
+
+
+def from_before_the_loop(a):
+    out, p = [], np.zeros(3)
+    for v in a:
+        out.append(p if v[0] > 0 else v * 2)
+    p[0] = 7.0
+    return out
+
+
+def of_the_trip_before(a):
+    out, q = [], a[0] * 1
+    for v in a:
+        out.append(q if v[0] > 0 else v * 2)
+        q = v * 3
+    q[1] = 55.0
+    return out, q
+
+
+@pytest.mark.parametrize("f", [written_after, appended_beside, kept_beside, from_before_the_loop, of_the_trip_before])
+def test_arrays_that_others_see_stay_theirs(f):
+    a = np.random.default_rng(0).normal(size=(20, 3))
+    check_same(f, a)
+    want, got = [[x for part in f(a) for x in (part if isinstance(part, list) else [part])] for f in (f, jit(f))]
+    pairs = [(i, j) for i in range(len(want)) for j in range(i)]
+    assert [np.shares_memory(want[i], want[j]) for i, j in pairs] == [np.shares_memory(got[i], got[j]) for i, j in pairs]
+
+
+@pytest.mark.parametrize("start", [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+def test_a_list_meets_an_array_in_place(start):
+    """NumPy's array answers `xs += x` before the list extends itself."""
+
+    def plus(x):
+        xs = [v + x[0] for v in start]
+        xs += x
+        return xs
+
+    def times(x):
+        xs = [v + 0.0 for v in start]
+        xs *= x
+        return xs
+
+    check_same(plus, np.arange(3.0))
+    check_same(times, np.arange(3.0))
