@@ -16,7 +16,7 @@ from .bounded import BoundedArray, FrontExtent, MaskExtent, SpanExtent
 from .numbers import number, traced
 
 
-def is_array(x):
+def has_lengths(x):
     return type(x) in (TracedArray, BoundedArray) or type(x) is np.ndarray
 
 
@@ -31,7 +31,7 @@ def array_of(x):
 
 def differ(x, y):
     """Whether two arrays of one dtype and as many axes are arrays of other lengths to the program."""
-    if not (is_array(x) and is_array(y)) or x.dtype != y.dtype or x.ndim != y.ndim:
+    if not (has_lengths(x) and has_lengths(y)) or x.dtype != y.dtype or x.ndim != y.ndim:
         return False
     return kinds(x) != kinds(y) or array_of(x).shape != array_of(y).shape
 

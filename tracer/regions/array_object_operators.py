@@ -97,7 +97,7 @@ def unary_of(plain, name, a):
     return apply(plain, plain, (a,), {}) if own is None else own(a)
 
 
-def contained(a, b, plain):
+def among_elements(a, b, plain):
     """`a in b`, one of them an instance."""
     if isinstance(b, ArrayObject):
         own = special(b, "__contains__")

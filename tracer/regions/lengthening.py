@@ -13,7 +13,7 @@ from ..common.errors import CannotRoll, message
 from ..common.frames import locate
 from ..extents import numbers
 from ..extents.bounded import BoundedArray
-from ..extents.rooms import array_of, as_traced, differ, extents_of, in_room, is_array, lengths, of_lengths
+from ..extents.rooms import array_of, as_traced, differ, extents_of, has_lengths, in_room, lengths, of_lengths
 from ..guards.state import note
 from ..values.array import TracedArray
 from ..values.ranges import drift
@@ -142,7 +142,7 @@ class Lengthened:
 
     def require_growth(self, x):
         """Refuse what is no array that has grown."""
-        if not is_array(x) or x.dtype != self.dtype or x.ndim != len(self.room):
+        if not has_lengths(x) or x.dtype != self.dtype or x.ndim != len(self.room):
             raise self.refused("its trips leave others than were thought")
         carried = any(n is not None and not isinstance(n, int) for n in self.began)
         if type(x) is not BoundedArray and self.way is not HOLDS and carried:
@@ -223,7 +223,7 @@ def begin_as_before(growing, loop):
     for name, (way, moving, *more) in loop.memory.get("lengthened", {}).items():
         slot = next((s for s in loop.slots if s.name == name), None)
         x = slot and slot.get()
-        if is_array(x) and x.ndim == len(moving) and (way is not EVENLY or type(x) is not BoundedArray):
+        if has_lengths(x) and x.ndim == len(moving) and (way is not EVENLY or type(x) is not BoundedArray):
             growing.know(Lengthened(slot, way, moving, *more))
 
 

@@ -22,8 +22,7 @@ from ..values.identity import same_object
 from ..values.mixed import Mixed
 from ..values.object_phi import ObjectPhi, kind_of_object
 from ..values.storage import current_trace
-from . import array_object_operators
-from .array_object_operators import meets, operated, operated_in_place, unary_of
+from .array_object_operators import among_elements, meets, operated, operated_in_place, unary_of
 from .backing import same_row
 from .bounded_lists import bounded_list
 from .branch import decided
@@ -231,7 +230,7 @@ def contained(a, b):
         return held
     b = b if trace is None else trace.root.outside.seen(b)
     if meets(a, b):
-        return array_object_operators.contained(a, b, contained)
+        return among_elements(a, b, contained)
     own = None if type(b) in OWN else special(type(b), "__contains__")
     if own is None:
         own = type(b) not in OWN and (special(type(b), "__iter__") or special(type(b), "__getitem__"))

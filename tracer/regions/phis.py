@@ -5,7 +5,7 @@ from ...ir.ops import OPS
 from ..common import pytree
 from ..common.errors import IntegerOverflow, UnsupportedError, message
 from ..extents.bounded import BoundedArray
-from ..extents.rooms import as_traced, differ, in_room, is_array, met
+from ..extents.rooms import as_traced, differ, has_lengths, in_room, met
 from ..guards.state import UNBOUND, own
 from ..rewriter import completion
 from ..rewriter.completion import Completion
@@ -75,7 +75,7 @@ class Merger(InstancePhis):
             if bad.stands:
                 return self.unmerged(name, "is a list that grows on one side only of the choice")
             return lambda out: bad
-        (xs, tree), (ys, other) = pytree.flatten(x, is_array), pytree.flatten(y, is_array)
+        (xs, tree), (ys, other) = pytree.flatten(x, has_lengths), pytree.flatten(y, has_lengths)
         if tree != other:
             return self.unmerged(
                 name, f"is {merge.described(x)} on one side and {merge.described(y)} on the other side of the choice"
