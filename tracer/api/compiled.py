@@ -111,13 +111,15 @@ class Compiled:
             shared.take_out(self)
 
     def slow(self, args, kwargs):
-        """Any call; the function is simply traced through where its arguments are traced, or what it reads from around
-        it is."""
+        """Any call; in a trace the function is simply traced through, a transform where its arguments are traced, or
+        what it reads from around it is."""
         now = self.callee().in_front()
         if now is not self.callee():  # the function in front was made another's, as IPython's autoreload does
             return now(now.compiled.slow, args, kwargs)
         trace = current_trace()
-        if trace is not None and not self.has_plain:
+        if trace is not None and self.has_plain:
+            return hooks.call(self.function)(*args, **kwargs)
+        if trace is not None:
             trace.root.outside.derives = True
         try:
             return self.route(args, kwargs)

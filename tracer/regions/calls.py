@@ -79,7 +79,7 @@ def call(f):
         return (
             user(f)
             if is_user(f.__code__)
-            else REPLACED.get(f) or dispatched(f) or libraries(f, scipys(numpy_source_call(f)))
+            else REPLACED.get(f) or compiled_call(f) or dispatched(f) or libraries(f, scipys(numpy_source_call(f)))
         )
     plain = not of_user(kind)  # of other kinds, an `__eq__` or `__hash__` of the user's would be asked
     if plain:
@@ -91,6 +91,15 @@ def call(f):
     if isinstance(f, type):
         return plain and REPLACED.get(f) or class_call(f)
     return _instance(f)
+
+
+def compiled_call(f):
+    """What to call for a compiled function in a trace: not its program, which would act while tracing, once, but what
+    it was made of; None for others."""
+    callee = f.__dict__.get("callee")
+    if callee is None or current_trace() is None or not callee.compiled.has_plain:
+        return None
+    return lambda *args, **kwargs: callee(callee.compiled.slow, args, kwargs)
 
 
 def _instance(f):
@@ -117,6 +126,8 @@ def _bound_method(f):
             return REPLACED[os.getenv] if f.__name__ == "get" else changes_environment
     if type(g) is types.FunctionType and is_user(g.__code__):
         return types.MethodType(user(g), f.__self__)
+    if type(g) is types.FunctionType and (inside := compiled_call(g)) is not None:
+        return functools.partial(inside, f.__self__)
     found = libraries(f, scipys(f))
     return functools.partial(calling, f) if found is f and type(g) is not types.FunctionType else found
 
