@@ -53,8 +53,9 @@ LOOPS = ("loop", "map", "call", "external")  # of which equations say not how mu
 LITTLE = 256  # elements that are computed in no time
 REORDERS = ("permutation", "shuffle", "choice")
 STATEFUL = ("get_state", "set_state", "getstate", "setstate", "spawn", "jumped")
-# what stands for the traced arguments of a draw, by their places, until a method takes them
-STAND_INS = [(1,) * 9, (*range(1, 10),), (*range(1 << 16, (1 << 16) + 9),)]
+# what stands for the traced arguments of a draw, by their places, until a method takes them; None: 1 for numbers, and
+# in arrays probabilities
+STAND_INS = [(1,) * 9, (*range(1, 10),), (*range(1 << 16, (1 << 16) + 9),), (None,) * 9]
 SHARED = (np.random.get_bit_generator, np.random.set_bit_generator)
 
 
@@ -314,8 +315,8 @@ def computes_much(eqns):
 def stand_in(x, number):
     """Something plain of the shape and type of an argument."""
     if isinstance(x, TracedArray):
-        return np.full(x.shape, number, x.dtype)
-    return (x.weak or x.dtype.type)(number) if isinstance(x, TracedScalar) else x
+        return np.full(x.shape, number or 1 / max(x.shape[-1:] or (1,)), x.dtype)
+    return (x.weak or x.dtype.type)(number or 1) if isinstance(x, TracedScalar) else x
 
 
 def states(generators):

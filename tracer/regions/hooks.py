@@ -209,7 +209,9 @@ def set_attribute(value, owner, key):
     if issubclass(kind, ArrayObject):
         set_attribute_of_instance(value, owner, key)
         return
-    found = owner.fail() if kind is ObjectPhi else None if issubclass(kind, Traced) else own_method(kind, "__setattr__")
+    if issubclass(kind, ObjectPhi | Poison):
+        owner.fail()
+    found = None if issubclass(kind, Traced) else own_method(kind, "__setattr__")
     if found is None:
         put(owner, key, value)
     elif of_class(kind, "__setattr__").__code__.co_filename.startswith("<"):  # without a source

@@ -96,6 +96,17 @@ def test_recursion_prints_in_order(capsys):
         assert capsys.readouterr().out == expected
 
 
+def test_probabilities_may_be_data():
+    def chosen(p):
+        rng = np.random.default_rng(3)
+        return rng.choice(3, p=p), rng.choice(3, 2, True, p), rng.multinomial(5, p)
+
+    for p in (np.array([0.1, 0.2, 0.7]), np.array([0.5, 0.25, 0.25])):
+        assert all(map(np.array_equal, jit(chosen)(p), chosen(p)))
+    with pytest.raises(ValueError, match="do not sum to 1"):
+        jit(chosen)(np.array([0.5, 0.5, 0.5]))
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_results_without_traced_arguments(first):
     @jit

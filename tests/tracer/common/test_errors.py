@@ -24,7 +24,7 @@ kept = []
 
 def branch(x):
     for i in range(3):
-        y = x[1:] if x[i] > 0 else -x
+        y = x[None] if x[i] > 0 else -x
         x = x + y.sum()
     return x
 
@@ -254,6 +254,7 @@ def test_message(name, golden):
     error = caught.value
     text = re.sub(r"  at \S*?([\w.]+\.py):", r"  at \1:", "\n".join([str(error), *getattr(error, "__notes__", [])]))
     text = re.sub(r"test_errors\.py:\d+", "test_errors.py:LINE", text)
+    text = text.replace("float division by zero", "division by zero")  # which Python 3.14 says
     assert len(text.splitlines()) <= 8
     golden(f"errors/{name}.txt", f"{type(error).__name__} ({', '.join(c.__name__ for c in type(error).__mro__[1:-3])})\n{text}")
 

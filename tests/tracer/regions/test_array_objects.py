@@ -500,3 +500,30 @@ def test_text_of_the_users_own_in_c_is_refused():
 )  # fmt: skip
 def test_the_first_instance_is_made_by_an_argument(text):
     check_calls(compiled_from(f"import copy\nimport numpy as np\nfrom subclasses import Plain\ndef f(a):\n    return {text}\n"), plain)
+
+
+class Marked(np.ndarray):
+    mark = "none"
+
+
+def test_a_while_asks_the_truth_of_an_instance(falling_back):
+    def halved(p):
+        while p.sum() > 2:
+            p = p * 0.5
+        return p
+
+    for x in ([1.0, 2.0], [0.5, 0.5]):
+        found = jit(halved)(np.array(x).view(Marked))
+        assert type(found) is Marked and np.array_equal(found, halved(np.array(x).view(Marked)))
+
+
+def test_an_attribute_is_stored_into_one_of_two_instances(falling_back):
+    def marked(p):
+        q = p if p[0] > 2 else p.copy()
+        q.mark = "seen"
+        return q
+
+    for x in ([1.0, 2.0], [3.0, 2.0]):
+        p = np.array(x).view(Marked)
+        found = jit(marked)(p)
+        assert found.mark == "seen" and (found is p) == (x[0] > 2) and p.mark == ("seen" if x[0] > 2 else "none")
