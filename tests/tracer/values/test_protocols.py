@@ -95,12 +95,16 @@ LARGE = np.zeros(1 << 15).view(Own)
 
 
 @pytest.mark.parametrize("f", [
-    lambda x: np.maximum(x, SUB), lambda x: x + SUB, lambda x: np.concatenate([x, SUB]), lambda x: x + LARGE.sum(),
-    lambda x: np.asarray(SUB) * x,
+    lambda x: np.maximum(x, SUB), lambda x: x + SUB, lambda x: np.concatenate([x, SUB]), lambda x: np.asarray(SUB) * x,
 ])  # fmt: skip
 def test_instances_of_the_users_subclasses(f):
     found, expected = jit(f)(np.ones(3)), f(np.ones(3))
     assert type(found) is type(expected) and np.array_equal(found, expected)
+
+
+def test_a_large_one_from_outside_is_refused():
+    with pytest.raises(WengertError, match="LARGE, a Own of shape .* too large to be compared at every call"):
+        jit(lambda x: x + LARGE.sum())(np.ones(3))
 
 
 @pytest.mark.parametrize("x", [MATRIX, MASKED], ids=lambda x: type(x).__name__)
