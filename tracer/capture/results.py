@@ -9,12 +9,14 @@ from ...ir.ops import OPS
 from ..common import pytree
 from ..common.errors import LeakError, UnsupportedError, message
 from ..extents.bounded import BoundedArray, MaskExtent
+from ..extents.rooms import array_of
 from ..guards.effects import Original
 from ..values.array import Traced, TracedArray, TracedScalar, bring
 from ..values.elements import MANY, Element
 from ..values.mixed import NUMBERS, TAG, Mixed
 from ..values.outermost import demand_lengths
 from ..values.poison import Poison
+from ..values.storage import UnknownAlias, memories
 from ..values.texts import TracedText
 from ..values.views import dynamic
 from .handover import ARRAY, SCALAR, Handover, Out, Row
@@ -92,11 +94,27 @@ def of_kinds(x, handover):
     return Out("chosen", SCALAR, handover.add(which), (), outs)
 
 
+def has_memory(x):
+    return type(x) in (TracedArray, BoundedArray)
+
+
+def may_be_seen(x, arrays):
+    """Whether the memory that a BoundedArray may be of is the caller's, or shown by another of the arrays."""
+    own = x.array.storage
+    shown = {m for y in arrays if y is not x for m in memories(array_of(y).storage)}
+    return any(m is not own and (m.origin is not None or m in shown) for m in memories(own))
+
+
 def refuse_shared_choice(result):
     """Refuse two arrays of what a mask chose once, `p = x[x > 0]` and `p[1:]`: NumPy's share memory, and each is made
-    by itself here."""
+    by itself here; and arrays of unknown length that may be views of others: what they hold does not tell, for there is
+    junk in them."""
     seen = {}
-    for x in pytree.leaves(result, is_leaf=lambda x: type(x) is BoundedArray):
+    arrays = [x for x in pytree.leaves(result, is_leaf=lambda x: type(x) is BoundedArray) if has_memory(x)]
+    for x in arrays:
+        if type(x) is BoundedArray and type(x.array.storage) is UnknownAlias and may_be_seen(x, arrays):
+            text = "which array one of a length that data decide is a view of cannot be told"
+            demand_lengths(UnsupportedError(message(text, None, "Return or store a copy: x[1:].copy().")))
         if type(x) is BoundedArray and any(type(e) is MaskExtent for e in x.extents):
             other = seen.setdefault(x.array.storage, x)
             if other is not x:

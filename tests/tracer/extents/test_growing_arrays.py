@@ -195,9 +195,13 @@ PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None
 ARRAYS = [np.random.default_rng(k).normal(size=9) for k in range(4)] + [np.full(9, -1.0), np.full(9, 1.0)]
 
 
+OF_SEVERAL = (selected, parted)  # what they return may be a view of an argument or of another result: Python answers
+
+
+@pytest.mark.filterwarnings("ignore::wengert.Fallback")
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_numpy(function):
-    compiled = jit(function)
+    compiled = jit(function, whole=function not in OF_SEVERAL)
     for x in ARRAYS:
         agree(compiled(x.copy()), function(x.copy()), 1e-12)
 

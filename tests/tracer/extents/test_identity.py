@@ -96,3 +96,40 @@ def test_an_int_that_changes_is_known_where_it_must_be():
         assert np.allclose(power(poses, n), poses**n)
     with pytest.raises(TypeError, match="exponent must be an integer"):
         power(poses, 1.5)
+
+
+def shrunk_and_written(a, x):
+    for v in x:
+        if v > 2:
+            a = a[1:]
+    a[0] = 7.0
+    return a.sum()
+
+
+def shrunk(a, x):
+    for v in x:
+        if v > 2:
+            a = a[1:]
+    return a
+
+
+def grown_or_shrunk(a, x):
+    for v in x:
+        if v > 2:
+            a = np.append(a, v)
+        else:
+            a = a[1:]
+    return a
+
+
+@pytest.mark.parametrize("f", [shrunk_and_written, shrunk, grown_or_shrunk])
+def test_what_may_be_a_view_of_an_argument_is_one(f, falling_back):
+    g = jit(f)
+    for x in ([3.0, 1.0], [1.0, 1.0], [3.0, 3.0], [1.0, 3.0]):
+        a, b, x = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 3.0, 4.0]), np.array(x)
+        expected, found = f(a, x), g(b, x)
+        assert np.array_equal(found, expected) and np.array_equal(a, b)
+        assert np.shares_memory(found, b) == np.shares_memory(expected, a)
+        if isinstance(found, np.ndarray):
+            found[:1], expected[:1] = 5.0, 5.0
+            assert np.array_equal(a, b)
