@@ -29,7 +29,7 @@ def in_stages(func, inside, pays, kept=None):
     """
     bodies = {eqn.attrs["body"] for eqn in func.eqns if eqn.op is loop}
     plan, build = Partition(func, inside), Builder(func.name)
-    writer = Writer(plan, build, {p: build.param(p.type, p.hint) for p in func.params}, pays)
+    writer = Writer(plan, {p: build.param(p.type, p.hint) for p in func.params}, pays)
     with build:
         for stage in range(plan.last + 1):
             for eqns in plan.inner[stage]:
@@ -114,8 +114,8 @@ def sources(x):
 class Writer:
     """The program being written."""
 
-    def __init__(self, plan, build, env, pays):
-        self.plan, self.build, self.env, self.pays = plan, build, env, pays
+    def __init__(self, plan, env, pays):
+        self.plan, self.env, self.pays = plan, env, pays
         self.rows = {}  # number -> the array in which a nest leaves it, and where
 
     def value(self, x, env=None):
@@ -166,9 +166,14 @@ class Writer:
             for eqn in eqns:
                 self.replay(eqn, env)
             body = build.finish(tuple([row_of([env[r] for r in row]) for row in rows]))
-        attrs = {"body": body, "carried": len(rows), "test": None, "trips": 1, "bound": None}
+        attrs = one_trip(body, len(rows))
         operands = [*given, *(Lit(0, r.type) for r in body.results)]
         return None if callable_nest([x.type for x in operands], attrs) is None else (rows, loop(*operands, **attrs))
+
+
+def one_trip(body, carried):
+    """The attributes of a loop of one trip."""
+    return {"body": body, "carried": carried, "test": None, "trips": 1, "bound": None}
 
 
 def in_rows(left):
@@ -215,5 +220,4 @@ def one_nest(op, operands, attrs):
             build.param(r.type)
         body = build.finish(results)
     types = [*(x for x in operands if not isinstance(x, Lit)), *(r.type for r in results)]
-    attrs = {"body": body, "carried": len(results), "test": None, "trips": 1, "bound": None}
-    return callable_nest(types, attrs) is not None
+    return callable_nest(types, one_trip(body, len(results))) is not None

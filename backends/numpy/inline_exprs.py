@@ -5,6 +5,7 @@ from collections import Counter
 
 DEEP = 32  # bound: texts put into one another; Python's compiler goes down into them
 
+
 def inline_single_reads(function, fixed=()):
     """The function without what it does not need; what is read once stands where it is read, so that NumPy can compute
     in place."""

@@ -23,11 +23,12 @@ PRODUCT = 1 << 11
 def fused(func):
     """`func` with its straight lines in loops of one trip each, which are nests; None where nothing is put together."""
     func = expanded(func)
-    if not any(inner(eqn) or by_python(eqn) for eqn in func.eqns):
+    inside = {eqn for eqn in func.eqns if inner(eqn)}
+    if not inside and not any(map(by_python, func.eqns)):
         return None
     return in_stages(
         func,
-        {eqn for eqn in func.eqns if inner(eqn)},
+        inside,
         lambda eqns: sum(map(weight, eqns)) >= LEAST,
         lambda eqn: map_regions(eqn.attrs, trips_fused) if by_python(eqn) else None,
     )

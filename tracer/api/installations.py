@@ -72,8 +72,7 @@ SLOTS = (  # (the class of a lower room, its attribute, what stands there)
     (BoundedArray, "T", property(bounded_functions.transpose)),
     (BoundedArray, "real", property(bounded_functions.real_part)),
     (BoundedArray, "imag", property(bounded_functions.imaginary_part)),
-)
-SLOTS += (  # instances of subclasses of np.ndarray
+    # instances of subclasses of np.ndarray
     (Outside, "stand_in", staticmethod(array_objects.seen_instance)),
     (ArrayObject, "__apply__", staticmethod(array_object_results.apply)),
     (ArrayObject, "__attribute__", staticmethod(array_object_attributes.attribute_of_instance)),

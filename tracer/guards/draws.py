@@ -315,7 +315,7 @@ def computes_much(eqns):
 def stand_in(x, number):
     """Something plain of the shape and type of an argument."""
     if isinstance(x, TracedArray):
-        return np.full(x.shape, number or 1 / max(x.shape[-1:] or (1,)), x.dtype)
+        return np.full(x.shape, number or 1 / max(1, *x.shape[-1:]), x.dtype)
     return (x.weak or x.dtype.type)(number or 1) if isinstance(x, TracedScalar) else x
 
 

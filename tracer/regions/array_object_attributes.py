@@ -81,7 +81,7 @@ def of_own_class(kind, key):
 
 
 def class_asked(x):
-    """The class of an instance; of one from outside it may be with_leaves."""
+    """The class of an instance; of one from outside another may have been given to it."""
     if x.__of_caller__ is not None:
         outside = current_trace().root.outside
         outside.read("attribute", x.__of_caller__, "__class__", f"the class of {outside.called(x.__of_caller__)}")

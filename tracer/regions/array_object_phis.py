@@ -85,4 +85,3 @@ class InstancePhis:
         told = told if len(kinds) > 1 else f"one of two instances of {kinds[0].__name__}"
         text = f"{name} is {told}, as data decide at {self.where}"
         return lambda out: ChosenArray(text, array(out), kinds)
-

@@ -13,14 +13,12 @@ from ..extents.numbers import operand
 from ..guards.state import cells, regions, restore
 from ..rewriter.completion import BREAK, BREAKS, CONTINUES, FALLS, LEFT, Completion
 from ..rewriter.sites import SITES
-from ..values.array_object import ArrayObject
 from ..values.ranges import interval
 from ..values.speculate import capturing
 from ..values.storage import current_trace
 from . import fixpoint_memo, series
-from .array_object_calls import truth_of
 from .bounded_lists import GivenUp
-from .branch import checked_completion, decided, either_way, run_rest, watched
+from .branch import ASKED, checked_completion, decided, either_way, run_rest, watched
 from .budget import spend_known_trip, spend_trip, turning
 from .fixpoint import FAR
 from .growing import ONWARD, Growing, grown_in
@@ -312,9 +310,7 @@ class While(LoopCapture):
     def run(self, written=0, nested=0, reason=None):
         """nested: trips written out behind a test that data decides; reason: why the loop was not captured as one."""
         while True:
-            going = self.test()
-            if isinstance(going, ArrayObject):
-                going = truth_of(going)
+            going = ASKED.cell_contents(self.test())
             known = decided(going)
             if known is False:
                 return None

@@ -517,6 +517,25 @@ def test_a_while_asks_the_truth_of_an_instance(falling_back):
         assert type(found) is Marked and np.array_equal(found, halved(np.array(x).view(Marked)))
 
 
+class Reading:
+    def __init__(self, x):
+        self.x = x
+
+    def __bool__(self):
+        return bool(self.x[0] > 2)
+
+
+def test_a_while_asks_an_object_of_which_data_decide_whether_it_is_true():
+    def halved(x):
+        reading = Reading(x)
+        while reading:
+            reading = Reading(reading.x * 0.5)
+        return reading.x
+
+    for x in ([9.0, 1.0], [1.0, 1.0]):
+        assert np.array_equal(jit(halved)(np.array(x)), halved(np.array(x)))
+
+
 def test_an_attribute_is_stored_into_one_of_two_instances(falling_back):
     def marked(p):
         q = p if p[0] > 2 else p.copy()

@@ -96,13 +96,7 @@ def within_room(items, axis, dtype):
 
 @handles(np.vstack)
 def vstack(tup, **kwargs):
-    return concatenate([at_least_2d(operand_array(x)) for x in tup], 0, **kwargs)
-
-
-def at_least_2d(x):
-    if type(x) is BoundedArray:
-        return x if x.ndim > 1 else x[None, :]
-    return np.atleast_2d(x)
+    return concatenate([np.atleast_2d(operand_array(x)) for x in tup], 0, **kwargs)
 
 
 @handles(np.append)
@@ -148,14 +142,10 @@ def flat_axis(x, axis):
 def delete(arr, obj, axis=None):
     x, axis = flat_axis(arr, axis)
     length = lengths_of(x, axis)
-    if isinstance(obj, slice):
-        keep = np.ones_like(places_along(x, axis), bool)
-        keep[obj] = False
-        return x[(*(WHOLE,) * axis, keep)]
-    if np.ndim(obj):
-        if not isinstance(obj, Traced):
+    if isinstance(obj, slice) or np.ndim(obj):
+        if not isinstance(obj, slice | Traced):
             obj = np.asarray(obj) if np.size(obj) else np.zeros(0, np.intp)
-        if obj.dtype.kind == "b":
+        if not isinstance(obj, slice) and obj.dtype.kind == "b":
             return x[(*(WHOLE,) * axis, np.logical_not(obj))]
         keep = np.ones_like(places_along(x, axis), bool)
         keep[obj] = False
